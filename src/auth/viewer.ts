@@ -1,0 +1,63 @@
+import { ServiceError } from '../errors.ts';
+
+/** Project roles, lowest first; a higher one includes the lower. */
+export const PROJECT_ROLES = ['VIEWER', 'EDITOR', 'ADMIN'] as const;
+export type ProjectRole = (typeof PROJECT_ROLES)[number];
+
+/** What an operation asks of its caller: a role in the project it touches, or a standing in the whole service. */
+export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'ROOT_ADMIN';
+
+export const roleIncludes = (held: ProjectRole, needed: ProjectRole): boolean =>
+  PROJECT_ROLES.indexOf(held) >= PROJECT_ROLES.indexOf(needed);
+
+/** The caller behind a request: a signed-in person, or a project token. Immutable; a change of rights makes a new one. */
+export interface Viewer {
+  readonly kind: 'USER' | 'TOKEN';
+  /** User id or token id. */
+  readonly id: string;
+  /** For messages, audit and `issuer`: the e-mail of the person, or the name of the token. */
+  readonly name: string;
+  /** Id of the session, or of the token: what ends when this credential is revoked. */
+  readonly credentialId: string;
+  /** Epoch milliseconds; Infinity for a token without end. */
+  readonly expiresAt: number;
+  readonly isRootAdmin: boolean;
+  /** Roles by project id; of every project for a root administrator (who counts as ADMIN everywhere). */
+  readonly projectRoles: ReadonlyMap<string, ProjectRole>;
+  /** For a token restricted to brokers: the only ones it sees. Null: all of its projects. */
+  readonly brokers: ReadonlySet<string> | null;
+}
+
+export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
+  return viewer.isRootAdmin ? 'ADMIN' : (viewer.projectRoles.get(projectId) ?? null);
+}
+
+export function seesBroker(viewer: Viewer, broker: { readonly id: string; readonly projectId: string }): boolean {
+  return roleIn(viewer, broker.projectId) !== null && (viewer.brokers === null || viewer.brokers.has(broker.id));
+}
+
+export function requireSignedIn(viewer: Viewer | null): Viewer {
+  if (viewer === null) throw new ServiceError('UNAUTHORIZED', 'Sign in, or send a token: Authorization: Bearer …');
+  if (viewer.expiresAt <= Date.now()) throw new ServiceError('UNAUTHORIZED', 'The session or token has expired');
+  return viewer;
+}
+
+export function requireRootAdmin(viewer: Viewer | null): Viewer {
+  const known = requireSignedIn(viewer);
+  if (!known.isRootAdmin) throw new ServiceError('NOT_ALLOWED', 'This needs a root administrator');
+  return known;
+}
+
+/**
+ * The one place where a project role is checked. A project that the caller has no role in does not exist for it:
+ * NOT_FOUND, not NOT_ALLOWED. Whether the project exists at all is for the caller of this function to know.
+ */
+export function requireProjectRole(viewer: Viewer | null, projectId: string, needed: ProjectRole): Viewer {
+  const known = requireSignedIn(viewer);
+  const held = roleIn(known, projectId);
+  if (held === null) throw new ServiceError('NOT_FOUND', `There is no project "${projectId}"`);
+  if (!roleIncludes(held, needed)) {
+    throw new ServiceError('NOT_ALLOWED', `This needs the role ${needed.toLowerCase()} in the project; yours is ${held.toLowerCase()}`);
+  }
+  return known;
+}

@@ -1,0 +1,14 @@
+import type { Viewer } from './auth/viewer.ts';
+import type { Services } from './services.ts';
+import type { Database } from './storage/database.ts';
+
+/** What a resolver may reach. One per request; a subscription keeps its own for as long as it lives. */
+export interface RequestContext {
+  /** Null: no credentials were sent. Credentials that are unknown or expired never get this far (401). */
+  readonly viewer: Viewer | null;
+  readonly requestId: string;
+  /** Address of the caller, for throttling. */
+  readonly address: string;
+  readonly db: Database;
+  readonly services: Services;
+}

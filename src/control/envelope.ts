@@ -1,0 +1,37 @@
+/** The control APIs of the `$CONTROL` protocol that this service speaks or serves. Request topic: `$CONTROL/<api>/v1`. */
+export type ControlApi =
+  | 'broker'
+  | 'dynamic-security'
+  | 'stream-processing'
+  | 'certificate-management'
+  | 'cedalo/inspect'
+  | 'cedalo/client-control'
+  | 'cedalo/topictree'
+  | 'cedalo/ha'
+  | 'cedalo/license'
+  | `cedalo/${string}-bridge`;
+
+/** One command: its name and its fields as they stand beside it in the envelope. */
+export interface ControlCommand {
+  readonly command: string;
+  readonly correlationData?: string;
+  readonly [field: string]: unknown;
+}
+
+/** One answer; `error` present means refused. */
+export interface ControlResponse {
+  readonly command: string;
+  readonly correlationData?: string;
+  readonly data?: unknown;
+  readonly error?: string;
+}
+
+/** Something that happened without being asked for, told on the response topic: `{ "type": "event", "event": …, … }`. */
+export interface ControlEvent {
+  readonly type: 'event';
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+export const requestTopic = (api: ControlApi): string => `$CONTROL/${api}/v1`;
+export const responseTopic = (api: ControlApi): string => `$CONTROL/${api}/v1/response`;

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+
+/** What an id names, by its prefix. */
+export const ID_PREFIXES = {
+  project: 'prj',
+  broker: 'brk',
+  certificate: 'crt',
+  token: 'tok',
+  user: 'usr',
+  cluster: 'cls',
+  organisation: 'org',
+  session: 'ses',
+} as const;
+
+export type IdKind = keyof typeof ID_PREFIXES;
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** An opaque id that sorts by time of creation: `<prefix>_` + 10 characters of milliseconds + 16 random ones (Crockford base 32). */
+export function newId(kind: IdKind, now = Date.now()): string {
+  let time = '';
+  for (let rest = now, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = ALPHABET[rest % 32] + time;
+  let random = '';
+  for (const byte of randomBytes(16)) random += ALPHABET[byte & 31];
+  return `${ID_PREFIXES[kind]}_${time}${random}`;
+}
+
+const KIND_BY_PREFIX = new Map<string, IdKind>(
+  Object.entries(ID_PREFIXES).map(([kind, prefix]) => [prefix, kind as IdKind]),
+);
+
+/** The kind that an id claims to be, or null when it has no known prefix. Says nothing about existence. */
+export function kindOfId(id: string): IdKind | null {
+  const end = id.indexOf('_');
+  return end < 0 ? null : (KIND_BY_PREFIX.get(id.slice(0, end)) ?? null);
+}

@@ -1,0 +1,56 @@
+/**
+ * What a control plugin, the control client and the followers of `$SYS` know of a broker: publish, subscribe, state.
+ * They cannot tell whether the broker is remote or embedded.
+ */
+export interface BrokerMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+}
+
+export interface PublishOptions {
+  readonly qos?: 0 | 1 | 2;
+  readonly retain?: boolean;
+}
+
+export interface SubscribeOptions {
+  readonly qos?: 0 | 1 | 2;
+}
+
+/**
+ * connecting: the first attempt, or one after a change of settings. unauthorised: the broker refused the credentials
+ * (CONNACK 4/5, MQTT 5 0x86/0x87). unreachable: no connection, or the last one was lost. closed: given up on purpose.
+ */
+export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'CLOSED';
+
+export interface LinkStatus {
+  readonly state: LinkState;
+  /** Epoch milliseconds of the last change of `state`. */
+  readonly since: number;
+  /** Why it is not connected; never holds a URL, a user name or a secret. */
+  readonly lastError?: string;
+}
+
+/** Ends a subscription or a listener. */
+export type Stop = () => void;
+
+export interface BrokerSession {
+  readonly clientId: string;
+  readonly status: LinkStatus;
+  /** 5 or 4 (3.1.1) once connected; null before. */
+  readonly protocolVersion: 4 | 5 | null;
+  /** Each change of status, never twice the same state in a row. */
+  onStatus(listener: (status: LinkStatus) => void): Stop;
+  /**
+   * Resolves when sent (QoS 0) or acknowledged (QoS 1, 2). Nothing is queued while the link is down.
+   * Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT, NOT_ALLOWED (MQTT 5 PUBACK 0x87).
+   */
+  publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>;
+  /**
+   * Keeps `filter` subscribed across reconnects until stopped; several subscribers of one filter share it. `listener`
+   * runs for each message that matches the filter. Rejects when the broker refuses the filter (NOT_ALLOWED) or is down
+   * at the first attempt and `BROKER_UNREACHABLE` — the subscription is then not kept.
+   */
+  subscribe(filter: string, listener: (message: BrokerMessage) => void, options?: SubscribeOptions): Promise<Stop>;
+}
