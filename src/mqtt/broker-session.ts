@@ -30,6 +30,8 @@ export interface LinkStatus {
   readonly since: number;
   /** Why it is not connected; never holds a URL, a user name or a secret. */
   readonly lastError?: string;
+  /** While CONNECTED: the broker kept the session, so messages of QoS 1 and 2 that came meanwhile are not lost. */
+  readonly resumed?: boolean;
 }
 
 /** Ends a subscription or a listener. */
@@ -53,4 +55,9 @@ export interface BrokerSession {
    * at the first attempt and `BROKER_UNREACHABLE` — the subscription is then not kept.
    */
   subscribe(filter: string, listener: (message: BrokerMessage) => void, options?: SubscribeOptions): Promise<Stop>;
+  /**
+   * Opens a second connection with the same settings, ends it at once and resolves with the client id it had: the broker
+   * then has told its log about a connection that we know of. Absent where there is no such log.
+   */
+  knock?(): Promise<string>;
 }

@@ -1,0 +1,76 @@
+interface Node<T> {
+  readonly children: Map<string, Node<T>>;
+  values: Set<T> | null;
+}
+
+const createNode = <T>(): Node<T> => ({ children: new Map(), values: null });
+
+/**
+ * Topic filters and what hangs on them, found by topic without looking at every filter: the cost of a look-up grows with
+ * the levels of the topic. Wildcards at the first level do not match topics that begin with `$` [MQTT-4.7.2-1].
+ */
+export class FilterTree<T> {
+  readonly #root: Node<T> = createNode();
+
+  add(filter: string, value: T): void {
+    let node = this.#root;
+    for (const level of levelsOf(filter)) {
+      let next = node.children.get(level);
+      if (!next) {
+        next = createNode();
+        node.children.set(level, next);
+      }
+      node = next;
+    }
+    node.values ??= new Set();
+    node.values.add(value);
+  }
+
+  remove(filter: string, value: T): void {
+    const path: [Node<T>, string][] = [];
+    let node = this.#root;
+    for (const level of levelsOf(filter)) {
+      const next = node.children.get(level);
+      if (!next) return;
+      path.push([node, level]);
+      node = next;
+    }
+    node.values?.delete(value);
+    if (node.values?.size === 0) node.values = null;
+    for (let step = path.pop(); step && node.values === null && node.children.size === 0; step = path.pop()) {
+      const [parent, level] = step;
+      parent.children.delete(level);
+      node = parent;
+    }
+  }
+
+  match(topic: string): T[] {
+    const found: T[] = [];
+    collect(this.#root, topic.split('/'), 0, found);
+    return found;
+  }
+}
+
+/** Levels of the filter that topics are compared with: a shared subscription's group is no part of it. */
+function levelsOf(filter: string): string[] {
+  const levels = filter.split('/');
+  return levels[0] === '$share' && levels.length > 2 ? levels.slice(2) : levels;
+}
+
+function collect<T>(node: Node<T>, levels: readonly string[], depth: number, found: T[]): void {
+  const wildcardsApply = depth > 0 || !levels[0]?.startsWith('$');
+  if (wildcardsApply) take(node.children.get('#'), found);
+  const level = levels[depth];
+  if (level === undefined) {
+    take(node, found);
+    return;
+  }
+  const exact = node.children.get(level);
+  if (exact) collect(exact, levels, depth + 1, found);
+  const any = wildcardsApply ? node.children.get('+') : undefined;
+  if (any) collect(any, levels, depth + 1, found);
+}
+
+function take<T>(node: Node<T> | undefined, found: T[]): void {
+  if (node?.values) found.push(...node.values);
+}

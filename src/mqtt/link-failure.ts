@@ -1,0 +1,122 @@
+import type { LinkState } from './broker-session.ts';
+
+/** Why a connection attempt failed or a connection ended, in words for people: no URL, user name or secret in them. */
+export interface LinkFailure {
+  readonly state: Extract<LinkState, 'UNAUTHORISED' | 'UNREACHABLE'>;
+  readonly text: string;
+}
+
+const UNTRUSTED =
+  "The broker's certificate is not signed by an authority that is trusted here: give its CA certificate";
+const NO_TLS = "The broker's port does not speak TLS";
+const CLIENT_CERTIFICATE = 'The broker requires a client certificate';
+const CLIENT_CERTIFICATE_REFUSED = 'The broker refused the client certificate';
+const RESET = 'The broker reset the connection';
+const SILENT = 'The broker did not answer in time';
+const UNROUTABLE = "There is no network route to the broker's host";
+
+/** By the code of a socket or TLS error. */
+const BY_CODE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "Connection refused: nothing listens on the broker's port",
+  ENOTFOUND: "The broker's host name cannot be resolved",
+  EAI_AGAIN: "The broker's host name cannot be resolved at present",
+  ETIMEDOUT: SILENT,
+  EHOSTUNREACH: UNROUTABLE,
+  ENETUNREACH: UNROUTABLE,
+  ECONNRESET: RESET,
+  EPIPE: RESET,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_SIGNATURE_FAILURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: "The broker's certificate has expired",
+  CERT_NOT_YET_VALID: "The broker's certificate is not valid yet",
+  CERT_REVOKED: "The broker's certificate is revoked",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The broker's certificate is for another host name",
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  EPROTO: NO_TLS,
+};
+
+/** By the reason of a refused CONNECT: 3.1.1 return codes, then MQTT 5 reason codes. */
+const BY_CONNACK: Readonly<Record<number, string>> = {
+  1: 'The broker does not speak this version of MQTT',
+  2: 'The broker refused the client id',
+  3: 'The broker is not available at present',
+  4: 'The broker refused the user name or password',
+  5: 'The broker does not let this user connect',
+  132: 'The broker does not speak this version of MQTT',
+  133: 'The broker refused the client id',
+  134: 'The broker refused the user name or password',
+  135: 'The broker does not let this user connect',
+  136: 'The broker is not available at present',
+  137: 'The broker is busy',
+  138: 'The broker has banned this client',
+  140: 'The broker wants another method of authentication',
+  151: 'The broker has no quota left for this client',
+  156: 'The broker says to use another server',
+  157: 'The broker says that it has moved to another server',
+  159: 'The broker refuses so many connection attempts',
+};
+
+const UNAUTHORISED_CODES = new Set([4, 5, 134, 135, 138, 140]);
+
+/** Reasons of MQTT 5 DISCONNECT packets that a broker sends. */
+const BY_DISCONNECT: Readonly<Record<number, string>> = {
+  135: 'The broker ended the connection: not authorised any more',
+  137: 'The broker ended the connection: it is busy',
+  139: 'The broker is shutting down',
+  141: 'The broker ended the connection: it heard nothing for too long',
+  142: 'Another connection took over the client id',
+  149: 'The broker ended the connection: a message was too large',
+  151: 'The broker ended the connection: quota exceeded',
+  152: 'The broker ended the connection by an administrative action',
+};
+
+export const CLOSED_BEFORE_CONNACK = 'The broker closed the connection before it answered: is it an MQTT port?';
+export const CLOSED_BY_BROKER = 'The broker closed the connection';
+
+export function refusedConnect(code: number): LinkFailure {
+  return {
+    state: UNAUTHORISED_CODES.has(code) ? 'UNAUTHORISED' : 'UNREACHABLE',
+    text: BY_CONNACK[code] ?? `The broker refused the connection (reason ${code})`,
+  };
+}
+
+export function disconnected(code: number | undefined): LinkFailure {
+  const text = (code === undefined ? undefined : BY_DISCONNECT[code]) ?? CLOSED_BY_BROKER;
+  return { state: 'UNREACHABLE', text };
+}
+
+/** Of a socket, TLS, WebSocket or protocol error. The error's own message is never shown: it may hold a URL. */
+export function failureOf(error: unknown): LinkFailure {
+  const code = codeOf(error);
+  if (typeof code === 'number') return refusedConnect(code);
+  return { state: 'UNREACHABLE', text: textOf(code, error instanceof Error ? error.message : '') };
+}
+
+function textOf(code: string, message: string): string {
+  const known = BY_CODE[code];
+  if (known) return known;
+  if (/ALERT_CERTIFICATE_REQUIRED/.test(code)) return CLIENT_CERTIFICATE;
+  if (/ALERT_HANDSHAKE_FAILURE/.test(code))
+    return 'The broker refused the TLS handshake: it may require a client certificate';
+  if (/ALERT_(BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)/.test(code)) {
+    return CLIENT_CERTIFICATE_REFUSED;
+  }
+  if (/^ERR_OSSL|PEM|KEY_VALUES_MISMATCH|ERR_CRYPTO/.test(code))
+    return 'The certificate or key given for the broker cannot be read';
+  if (/^ERR_SSL/.test(code)) return 'The TLS handshake with the broker failed';
+  if (/connack timeout/i.test(message)) return SILENT;
+  if (/keepalive timeout/i.test(message)) return 'The broker stopped answering';
+  if (/Unexpected server response/.test(message)) return 'The host does not offer MQTT over WebSocket at this path';
+  return 'The broker did not speak MQTT as expected';
+}
+
+function codeOf(error: unknown): string | number {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  const { code } = error;
+  return typeof code === 'number' || typeof code === 'string' ? code : '';
+}

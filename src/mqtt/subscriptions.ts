@@ -1,0 +1,123 @@
+import type { BrokerMessage } from './broker-session.ts';
+import { FilterTree } from './filter-tree.ts';
+
+export type MessageListener = (message: BrokerMessage) => void;
+
+interface Listening {
+  readonly listener: MessageListener;
+  /** Number of the SUBSCRIBE that this listener waits for: retained messages of earlier ones are not for it. */
+  since: number;
+}
+
+export interface SharedFilter {
+  readonly filter: string;
+  qos: 0 | 1 | 2;
+  readonly listeners: Set<Listening>;
+  /** Numbers of its SUBSCRIBE packets, newest last. */
+  readonly numbers: number[];
+}
+
+/** Queued messages may carry the number of an earlier SUBSCRIBE of their filter; older ones than this many are dropped. */
+const NUMBERS_KEPT = 16;
+/** Largest subscription identifier that MQTT 5 can carry. */
+const LARGEST_NUMBER = 268_435_455;
+
+/**
+ * The filters that one link keeps subscribed, their listeners, and the way of a message to them.
+ *
+ * Each SUBSCRIBE has a number of its own which MQTT 5 brokers send back with every message (subscription identifier). It is
+ * used twice: a message goes straight to the filters it was sent for, so that overlapping filters hear it once each although
+ * the broker may send it twice; and retained messages, which a broker sends again for every SUBSCRIBE, reach only listeners
+ * that joined with that SUBSCRIBE. Without identifiers (MQTT 3.1.1) messages go to all filters that match.
+ */
+export class Subscriptions {
+  readonly #filters = new Map<string, SharedFilter>();
+  readonly #byNumber = new Map<number, SharedFilter>();
+  readonly #tree = new FilterTree<SharedFilter>();
+  readonly #onFault: (error: unknown) => void;
+  #lastNumber = 0;
+
+  constructor(onFault: (error: unknown) => void) {
+    this.#onFault = onFault;
+  }
+
+  get size(): number {
+    return this.#filters.size;
+  }
+
+  has(filter: string): boolean {
+    return this.#filters.has(filter);
+  }
+
+  filters(): SharedFilter[] {
+    return [...this.#filters.values()];
+  }
+
+  /** Adds a listener; the filter has to be subscribed (again) with the number of `renumber`. */
+  add(filter: string, listener: MessageListener, qos: 0 | 1 | 2): { readonly shared: SharedFilter; remove(): boolean } {
+    const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
+    if (qos > shared.qos) shared.qos = qos;
+    const listening: Listening = { listener, since: Number.POSITIVE_INFINITY };
+    shared.listeners.add(listening);
+    return {
+      shared,
+      /** True when this was the last one: the filter is to be unsubscribed. */
+      remove: () => {
+        if (!shared.listeners.delete(listening) || shared.listeners.size > 0) return false;
+        this.#forget(shared);
+        return true;
+      },
+    };
+  }
+
+  /** The number of the next SUBSCRIBE of this filter. `everybody`: after a reconnect, when all want the retained messages. */
+  renumber(shared: SharedFilter, everybody: boolean): number {
+    this.#lastNumber = (this.#lastNumber % LARGEST_NUMBER) + 1;
+    const number = this.#lastNumber;
+    shared.numbers.push(number);
+    this.#byNumber.set(number, shared);
+    if (shared.numbers.length > NUMBERS_KEPT) this.#byNumber.delete(shared.numbers.shift() ?? 0);
+    for (const listening of shared.listeners) {
+      if (everybody || listening.since === Number.POSITIVE_INFINITY) listening.since = number;
+    }
+    return number;
+  }
+
+  dispatch(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void {
+    if (identifiers === undefined) {
+      for (const shared of this.#tree.match(message.topic)) this.#tell(shared, message, 0);
+    } else if (typeof identifiers === 'number') {
+      const shared = this.#byNumber.get(identifiers);
+      if (shared) this.#tell(shared, message, identifiers);
+    } else {
+      for (const number of new Set(identifiers)) {
+        const shared = this.#byNumber.get(number);
+        if (shared) this.#tell(shared, message, number);
+      }
+    }
+  }
+
+  #tell(shared: SharedFilter, message: BrokerMessage, number: number): void {
+    for (const { listener, since } of shared.listeners) {
+      if (message.retain && since < number) continue;
+      try {
+        listener(message);
+      } catch (error) {
+        this.#onFault(error);
+      }
+    }
+  }
+
+  #create(filter: string, qos: 0 | 1 | 2): SharedFilter {
+    const shared: SharedFilter = { filter, qos, listeners: new Set(), numbers: [] };
+    this.#filters.set(filter, shared);
+    this.#tree.add(filter, shared);
+    return shared;
+  }
+
+  #forget(shared: SharedFilter): void {
+    this.#filters.delete(shared.filter);
+    this.#tree.remove(shared.filter, shared);
+    for (const number of shared.numbers) this.#byNumber.delete(number);
+  }
+}
