@@ -4,7 +4,7 @@
  * schema with its own provider. `PRISMA_SCHEMA_ENGINE_BINARY` is named because `generate` insists on the file although it
  * never runs it, and its download is impossible on closed networks.
  */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -26,7 +26,8 @@ function generate(provider, generators = '') {
   try {
     const file = join(folder, 'schema.prisma');
     writeFileSync(file, schemaFor(provider) + generators);
-    execFileSync(process.execPath, [join(root, 'node_modules/prisma/build/index.js'), 'generate', '--schema', file], {
+    const prisma = join(root, 'node_modules/prisma/build/index.js');
+    const { status, error, stdout, stderr } = spawnSync(process.execPath, [prisma, 'generate', '--schema', file], {
       cwd: root,
       env: {
         ...process.env,
@@ -36,14 +37,16 @@ function generate(provider, generators = '') {
         PRISMA_HIDE_UPDATE_MESSAGE: '1',
         CHECKPOINT_DISABLE: '1',
       },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      encoding: 'utf8',
     });
+    // Prisma reports each step, on both streams: of interest only when one failed.
+    if (status !== 0) throw error ?? new Error(`prisma generate failed for ${provider}:\n${stdout}${stderr}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+function generateAll() {
   rmSync(generated, { recursive: true, force: true });
   mkdirSync(generated, { recursive: true });
   generate(
@@ -58,4 +61,13 @@ generator pothos {
 `,
   );
   generate('postgresql');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    generateAll();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
 }

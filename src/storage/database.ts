@@ -5,3 +5,6 @@ import type { PrismaClient } from '../generated/sqlite/client.ts';
  * type stands for both.
  */
 export type Database = PrismaClient;
+
+/** What keeps the data, by its name in Prisma. */
+export type Engine = 'sqlite' | 'postgresql';

@@ -1,0 +1,84 @@
+/**
+ * Applies migrations to a PostgreSQL database, each in a transaction of its own. Processes that start together take turns
+ * by the advisory lock that Prisma Migrate takes; the later ones find nothing left to do.
+ *
+ * A migration is sent as one simple query, so that the server and not this program tells its statements apart.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { type Migration, type MigrationRecord, migrationFailed, pendingMigrations } from './migrations.ts';
+import { connectPostgresql } from './postgresql-connection.ts';
+import type { StorageLog } from './storage-log.ts';
+
+const ADVISORY_LOCK = 72707369;
+/** Longest wait for another process that migrates. */
+const LOCK_TIMEOUT_MS = 120_000;
+
+/** As Prisma Migrate makes it. */
+const MIGRATIONS_TABLE = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                      VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum                VARCHAR(64) NOT NULL,
+    finished_at             TIMESTAMPTZ,
+    migration_name          VARCHAR(255) NOT NULL,
+    logs                    TEXT,
+    rolled_back_at          TIMESTAMPTZ,
+    started_at              TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count     INTEGER NOT NULL DEFAULT 0
+  )`;
+
+/** Returns the names of the migrations it applied. */
+export async function migratePostgresql(
+  databaseUrl: string,
+  migrations: readonly Migration[],
+  log: StorageLog,
+): Promise<string[]> {
+  const client = await connectPostgresql(databaseUrl);
+  // Without a listener a lost connection would end the process; the query in flight fails with the same error.
+  client.on('error', (error) => log.debug({ err: error }, 'Connection lost while migrating'));
+  try {
+    await takeLock(client, log);
+    // The server says that the table exists already, at each start.
+    await client.query(`SET client_min_messages = warning; ${MIGRATIONS_TABLE}`);
+    const { rows } = await client.query<MigrationRecord>(
+      'SELECT migration_name, checksum, finished_at, rolled_back_at FROM _prisma_migrations',
+    );
+    const pending = pendingMigrations(migrations, rows);
+    for (const migration of pending) {
+      await apply(client, migration);
+      log.info({ migration: migration.name }, 'Migration applied');
+    }
+    return pending.map(({ name }) => name);
+  } finally {
+    // Ends the lock too.
+    await client.end();
+  }
+}
+
+async function takeLock(client: Client, log: StorageLog): Promise<void> {
+  const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+    ADVISORY_LOCK,
+  ]);
+  if (rows[0]?.locked) return;
+  log.info('Another process migrates the database; waiting for it');
+  await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+  await client.query('RESET lock_timeout');
+}
+
+async function apply(client: Client, { name, checksum, sql }: Migration): Promise<void> {
+  const startedAt = new Date();
+  try {
+    await client.query('BEGIN');
+    await client.query(sql);
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, started_at, finished_at, migration_name, applied_steps_count)
+       VALUES ($1, $2, $3, $4, $5, 1)`,
+      [randomUUID(), checksum, startedAt, new Date(), name],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    // Closing the connection, which the caller does, undoes the open transaction.
+    throw migrationFailed(name, error);
+  }
+}

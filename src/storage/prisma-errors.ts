@@ -1,0 +1,26 @@
+/** What went wrong in the database, told by Prisma's error codes; they are the same on both engines. */
+
+const UNIQUE_VIOLATION = 'P2002';
+const FOREIGN_KEY_VIOLATION = 'P2003';
+const RECORD_NOT_FOUND = 'P2025';
+
+/** A row with the same unique value is there already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return codeOf(error) === UNIQUE_VIOLATION;
+}
+
+/** The row refers to one that is not there, or another row still refers to it. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return codeOf(error) === FOREIGN_KEY_VIOLATION;
+}
+
+/** The row to update, delete or connect is not there. */
+export function isNotFound(error: unknown): boolean {
+  return codeOf(error) === RECORD_NOT_FOUND;
+}
+
+/** Told by name and code, not by class: each generated client brings its own classes. */
+function codeOf(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'PrismaClientKnownRequestError') return undefined;
+  return 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { onTestFinished } from 'vitest';
+import type { Engine } from '../../src/storage/database.ts';
+import { openStorage, type Storage } from '../../src/storage/storage.ts';
+import { createDatabase, type TestPostgres } from './postgres.ts';
+
+export const silentLog = pino({ level: 'silent' });
+
+/** A new folder, removed after the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface TestStorageOptions {
+  /** A new one by default. */
+  readonly dataDir?: string;
+  /** A new database by default. */
+  readonly databaseUrl?: string | undefined;
+}
+
+/**
+ * The real storage, closed after the test: SQLite in a new folder, or a new database on TEST_POSTGRES_URL when TEST_ENGINE
+ * is "postgresql", so that any suite can be run on both engines.
+ */
+export async function openTestStorage(options: TestStorageOptions = {}): Promise<Storage> {
+  const dataDir = options.dataDir ?? temporaryFolder();
+  const databaseUrl = 'databaseUrl' in options ? options.databaseUrl : await databaseOfRun();
+  const storage = await openStorage({ dataDir, databaseUrl, log: silentLog });
+  onTestFinished(() => storage.close());
+  return storage;
+}
+
+async function databaseOfRun(): Promise<string | undefined> {
+  const { TEST_ENGINE, TEST_POSTGRES_URL } = process.env;
+  if (TEST_ENGINE !== 'postgresql') return undefined;
+  if (!TEST_POSTGRES_URL) throw new Error('TEST_ENGINE=postgresql needs TEST_POSTGRES_URL');
+  return createDatabase(TEST_POSTGRES_URL);
+}
+
+/** What openStorage needs for a new database of an engine. */
+export async function newDatabaseUrl(engine: Engine, postgres: TestPostgres): Promise<string | undefined> {
+  return engine === 'sqlite' ? undefined : postgres.createDatabase();
+}

@@ -1,0 +1,163 @@
+/**
+ * A private PostgreSQL server for tests: its own cluster in a temporary folder, on a free port of 127.0.0.1, ended with the
+ * test file. It gives up fsync unless asked, since nothing it keeps is meant to survive the machine.
+ *
+ * TEST_POSTGRES_URL names a server to use instead; its user must be allowed to create databases.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+
+const USER = 'brokergraph';
+const START_ATTEMPTS = 5;
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface PostgresCluster {
+  /** Of the maintenance database. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The newest installed server programs, or null. Debian keeps them outside PATH. */
+export function findPostgresPrograms(): string | null {
+  const versions = '/usr/lib/postgresql';
+  const folders = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : [];
+  const candidates = [
+    ...folders.map((version) => join(versions, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ];
+  return (
+    candidates.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))) ?? null
+  );
+}
+
+export async function startCluster({ durable = false } = {}): Promise<PostgresCluster> {
+  const programs = findPostgresPrograms();
+  if (!programs) throw new Error('PostgreSQL is not installed');
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-postgres-'));
+  const owner = clusterOwner();
+  if (owner) chownSync(folder, owner.uid, owner.gid);
+  const data = join(folder, 'data');
+  const initdb = ['-D', data, '-U', USER, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
+  execFileSync(join(programs, 'initdb'), initdb, { ...owner, cwd: folder, stdio: 'pipe' });
+  const { server, port } = await startServer(join(programs, 'postgres'), data, owner, durable);
+  const removeAtExit = () => server.kill('SIGQUIT');
+  process.once('exit', removeAtExit);
+  return {
+    url: `postgresql://${USER}@127.0.0.1:${port}/postgres`,
+    stop: async () => {
+      process.removeListener('exit', removeAtExit);
+      if (server.exitCode === null) {
+        const exit = once(server, 'exit');
+        // Immediate shutdown: nobody needs the data again.
+        server.kill('SIGQUIT');
+        await exit;
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server refuses to run as root, so root runs it as the user that Debian's package made. */
+function clusterOwner(): Owner | null {
+  if (process.getuid?.() !== 0) return null;
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: idOf('-u'), gid: idOf('-g') };
+}
+
+async function startServer(program: string, data: string, owner: Owner | null, durable: boolean) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port,
+      unix_socket_directories: '',
+      max_connections: 200,
+      fsync: durable ? 'on' : 'off',
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const server = spawn(program, ['-D', data, ...args], { ...owner, cwd: data, stdio: ['ignore', 'ignore', 'pipe'] });
+    const failure = await readiness(server);
+    if (failure === null) return { server, port };
+    // Somebody else may have taken the port since it was found free.
+    if (attempt === START_ATTEMPTS) throw new Error(`PostgreSQL did not start:\n${failure}`);
+  }
+}
+
+/** Null when the server takes connections, what it said when it ended instead. */
+async function readiness(server: ChildProcess): Promise<string | null> {
+  if (!server.stderr) throw new Error('The server was started without its log');
+  const said: string[] = [];
+  for await (const line of createInterface({ input: server.stderr })) {
+    if (line.includes('ready to accept connections')) {
+      server.stderr.resume();
+      return null;
+    }
+    said.push(line);
+  }
+  return said.join('\n');
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('The probe has no port');
+  return address.port;
+}
+
+export interface TestPostgres {
+  /** False when PostgreSQL is not installed and none was named: skip with UNAVAILABLE as the reason. */
+  readonly available: boolean;
+  /** The URL of a new, empty database. */
+  createDatabase(): Promise<string>;
+}
+
+export const UNAVAILABLE = 'PostgreSQL is not installed (Debian: apt-get install postgresql)';
+
+/** One server for the test file that calls it at its top level. */
+export function usePostgres(): TestPostgres {
+  const named = process.env.TEST_POSTGRES_URL;
+  const available = named !== undefined || findPostgresPrograms() !== null;
+  let cluster: PostgresCluster | undefined;
+  beforeAll(async () => {
+    if (available && !named) cluster = await startCluster();
+  }, 60_000);
+  afterAll(() => cluster?.stop());
+  return {
+    available,
+    createDatabase: () => {
+      const server = named ?? cluster?.url;
+      if (!server) throw new Error('The server runs only during the tests of the file');
+      return createDatabase(server);
+    },
+  };
+}
+
+/** A new, empty database on a server. */
+export async function createDatabase(serverUrl: string): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE ${name}`);
+  } finally {
+    await client.end();
+  }
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
