@@ -24,6 +24,8 @@ export interface PluginHost {
   readonly session: BrokerSession;
   /** Tells an event of this plugin's API to whoever listens. */
   emit(event: ControlEvent): void;
+  /** All control APIs of the same broker, whoever serves them. Not to be called for the plugin's own API. */
+  readonly controls?: ControlCaller;
 }
 
 /** Makes a plugin for one broker, or says why it cannot work there and what the operator would have to configure. */

@@ -1,0 +1,236 @@
+import { ServiceError } from '../errors.ts';
+import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
+import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
+import { KNOWN_APIS, probe } from './capability-probe.ts';
+import { ControlClient, withoutNulls } from './control-client.ts';
+import type { ControlApi, ControlEvent } from './envelope.ts';
+import {
+  type ControlCaller,
+  type ControlCapability,
+  type ControlPlugin,
+  ControlRefusal,
+  type PluginFactory,
+} from './plugin.ts';
+import { refusalOf } from './refusals.ts';
+
+/**
+ * The control APIs of one broker, whoever serves them: the broker itself if it answers, else a plugin of ours on the same
+ * session, else nobody, with a reason.
+ *
+ * Who serves an API is found out when it is first needed, once for all who ask at that time, remembered for the connection and
+ * found out again after a reconnect; `eager` APIs and those with listeners right then. A hosted plugin lives on over reconnects,
+ * since it has to bridge the gap, and ends when the broker turns out to serve the API, when the link gets other settings, or
+ * with `close`.
+ */
+export interface BrokerControlsOptions {
+  /** Longest wait for one answer. */
+  readonly timeoutMs: number;
+  /** How long a broker may be silent until an API counts as not served. Default 1000. */
+  readonly silenceMs?: number;
+  readonly plugins?: readonly PluginFactory[];
+  /** APIs that are resolved as soon as the broker is connected, because their plugins follow what happens. */
+  readonly eager?: readonly ControlApi[];
+  /** A listener or plugin threw: a bug that concerns no caller. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+interface Resolution {
+  readonly capability: ControlCapability;
+  readonly plugin: ControlPlugin | null;
+}
+
+interface Resolving {
+  readonly result: Promise<Resolution>;
+  /** False while it waits for the connection or an answer: the loss of the connection ends it, its coming does not. */
+  done: boolean;
+}
+
+export class BrokerControls implements ControlCaller {
+  readonly #session: BrokerSession;
+  readonly #client: ControlClient;
+  readonly #options: BrokerControlsOptions;
+  readonly #factories: ReadonlyMap<ControlApi, PluginFactory>;
+  readonly #onFault: (error: unknown) => void;
+  readonly #resolutions = new Map<ControlApi, Resolving>();
+  readonly #plugins = new Map<ControlApi, ControlPlugin>();
+  readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
+  readonly #stopStatus: Stop;
+  /** Counts changes of the link's settings. */
+  #generation = 0;
+  #closed = false;
+
+  constructor(session: BrokerSession, options: BrokerControlsOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#client = new ControlClient(session, options);
+    this.#factories = new Map(options.plugins?.map((factory) => [factory.api, factory]));
+    this.#onFault = options.onFault ?? (() => undefined);
+    this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
+    if (session.status.state === 'CONNECTED') this.#resolveEagerly();
+  }
+
+  /** The APIs that there is a plugin of ours for, hosted or not. */
+  get hostable(): readonly ControlApi[] {
+    return [...this.#factories.keys()];
+  }
+
+  async call<T = unknown>(
+    api: ControlApi,
+    command: string,
+    fields: Readonly<Record<string, unknown>> = {},
+  ): Promise<T> {
+    const { capability, plugin } = await this.#resolution(api);
+    if (plugin) return (await this.#execute(plugin, command, fields)) as T;
+    if (capability.provider === 'NONE') {
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `Nobody serves ${api}`, {
+        info: { api, reason: capability.reason },
+      });
+    }
+    return (await this.#client.call(api, command, fields)) as T;
+  }
+
+  onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop {
+    let listeners = this.#listeners.get(api);
+    if (!listeners) {
+      listeners = new Set();
+      this.#listeners.set(api, listeners);
+      this.#client.onEvent(api, (event) => this.#tell(api, event));
+    }
+    listeners.add(listener);
+    if (this.#session.status.state === 'CONNECTED') this.#resolveInBackground(api);
+    return () => listeners.delete(listener);
+  }
+
+  /** Errors: BROKER_UNREACHABLE while it cannot be found out. */
+  async capability(api: ControlApi): Promise<ControlCapability> {
+    return (await this.#resolution(api)).capability;
+  }
+
+  /** All well-known APIs and those we could host. Errors: as `capability`. */
+  capabilities(): Promise<ControlCapability[]> {
+    const apis = new Set<ControlApi>([...KNOWN_APIS, ...this.hostable]);
+    return Promise.all([...apis].map((api) => this.capability(api)));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stopStatus();
+    this.#client.close();
+    this.#listeners.clear();
+    this.#resolutions.clear();
+    await this.#closePlugins();
+  }
+
+  #resolution(api: ControlApi): Promise<Resolution> {
+    const known = this.#resolutions.get(api);
+    if (known) return known.result;
+    const resolving: Resolving = { result: this.#resolve(api), done: false };
+    this.#resolutions.set(api, resolving);
+    resolving.result.then(
+      () => {
+        resolving.done = true;
+      },
+      () => {
+        if (this.#resolutions.get(api) === resolving) this.#resolutions.delete(api);
+      },
+    );
+    return resolving.result;
+  }
+
+  async #resolve(api: ControlApi): Promise<Resolution> {
+    const { timeoutMs, silenceMs = 1_000 } = this.#options;
+    await whenConnected(this.#session, timeoutMs);
+    const { served, reason } = await probe(this.#client, api, silenceMs);
+    const since = Date.now();
+    if (served) {
+      await this.#closePlugin(api);
+      return { capability: { api, provider: 'BROKER', since }, plugin: null };
+    }
+    const hosted = await this.#host(api);
+    if (hosted && !('unavailable' in hosted)) {
+      return { capability: { api, provider: 'GATEWAY', since }, plugin: hosted };
+    }
+    return { capability: { api, provider: 'NONE', since, reason: hosted?.unavailable ?? reason }, plugin: null };
+  }
+
+  async #host(api: ControlApi): Promise<ControlPlugin | { readonly unavailable: string } | null> {
+    const running = this.#plugins.get(api);
+    if (running) return running;
+    const generation = this.#generation;
+    const plugin = await this.#factories.get(api)?.create({
+      session: this.#session,
+      controls: this,
+      emit: (event) => this.#tell(api, event),
+    });
+    if (!plugin || 'unavailable' in plugin) return plugin ?? null;
+    if (this.#closed || generation !== this.#generation) {
+      await plugin.close();
+      throw unreachable(this.#session.status);
+    }
+    this.#plugins.set(api, plugin);
+    return plugin;
+  }
+
+  async #execute(plugin: ControlPlugin, command: string, fields: Readonly<Record<string, unknown>>): Promise<unknown> {
+    const { timeoutMs } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(new ServiceError('BROKER_TIMEOUT', `${command} of ${plugin.api} took longer than ${timeoutMs} ms`));
+      }, timeoutMs);
+    });
+    try {
+      return await Promise.race([plugin.execute({ ...withoutNulls(plugin.api, fields), command }), late]);
+    } catch (error) {
+      if (error instanceof ControlRefusal) throw refusalOf(plugin.api, command, error.message, fields);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #statusChanged({ state }: LinkStatus): void {
+    if (state === 'CONNECTING') {
+      // Other settings: it may be another broker, of which the plugins know nothing.
+      this.#generation += 1;
+      this.#resolutions.clear();
+      this.#closePlugins().catch(this.#onFault);
+    } else if (state === 'CONNECTED') {
+      for (const [api, { done }] of this.#resolutions) if (done) this.#resolutions.delete(api);
+      this.#resolveEagerly();
+    }
+  }
+
+  #resolveEagerly(): void {
+    const listened = [...this.#listeners].filter(([, listeners]) => listeners.size > 0).map(([api]) => api);
+    for (const api of new Set([...(this.#options.eager ?? []), ...listened])) this.#resolveInBackground(api);
+  }
+
+  #resolveInBackground(api: ControlApi): void {
+    this.#resolution(api).catch((error: unknown) => {
+      // A broker that went away meanwhile is resolved again when it is back.
+      if (!(error instanceof ServiceError)) this.#onFault(error);
+    });
+  }
+
+  #tell(api: ControlApi, event: ControlEvent): void {
+    for (const listener of this.#listeners.get(api) ?? []) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#onFault(error);
+      }
+    }
+  }
+
+  async #closePlugin(api: ControlApi): Promise<void> {
+    const plugin = this.#plugins.get(api);
+    this.#plugins.delete(api);
+    await plugin?.close();
+  }
+
+  async #closePlugins(): Promise<void> {
+    await Promise.all([...this.#plugins.keys()].map((api) => this.#closePlugin(api)));
+  }
+}

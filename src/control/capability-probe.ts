@@ -1,0 +1,85 @@
+import { ServiceError } from '../errors.ts';
+import type { ControlClient } from './control-client.ts';
+import { type ControlApi, requestTopic, responseTopic } from './envelope.ts';
+
+/** The control APIs that every broker is looked at for; bridges come on top, by their names. */
+export const KNOWN_APIS = [
+  'broker',
+  'dynamic-security',
+  'cedalo/inspect',
+  'cedalo/client-control',
+  'cedalo/topictree',
+  'stream-processing',
+  'certificate-management',
+  'cedalo/ha',
+  'cedalo/license',
+] as const satisfies readonly ControlApi[];
+
+/**
+ * A command per API that changes nothing. Where an API has no such command one that does not exist is sent: to be told that
+ * it is unknown is an answer too.
+ */
+const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonly<Record<string, unknown>>]>> = {
+  broker: ['listPlugins', {}],
+  'dynamic-security': ['getDefaultACLAccess', {}],
+  'cedalo/inspect': ['listClients', { verbose: false, count: 1, offset: 0 }],
+  'cedalo/client-control': ['getCapabilities', {}],
+  'cedalo/topictree': ['topicCount', {}],
+  'stream-processing': ['listStreams', { verbose: false, count: 1, offset: 0 }],
+  'certificate-management': ['getCapabilities', {}],
+  'cedalo/ha': ['getCluster', {}],
+  'cedalo/license': ['getLicenseInformation', {}],
+};
+const BRIDGE_PROBE = ['getStatus', {}] as const;
+
+const REASONS: Readonly<Record<string, string>> = {
+  broker: 'The broker does not describe itself: Mosquitto 2.1 does with `enable_control_api true`',
+  'dynamic-security':
+    'The broker has no dynamic security: load it with `plugin …/mosquitto_dynamic_security.so` and `plugin_opt_config_file`',
+  'certificate-management':
+    'The broker has no certificate management; plain Mosquitto reads certificates from files only',
+  'cedalo/ha': 'The broker has no cluster plugin',
+};
+
+export interface ProbeResult {
+  /** The broker serves the API. */
+  readonly served: boolean;
+  /** Why not, and what the operator could do. */
+  readonly reason: string;
+}
+
+/**
+ * Asks a broker whether it serves an API. Mosquitto 2.1 says at once that it does not; 2.0 says nothing, so silence for
+ * `silenceMs` counts as no. A publish that is not allowed leaves the question open and counts as no, with a reason of its own.
+ * Errors: BROKER_UNREACHABLE when the connection ends meanwhile.
+ */
+export async function probe(client: ControlClient, api: ControlApi, silenceMs: number): Promise<ProbeResult> {
+  const [command, fields] = PROBES[api] ?? BRIDGE_PROBE;
+  try {
+    await client.call(api, command, fields, { timeoutMs: silenceMs, probe: true });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === 'BROKER_UNREACHABLE') throw error;
+    return resultOf(api, error);
+  }
+  return { served: true, reason: '' };
+}
+
+function resultOf(api: ControlApi, { code, info }: ServiceError): ProbeResult {
+  const text = typeof info?.brokerError === 'string' ? info.brokerError : null;
+  if (text === null) {
+    const reason = code === 'NOT_ALLOWED' ? deniedReason(api) : (REASONS[api] ?? `The broker does not offer ${api}`);
+    return { served: false, reason };
+  }
+  if (/endpoint not available/i.test(text)) {
+    return { served: false, reason: REASONS[api] ?? `The broker does not offer ${api}` };
+  }
+  if (/licen[cs]e/i.test(text)) return { served: false, reason: `The broker's plugin for ${api} says: ${text}` };
+  return { served: true, reason: '' };
+}
+
+function deniedReason(api: ControlApi): string {
+  return (
+    `The broker does not let this service use ${api}: its user needs publishClientSend on ${requestTopic(api)}, ` +
+    `and subscribePattern and publishClientReceive on ${responseTopic(api)}`
+  );
+}

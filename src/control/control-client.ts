@@ -1,0 +1,266 @@
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
+import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
+import { type ControlApi, type ControlEvent, requestTopic, responseTopic } from './envelope.ts';
+import { refusalOf } from './refusals.ts';
+import { isStructuralError, parseResponsePayload } from './response-payload.ts';
+
+/**
+ * Asks a broker over its `$CONTROL` topics.
+ *
+ * Commands of one turn of the event loop to one API ride in one payload, in their order. An answer is known by its correlation
+ * data, which is unique among all processes, because the broker tells every answer to every subscriber. QoS 0: a broker that
+ * does not set TCP no-delay takes 40 ms to acknowledge QoS 1; `probe` alone uses QoS 1, where MQTT 5 tells a refused publish.
+ *
+ * Bounds: MAX_PENDING commands without answer (more are refused with BROKER_TIMEOUT), MAX_COMMANDS and MAX_WRITES commands and
+ * MAX_BYTES per payload (more ride in the next one). Answers that come late, twice or for others are dropped.
+ * Errors: as ControlCaller says. When the connection ends or the time is over while a write waits, `info.outcome` is 'unknown':
+ * the broker may have done it.
+ */
+export interface ControlClientOptions {
+  /** Longest wait for one answer. */
+  readonly timeoutMs: number;
+}
+
+export interface CallOptions {
+  readonly timeoutMs?: number;
+  /** Sends at QoS 1, so that an MQTT 5 broker tells when the publish is not allowed. */
+  readonly probe?: boolean;
+}
+
+const MAX_PENDING = 10_000;
+const MAX_COMMANDS = 100;
+/** Mosquitto 2.0 saves its whole security file after each write, and serves nobody meanwhile. */
+const MAX_WRITES = 10;
+/** A quarter of the packet size that Mosquitto 2.1 accepts by default. */
+const MAX_BYTES = 500_000;
+
+const READS = /^(get|list|is[A-Z])|Count$/;
+export const isRead = (command: string): boolean => READS.test(command);
+
+interface Pending {
+  readonly api: ControlApi;
+  readonly command: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly correlationData: string;
+  readonly text: string;
+  readonly probe: boolean;
+  readonly resolve: (data: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly timer: NodeJS.Timeout;
+  sent: boolean;
+}
+
+export class ControlClient {
+  readonly #session: BrokerSession;
+  readonly #timeoutMs: number;
+  readonly #prefix = randomBytes(9).toString('base64url');
+  /** By correlation data, oldest first. */
+  readonly #pending = new Map<string, Pending>();
+  readonly #queues = new Map<ControlApi, Pending[]>();
+  readonly #responses = new Map<ControlApi, Promise<Stop>>();
+  readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
+  readonly #stopStatus: Stop;
+  #counter = 0;
+  #flushing = false;
+  #closed = false;
+
+  constructor(session: BrokerSession, { timeoutMs }: ControlClientOptions) {
+    this.#session = session;
+    this.#timeoutMs = timeoutMs;
+    this.#stopStatus = session.onStatus(({ state }) => {
+      if (state !== 'CONNECTED') this.#disconnected();
+    });
+  }
+
+  async call(
+    api: ControlApi,
+    command: string,
+    fields: Readonly<Record<string, unknown>> = {},
+    { timeoutMs = this.#timeoutMs, probe = false }: CallOptions = {},
+  ): Promise<unknown> {
+    await whenConnected(this.#session, timeoutMs);
+    await this.#listen(api);
+    if (this.#pending.size >= MAX_PENDING) {
+      throw new ServiceError('BROKER_TIMEOUT', 'Too many commands wait for an answer of the broker');
+    }
+    return new Promise((resolve, reject) => {
+      const correlationData = `${this.#prefix}-${(this.#counter++).toString(36)}`;
+      const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
+      const timer = setTimeout(() => this.#late(correlationData, timeoutMs), timeoutMs);
+      const pending = { api, command, fields, correlationData, text, probe, resolve, reject, timer, sent: false };
+      this.#pending.set(correlationData, pending);
+      const queue = this.#queues.get(api);
+      if (queue) queue.push(pending);
+      else this.#queues.set(api, [pending]);
+      if (this.#flushing) return;
+      this.#flushing = true;
+      setImmediate(() => this.#flush());
+    });
+  }
+
+  /** Events that the broker tells on the response topic of an API, which is subscribed from the first call or `subscribe` on. */
+  onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop {
+    const listeners = this.#listeners.get(api) ?? new Set();
+    this.#listeners.set(api, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /** Ends everything that waits. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stopStatus();
+    this.#disconnected();
+    this.#listeners.clear();
+    for (const response of this.#responses.values()) {
+      response.then(
+        (stop) => stop(),
+        () => undefined,
+      );
+    }
+    this.#responses.clear();
+  }
+
+  #listen(api: ControlApi): Promise<Stop> {
+    if (this.#closed) return Promise.reject(unreachable({ state: 'CLOSED', since: 0 }));
+    const known = this.#responses.get(api);
+    if (known !== undefined) return known;
+    const response = this.#session.subscribe(responseTopic(api), ({ payload }) => this.#received(api, payload));
+    this.#responses.set(api, response);
+    // Not granted or not connected: the next call tries again.
+    response.catch(() => this.#responses.delete(api));
+    return response;
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    for (const [api, queue] of this.#queues) {
+      for (const payload of payloadsOf(queue)) this.#send(api, payload);
+    }
+    this.#queues.clear();
+  }
+
+  #send(api: ControlApi, payload: readonly Pending[]): void {
+    const live = payload.filter(({ correlationData }) => this.#pending.has(correlationData));
+    if (live.length === 0) return;
+    for (const pending of live) pending.sent = true;
+    const text = `{"commands":[${live.map((pending) => pending.text).join(',')}]}`;
+    const qos = live.some(({ probe }) => probe) && this.#session.protocolVersion === 5 ? 1 : 0;
+    this.#session.publish(requestTopic(api), text, { qos }).catch((error: unknown) => {
+      // A missing PUBACK proves nothing while answers may still come.
+      if (error instanceof ServiceError && error.code === 'BROKER_TIMEOUT' && qos === 1) return;
+      for (const { correlationData, reject } of live) if (this.#take(correlationData)) reject(error);
+    });
+  }
+
+  #received(api: ControlApi, bytes: Uint8Array): void {
+    const { responses, events, error } = parseResponsePayload(bytes);
+    for (const answer of responses) {
+      if (answer.correlationData !== null) {
+        const pending = this.#pending.get(answer.correlationData);
+        if (pending?.api === api) this.#settle(pending, answer.data, answer.error);
+      } else if (isStructuralError(answer)) {
+        const oldest = this.#oldest(api);
+        if (oldest) this.#settle(oldest, undefined, answer.error);
+      }
+    }
+    if (error !== null) {
+      for (const pending of [...this.#pending.values()]) {
+        if (pending.api === api && pending.sent) this.#settle(pending, undefined, error);
+      }
+    }
+    for (const event of events) {
+      for (const listener of this.#listeners.get(api) ?? []) listener(event);
+    }
+  }
+
+  #settle(
+    { api, command, fields, correlationData, resolve, reject }: Pending,
+    data: unknown,
+    error: string | null,
+  ): void {
+    this.#take(correlationData);
+    if (error === null) resolve(data);
+    else reject(refusalOf(api, command, error, fields));
+  }
+
+  #oldest(api: ControlApi): Pending | undefined {
+    for (const pending of this.#pending.values()) if (pending.api === api && pending.sent) return pending;
+    return undefined;
+  }
+
+  #take(correlationData: string): Pending | undefined {
+    const pending = this.#pending.get(correlationData);
+    if (!pending) return undefined;
+    this.#pending.delete(correlationData);
+    clearTimeout(pending.timer);
+    return pending;
+  }
+
+  #late(correlationData: string, timeoutMs: number): void {
+    const pending = this.#take(correlationData);
+    pending?.reject(
+      new ServiceError('BROKER_TIMEOUT', `The broker did not answer ${pending.command} in ${timeoutMs} ms`, {
+        info: outcomeOf(pending),
+      }),
+    );
+  }
+
+  #disconnected(): void {
+    const { message, code } = unreachable(this.#session.status);
+    const left = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const pending of left) {
+      clearTimeout(pending.timer);
+      pending.reject(new ServiceError(code, message, { info: outcomeOf(pending) }));
+    }
+  }
+}
+
+/** What is known of a command whose answer never came. */
+function outcomeOf({ api, command, sent }: Pending): Readonly<Record<string, unknown>> {
+  if (!sent) return { api, command, outcome: 'not sent' };
+  return isRead(command) ? { api, command } : { api, command, outcome: 'unknown' };
+}
+
+function* payloadsOf(queue: readonly Pending[]): Generator<Pending[]> {
+  let payload: Pending[] = [];
+  let writes = 0;
+  let bytes = 0;
+  for (const pending of queue) {
+    const write = isRead(pending.command) ? 0 : 1;
+    // A probe rides alone, because a refused publish refuses the whole payload.
+    const full =
+      payload.length >= MAX_COMMANDS || writes + write > MAX_WRITES || bytes + pending.text.length > MAX_BYTES;
+    if (payload.length > 0 && (full || pending.probe)) {
+      yield payload;
+      payload = [];
+      writes = 0;
+      bytes = 0;
+    }
+    payload.push(pending);
+    writes += write;
+    bytes += pending.text.length;
+  }
+  if (payload.length > 0) yield payload;
+}
+
+/**
+ * Mosquitto reads null as a wrong type and not as absent. In the security plugin's commands it is left out at every depth; other
+ * APIs carry documents of their users (a query, a configuration), where only the command's own fields are ours to change.
+ */
+export function withoutNulls(api: ControlApi, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(
+    api === 'dynamic-security' ? kept.map(([key, value]) => [key, deepWithoutNulls(value)]) : kept,
+  );
+}
+
+function deepWithoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((item) => item !== null && item !== undefined).map(deepWithoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
+  return Object.fromEntries(kept.map(([key, item]) => [key, deepWithoutNulls(item)]));
+}

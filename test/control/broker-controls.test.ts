@@ -1,0 +1,153 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { BrokerControls, type BrokerControlsOptions } from '../../src/control/broker-controls.ts';
+import { listPages } from '../../src/control/list-pages.ts';
+import { ControlRefusal, type PluginFactory } from '../../src/control/plugin.ts';
+import type { BrokerLink } from '../../src/mqtt/broker-link.ts';
+import { startScriptedBroker } from '../support/aedes-broker.ts';
+import { connectedLink, openLink, reached } from '../support/link.ts';
+import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
+
+function controlsOf(link: BrokerLink, options: Partial<BrokerControlsOptions> = {}): BrokerControls {
+  const controls = new BrokerControls(link, { timeoutMs: 5_000, ...options });
+  onTestFinished(() => controls.close());
+  return controls;
+}
+
+const topictree: PluginFactory & { created: number; closed: number } = {
+  api: 'cedalo/topictree',
+  created: 0,
+  closed: 0,
+  async create({ emit }) {
+    this.created += 1;
+    return {
+      api: 'cedalo/topictree',
+      execute({ command, ...fields }) {
+        if (command === 'removeFilter') throw new ControlRefusal('Filter not found');
+        emit({ type: 'event', event: 'asked', command });
+        return fields;
+      },
+      close: () => {
+        this.closed += 1;
+      },
+    };
+  },
+};
+
+test('what Mosquitto serves it is asked for, what it does not is hosted, and the rest has a reason', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const plugin = { ...topictree };
+  const refusing: PluginFactory = {
+    api: 'stream-processing',
+    create: async () => ({ unavailable: 'set `something true`' }),
+  };
+  const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }), { plugins: [plugin, refusing] });
+  const capabilities = await controls.capabilities();
+  const providers = Object.fromEntries(capabilities.map(({ api, provider }) => [api, provider]));
+  expect(providers).toMatchObject({
+    'dynamic-security': 'BROKER',
+    'cedalo/topictree': 'GATEWAY',
+    'stream-processing': 'NONE',
+    'cedalo/ha': 'NONE',
+  });
+  expect(capabilities.find(({ api }) => api === 'stream-processing')?.reason).toBe('set `something true`');
+  // MQTT 5 tells that the publish was denied, and the reason names the rights that are missing.
+  expect(capabilities.find(({ api }) => api === 'cedalo/ha')?.reason).toContain(
+    'publishClientSend on $CONTROL/cedalo/ha/v1',
+  );
+  await expect(controls.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  await expect(controls.call('dynamic-security', 'listGroups')).resolves.toEqual({ totalCount: 0, groups: [] });
+});
+
+test('hosted plugins are called with the semantics of the wire', async () => {
+  const broker = await startMosquitto();
+  const plugin = { ...topictree };
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin], silenceMs: 100 });
+  const events: unknown[] = [];
+  controls.onEvent('cedalo/topictree', (event) => events.push(event));
+  const answers = await Promise.all(
+    [1, 2, 3].map((n) => controls.call('cedalo/topictree', 'setTtl', { ttl: n, none: null })),
+  );
+  expect(answers).toEqual([{ ttl: 1 }, { ttl: 2 }, { ttl: 3 }]);
+  expect(plugin.created).toBe(1);
+  expect(events).toHaveLength(3);
+  await expect(controls.call('cedalo/topictree', 'removeFilter')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    info: { brokerError: 'Filter not found' },
+  });
+  await controls.close();
+  expect(plugin.closed).toBe(1);
+});
+
+test('a silent endpoint counts as not served after about a second, once per connection', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const controls = controlsOf(link);
+  let from = Date.now();
+  const both = await Promise.all([controls.capability('cedalo/inspect'), controls.capability('cedalo/inspect')]);
+  expect(Date.now() - from).toBeGreaterThan(900);
+  expect(Date.now() - from).toBeLessThan(1_500);
+  expect(both[0]).toBe(both[1]);
+  expect(both[0]).toMatchObject({ provider: 'NONE' });
+  from = Date.now();
+  await expect(controls.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+  });
+  expect(Date.now() - from).toBeLessThan(100);
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  await broker.stop();
+  await broker.start();
+  await back;
+  expect((await controls.capability('cedalo/inspect')).since).toBeGreaterThan(both[0].since);
+});
+
+test('calls wait for the first connection, and fail at once when the broker is down', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const link = openLink({ url: broker.url, ...ADMIN });
+  const controls = controlsOf(link, { timeoutMs: 5_000 });
+  await expect(controls.call('dynamic-security', 'listRoles')).resolves.toMatchObject({ totalCount: 1 });
+  const down = reached(link, 'UNREACHABLE');
+  await broker.stop();
+  await down;
+  const from = Date.now();
+  await expect(controls.call('dynamic-security', 'listRoles')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await expect(controls.capability('cedalo/ha')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  expect(Date.now() - from).toBeLessThan(100);
+});
+
+test('a plugin that the broker has without a licence gives way to ours', async () => {
+  const broker = await startScriptedBroker((_topic, payload) => {
+    const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+    return [JSON.stringify({ responses: commands.map((command) => ({ ...command, error: 'No valid license' })) })];
+  });
+  const plugin = { ...topictree };
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin] });
+  expect(await controls.capability('cedalo/topictree')).toMatchObject({ provider: 'GATEWAY' });
+  expect(await controls.capability('cedalo/client-control')).toMatchObject({ provider: 'NONE' });
+});
+
+test('new settings end the hosted plugins and look at the broker again', async () => {
+  const first = await startMosquitto();
+  const second = await startMosquitto();
+  const plugin = { ...topictree };
+  const link = await connectedLink({ url: first.url });
+  const controls = controlsOf(link, { plugins: [plugin], eager: ['cedalo/topictree'], silenceMs: 100 });
+  await controls.capability('cedalo/topictree');
+  link.reconfigure({ id: 'test', url: second.url, timeoutMs: 1_000 });
+  await controls.capability('cedalo/topictree');
+  expect(plugin).toMatchObject({ created: 2, closed: 1 });
+});
+
+test('listPages reads a long list whole, in pages that grow with what they hold', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }));
+  const names = [...Array(500).keys()].map((n) => `role-${String(n).padStart(4, '0')}`);
+  await Promise.all(names.map((rolename) => controls.call('dynamic-security', 'createRole', { rolename })));
+  const { items, totalCount, pages } = await listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
+    firstPage: 50,
+  });
+  expect(items).toEqual(['admin', ...names]);
+  expect(totalCount).toBe(501);
+  expect(pages).toHaveLength(2);
+  const page = await listPages(controls, 'dynamic-security', 'listRoles', 'roles', { offset: 499, count: 10 });
+  expect(page).toMatchObject({ items: ['role-0498', 'role-0499'], totalCount: 501 });
+});

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { ControlClient } from '../../src/control/control-client.ts';
+import { parseResponsePayload } from '../../src/control/response-payload.ts';
+import { startScriptedBroker } from '../support/aedes-broker.ts';
+import { connectedLink } from '../support/link.ts';
+import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
+
+async function clientOf(url: string, timeoutMs = 5_000): Promise<ControlClient> {
+  const client = new ControlClient(await connectedLink({ url, ...ADMIN }), { timeoutMs });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Answers each command of a payload with `data`. */
+function echo(payload: string): string {
+  const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+  return JSON.stringify({
+    responses: commands.map(({ command, correlationData, ...data }) => ({ command, correlationData, data })),
+  });
+}
+
+test('Mosquitto answers commands, and refusals have a code, the text and the name', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const client = await clientOf(broker.url);
+  await expect(client.call('dynamic-security', 'createRole', { rolename: 'r' })).resolves.toBeUndefined();
+  await expect(client.call('dynamic-security', 'listRoles')).resolves.toEqual({ totalCount: 2, roles: ['admin', 'r'] });
+  await expect(client.call('dynamic-security', 'createRole', { rolename: 'r' })).rejects.toMatchObject({
+    code: 'ALREADY_EXISTS',
+    info: { brokerError: 'Role already exists', name: 'r' },
+  });
+  await expect(client.call('dynamic-security', 'getClient', { username: 'nobody' })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'Client not found: "nobody"',
+  });
+  await expect(client.call('dynamic-security', 'getDetails')).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+  });
+});
+
+test('null is left out, so that Mosquitto takes the command', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const client = await clientOf(broker.url);
+  const fields = { username: 'u', clientid: null, textname: undefined, groups: null };
+  await client.call('dynamic-security', 'createClient', fields);
+  await expect(client.call('dynamic-security', 'getClient', { username: 'u' })).resolves.toMatchObject({
+    client: { username: 'u' },
+  });
+});
+
+test('commands of one turn ride in one payload, in order', async () => {
+  const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
+  const client = await clientOf(broker.url);
+  await client.call('dynamic-security', 'listRoles');
+  const answers = await Promise.all(
+    [...Array(20).keys()].map((n) => client.call('dynamic-security', 'getRole', { n })),
+  );
+  expect(answers).toEqual([...Array(20).keys()].map((n) => ({ n })));
+  expect(broker.requests).toHaveLength(2);
+  await Promise.all([...Array(25).keys()].map((n) => client.call('dynamic-security', 'deleteRole', { n })));
+  expect(broker.requests.slice(2).map((text) => JSON.parse(text).commands.length)).toEqual([10, 10, 5]);
+});
+
+test('two clients of one broker do not take each other for the one that asked', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const [one, two] = await Promise.all([clientOf(broker.url), clientOf(broker.url)]);
+  const calls = [...Array(200).keys()].map((n) => {
+    const rolename = `role-${n}`;
+    return (n % 2 ? one : two).call('dynamic-security', 'createRole', { rolename, textname: rolename });
+  });
+  await Promise.all(calls);
+  const roles = await Promise.all(
+    [...Array(200).keys()].map((n) =>
+      (n % 2 ? two : one).call('dynamic-security', 'getRole', { rolename: `role-${n}` }),
+    ),
+  );
+  expect(roles.map((data) => (data as { role: { textname: string } }).role.textname)).toEqual(
+    [...Array(200).keys()].map((n) => `role-${n}`),
+  );
+});
+
+test('a denied publish is NOT_ALLOWED when probed, and silence is BROKER_TIMEOUT', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const client = await clientOf(broker.url, 300);
+  // The administrator that Mosquitto 2.0 makes may use dynamic security only.
+  await expect(client.call('cedalo/inspect', 'listClients', {}, { probe: true })).rejects.toMatchObject({
+    code: 'NOT_ALLOWED',
+  });
+  await expect(client.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+});
+
+test('a write whose answer is lost with the connection has an unknown outcome', async () => {
+  const broker = await startScriptedBroker(() => []);
+  const client = await clientOf(broker.url);
+  const write = client.call('dynamic-security', 'deleteRole', { rolename: 'r' });
+  const read = client.call('dynamic-security', 'getRole', { rolename: 'r' });
+  const outcomes = Promise.allSettled([write, read]);
+  await expect.poll(() => broker.requests.length).toBe(1);
+  await broker.stop();
+  const [lostWrite, lostRead] = await outcomes;
+  expect(lostWrite).toMatchObject({ reason: { code: 'BROKER_UNREACHABLE', info: { outcome: 'unknown' } } });
+  expect(lostRead).toMatchObject({ reason: { code: 'BROKER_UNREACHABLE' } });
+  expect((lostRead as PromiseRejectedResult).reason.info).not.toHaveProperty('outcome');
+});
+
+test('"endpoint not available" and errors without correlation data reach the request they belong to', async () => {
+  const answers: string[] = [];
+  const broker = await startScriptedBroker(() => answers.splice(0));
+  const client = await clientOf(broker.url);
+  answers.push('{"error":"endpoint not available"}');
+  await expect(client.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  answers.push(
+    '{"responses":[{"command":"createGroup","error":"Group already exists"},{"command":"Unknown command","error":"Payload not valid JSON"}]}',
+  );
+  await expect(client.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({
+    code: 'INVALID',
+    info: { brokerError: 'Payload not valid JSON' },
+  });
+});
+
+test('events reach their listeners', async () => {
+  const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
+  const client = await clientOf(broker.url);
+  await client.call('cedalo/inspect', 'listClients');
+  const event = new Promise((resolve) => {
+    client.onEvent('cedalo/inspect', resolve);
+  });
+  await broker.publish('$CONTROL/cedalo/inspect/v1/response', '{"type":"event","event":"clientsChanged","sequence":1}');
+  expect(await event).toEqual({ type: 'event', event: 'clientsChanged', sequence: 1 });
+});
+
+test('garbage on the response topic neither breaks the client nor answers a command', async () => {
+  const garbage = [
+    '',
+    '{',
+    '[]',
+    'null',
+    '7',
+    '{"responses":{}}',
+    '{"responses":[null,1,"x",[],{"correlationData":{}}]}',
+    '{"__proto__":{"responses":[]}}',
+    '{"responses":[{"__proto__":{"error":"x"},"correlationData":"__proto__"}]}',
+    `{"responses":[${'{},'.repeat(50_000)}{}]}`,
+    '{"error":{}}',
+    '['.repeat(10_000),
+  ];
+  const broker = await startScriptedBroker((_topic, payload) => [
+    ...garbage,
+    Buffer.from([0xff, 0xfe, 0]),
+    echo(payload),
+  ]);
+  const client = await clientOf(broker.url);
+  await expect(client.call('broker', 'listPlugins', { a: 1 })).resolves.toEqual({ a: 1 });
+  expect(({} as Record<string, unknown>).error).toBeUndefined();
+});
+
+test('any payload is parsed into what it claims or nothing', () => {
+  const hostile = fc.oneof(
+    fc.uint8Array(),
+    fc.json({ maxDepth: 5 }).map((text) => Buffer.from(text)),
+    fc.anything({ withNullPrototype: true }).map((value) => {
+      let text: string | undefined;
+      try {
+        text = JSON.stringify({ responses: [value], type: 'event', event: value });
+      } catch {
+        // Big integers have no JSON.
+      }
+      return Buffer.from(text ?? '');
+    }),
+  );
+  fc.assert(
+    fc.property(hostile, (bytes) => {
+      const { responses, events, error } = parseResponsePayload(bytes);
+      for (const answer of responses) {
+        expect(typeof answer.command).toBe('string');
+        expect(answer.error === null || typeof answer.error === 'string').toBe(true);
+        expect(answer.correlationData === null || typeof answer.correlationData === 'string').toBe(true);
+      }
+      for (const event of events) expect(typeof event.event).toBe('string');
+      expect(error === null || typeof error === 'string').toBe(true);
+    }),
+  );
+});

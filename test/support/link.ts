@@ -1,0 +1,38 @@
+import { onTestFinished } from 'vitest';
+import { BrokerLink, type BrokerLinkOptions } from '../../src/mqtt/broker-link.ts';
+import type { BrokerSession, LinkState, LinkStatus } from '../../src/mqtt/broker-session.ts';
+
+/** An opened link, closed when the test ends. */
+export function openLink(options: Partial<BrokerLinkOptions> & { readonly url: string }): BrokerLink {
+  const link = new BrokerLink({
+    id: 'test',
+    timeoutMs: 5_000,
+    onFault: (error) => {
+      throw error;
+    },
+    ...options,
+  });
+  onTestFinished(() => link.close());
+  link.open();
+  return link;
+}
+
+export async function connectedLink(
+  options: Partial<BrokerLinkOptions> & { readonly url: string },
+): Promise<BrokerLink> {
+  const link = openLink(options);
+  await reached(link, 'CONNECTED');
+  return link;
+}
+
+/** The status, once it is `state`. */
+export function reached(session: BrokerSession, state: LinkState): Promise<LinkStatus> {
+  if (session.status.state === state) return Promise.resolve(session.status);
+  return new Promise((resolve) => {
+    const stop = session.onStatus((status) => {
+      if (status.state !== state) return;
+      stop();
+      resolve(status);
+    });
+  });
+}

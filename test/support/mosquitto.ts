@@ -1,0 +1,213 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, connect as dial } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
+import { onTestFinished } from 'vitest';
+
+/**
+ * Real Mosquitto processes on loopback. Each has a folder of its own, is stopped when the test ends, and can be stopped, killed
+ * and started again on the same port meanwhile.
+ */
+export const ADMIN = { username: 'admin', password: 'correct horse' } as const;
+const DYNSEC_PLUGIN = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
+
+export interface MosquittoOptions {
+  /** `dynsec`: the dynamic security plugin with ADMIN; `anonymous`: everybody may do everything; `passwords`: only ADMIN. */
+  readonly access?: 'dynsec' | 'anonymous' | 'passwords';
+  /** Lines of the log that are told on `$SYS/broker/log/…`; none: `log_dest topic` is off. Default none. */
+  readonly logTypes?: readonly string[];
+  readonly tls?: 'server' | 'mutual';
+  /** Name in the server's certificate. Default `localhost`. */
+  readonly tlsHost?: string;
+  /** Adds a listener for MQTT over WebSocket. */
+  readonly webSocket?: boolean;
+  /** Seconds between `$SYS` updates. Default 1. */
+  readonly sysInterval?: number;
+  /** Further lines of mosquitto.conf. */
+  readonly lines?: readonly string[];
+}
+
+export const FOLLOWED_LOG = ['error', 'warning', 'notice', 'information', 'subscribe', 'unsubscribe'] as const;
+
+export interface Certificates {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Mosquitto {
+  readonly port: number;
+  /** `mqtt://127.0.0.1:<port>`, or `mqtts://localhost:<port>` with TLS. */
+  readonly url: string;
+  readonly webSocketUrl: string;
+  /** With TLS: the authority, and a certificate of a client. */
+  readonly certificates: Certificates | null;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+  /** A plain mqtt.js client, ended when the test ends. */
+  client(options?: IClientOptions): Promise<MqttClient>;
+}
+
+export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mosquitto> {
+  const { access = 'anonymous', logTypes = [], tls, tlsHost = 'localhost', webSocket = false } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-mosquitto-'));
+  const port = await freePort();
+  const webSocketPort = webSocket ? await freePort() : 0;
+  const certificates = tls ? makeCertificates(folder, tlsHost) : null;
+  const config = [
+    // As root it would change to a user that cannot read the folder.
+    'user root',
+    `listener ${port} 127.0.0.1`,
+    'set_tcp_nodelay true',
+    `sys_interval ${options.sysInterval ?? 1}`,
+    ...accessLines(access, folder),
+    ...(tls ? [`cafile ${folder}/ca.crt`, `certfile ${folder}/server.crt`, `keyfile ${folder}/server.key`] : []),
+    ...(tls === 'mutual' ? ['require_certificate true'] : []),
+    ...(webSocket ? [`listener ${webSocketPort} 127.0.0.1`, 'protocol websockets'] : []),
+    'log_dest stderr',
+    ...(logTypes.length > 0 ? ['log_dest topic', ...logTypes.map((type) => `log_type ${type}`)] : []),
+    ...(options.lines ?? []),
+  ];
+  writeFileSync(join(folder, 'mosquitto.conf'), `${config.join('\n')}\n`);
+
+  let running: ChildProcess | null = null;
+  const end = async (signal: NodeJS.Signals) => {
+    const child = running;
+    running = null;
+    if (!child || child.exitCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  };
+  const start = async () => {
+    const child = spawn('mosquitto', ['-c', join(folder, 'mosquitto.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
+    running = child;
+    let output = '';
+    child.stderr.on('data', (data: Buffer) => {
+      output = `${output}${data}`.slice(-4_000);
+    });
+    const died = once(child, 'exit').then(() => {
+      throw new Error(`mosquitto ended: ${output}`);
+    });
+    died.catch(() => undefined);
+    await Promise.race([accepts(port), died]);
+  };
+  onTestFinished(async () => {
+    await end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await start();
+
+  const url = tls ? `mqtts://localhost:${port}` : `mqtt://127.0.0.1:${port}`;
+  return {
+    port,
+    url,
+    webSocketUrl: `ws://127.0.0.1:${webSocketPort}`,
+    certificates,
+    start,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    client: (clientOptions = {}) =>
+      startClient(url, access === 'anonymous' ? clientOptions : { ...ADMIN, ...clientOptions }),
+  };
+}
+
+/** A plain mqtt.js client, ended when the test ends. */
+export async function startClient(url: string, options: IClientOptions = {}): Promise<MqttClient> {
+  const client = await connectAsync(url, { reconnectPeriod: 0, ...options });
+  // A kicked client emits errors that are of no interest here.
+  client.on('error', () => undefined);
+  onTestFinished(async () => {
+    await client.endAsync(true);
+  });
+  return client;
+}
+
+function accessLines(access: 'dynsec' | 'anonymous' | 'passwords', folder: string): string[] {
+  if (access === 'anonymous') return ['allow_anonymous true'];
+  if (access === 'passwords') {
+    execFileSync('mosquitto_passwd', ['-b', '-c', join(folder, 'passwords'), ADMIN.username, ADMIN.password], {
+      stdio: 'ignore',
+    });
+    return ['allow_anonymous false', `password_file ${folder}/passwords`];
+  }
+  execFileSync('mosquitto_ctrl', ['dynsec', 'init', join(folder, 'dynsec.json'), ADMIN.username, ADMIN.password], {
+    stdio: 'ignore',
+  });
+  return ['allow_anonymous false', `plugin ${DYNSEC_PLUGIN}`, `plugin_opt_config_file ${folder}/dynsec.json`];
+}
+
+/** An authority, a server's certificate for `host` and a client's; keys are elliptic because they are made in no time. */
+function makeCertificates(folder: string, host: string): Certificates {
+  const openssl = (...args: string[]) =>
+    execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  openssl(
+    'req',
+    '-x509',
+    ...newKey,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.crt',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=Test authority',
+  );
+  const issue = (name: string, subject: string, extension: string) => {
+    writeFileSync(join(folder, `${name}.ext`), extension);
+    openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${subject}`);
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      `${name}.csr`,
+      '-CA',
+      'ca.crt',
+      '-CAkey',
+      'ca.key',
+      '-CAcreateserial',
+      '-days',
+      '2',
+      '-out',
+      `${name}.crt`,
+      '-extfile',
+      `${name}.ext`,
+    );
+  };
+  issue('server', host, `subjectAltName=DNS:${host}\n`);
+  issue('client', 'test client', 'extendedKeyUsage=clientAuth\n');
+  const read = (file: string) => execFileSync('cat', [join(folder, file)]).toString();
+  return { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Resolves once the port accepts connections. Polls, because the process gives no other sign. */
+async function accepts(port: number): Promise<void> {
+  for (;;) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = dial(port, '127.0.0.1');
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (open) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
