@@ -1,0 +1,153 @@
+/**
+ * What every road into the graph shares (the short road, Yoga, WebSocket): from parameters and a context to an answer that
+ * a caller may read. The roads only differ in how bytes come and go.
+ */
+import type { ExecutionResult } from 'graphql';
+import type { RequestContext } from '../context.ts';
+import { type ErrorCode, ServiceError } from '../errors.ts';
+import type { Variables } from './compile.ts';
+import { Operation, type Operations } from './operations.ts';
+import { type ErrorLog, type ErrorPlace, type PublicResult, publicError, publicResult } from './public-error.ts';
+
+export interface RequestFacts {
+  /** Names in lower case; `x-request-id` is always there. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Address of the caller. */
+  readonly address: string;
+  /** Path and query. */
+  readonly url: string;
+}
+
+/** Throws UNAUTHORIZED for credentials that are unknown, expired or revoked. No credentials: a context without viewer. */
+export type ContextFor = (request: RequestFacts) => RequestContext | Promise<RequestContext>;
+
+export interface GraphqlParams {
+  readonly query: string;
+  readonly variables?: Variables | null;
+  readonly operationName?: string | null;
+}
+
+export interface Answer {
+  readonly result: PublicResult;
+  /** False: not a GraphQL request at all, whatever its media type. */
+  readonly wellFormed: boolean;
+}
+
+export type EventStream = AsyncIterableIterator<PublicResult>;
+
+export interface RunOptions {
+  /** GET may not change anything. */
+  readonly queriesOnly?: boolean;
+}
+
+export class Endpoint {
+  readonly operations: Operations;
+  readonly log: ErrorLog;
+
+  constructor(operations: Operations, log: ErrorLog) {
+    this.operations = operations;
+    this.log = log;
+  }
+
+  /** Answers a query or mutation. Never rejects. */
+  async run(body: unknown, context: RequestContext, { queriesOnly = false }: RunOptions = {}): Promise<Answer> {
+    const place = { requestId: context.requestId, log: this.log };
+    try {
+      const { query, variables, operationName } = readParams(body);
+      const operation = this.operations.find(query, operationName);
+      if (!(operation instanceof Operation))
+        return { result: publicResult({ errors: operation }, place), wellFormed: true };
+      if (operation.kind === 'subscription') {
+        throw new ServiceError('METHOD_NOT_ALLOWED', 'Subscribe over WebSocket, or accept text/event-stream');
+      }
+      if (queriesOnly && operation.kind !== 'query')
+        throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations need POST');
+      const result = await operation.execute(context, variables ?? undefined);
+      return { result: publicResult(result, place), wellFormed: true };
+    } catch (error) {
+      return { result: { errors: [publicError(error, place)] }, wellFormed: false };
+    }
+  }
+
+  /** Answers any operation: a stream for a subscription that is let in. `onEnd` tells with which code a source failed. */
+  async start(
+    body: unknown,
+    context: RequestContext,
+    onEnd: (code: ErrorCode) => void = () => {},
+    options: RunOptions = {},
+  ): Promise<Answer | EventStream> {
+    const operation = this.#subscription(body);
+    if (!operation) return this.run(body, context, options);
+    const place = { requestId: context.requestId, log: this.log };
+    try {
+      const { variables } = readParams(body);
+      const results = await operation.subscribe(context, variables ?? undefined);
+      if (Symbol.asyncIterator in results) return publicStream(results, place, onEnd);
+      return { result: publicResult(results, place), wellFormed: true };
+    } catch (error) {
+      return { result: { errors: [publicError(error, place)] }, wellFormed: true };
+    }
+  }
+
+  #subscription(body: unknown): Operation | null {
+    if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return null;
+    const name = 'operationName' in body && typeof body.operationName === 'string' ? body.operationName : null;
+    const operation = this.operations.find(body.query, name);
+    return operation instanceof Operation && operation.kind === 'subscription' ? operation : null;
+  }
+}
+
+/** Throws INVALID for what is no GraphQL request. */
+export function readParams(body: unknown): GraphqlParams {
+  if (Array.isArray(body)) throw new ServiceError('INVALID', 'One operation for each request: batches are not served');
+  if (typeof body !== 'object' || body === null) throw new ServiceError('INVALID', 'The body must be a JSON object');
+  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
+  if (typeof query !== 'string') throw new ServiceError('INVALID', '"query" must be a string');
+  if (!isObject(variables)) throw new ServiceError('INVALID', '"variables" must be an object');
+  if (!isObject(extensions)) throw new ServiceError('INVALID', '"extensions" must be an object');
+  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') {
+    throw new ServiceError('INVALID', '"operationName" must be a string');
+  }
+  return { query, variables: variables as Variables | null, operationName: operationName ?? null };
+}
+
+const isObject = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
+
+/** The events as a caller reads them. A failing source becomes a last event that tells why. */
+function publicStream(
+  results: AsyncIterableIterator<ExecutionResult>,
+  place: ErrorPlace,
+  onEnd: (code: ErrorCode) => void,
+): EventStream {
+  let ended = false;
+  return {
+    async next() {
+      if (ended) return { done: true, value: undefined };
+      try {
+        const { done, value } = await results.next();
+        if (!done) return { done: false, value: publicResult(value, place) };
+        ended = true;
+        return { done: true, value: undefined };
+      } catch (error) {
+        ended = true;
+        const shown = publicError(error, place);
+        onEnd(shown.extensions.code);
+        return { done: false, value: { errors: [shown] } };
+      }
+    },
+    async return() {
+      ended = true;
+      await results.return?.();
+      return { done: true, value: undefined };
+    },
+    async throw(error) {
+      ended = true;
+      await results.return?.();
+      throw error;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * graphql-jit calls this object for everything that may fail or wait while a compiled operation runs. Three of its
+ * methods lose an error, so they are replaced here, once:
+ *
+ * - A throw while a value is completed (a getter, `resolveType`, an iterator) left `then` as an unhandled rejection: the
+ *   request never ended and Node ended the process. It becomes the error of that field, as graphql-js has it.
+ * - A rejected item of a list was appended at the end instead of at its place.
+ */
+import { createRequire } from 'node:module';
+import type { ExecutionContext } from 'graphql-jit/dist/execution.mjs';
+
+// Its ES modules import a file without an extension, which Node refuses.
+const require = createRequire(import.meta.url);
+const { isPromise }: typeof import('graphql-jit/dist/execution.mjs') = require('graphql-jit/dist/execution');
+const { jitRuntime }: typeof import('graphql-jit/dist/runtime.mjs') = require('graphql-jit/dist/runtime');
+
+export const { compileQuery, isCompiledQuery }: typeof import('graphql-jit') = require('graphql-jit');
+
+type Handler = (value: unknown) => void;
+
+function complete(value: unknown, onSuccess: Handler, onError: Handler): void {
+  try {
+    onSuccess(value);
+  } catch (error) {
+    onError(error);
+  }
+}
+
+function settle(context: ExecutionContext, promise: Promise<unknown>, onSuccess: Handler, onError: Handler): void {
+  context.promiseCounter += 1;
+  const leave = () => {
+    context.promiseCounter -= 1;
+    if (context.promiseCounter === 0) context.resolve?.(context);
+  };
+  promise.then(
+    (value) => {
+      complete(value, onSuccess, onError);
+      leave();
+    },
+    (error) => {
+      onError(error);
+      leave();
+    },
+  );
+}
+
+/** What the executors report when something other than an Error was thrown. */
+export const asError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(`Unexpected error value: ${String(thrown)}`);
+
+export function mendJitRuntime(): void {
+  jitRuntime.callResolver = (context, call, onSuccess, onError) => {
+    let value: unknown;
+    try {
+      value = call();
+    } catch (error) {
+      onError(asError(error));
+      // The rest of a mutation waits for this call; a null adds no second error at the same path.
+      onSuccess(null);
+      return;
+    }
+    jitRuntime.handleResolverResult(context, value, onSuccess, onError);
+  };
+  jitRuntime.handleResolverResult = (context, value, onSuccess, onError) => {
+    const fail: Handler = (error) => onError(asError(error));
+    if (isPromise(value)) settle(context, value, onSuccess, fail);
+    else complete(value, onSuccess, fail);
+  };
+  jitRuntime.handleListItemResult = (context, item, onSuccess) => {
+    // An Error as a value is completed as an error of its own place.
+    const fail: Handler = (error) => onSuccess(asError(error));
+    if (isPromise(item)) settle(context, item, onSuccess, fail);
+    else complete(item, onSuccess, fail);
+  };
+}

@@ -1,0 +1,352 @@
+/**
+ * Documents, ready to run: parsed, checked against the limits, validated and, from their second use on, compiled.
+ *
+ * The first use runs by graphql-js, so that a stream of documents that never come back costs no compilation. A document that
+ * the compiler refuses stays with graphql-js; both answer the same. Refused documents are kept too: sending one again
+ * costs a look-up.
+ *
+ * Bounds: `maxDocuments` entries and `MAX_CACHED_TEXT` characters of text, the least recently used go first; a longer
+ * document is never kept.
+ */
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLSchema,
+  getVariableValues,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Viewer } from '../auth/viewer.ts';
+import { ServiceError } from '../errors.ts';
+import {
+  type CompiledRun,
+  compile,
+  conditionVariables,
+  NotCompilable,
+  operationOf,
+  type Serializers,
+  type Variables,
+} from './compile.ts';
+import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
+
+export interface OperationsOptions {
+  readonly schema: GraphQLSchema;
+  readonly limits?: GraphqlLimits;
+  /** Who may ask for the schema. Default: signed-in viewers. */
+  readonly introspection?: 'signed-in' | 'always';
+  /** Default 1,000. */
+  readonly maxDocuments?: number;
+  /** `js` never compiles: for comparing the executors. Default `auto`. */
+  readonly executor?: 'auto' | 'js';
+}
+
+/** What the operations themselves read of a request's context. */
+export interface OperationContext {
+  readonly viewer: Viewer | null;
+}
+
+export type MaybePromise<T> = T | Promise<T>;
+
+const MAX_CACHED_TEXT = 4_000_000;
+const MAX_DOCUMENT_TEXT = 100_000;
+/** Same bound as graphql-js has for one request. */
+const MAX_VARIABLE_ERRORS = 50;
+/** Combinations of @skip and @include that are compiled for one operation; others stay with graphql-js. */
+const MAX_VARIANTS = 16;
+const NO_VARIABLES: Variables = Object.freeze({});
+
+export class Operations {
+  readonly #options: Required<OperationsOptions>;
+  readonly #documents: LRUCache<string, PreparedDocument>;
+
+  constructor({
+    schema,
+    limits = DEFAULT_LIMITS,
+    introspection = 'signed-in',
+    maxDocuments = 1_000,
+    executor = 'auto',
+  }: OperationsOptions) {
+    this.#options = { schema, limits, introspection, maxDocuments, executor };
+    this.#documents = new LRUCache({
+      max: maxDocuments,
+      maxSize: MAX_CACHED_TEXT,
+      maxEntrySize: MAX_DOCUMENT_TEXT,
+      sizeCalculation: (_, text) => text.length + 1,
+    });
+  }
+
+  get schema(): GraphQLSchema {
+    return this.#options.schema;
+  }
+
+  /** The operation, or the errors that refuse it. */
+  find(text: string, operationName?: string | null): Operation | readonly GraphQLError[] {
+    let document = this.#documents.get(text);
+    if (!document) {
+      document = new PreparedDocument(this.#options, text);
+      this.#documents.set(text, document);
+    }
+    return document.operation(operationName ?? null);
+  }
+}
+
+class PreparedDocument {
+  readonly #options: Required<OperationsOptions>;
+  readonly #document: DocumentNode | null;
+  readonly #errors: readonly GraphQLError[];
+  readonly #operations = new Map<OperationDefinitionNode, Operation>();
+  #only: Operation | null = null;
+
+  constructor(options: Required<OperationsOptions>, text: string) {
+    this.#options = options;
+    const prepared = prepare(options, text);
+    this.#document = 'kind' in prepared ? prepared : null;
+    this.#errors = 'kind' in prepared ? [] : prepared;
+  }
+
+  operation(name: string | null): Operation | readonly GraphQLError[] {
+    if (name === null && this.#only) return this.#only;
+    if (!this.#document) return this.#errors;
+    const node = operationOf(this.#document, name);
+    if (!node) {
+      const words =
+        name === null
+          ? 'Must provide operation name if query contains multiple operations.'
+          : `Unknown operation named "${name}".`;
+      return [new GraphQLError(words)];
+    }
+    let operation = this.#operations.get(node);
+    if (!operation) {
+      operation = new Operation(this.#options, this.#document, node);
+      this.#operations.set(node, operation);
+    }
+    if (name === null) this.#only = operation;
+    return operation;
+  }
+}
+
+function prepare(
+  { schema, limits }: Required<OperationsOptions>,
+  text: string,
+): DocumentNode | readonly GraphQLError[] {
+  try {
+    const document = parse(text, { maxTokens: limits.tokens });
+    checkShape(document, limits);
+    const errors = validate(schema, document, specifiedRules, { maxErrors: 10 });
+    return errors.length === 0 ? document : errors;
+  } catch (error) {
+    return [asGraphQLError(error)];
+  }
+}
+
+function asGraphQLError(error: unknown): GraphQLError {
+  if (error instanceof GraphQLError) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return new GraphQLError(cause.message, { originalError: cause });
+}
+
+/** One executable operation. Results hold the errors as they were thrown: `publicResult` makes them fit for a caller. */
+export class Operation {
+  readonly kind: OperationTypeNode;
+  readonly name: string | null;
+  readonly document: DocumentNode;
+  readonly #options: Required<OperationsOptions>;
+  readonly #node: OperationDefinitionNode;
+  readonly #cost: Cost;
+  readonly #guarded: boolean;
+  readonly #program: Program;
+
+  constructor(options: Required<OperationsOptions>, document: DocumentNode, node: OperationDefinitionNode) {
+    this.kind = node.operation;
+    this.name = node.name?.value ?? null;
+    this.document = document;
+    this.#options = options;
+    this.#node = node;
+    this.#cost = new Cost(options.schema, document, node, options.limits.cost);
+    this.#guarded = options.introspection === 'signed-in' && asksForSchema(document);
+    this.#program = new Program(options.schema, document, node, {
+      compileAfter: options.executor === 'js' ? Infinity : 1,
+    });
+  }
+
+  /** Queries and mutations. Never throws, never rejects. */
+  execute(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<ExecutionResult> {
+    const coerced = this.#admit(context, variables);
+    if (Array.isArray(coerced)) return { errors: coerced };
+    return this.#program.run(undefined, context, variables, coerced as Variables);
+  }
+
+  /**
+   * The stream of results, or the result that refuses it. What the source throws, the stream throws: the caller knows how
+   * its transport ends.
+   */
+  async subscribe(
+    context: OperationContext,
+    variables: Variables = NO_VARIABLES,
+  ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+    const coerced = this.#admit(context, variables);
+    if (Array.isArray(coerced)) return { errors: coerced };
+    const source = await createSourceEventStream({
+      schema: this.#options.schema,
+      document: this.document,
+      contextValue: context,
+      variableValues: variables,
+      operationName: this.name,
+    });
+    if (!(Symbol.asyncIterator in source)) return source;
+    return mapEvents(source, (event) => this.#program.run(event, context, variables, coerced as Variables));
+  }
+
+  #admit(context: OperationContext, variables: Variables): Variables | GraphQLError[] {
+    if (this.#guarded && context.viewer === null) {
+      return [asGraphQLError(new ServiceError('UNAUTHORIZED', 'The schema is told to signed-in users'))];
+    }
+    const { variableDefinitions = [] } = this.#node;
+    let coerced = NO_VARIABLES;
+    if (variableDefinitions.length > 0) {
+      const values = getVariableValues(this.#options.schema, variableDefinitions, variables, {
+        maxErrors: MAX_VARIABLE_ERRORS,
+      });
+      if (values.errors) return [...values.errors];
+      coerced = values.coerced;
+    }
+    try {
+      this.#cost.check(context, variables);
+    } catch (error) {
+      // Anything else is an argument that the cost cannot be calculated from: its own field says so.
+      if (error instanceof ServiceError) return [asGraphQLError(error)];
+    }
+    return coerced;
+  }
+}
+
+interface ProgramOptions {
+  /** Runs by graphql-js before the first compilation. */
+  readonly compileAfter: number;
+  readonly serializers?: Serializers;
+}
+
+/** The two executors behind one operation. */
+class Program {
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #node: OperationDefinitionNode;
+  readonly #options: ProgramOptions;
+  readonly #variants = new Map<string, CompiledRun>();
+  #conditions: readonly string[] | null = null;
+  #uses = 0;
+  #refused = false;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode, options: ProgramOptions) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#node = node;
+    this.#options = options;
+  }
+
+  run(root: unknown, context: unknown, sent: Variables, coerced: Variables): MaybePromise<ExecutionResult> {
+    const compiled = this.#compiled(coerced);
+    return compiled?.(root, context, coerced) ?? this.#interpret(root, context, sent);
+  }
+
+  /** Compiles the variant for these variables. Throws NotCompilable. */
+  compile(coerced: Variables): CompiledRun {
+    this.#conditions ??= conditionVariables(this.#document);
+    const key = this.#conditions.map((name) => (coerced[name] === true ? '1' : '0')).join('');
+    const known = this.#variants.get(key);
+    if (known) return known;
+    if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
+    const { serializers } = this.#options;
+    const run = compile(this.#schema, this.#document, this.#node, coerced, { ...(serializers && { serializers }) });
+    this.#variants.set(key, run);
+    return run;
+  }
+
+  #compiled(coerced: Variables): CompiledRun | null {
+    if (this.#refused) return null;
+    if (this.#uses < this.#options.compileAfter) {
+      this.#uses += 1;
+      return null;
+    }
+    try {
+      return this.compile(coerced);
+    } catch {
+      // The compiler throws many kinds of errors at what it does not know; none of them is news to a caller.
+      this.#refused = true;
+      return null;
+    }
+  }
+
+  #interpret(rootValue: unknown, contextValue: unknown, variableValues: Variables): MaybePromise<ExecutionResult> {
+    return execute({
+      schema: this.#schema,
+      document: this.#document,
+      rootValue,
+      contextValue,
+      variableValues,
+      operationName: this.#node.name?.value ?? null,
+    }) as MaybePromise<ExecutionResult>;
+  }
+}
+
+/** Like an async generator, but `return` ends the source at once, also while the next event is awaited. */
+function mapEvents(
+  source: AsyncIterable<unknown>,
+  map: (event: unknown) => MaybePromise<ExecutionResult>,
+): AsyncIterableIterator<ExecutionResult> {
+  const events = source[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const { done, value } = await events.next();
+      return done ? { done: true, value: undefined } : { done: false, value: await map(value) };
+    },
+    async return() {
+      await events.return?.();
+      return { done: true, value: undefined };
+    },
+    async throw(error) {
+      await events.return?.();
+      throw error;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+export interface CompiledOperation {
+  readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
+}
+
+/**
+ * An operation of our own, compiled at once, without limits. Throws an Error that tells what is wrong with the document.
+ * `serializers` replace those of the named scalars and enums.
+ */
+export function compileOperation(
+  schema: GraphQLSchema,
+  text: string,
+  { serializers }: { readonly serializers?: Serializers } = {},
+): CompiledOperation {
+  const document = parse(text);
+  const [invalid] = validate(schema, document);
+  if (invalid) throw invalid;
+  const node = operationOf(document);
+  if (!node || node.operation === OperationTypeNode.SUBSCRIPTION) throw new Error('One query or mutation is expected');
+  const program = new Program(schema, document, node, { compileAfter: 0, ...(serializers && { serializers }) });
+  program.compile(NO_VARIABLES);
+  const { variableDefinitions = [] } = node;
+  return {
+    execute(context, variables = NO_VARIABLES) {
+      const { errors, coerced } = getVariableValues(schema, variableDefinitions, variables);
+      if (errors) return { errors };
+      return program.run(undefined, context, variables, coerced);
+    },
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * The graph on a node:http server: HTTP on one path (short road and Yoga) and graphql-transport-ws on its upgrades.
+ *
+ * `handle` answers every request it is given and never throws; the caller decides which paths it is given. A request id is
+ * taken from `X-Request-Id` or made, told to the context in `headers['x-request-id']`, echoed, and named by INTERNAL_ERROR.
+ *
+ * Other sites: no cookies are used, bodies must be JSON (which a browser sends to another origin only after a preflight),
+ * GET refuses what a browser calls cross-site, and only origins in `corsOrigins` may read answers or open WebSockets.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { GraphQLSchema } from 'graphql';
+import type { RequestContext } from '../context.ts';
+import { type ContextFor, Endpoint } from './endpoint.ts';
+import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeAnswer, writeRefusal } from './http.ts';
+import type { GraphqlLimits } from './limits.ts';
+import { Operations } from './operations.ts';
+import { type ErrorLog, publicError } from './public-error.ts';
+import { shortRoad } from './short-road.ts';
+import { WebSocketRoad } from './websocket.ts';
+import { createYogaRoad } from './yoga.ts';
+
+export interface GraphqlServerOptions {
+  readonly schema: GraphQLSchema;
+  readonly contextFor: ContextFor;
+  readonly log: ErrorLog;
+  readonly limits?: GraphqlLimits;
+  readonly introspection?: 'signed-in' | 'always';
+  /** Default 1,000,000. Also the largest WebSocket message. */
+  readonly maxBodyBytes?: number;
+  /** Origins (`https://app.example.com`) whose pages may use the graph. Default: none but our own. */
+  readonly corsOrigins?: readonly string[];
+  /** Default `/graphql`. */
+  readonly path?: string;
+  /** Between WebSocket pings, in milliseconds. Default 12,000. */
+  readonly keepAliveMs?: number;
+}
+
+export interface GraphqlServer {
+  readonly operations: Operations;
+  handle(req: IncomingMessage, res: ServerResponse): void;
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Ends WebSockets. HTTP answers in flight belong to the HTTP server. */
+  close(): Promise<void>;
+}
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+export function createGraphqlServer({
+  schema,
+  contextFor,
+  log,
+  limits,
+  introspection = 'signed-in',
+  maxBodyBytes = 1_000_000,
+  corsOrigins = [],
+  path = '/graphql',
+  keepAliveMs = 12_000,
+}: GraphqlServerOptions): GraphqlServer {
+  const operations = new Operations({ schema, introspection, ...(limits && { limits }) });
+  const endpoint = new Endpoint(operations, log);
+  const yogaRoad = createYogaRoad({ endpoint, maxBodyBytes, path });
+  const origins = new Set(corsOrigins);
+  const shortRoadOptions = { endpoint, maxBodyBytes };
+
+  const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
+    const own = req.headers as Record<string, string | undefined>;
+    return contextFor({
+      headers: authorization === undefined ? own : { ...own, authorization },
+      address: req.socket.remoteAddress ?? '',
+      url: req.url ?? '',
+    });
+  };
+  const webSockets = new WebSocketRoad({ endpoint, contextFor: contextOf, maxMessageBytes: maxBodyBytes, keepAliveMs });
+
+  const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {
+    let context: RequestContext;
+    try {
+      context = await contextOf(req);
+    } catch (error) {
+      const place = { requestId: String(req.headers['x-request-id']), log };
+      const answer = { result: { errors: [publicError(error, place)] }, wellFormed: false };
+      writeAnswer(res, answer, acceptedType(req.headers.accept) ?? JSON_TYPE);
+      return;
+    }
+    await yogaRoad(req, res, context);
+  };
+
+  return {
+    operations,
+    handle(req, res) {
+      res.setHeader('x-request-id', identify(req));
+      const { origin, accept } = req.headers;
+      if (origin !== undefined) allowOrigin(res, origin, origins);
+      if (req.method === 'OPTIONS') {
+        preflight(res);
+        return;
+      }
+      const type = acceptedType(accept);
+      const streams = accept?.includes(EVENT_STREAM) === true;
+      if (req.method === 'POST') {
+        if (!isJsonBody(req)) {
+          writeRefusal(res, 'INVALID', 'Send application/json in UTF-8', 415);
+        } else if (streams) {
+          run(serveByYoga(req, res), req, res, log);
+        } else if (type === null) {
+          writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
+        } else {
+          run(
+            shortRoad(req, res, type, () => contextOf(req), shortRoadOptions),
+            req,
+            res,
+            log,
+          );
+        }
+      } else if (req.method !== 'GET') {
+        writeRefusal(res, 'METHOD_NOT_ALLOWED', 'Use POST, or GET for queries');
+      } else if (isCrossSite(req, origins)) {
+        writeRefusal(res, 'NOT_ALLOWED', 'Another site may not ask by GET');
+      } else if (type === null && !streams && accept?.includes('text/html') !== true) {
+        writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
+      } else {
+        run(serveByYoga(req, res), req, res, log);
+      }
+    },
+    upgrade(req, socket, head) {
+      identify(req);
+      const { origin } = req.headers;
+      if (origin !== undefined && !origins.has(origin) && hostOf(origin) !== req.headers.host) {
+        socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+        return;
+      }
+      webSockets.upgrade(req, socket, head);
+    },
+    close: () => webSockets.close(),
+  };
+}
+
+/** The caller's id for this request, or a new one, in the place where everybody looks for it. */
+function identify(req: IncomingMessage): string {
+  const given = req.headers['x-request-id'];
+  if (typeof given === 'string' && REQUEST_ID.test(given)) return given;
+  const id = randomUUID();
+  req.headers['x-request-id'] = id;
+  return id;
+}
+
+function run(work: Promise<void>, req: IncomingMessage, res: ServerResponse, log: ErrorLog): void {
+  work.catch((error) => {
+    const place = { requestId: String(req.headers['x-request-id']), log };
+    writeAnswer(res, { result: { errors: [publicError(error, place)] }, wellFormed: false }, JSON_TYPE);
+    if (!res.writableEnded) res.destroy();
+  });
+}
+
+function allowOrigin(res: ServerResponse, origin: string, origins: ReadonlySet<string>): void {
+  res.setHeader('vary', 'Origin');
+  if (!origins.has(origin)) return;
+  res.setHeader('access-control-allow-origin', origin);
+  res.setHeader('access-control-expose-headers', 'X-Request-Id');
+}
+
+function preflight(res: ServerResponse): void {
+  res.writeHead(204, {
+    allow: 'GET, POST, OPTIONS',
+    ...(res.hasHeader('access-control-allow-origin') && {
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+      'access-control-max-age': '600',
+    }),
+  });
+  res.end();
+}
+
+/** https://www.w3.org/TR/fetch-metadata/: browsers say where a request comes from; other programs say nothing. */
+function isCrossSite({ headers }: IncomingMessage, origins: ReadonlySet<string>): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  if (headers['sec-fetch-mode'] === 'navigate') return false;
+  return headers.origin === undefined || !origins.has(headers.origin);
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}

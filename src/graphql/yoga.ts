@@ -1,0 +1,93 @@
+/**
+ * Yoga serves what the short road does not: GraphiQL, queries by GET, and subscriptions as server-sent events. Operations,
+ * limits, masking and statuses are the endpoint's own, so that both roads give one answer.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GraphQLError } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
+import type { RequestContext } from '../context.ts';
+import type { Answer, Endpoint } from './endpoint.ts';
+import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
+import { type PublicError, publicError } from './public-error.ts';
+
+export interface YogaRoadOptions {
+  readonly endpoint: Endpoint;
+  readonly maxBodyBytes: number;
+  /** Path of the endpoint. */
+  readonly path: string;
+}
+
+/** What Yoga carries for us from the request to the operation. */
+interface ServerContext {
+  readonly requestContext: RequestContext;
+}
+
+const DEFAULT_QUERY = `# Sign in first, then put the token into the headers below: { "Authorization": "Bearer …" }
+mutation SignIn {
+  login(input: { email: "admin@localhost", password: "" }) {
+    token
+    expiresAt
+  }
+}
+
+query Viewer {
+  viewer {
+    __typename
+  }
+}
+`;
+
+export type YogaRoad = (req: IncomingMessage, res: ServerResponse, context: RequestContext) => Promise<void>;
+
+export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions): YogaRoad {
+  // Yoga passes results through as they are; these tell ours from its own.
+  const answers = new WeakMap<object, Answer>();
+  const plugin: Plugin<ServerContext> = {
+    onParams({ params, request, setParamsHandler }) {
+      setParamsHandler(async ({ context }) => {
+        const { requestContext } = context as unknown as ServerContext;
+        const queriesOnly = request.method === 'GET';
+        const answer = await endpoint.start(params, requestContext, undefined, { queriesOnly });
+        if (Symbol.asyncIterator in answer) return answer as never;
+        answers.set(answer.result, answer);
+        return answer.result as never;
+      });
+    },
+    onResultProcess({ request, result, resultProcessor, setResultProcessor, serverContext }) {
+      const type = acceptedType(request.headers.get('accept') ?? undefined);
+      const streams = request.headers.get('accept')?.includes('text/event-stream') === true;
+      if (type === null || Symbol.asyncIterator in result || (streams && resultProcessor)) return;
+      setResultProcessor((given, { Response }) => {
+        const { requestContext } = serverContext as unknown as ServerContext;
+        const answer = answers.get(given) ?? refusedByYoga(given, requestContext, endpoint);
+        const status = statusOf(answer, type);
+        return new Response(JSON.stringify(answer.result), { status, headers: headersFor(status, type) });
+      }, JSON_TYPE);
+    },
+  };
+  const yoga = createYoga<ServerContext>({
+    schema: endpoint.operations.schema,
+    graphqlEndpoint: path,
+    maskedErrors: false,
+    multipart: false,
+    cors: false,
+    landingPage: false,
+    parserAndValidationCache: false,
+    maxRequestBodySize: maxBodyBytes,
+    logging: false,
+    graphiql: { title: 'Brokergraph', defaultQuery: DEFAULT_QUERY },
+    plugins: [plugin],
+  });
+  return async (req, res, requestContext) => {
+    await yoga.handle(req, res, { requestContext });
+  };
+}
+
+function refusedByYoga(result: unknown, { requestId }: RequestContext, { log }: Endpoint): Answer {
+  const given = typeof result === 'object' && result !== null && 'errors' in result ? result.errors : [];
+  const errors = (Array.isArray(given) ? given : []).map((error: unknown): PublicError => {
+    const shown = publicError(error, { requestId, log });
+    return error instanceof GraphQLError ? { ...shown, message: error.message } : shown;
+  });
+  return { result: { errors }, wellFormed: false };
+}
