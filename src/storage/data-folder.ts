@@ -36,7 +36,12 @@ export function openDataFolder(dataDir: string): DataFolder {
       { cause: error },
     );
   }
-  writeOwner(path);
+  try {
+    writeOwner(path);
+  } catch (error) {
+    lock.close();
+    throw unusable(path, error);
+  }
   return { path, close: () => lock.close() };
 }
 

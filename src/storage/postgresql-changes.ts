@@ -37,8 +37,6 @@ export class PostgresqlChanges implements Changes {
   #closed = false;
   #reconnectMs = RECONNECT_MS;
   #timer: NodeJS.Timeout | undefined;
-  /** The attempt to connect that is under way; close waits for it. */
-  #connecting: Promise<void> = Promise.resolve();
 
   private constructor(databaseUrl: string, log: StorageLog) {
     this.#databaseUrl = databaseUrl;
@@ -65,7 +63,6 @@ export class PostgresqlChanges implements Changes {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#connecting;
     const client = this.#client;
     this.#client = null;
     await this.#local.close();
@@ -83,6 +80,11 @@ export class PostgresqlChanges implements Changes {
       await client.end();
       throw error;
     }
+    // Closed meanwhile: close did not wait for a server that may not answer.
+    if (this.#closed) {
+      await client.end();
+      return;
+    }
     this.#client = client;
     this.#reconnectMs = RECONNECT_MS;
     this.#beatLater(client);
@@ -96,6 +98,7 @@ export class PostgresqlChanges implements Changes {
       this.#reconnectLater();
       return;
     }
+    if (this.#closed) return;
     this.#log.info('Changes from other processes arrive again');
     this.#local.tellEverything();
     if (this.#missed) {
@@ -109,9 +112,7 @@ export class PostgresqlChanges implements Changes {
     // Spread, so that processes that lost one server together do not come back together.
     const waitMs = this.#reconnectMs * (0.5 + Math.random() / 2);
     this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_LIMIT_MS);
-    this.#timer = setTimeout(() => {
-      this.#connecting = this.#reconnect();
-    }, waitMs).unref();
+    this.#timer = setTimeout(() => void this.#reconnect(), waitMs).unref();
   }
 
   #lose(client: Client, error: unknown): void {

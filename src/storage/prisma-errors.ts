@@ -3,6 +3,7 @@
 const UNIQUE_VIOLATION = 'P2002';
 const FOREIGN_KEY_VIOLATION = 'P2003';
 const RECORD_NOT_FOUND = 'P2025';
+const TRANSACTION_CONFLICT = 'P2034';
 
 /** A row with the same unique value is there already. */
 export function isUniqueViolation(error: unknown): boolean {
@@ -17,6 +18,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
 /** The row to update, delete or connect is not there. */
 export function isNotFound(error: unknown): boolean {
   return codeOf(error) === RECORD_NOT_FOUND;
+}
+
+/** A serializable transaction met another one and was undone: it may be tried again. */
+export function isTransactionConflict(error: unknown): boolean {
+  return codeOf(error) === TRANSACTION_CONFLICT;
 }
 
 /** Told by name and code, not by class: each generated client brings its own classes. */

@@ -2,7 +2,12 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { isForeignKeyViolation, isNotFound, isUniqueViolation } from '../../src/storage/prisma-errors.ts';
+import {
+  isForeignKeyViolation,
+  isNotFound,
+  isTransactionConflict,
+  isUniqueViolation,
+} from '../../src/storage/prisma-errors.ts';
 import { openStorage } from '../../src/storage/storage.ts';
 import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../support/database.ts';
 import { describeEngines } from '../support/engines.ts';
@@ -63,16 +68,38 @@ describeEngines((engine, postgres) => {
       throw new Error('undo');
     });
     await opened.promise;
-    const meanwhile = db.user.create({ data: user() });
-    const reading = db.user.count();
+    // Prisma sends a query when it is first waited for, so both are waited for here.
+    const meanwhile = db.user.create({ data: user() }).then(({ id }) => id);
+    const reading = db.user.count().then((count) => count);
     // The write may be acknowledged now or, with one connection, when the transaction has ended.
     setImmediate(() => end.resolve());
 
     await expect(undone).rejects.toThrow('undo');
-    const { id } = await meanwhile;
+    const id = await meanwhile;
 
     expect(await db.user.findMany({ select: { id: true } })).toEqual([{ id }]);
     expect(await reading).toBeLessThanOrEqual(1);
+  });
+
+  test('of serializable transactions that decide by the same rows only one is kept', async () => {
+    const { db } = await open();
+    const data = [user(), user()];
+    await db.user.createMany({ data });
+    const outcomes = await Promise.allSettled(
+      data.map(({ id }) =>
+        db.$transaction(
+          async (tx) => {
+            if ((await tx.user.count()) === 1) throw new Error('the last one stays');
+            await tx.user.delete({ where: { id } });
+          },
+          { isolationLevel: 'Serializable' },
+        ),
+      ),
+    );
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    expect(reasons).toHaveLength(1);
+    expect(isTransactionConflict(reasons[0]) || reasons[0].message === 'the last one stays').toBe(true);
+    expect(await db.user.count()).toBe(1);
   });
 
   test('keeps every row of many writers and transactions at once', async () => {

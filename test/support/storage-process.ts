@@ -1,0 +1,46 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface StorageProcess {
+  readonly pid: number;
+  readonly migrated: readonly string[];
+  /** What it says after the first line. */
+  readonly lines: AsyncIterableIterator<string>;
+  /** As by `kill -9`; resolves when the process is gone. */
+  kill(): Promise<void>;
+}
+
+/** Opens the storage in a process of its own, from the compiled sources; killed after the test. */
+export async function startStorageProcess(
+  mode: 'hold' | 'write',
+  dataDir: string,
+  databaseUrl: string | undefined,
+): Promise<StorageProcess> {
+  if (!existsSync(`${root}dist/storage/storage.js`)) spawnSync(process.execPath, [`${root}scripts/build.mjs`]);
+  const script = `${root}test/storage/storage-process.mjs`;
+  const args = databaseUrl === undefined ? [mode, dataDir] : [mode, dataDir, databaseUrl];
+  const child = spawn(process.execPath, [script, ...args], { stdio: 'pipe' });
+  const kill = () => killed(child);
+  onTestFinished(kill);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  let complaint = '';
+  child.stderr.on('data', (chunk) => {
+    complaint += chunk;
+  });
+  const first = await lines.next();
+  if (first.done || child.pid === undefined) throw new Error(`The process did not open the storage:\n${complaint}`);
+  return { pid: child.pid, migrated: JSON.parse(first.value).migrated, lines, kill };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
