@@ -1,0 +1,99 @@
+import { AccountPlugin } from './account-plugin.ts';
+import { AdministratorAccess } from './administrator-access.ts';
+import { BrokerCore, DEFAULT_BROKER_LIMITS } from './broker-core.ts';
+import { BrokerPlugin } from './broker-plugin.ts';
+import { ClientRegistry } from './client-registry.ts';
+import { ControlServer } from './control-server.ts';
+import { InspectPlugin } from './inspect-plugin.ts';
+import { LicensePlugin } from './license-plugin.ts';
+import { type Listener, listenMqtt, listenWebSocket } from './listeners.ts';
+import { DEFAULT_LIMITS, Persistence } from './persistence.ts';
+import { SysStatistics } from './sys-statistics.ts';
+import type { WorkerOptions } from './worker-protocol.ts';
+
+export interface AssembledBroker {
+  readonly mqttPort: number;
+  readonly wsPort: number | null;
+  /** Refuses new connections, ends the open ones, and has everything on disk when it resolves. */
+  close(): Promise<void>;
+}
+
+export interface BrokerHooks {
+  readonly onProblem: (problem: string, error: unknown) => void;
+  /** The journal cannot be written: the broker must end now. */
+  readonly onBroken: (error: Error) => void;
+}
+
+/** How long connections may take to end. */
+const CLOSE_TIMEOUT_MS = 3_000;
+
+/** Puts one embedded broker together and starts it; runs inside the worker thread. */
+export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): Promise<AssembledBroker> {
+  const closers: (() => unknown)[] = [];
+  const close = async () => {
+    for (let closer = closers.pop(); closer; closer = closers.pop()) await closer();
+  };
+  try {
+    const persistence = new Persistence({ folder: options.folder, onBroken: hooks.onBroken });
+    closers.push(() => persistence.journal.close());
+    const access = await AdministratorAccess.open(persistence.journal, options.administrator);
+    const registry = new ClientRegistry(persistence.sessions);
+    const control: ControlServer = new ControlServer({
+      publish: (topic, payload) => void core.publish(topic, payload),
+      onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
+    });
+    closers.push(() => control.close());
+    const core = await BrokerCore.start({
+      persistence,
+      registry,
+      access,
+      limits: DEFAULT_BROKER_LIMITS,
+      serveControl: (client, topic, payload) =>
+        control.serve(topic, payload, (to, text) => core.sendTo(client, to, text)),
+      onProblem: hooks.onProblem,
+    });
+    closers.push(() => within(CLOSE_TIMEOUT_MS, core.close()));
+
+    const listeners: Listener[] = [];
+    const since = Date.now();
+    const apis = () => control.plugins.map(({ api }) => api);
+    control.register(
+      new InspectPlugin({
+        registry,
+        limits: DEFAULT_LIMITS,
+        since,
+        emit: (event) => control.emit('cedalo/inspect', event),
+      }),
+    );
+    control.register(new LicensePlugin(since, apis));
+    control.register(new AccountPlugin(options.administrator.username, registry));
+    control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
+
+    const { version, sysIntervalMs: intervalMs } = options;
+    const statistics = new SysStatistics({ version, core, registry, persistence, intervalMs });
+    closers.push(() => statistics.close());
+
+    const { maxConnections, maxPacketBytes } = DEFAULT_BROKER_LIMITS;
+    const onError = (error: Error) => hooks.onProblem('a listener failed', error);
+    const shared = { maxConnections, maxPacketBytes, accept: core.accept, onError };
+    closers.push(() => {
+      for (const listener of listeners) listener.close();
+    });
+    const mqtt = await listenMqtt(options.mqtt, shared);
+    listeners.push(mqtt);
+    const ws = options.ws && (await listenWebSocket(options.ws, shared));
+    if (ws) listeners.push(ws);
+    return { mqttPort: mqtt.info.port, wsPort: ws?.info.port ?? null, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

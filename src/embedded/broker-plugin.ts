@@ -1,0 +1,43 @@
+import { type ControlApi, type ControlCommand, requestTopic } from '../control/envelope.ts';
+import type { ControlPlugin } from '../control/plugin.ts';
+import type { ListenerInfo } from './connection.ts';
+import { runCommandOf } from './plugin-arguments.ts';
+
+/** `broker`: which APIs there are and where the broker listens. */
+export class BrokerPlugin implements ControlPlugin {
+  readonly api = 'broker';
+  readonly #apis: () => readonly ControlApi[];
+  readonly #listeners: () => readonly ListenerInfo[];
+  readonly #version: string;
+
+  constructor(version: string, apis: () => readonly ControlApi[], listeners: () => readonly ListenerInfo[]) {
+    this.#version = version;
+    this.#apis = apis;
+    this.#listeners = listeners;
+  }
+
+  execute(command: ControlCommand): unknown {
+    return runCommandOf(
+      {
+        listplugins: () => ({
+          plugins: this.#apis().map((api) => ({
+            name: api,
+            version: this.#version,
+            'control-endpoints': [requestTopic(api)],
+          })),
+        }),
+        listlisteners: () => ({
+          listeners: this.#listeners().map(({ port, host, protocol }) => ({
+            port,
+            protocol: protocol === 'MQTT' ? 'mqtt' : 'mqtt+websockets',
+            'bind-address': host,
+            tls: false,
+          })),
+        }),
+      },
+      command,
+    );
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,145 @@
+import { type Connection, subscriptionsOf } from './connection.ts';
+import type { Session, SessionStore } from './session-store.ts';
+
+/** What the connections that ended had counted, so that totals never fall. */
+export interface Totals {
+  published: number;
+  publishedBytes: number;
+  delivered: number;
+  deliveredBytes: number;
+  packetsIn: number;
+  answers: number;
+  bytesRead: number;
+  bytesWritten: number;
+}
+
+/**
+ * Who is connected, and who left a persistent session: client ids with their connection, their session, or both.
+ * `onChange` is told each client id whose state changed; it looks up what became of it.
+ */
+export class ClientRegistry {
+  readonly #sessions: SessionStore;
+  readonly #connections = new Map<string, Connection>();
+  readonly #open = new Set<Connection>();
+  readonly #ended: Totals = emptyTotals();
+  readonly #listeners = new Set<(clientId: string) => void>();
+  #maximum = 0;
+  #sortedIds: readonly string[] | null = null;
+
+  constructor(sessions: SessionStore) {
+    this.#sessions = sessions;
+  }
+
+  get connectedCount(): number {
+    return this.#connections.size;
+  }
+
+  get maximumConnected(): number {
+    return this.#maximum;
+  }
+
+  /** Sockets, whether or not their client was let in. */
+  get open(): ReadonlySet<Connection> {
+    return this.#open;
+  }
+
+  get offlineCount(): number {
+    let count = 0;
+    for (const session of this.#sessions.all()) if (!this.#connections.has(session.id)) count += 1;
+    return count;
+  }
+
+  /** Subscriptions of connected clients and of the sessions of the others. */
+  subscriptionCount(): number {
+    let count = 0;
+    for (const { client } of this.#connections.values())
+      if (client) count += Object.keys(subscriptionsOf(client)).length;
+    for (const session of this.#sessions.all()) {
+      if (!this.#connections.has(session.id)) count += session.subscriptions.size;
+    }
+    return count;
+  }
+
+  connection(clientId: string): Connection | undefined {
+    return this.#connections.get(clientId);
+  }
+
+  session(clientId: string): Session | undefined {
+    return this.#sessions.get(clientId);
+  }
+
+  onChange(listener: (clientId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  opened(connection: Connection): void {
+    this.#open.add(connection);
+  }
+
+  connected(clientId: string, connection: Connection): void {
+    this.#connections.set(clientId, connection);
+    const session = this.#sessions.get(clientId);
+    if (session) session.online = true;
+    this.#maximum = Math.max(this.#maximum, this.#connections.size);
+    this.#changed(clientId);
+  }
+
+  closed(connection: Connection, now: number): void {
+    if (!this.#open.delete(connection)) return;
+    connection.isClosed = true;
+    addTotals(this.#ended, connection);
+    const clientId = connection.identity?.clientId;
+    if (clientId === undefined) return;
+    const current = this.#connections.get(clientId);
+    if (current === connection) this.#connections.delete(clientId);
+    // Taken over: the client id belongs to a newer connection already.
+    else if (current) return;
+    const session = this.#sessions.get(clientId);
+    if (session) this.#sessions.leave(session, now);
+    this.#changed(clientId);
+  }
+
+  totals(): Totals {
+    const totals = { ...this.#ended };
+    for (const connection of this.#open) addTotals(totals, connection);
+    return totals;
+  }
+
+  /** All client ids, ascending by code unit. */
+  sortedIds(): readonly string[] {
+    if (!this.#sortedIds) {
+      const ids = new Set(this.#connections.keys());
+      for (const session of this.#sessions.all()) ids.add(session.id);
+      this.#sortedIds = [...ids].sort();
+    }
+    return this.#sortedIds;
+  }
+
+  #changed(clientId: string): void {
+    this.#sortedIds = null;
+    for (const listener of this.#listeners) listener(clientId);
+  }
+}
+
+const emptyTotals = (): Totals => ({
+  published: 0,
+  publishedBytes: 0,
+  delivered: 0,
+  deliveredBytes: 0,
+  packetsIn: 0,
+  answers: 0,
+  bytesRead: 0,
+  bytesWritten: 0,
+});
+
+function addTotals(totals: Totals, from: Readonly<Totals>): void {
+  totals.published += from.published;
+  totals.publishedBytes += from.publishedBytes;
+  totals.delivered += from.delivered;
+  totals.deliveredBytes += from.deliveredBytes;
+  totals.packetsIn += from.packetsIn;
+  totals.answers += from.answers;
+  totals.bytesRead += from.bytesRead;
+  totals.bytesWritten += from.bytesWritten;
+}

@@ -1,0 +1,65 @@
+import { type ControlEvent, requestTopic, responseTopic } from '../control/envelope.ts';
+import type { ControlPlugin } from '../control/plugin.ts';
+import { serveControlRequest } from '../control/serve.ts';
+
+export interface ControlServerOptions {
+  /** To everyone who subscribed to the topic; QoS 0, not retained. */
+  readonly publish: (topic: string, payload: string) => void;
+  readonly onBug: (error: unknown, command: string) => void;
+}
+
+/** Answers the one who asked, whether or not it subscribed. */
+export type Answer = (topic: string, payload: string) => void;
+
+interface Endpoint {
+  readonly plugin: ControlPlugin;
+  readonly response: string;
+  /** The request being served. */
+  tail: Promise<void>;
+}
+
+/**
+ * The `$CONTROL` side of the embedded broker: one plugin per API, requests of one API one after the other, in the order in which
+ * they came. Responses and events go to all subscribers of the response topic. A topic without a plugin is answered to the
+ * requester alone: `{"error":"endpoint not available"}`, as Mosquitto 2.1 does.
+ */
+export class ControlServer {
+  readonly #options: ControlServerOptions;
+  readonly #endpoints = new Map<string, Endpoint>();
+
+  constructor(options: ControlServerOptions) {
+    this.#options = options;
+  }
+
+  register(plugin: ControlPlugin): void {
+    const { api } = plugin;
+    this.#endpoints.set(requestTopic(api), { plugin, response: responseTopic(api), tail: Promise.resolve() });
+  }
+
+  get plugins(): readonly ControlPlugin[] {
+    return Array.from(this.#endpoints.values(), ({ plugin }) => plugin);
+  }
+
+  emit(api: ControlPlugin['api'], event: ControlEvent): void {
+    this.#options.publish(responseTopic(api), JSON.stringify(event));
+  }
+
+  /** Resolves when the request was answered; never rejects. */
+  serve(topic: string, payload: Uint8Array, answer: Answer): Promise<void> {
+    const endpoint = this.#endpoints.get(topic);
+    if (!endpoint) {
+      answer(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
+      return Promise.resolve();
+    }
+    endpoint.tail = endpoint.tail.then(async () => {
+      const response = await serveControlRequest(payload, endpoint.plugin, this.#options.onBug);
+      this.#options.publish(endpoint.response, response);
+    });
+    return endpoint.tail;
+  }
+
+  async close(): Promise<void> {
+    for (const { plugin } of this.#endpoints.values()) await plugin.close();
+    this.#endpoints.clear();
+  }
+}

@@ -1,0 +1,188 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+
+/** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. */
+export type EmbeddedBrokerState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
+
+/** What is used of a logger; pino's shape. */
+export interface BrokerLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
+
+export interface EmbeddedBrokerOptions {
+  readonly id: string;
+  /** Belongs to this broker alone; created when missing. */
+  readonly folder: string;
+  /** Port 0: any free one. A taken port: the next free one. */
+  readonly mqtt: { readonly host: string; readonly port: number };
+  readonly ws: { readonly host: string; readonly port: number } | null;
+  /** The one account; the folder holds its hash only. */
+  readonly administrator: { readonly username: string; readonly password: string };
+  /** The product's version, told on `$SYS/broker/version`. */
+  readonly version?: string;
+  /** The compiled worker; by default the one beside this file. */
+  readonly workerUrl?: URL;
+  readonly log: BrokerLog;
+  /** Each change once. `error` with FAILED. */
+  readonly onState?: (state: EmbeddedBrokerState, error?: string) => void;
+  /** Heap limit of the worker in MiB; 512. Beyond it the broker fails and starts anew. */
+  readonly maxHeapMegabytes?: number;
+  /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
+  readonly sysIntervalMs?: number;
+}
+
+export interface EmbeddedBroker {
+  /** The ports it listens on, which stay the same when it starts anew. */
+  readonly mqttPort: number;
+  readonly wsPort: number | null;
+  /** Ends within some five seconds, clients connected or not. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
+export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<EmbeddedBroker> {
+  const supervisor = new BrokerSupervisor(options);
+  await supervisor.start();
+  return supervisor;
+}
+
+const CLOSE_TIMEOUT_MS = 5_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+/** A broker that ran this long failed for a new reason, so the pauses start small again. */
+const STEADY_MS = 60_000;
+
+interface Ports {
+  readonly mqttPort: number;
+  readonly wsPort: number | null;
+}
+
+interface RunningWorker extends Ports {
+  readonly thread: Worker;
+  /** Resolves with the reason when the thread ended. */
+  readonly ended: Promise<string>;
+}
+
+class BrokerSupervisor implements EmbeddedBroker {
+  readonly #options: EmbeddedBrokerOptions;
+  #ports: Ports;
+  #thread: Worker | null = null;
+  #closing = new AbortController();
+  #supervision: Promise<void> = Promise.resolve();
+  #closed: Promise<void> | null = null;
+
+  constructor(options: EmbeddedBrokerOptions) {
+    this.#options = options;
+    this.#ports = { mqttPort: options.mqtt.port, wsPort: options.ws?.port ?? null };
+  }
+
+  get mqttPort(): number {
+    return this.#ports.mqttPort;
+  }
+
+  get wsPort(): number | null {
+    return this.#ports.wsPort;
+  }
+
+  async start(): Promise<void> {
+    this.#supervision = this.#supervise(await this.#run());
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    const thread = this.#thread;
+    if (thread) {
+      const message: ServiceMessage = { type: 'close' };
+      thread.postMessage(message);
+      const timer = setTimeout(() => void thread.terminate(), CLOSE_TIMEOUT_MS);
+      await this.#supervision;
+      clearTimeout(timer);
+    }
+    await this.#supervision;
+    this.#options.onState?.('STOPPED');
+  }
+
+  async #supervise(first: RunningWorker): Promise<void> {
+    let running: RunningWorker | null = first;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (running) {
+      const startedAt = Date.now();
+      const reason = await running.ended;
+      if (this.#closing.signal.aborted) return;
+      if (Date.now() - startedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
+      this.#failed(reason);
+      running = null;
+      while (!running && !this.#closing.signal.aborted) {
+        await delay(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        if (this.#closing.signal.aborted) return;
+        running = await this.#run().catch(() => null);
+      }
+    }
+  }
+
+  #failed(reason: string): void {
+    const { id, log, onState } = this.#options;
+    log.error({ broker: id, reason }, 'embedded broker failed');
+    onState?.('FAILED', reason);
+  }
+
+  async #run(): Promise<RunningWorker> {
+    const { id, folder, mqtt, ws, administrator, version = '0', log, onState, workerUrl } = this.#options;
+    onState?.('STARTING');
+    const { mqttPort, wsPort } = this.#ports;
+    const workerData: WorkerOptions = {
+      folder,
+      version,
+      mqtt: { host: mqtt.host, port: mqttPort },
+      ws: ws && { host: ws.host, port: wsPort ?? ws.port },
+      administrator,
+      sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
+    };
+    const thread = new Worker(workerUrl ?? new URL('./worker.js', import.meta.url), {
+      name: `broker ${id}`,
+      workerData,
+      // It needs neither, and what the process was given may be secret or meant for the main thread.
+      env: {},
+      execArgv: [],
+      // A small young generation keeps an idle broker small; measured throughput does not change.
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.maxHeapMegabytes ?? 512, maxYoungGenerationSizeMb: 16 },
+    });
+    this.#thread = thread;
+    let reason = '';
+    const ended = new Promise<string>((resolve) => {
+      thread.on('error', (error) => {
+        reason = error.message;
+      });
+      thread.once('exit', (code) => {
+        if (this.#thread === thread) this.#thread = null;
+        resolve(reason || `the broker's thread ended with code ${code}`);
+      });
+    });
+    const ports = await new Promise<Ports | null>((resolve) => {
+      void ended.then(() => resolve(null));
+      thread.on('message', (message: WorkerMessage) => {
+        if (message.type === 'running') resolve(message);
+        else if (message.type === 'failed') reason = message.reason;
+        else if (message.type === 'log') log[message.level]({ broker: id, reason: message.reason }, message.text);
+      });
+    });
+    if (!ports) {
+      const why = await ended;
+      this.#failed(why);
+      throw new Error(`the embedded broker did not start: ${why}`);
+    }
+    this.#ports = { mqttPort: ports.mqttPort, wsPort: ports.wsPort };
+    onState?.('RUNNING');
+    log.info({ broker: id, mqttPort: ports.mqttPort, wsPort: ports.wsPort }, 'embedded broker listens');
+    return { thread, ended, mqttPort: ports.mqttPort, wsPort: ports.wsPort };
+  }
+}

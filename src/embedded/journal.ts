@@ -1,0 +1,169 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+
+/**
+ * The durable side of one embedded broker: a SQLite file that belongs to this process alone (a second one is refused).
+ *
+ * Writes are added in memory and go to disk in groups, one transaction each, in the order they were added. `commit()` resolves
+ * when everything added so far is on disk (WAL, synchronous FULL: survives a killed process and a power cut); writes nobody
+ * waits for follow within `lazyMs`. Waiting callers of one turn of the event loop share one transaction.
+ *
+ * States: OPEN -> CLOSED, or OPEN -> BROKEN when a transaction fails (disk full). Memory is then ahead of the file, so every
+ * waiter is rejected and `onBroken` must end the broker; what was acknowledged before is in the file.
+ */
+export class Journal {
+  readonly #db: Database.Database;
+  readonly #statements = new Map<string, Database.Statement>();
+  readonly #lazyMs: number;
+  readonly #onBroken: (error: Error) => void;
+  #writes: Write[] = [];
+  #waiters: Waiter[] = [];
+  #commit: Promise<void> | null = null;
+  #eager = false;
+  #lazyTimer: NodeJS.Timeout | null = null;
+  #broken: Error | null = null;
+  #open = true;
+
+  constructor({ folder, lazyMs = 20, onBroken }: JournalOptions) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#lazyMs = lazyMs;
+    this.#onBroken = onBroken;
+    this.#db = new Database(join(folder, 'broker.sqlite'), { timeout: 1_000 });
+    try {
+      this.#db.pragma('locking_mode = EXCLUSIVE');
+      this.#db.pragma('journal_mode = WAL');
+      this.#db.pragma('synchronous = FULL');
+      this.#db.pragma('cache_size = -2000');
+      this.#migrate();
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  #migrate(): void {
+    const version = Number(this.#db.pragma('user_version', { simple: true }));
+    if (version > MIGRATIONS.length) throw new Error('the broker folder was written by a newer version');
+    for (const [index, sql] of MIGRATIONS.entries()) {
+      if (index < version) continue;
+      this.#db.transaction(() => {
+        this.#db.exec(sql);
+        this.#db.pragma(`user_version = ${index + 1}`);
+      })();
+    }
+  }
+
+  rows<T>(sql: string, ...values: SqlValue[]): T[] {
+    // The callers' row types restate the columns they select.
+    return this.#statement(sql).all(...values) as T[];
+  }
+
+  add(sql: string, ...values: SqlValue[]): void {
+    if (!this.#open || this.#broken) return;
+    this.#writes.push({ statement: this.#statement(sql), values });
+    if (!this.#eager && this.#lazyTimer === null) this.#lazyTimer = setTimeout(() => this.#flush(), this.#lazyMs);
+  }
+
+  /** Everything added until now is on disk. */
+  commit(): Promise<void> {
+    if (this.#broken) return Promise.reject(this.#broken);
+    if (this.#writes.length === 0) return Promise.resolve();
+    if (!this.#commit) {
+      this.#commit = new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+      this.#eager = true;
+      setImmediate(() => this.#flush());
+    }
+    return this.#commit;
+  }
+
+  get isClean(): boolean {
+    return this.#writes.length === 0;
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#flush();
+    this.#open = false;
+    this.#db.close();
+  }
+
+  #flush(): void {
+    if (this.#lazyTimer) clearTimeout(this.#lazyTimer);
+    this.#lazyTimer = null;
+    this.#eager = false;
+    const writes = this.#writes;
+    const waiters = this.#waiters;
+    this.#writes = [];
+    this.#waiters = [];
+    this.#commit = null;
+    if (!this.#open || writes.length === 0) {
+      for (const waiter of waiters) waiter.resolve();
+      return;
+    }
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      for (const { statement, values } of writes) statement.run(...values);
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#broken = error instanceof Error ? error : new Error(String(error));
+      for (const waiter of waiters) waiter.reject(this.#broken);
+      this.#onBroken(this.#broken);
+      return;
+    }
+    for (const waiter of waiters) waiter.resolve();
+  }
+
+  #statement(sql: string): Database.Statement {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+export interface JournalOptions {
+  /** Created when missing, readable by the owner only. */
+  readonly folder: string;
+  /** Longest time a write stays in memory that nobody waits for; 20 ms. */
+  readonly lazyMs?: number;
+  /** Called once. */
+  readonly onBroken: (error: Error) => void;
+}
+
+export type SqlValue = string | number | null | Uint8Array;
+
+interface Write {
+  readonly statement: Database.Statement;
+  readonly values: readonly SqlValue[];
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** `message` holds a payload once, however many sessions queue it; `queue.packet_id` is set once it was sent. */
+const MIGRATIONS = [
+  `
+  CREATE TABLE account (username TEXT PRIMARY KEY, password_hash TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE retained (topic TEXT PRIMARY KEY, payload BLOB NOT NULL, qos INTEGER NOT NULL);
+  CREATE TABLE session (client_id TEXT PRIMARY KEY, about TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE subscription (
+    client_id TEXT NOT NULL, filter TEXT NOT NULL, qos INTEGER NOT NULL, options TEXT,
+    PRIMARY KEY (client_id, filter)
+  ) WITHOUT ROWID;
+  CREATE TABLE message (id INTEGER PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL);
+  CREATE TABLE queue (
+    client_id TEXT NOT NULL, position INTEGER NOT NULL, message_id INTEGER NOT NULL, qos INTEGER NOT NULL,
+    packet_id INTEGER, released INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (client_id, position)
+  ) WITHOUT ROWID;
+  CREATE TABLE incoming (client_id TEXT NOT NULL, packet_id INTEGER NOT NULL, PRIMARY KEY (client_id, packet_id)) WITHOUT ROWID;
+  CREATE TABLE will (client_id TEXT PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL) WITHOUT ROWID;
+  `,
+];

@@ -1,0 +1,34 @@
+import type { ControlCommand } from '../control/envelope.ts';
+import { ControlRefusal } from '../control/plugin.ts';
+
+type CommandTable = Readonly<Record<string, (command: ControlCommand) => unknown>>;
+
+/** Finds a command by its name in any case, as Mosquitto does. Keys of the table are in lower case. */
+export function runCommandOf(table: CommandTable, command: ControlCommand): unknown {
+  const name = command.command.toLowerCase();
+  const run = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (!run) throw new ControlRefusal('Unknown command');
+  return run(command);
+}
+
+export interface Page {
+  readonly verbose: boolean;
+  /** Infinity: all. */
+  readonly count: number;
+  readonly offset: number;
+}
+
+/** Wrong types count as absent. `count` 0 or less is all. */
+export function pageOf({ verbose, count, offset }: ControlCommand): Page {
+  return {
+    verbose: verbose === true,
+    count: typeof count === 'number' && count > 0 ? Math.trunc(count) : Number.POSITIVE_INFINITY,
+    offset: typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0,
+  };
+}
+
+export function requiredText(command: ControlCommand, field: string): string {
+  const value = command[field];
+  if (typeof value !== 'string') throw new ControlRefusal(`Invalid/missing ${field}`);
+  return value;
+}

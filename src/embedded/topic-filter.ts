@@ -1,0 +1,105 @@
+/**
+ * Whether a topic filter matches a topic, by MQTT 3.1.1 section 4.7: `+` is one level, a last `#` is this level and all below,
+ * and a filter that starts with a wildcard does not match topics that start with `$` [MQTT-4.7.2-1].
+ */
+export function filterMatches(filter: string, topic: string): boolean {
+  if (topic.charCodeAt(0) === DOLLAR && (filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH)) return false;
+  let at = 0;
+  let position = 0;
+  while (at < filter.length) {
+    const code = filter.charCodeAt(at);
+    if (code === HASH) return true;
+    if (code === PLUS) {
+      while (position < topic.length && topic.charCodeAt(position) !== SLASH) position += 1;
+      at += 1;
+      continue;
+    }
+    if (position === topic.length) return filter.startsWith('/#', at) && at + 2 === filter.length;
+    if (code !== topic.charCodeAt(position)) return false;
+    at += 1;
+    position += 1;
+  }
+  return position === topic.length;
+}
+
+export const hasWildcard = (filter: string): boolean => filter.includes('+') || filter.includes('#');
+
+const DOLLAR = 36;
+const PLUS = 43;
+const HASH = 35;
+const SLASH = 47;
+
+interface TreeNode<T> {
+  readonly children: Map<string, TreeNode<T>>;
+  /** By client id. */
+  readonly values: Map<string, T>;
+}
+
+const createNode = <T>(): TreeNode<T> => ({ children: new Map(), values: new Map() });
+
+/** Subscriptions by topic filter, one per client and filter; finds those that match a topic without trying the others. */
+export class SubscriptionTree<T> {
+  readonly #root = createNode<T>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(filter: string, clientId: string, value: T): void {
+    let node = this.#root;
+    for (const level of filter.split('/')) {
+      let child = node.children.get(level);
+      if (!child) {
+        child = createNode();
+        node.children.set(level, child);
+      }
+      node = child;
+    }
+    if (!node.values.has(clientId)) this.#size += 1;
+    node.values.set(clientId, value);
+  }
+
+  remove(filter: string, clientId: string): void {
+    this.#remove(this.#root, filter.split('/'), 0, clientId);
+  }
+
+  #remove(node: TreeNode<T>, levels: readonly string[], depth: number, clientId: string): void {
+    const level = levels[depth];
+    if (level === undefined) {
+      if (node.values.delete(clientId)) this.#size -= 1;
+      return;
+    }
+    const child = node.children.get(level);
+    if (!child) return;
+    this.#remove(child, levels, depth + 1, clientId);
+    if (child.children.size === 0 && child.values.size === 0) node.children.delete(level);
+  }
+
+  match(topic: string): T[] {
+    const found: T[] = [];
+    if (this.#size > 0) collect(this.#root, topic.split('/'), 0, found);
+    return found;
+  }
+}
+
+function collect<T>(node: TreeNode<T>, levels: readonly string[], depth: number, found: T[]): void {
+  // `#` stands for the parent level too, so it is looked for before the end is.
+  const wildcards = depth > 0 || levels[0]?.charCodeAt(0) !== DOLLAR;
+  if (wildcards) {
+    const rest = node.children.get('#');
+    if (rest) for (const value of rest.values.values()) found.push(value);
+  }
+  const level = levels[depth];
+  if (level === undefined) {
+    for (const value of node.values.values()) found.push(value);
+    return;
+  }
+  if (wildcards) {
+    const any = node.children.get('+');
+    if (any) collect(any, levels, depth + 1, found);
+  }
+  // A published topic holds no wildcard, so `level` is never the key of one.
+  const child = node.children.get(level);
+  if (child) collect(child, levels, depth + 1, found);
+}

@@ -1,0 +1,54 @@
+/**
+ * The worker thread of one embedded broker. It tells `running` or `failed` once, then `log` as needed; on `close` it ends its
+ * connections, writes what is left and tells `closed`. What it does not survive (a journal that cannot be written, a bug, memory
+ * at its limit) ends the thread with an error, and the service starts another one from what is on disk.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { type AssembledBroker, startBroker } from './broker-assembly.ts';
+import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+
+const port = parentPort;
+if (!port) throw new Error('worker.js runs as a worker thread');
+const tell = (message: WorkerMessage) => port.postMessage(message);
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Problems told in a row may be many; those of one second are told once each. */
+const recent = new Set<string>();
+const onProblem = (text: string, error: unknown) => {
+  if (recent.has(text) || recent.size > 20) return;
+  recent.add(text);
+  setTimeout(() => recent.delete(text), 1_000).unref();
+  tell({ type: 'log', level: 'warn', text, reason: reasonOf(error) });
+};
+
+let broker: AssembledBroker | null = null;
+let isClosing = false;
+const shutDown = async (running: AssembledBroker) => {
+  await running.close();
+  tell({ type: 'closed' });
+  port.close();
+};
+port.on('message', ({ type }: ServiceMessage) => {
+  if (type !== 'close' || isClosing) return;
+  isClosing = true;
+  // While it starts, the end of the start sees to it. A rejection is uncaught and ends the thread, which is what is wanted.
+  if (broker) void shutDown(broker);
+});
+
+try {
+  // What the service passes when it starts the thread.
+  broker = await startBroker(workerData as WorkerOptions, {
+    onProblem,
+    onBroken: (error) => {
+      // Out of whatever stack reported it; an uncaught error ends the thread.
+      setImmediate(() => {
+        throw error;
+      });
+    },
+  });
+  tell({ type: 'running', mqttPort: broker.mqttPort, wsPort: broker.wsPort });
+  if (isClosing) void shutDown(broker);
+} catch (error) {
+  tell({ type: 'failed', reason: reasonOf(error) });
+  port.close();
+}

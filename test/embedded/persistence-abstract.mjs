@@ -1,0 +1,22 @@
+/** aedes-persistence's own suite, run by node:test against the built persistence; `persistence.test.ts` starts it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import abstractPersistence from 'aedes-persistence/abstract.js';
+import { Persistence } from '../../dist/embedded/persistence.js';
+
+const root = mkdtempSync(join(tmpdir(), 'persistence-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+abstractPersistence({
+  test,
+  testAsync: true,
+  persistence: () =>
+    new Persistence({
+      folder: mkdtempSync(join(root, 'broker-')),
+      onBroken: (error) => {
+        throw error;
+      },
+    }),
+});
