@@ -40,6 +40,7 @@ import {
   visit,
 } from 'graphql';
 import { compileQuery, isCompiledQuery, mendJitRuntime } from './jit-runtime.ts';
+import { withOriginalResolvers } from './whole-lists.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 export type Serializers = Readonly<Record<string, (value: unknown) => unknown>>;
@@ -96,10 +97,10 @@ export function compile(
 ): CompiledRun {
   const literals = new Literals(schema, operation);
   const rewritten = literals.hoist(withoutConditions(onlyOperation(document, operation), conditions));
-  const abstractTypes = new Shape(schema, rewritten, maxFields).check();
+  const { abstractTypes, fields } = new Shape(schema, rewritten, maxFields);
   const definition = operationOf(rewritten);
   if (!definition) throw new NotCompilable('no operation');
-  const compiled = withSafeTypeResolvers(abstractTypes, () =>
+  const compileNow = () =>
     compileQuery(schemaWithRaw(schema), rewritten, undefined, {
       customSerializers: { ...serializers },
       disablingCapturingStackErrors: true,
@@ -107,8 +108,8 @@ export function compile(
         schema,
         operation: { ...definition, variableDefinitions: operation.variableDefinitions },
       }),
-    }),
-  );
+    });
+  const compiled = withSafeTypeResolvers(abstractTypes, () => withOriginalResolvers(fields, compileNow));
   if (!isCompiledQuery(compiled)) throw new NotCompilable(compiled.errors?.[0]?.message ?? 'unknown reason');
   const { query } = compiled;
   return (rootValue, context, variables) => {
@@ -256,15 +257,16 @@ function usesVariables(node: ASTNode): boolean {
 
 /** Walks the response as it can be for every concrete type, to find what the compiler would mix up. */
 class Shape {
+  /** What the response meets. */
+  readonly abstractTypes = new Set<GraphQLAbstractType>();
+  readonly fields = new Set<GraphQLField<unknown, unknown>>();
   readonly #schema: GraphQLSchema;
-  readonly #operation: OperationDefinitionNode;
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
-  readonly #abstract = new Set<GraphQLAbstractType>();
   /** The generated code knows resolvers by type and field, resolve infos by path, both joined without a separator. */
   readonly #resolvers = new Map<string, string>();
   readonly #paths = new Map<string, string>();
   readonly #maxFields: number;
-  #fields = 0;
+  #count = 0;
 
   constructor(schema: GraphQLSchema, document: DocumentNode, maxFields: number) {
     this.#schema = schema;
@@ -274,15 +276,9 @@ class Shape {
     }
     const operation = operationOf(document);
     if (!operation) throw new NotCompilable('no operation');
-    this.#operation = operation;
-  }
-
-  /** The abstract types met. */
-  check(): ReadonlySet<GraphQLAbstractType> {
-    const root = this.#schema.getRootType(this.#operation.operation);
+    const root = schema.getRootType(operation.operation);
     if (!root) throw new NotCompilable('no root type');
-    this.#object(root, [this.#operation.selectionSet], []);
-    return this.#abstract;
+    this.#object(root, [operation.selectionSet], []);
   }
 
   #object(type: GraphQLObjectType, sets: readonly SelectionSetNode[], path: readonly string[]): void {
@@ -326,21 +322,22 @@ class Shape {
   #field(type: GraphQLObjectType, nodes: readonly FieldNode[], path: readonly string[]): void {
     const [node] = nodes;
     if (!node) return;
-    this.#fields += 1;
-    if (this.#fields > this.#maxFields) throw new NotCompilable(`more than ${this.#maxFields} fields`);
+    this.#count += 1;
+    if (this.#count > this.#maxFields) throw new NotCompilable(`more than ${this.#maxFields} fields`);
     const key = path.at(-1);
     if (key === '__proto__') throw new NotCompilable('a field named __proto__');
     const name = node.name.value;
     if (name === TypeNameMetaFieldDef.name) return;
     const field = type.getFields()[name];
     if (!field) throw new NotCompilable(`${type.name}.${name} is introspection`);
+    this.fields.add(field);
     claim(this.#resolvers, `${type.name}${name}`, `${type.name}.${name}`);
     claim(this.#paths, [...path].reverse().join('_'), path.join('.'));
     const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
     const inner = getNamedType(field.type);
     if (isObjectType(inner)) this.#object(inner, sets, path);
     if (!isAbstractType(inner)) return;
-    this.#abstract.add(inner);
+    this.abstractTypes.add(inner);
     for (const concrete of this.#schema.getPossibleTypes(inner)) this.#object(concrete, sets, [...path, concrete.name]);
   }
 }

@@ -35,8 +35,10 @@ import {
   type Variables,
 } from './compile.ts';
 import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
+import { guardLists } from './whole-lists.ts';
 
 export interface OperationsOptions {
+  /** Its list resolvers are changed in place: see whole-lists.ts. */
   readonly schema: GraphQLSchema;
   readonly limits?: GraphqlLimits;
   /** Who may ask for the schema. Default: signed-in viewers. */
@@ -73,6 +75,7 @@ export class Operations {
     maxDocuments = 1_000,
     executor = 'auto',
   }: OperationsOptions) {
+    guardLists(schema);
     this.#options = { schema, limits, introspection, maxDocuments, executor };
     this.#documents = new LRUCache({
       max: maxDocuments,
@@ -334,6 +337,7 @@ export function compileOperation(
   text: string,
   { serializers }: { readonly serializers?: Serializers } = {},
 ): CompiledOperation {
+  guardLists(schema);
   const document = parse(text);
   const [invalid] = validate(schema, document);
   if (invalid) throw invalid;

@@ -138,10 +138,11 @@ test('a string that looks like the compiler’s own marks stays a string', async
   expect(data).toEqual({ hello: `hello ${mark}`, echo: { json: { a: mark } } });
 });
 
-const keys = fc.constantFrom('', 'a: ', 'b: ', 'a_b: ', 'x: ');
+// A key always names the same field with the same arguments, so that most documents are valid.
 const condition = fc.constantFrom('', '', '', ' @skip(if: $p)', ' @include(if: $q)', ' @include(if: true)');
 const leaf = fc.constantFrom(
   'id',
+  'id_id: id',
   'name',
   'createdAt',
   'tags',
@@ -151,21 +152,27 @@ const leaf = fc.constantFrom(
   'strictUrl',
   '__typename',
   'fault(kind: $k)',
-  'fault(kind: BUG, when: LATER)',
-  'strictFault(kind: SERVICE, when: LATER)',
-  'strictFault(kind: NULL)',
+  'f1: fault(kind: BUG, when: LATER)',
+  'f2: strictFault(kind: SERVICE, when: LATER)',
+  'f3: strictFault(kind: NULL)',
+);
+const branch = fc.constantFrom(
+  'parent',
+  'a: parent',
+  'a_b: parent',
+  'b: parent',
+  'brokers(first: 2)',
+  'b_n: brokers(first: $n)',
 );
 const { selection } = fc.letrec<{ selection: string; set: string }>((tie) => ({
   set: fc.array(tie('selection'), { minLength: 1, maxLength: 4 }).map((parts) => `{ ${parts.join(' ')} }`),
   selection: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
-    fc.tuple(keys, leaf, condition).map((parts) => parts.join('')),
-    fc
-      .tuple(keys, fc.constantFrom('parent', 'brokers(first: 2)', 'brokers(first: $n)'), condition, tie('set'))
-      .map(([key, field, when, set]) => `${key}${field}${when} ${set}`),
+    fc.tuple(leaf, condition).map((parts) => parts.join('')),
+    fc.tuple(branch, condition, tie('set')).map((parts) => parts.join('')),
     fc
       .tuple(fc.constantFrom('... on Broker', '... on CloudBroker', '...'), condition, tie('set'))
-      .map(([on, when, set]) => `${on}${when} ${set}`),
+      .map((parts) => parts.join('')),
     fc.tuple(fc.constantFrom('...F', '...G'), condition).map((parts) => parts.join('')),
   ),
 }));
@@ -175,8 +182,9 @@ const document = fc
     ([root, fragment]) => `query ($p: Boolean!, $q: Boolean! = true, $n: Int, $k: Fault = SERVICE) {
       brokers(first: 3) { ${root.join(' ')} }
       broker(id: "brk_3") { ${root.join(' ')} }
+      used: brokers(first: $n) { ...F fault(kind: $k) @skip(if: $p) name @include(if: $q) }
     }
-    fragment F on Broker { ${fragment.join(' ').replaceAll(/\.\.\.[FG]/g, '...G')} }
+    fragment F on Broker { ...G ${fragment.join(' ').replaceAll(/\.\.\.[FG]/g, '...G')} }
     fragment G on Broker { gid: id gl: later strictUrl @skip(if: $p) }`,
   );
 
@@ -187,9 +195,9 @@ test('both executors give one answer to generated documents', { timeout: 60_000 
       const answer = await both(text, { p, q, ...(n !== null && { n }) });
       if (answer.data !== undefined) valid += 1;
     }),
-    { numRuns: 3000 },
+    { numRuns: 150 },
   );
-  expect(valid).toBeGreaterThan(50);
+  expect(valid).toBeGreaterThan(75);
 });
 
 test('an operation compiled at the start takes its own spelling of enums and dates', async () => {
