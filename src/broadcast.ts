@@ -48,9 +48,10 @@ export class Broadcast<Snapshot, Change> {
     for (const subscriber of this.#subscribers) subscriber.overflow();
   }
 
-  subscribe({ limit = DEFAULT_QUEUE_LIMIT, signal }: SubscriberOptions = {}): AsyncIterableIterator<
-    BroadcastEvent<Snapshot, Change>
-  > {
+  subscribe({
+    limit = DEFAULT_QUEUE_LIMIT,
+    signal,
+  }: SubscriberOptions = {}): AsyncIterableIterator<BroadcastEvent<Snapshot, Change>> {
     const subscriber = new Subscriber<Snapshot, Change>(
       limit,
       () => ({ kind: 'SNAPSHOT', sequence: this.#sequence, snapshot: this.#snapshot() }),

@@ -1,3 +1,20 @@
+import type { AuthService } from './auth/auth-service.ts';
+import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
+import type { BrokerService } from './brokers/broker-service.ts';
+import type { ClientService } from './clients/client-service.ts';
+import type { ProjectService } from './projects/project-service.ts';
+import type { TokenService } from './tokens/token-service.ts';
+import type { OrganisationService } from './users/organisation-service.ts';
+import type { UserService } from './users/user-service.ts';
+
 /** The services by name, as resolvers find them in the context. Filled by the composition root. */
-// biome-ignore lint/suspicious/noEmptyInterface: each domain adds its own line below.
-export interface Services {}
+export interface Services {
+  readonly auth: AuthService;
+  readonly users: UserService;
+  readonly organisations: OrganisationService;
+  readonly projects: ProjectService;
+  readonly tokens: TokenService;
+  readonly brokers: BrokerService;
+  readonly runtimes: BrokerRuntimes;
+  readonly clients: ClientService;
+}

@@ -57,7 +57,10 @@ export function requireProjectRole(viewer: Viewer | null, projectId: string, nee
   const held = roleIn(known, projectId);
   if (held === null) throw new ServiceError('NOT_FOUND', `There is no project "${projectId}"`);
   if (!roleIncludes(held, needed)) {
-    throw new ServiceError('NOT_ALLOWED', `This needs the role ${needed.toLowerCase()} in the project; yours is ${held.toLowerCase()}`);
+    throw new ServiceError(
+      'NOT_ALLOWED',
+      `This needs the role ${needed.toLowerCase()} in the project; yours is ${held.toLowerCase()}`,
+    );
   }
   return known;
 }

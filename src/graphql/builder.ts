@@ -3,7 +3,7 @@ import ComplexityPlugin from '@pothos/plugin-complexity';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
-import { type ProjectRole, type RequiredRole, requireProjectRole, requireRootAdmin, requireSignedIn } from '../auth/viewer.ts';
+import { type ProjectRole, type RequiredRole, requireRootAdmin, requireSignedIn } from '../auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
@@ -13,7 +13,6 @@ import { getDatamodel } from '../generated/pothos.ts';
 interface AuthScopes {
   signedIn: boolean;
   rootAdmin: boolean;
-  projectRole: { readonly projectId: string; readonly role: ProjectRole };
 }
 
 export const builder = new SchemaBuilder<{
@@ -23,7 +22,7 @@ export const builder = new SchemaBuilder<{
   DefaultFieldNullability: false;
   Scalars: {
     ID: { Input: string; Output: string };
-    DateTime: { Input: Date; Output: Date };
+    DateTime: { Input: Date; Output: Date | string };
     JSON: { Input: unknown; Output: unknown };
   };
 }>({
@@ -36,13 +35,54 @@ export const builder = new SchemaBuilder<{
     authScopes: ({ viewer }) => ({
       signedIn: () => requireSignedIn(viewer) !== null,
       rootAdmin: () => requireRootAdmin(viewer) !== null,
-      projectRole: ({ projectId, role }) => requireProjectRole(viewer, projectId, role) !== null,
     }),
   },
-  relay: { nodesOnConnection: true },
+  // Ids are the same in REST and GraphQL and carry their kind, so nothing is encoded.
+  relay: {
+    nodesOnConnection: true,
+    encodeGlobalID: (_typename, id) => String(id),
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+  },
   prisma: { client: ({ db }) => db, dmmf: getDatamodel(), onUnusedQuery: 'error' },
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 });
 
 /** What a field asks of its caller, in words that tests and generated documents can read: `extensions.requires`. */
-export const requires = (role: RequiredRole) => ({ extensions: { requires: role } });
+const requires = (role: RequiredRole) => ({ extensions: { requires: role } });
+
+/** Arguments of fields that touch one project or one broker, by the names they always have. */
+interface Target {
+  readonly projectId?: string | null | undefined;
+  readonly brokerId?: string | undefined;
+  readonly input?: Target;
+}
+
+/** For fields that anybody may ask. */
+export const open = { skipTypeScopes: true, ...requires('PUBLIC') } as const;
+
+export const signedIn = { authScopes: { signedIn: true }, ...requires('SIGNED_IN') } as const;
+
+export const rootAdmin = { authScopes: { rootAdmin: true }, ...requires('ROOT_ADMIN') } as const;
+
+/** For root fields with `projectId` (or `input.projectId`): the role in that project; a project out of sight is NOT_FOUND. */
+export const inProject = (role: ProjectRole) => ({
+  authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
+    services.projects.visible(args.projectId ?? args.input?.projectId ?? '', viewer, role);
+    return true;
+  },
+  ...requires(role),
+});
+
+/**
+ * For root fields with `brokerId` (or `input.brokerId`): the role in the broker's project. A broker out of sight, or outside the
+ * `projectId` beside it, is NOT_FOUND.
+ */
+export const onBroker = (role: ProjectRole) => ({
+  authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
+    const { brokerId = '', projectId } = args.input ?? args;
+    services.brokers.visible(brokerId, viewer, role, projectId);
+    return true;
+  },
+  ...requires(role),
+});

@@ -1,0 +1,242 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { ServiceError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { Changes } from '../storage/changes.ts';
+import type { Database } from '../storage/database.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import { PasswordChecker } from './passwords.ts';
+import { hashSecret, kindOfSecret, newSecret, type SecretKind } from './secrets.ts';
+import type { Viewer } from './viewer.ts';
+import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
+
+const HOUR_MS = 3_600_000;
+/** A session ends this long after its last use … */
+const SESSION_IDLE_MS = 24 * HOUR_MS;
+/** … and this long after the log-in in any case. */
+const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
+/** Uses of a credential are written at most this often. */
+const TOUCH_MS = 60_000;
+/** Callers kept resolved; the longest unused is resolved anew. Also refreshed after `CACHE_MS`, as a net below notifications. */
+const CACHED_VIEWERS = 10_000;
+const CACHE_MS = 60_000;
+/** Node's timers end at 2^31 ms. */
+const LONGEST_TIMER_MS = 2_000_000_000;
+
+interface CachedViewer extends LoadedViewer {
+  touchedAt: number;
+}
+
+/** Ends when the rights that a long-lived operation was allowed with are gone. */
+export interface RightsGuard {
+  /** Aborted with the ServiceError (UNAUTHORIZED, NOT_ALLOWED or NOT_FOUND) that the caller would get now. */
+  readonly signal: AbortSignal;
+  stop(): void;
+}
+
+interface Guard {
+  readonly viewer: Viewer;
+  readonly check: (viewer: Viewer | null) => void;
+  readonly controller: AbortController;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export interface AuthOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly log: Logger;
+}
+
+/**
+ * Who is calling: turns bearer secrets into viewers, and tells long-lived operations when what they were allowed with ends.
+ *
+ * Viewers are cached by the hash of their secret and dropped as soon as anything they were made from changes: here, or in
+ * another process by the database's notifications.
+ */
+export class AuthService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #log: Logger;
+  readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
+  readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
+  readonly #guards = new Set<Guard>();
+  readonly #passwords = new PasswordChecker();
+  readonly #throttle = new LoginThrottle();
+  readonly #stops: (() => void)[];
+  readonly #touching = new Set<Promise<unknown>>();
+  /** Grows with each invalidation: what was read before one must not be cached after it. */
+  #generation = 0;
+
+  constructor({ db, changes, log }: AuthOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#log = log;
+    // Rights come from users, sessions, tokens, memberships and owners; the last three change with their project.
+    this.#stops = (['user', 'session', 'token', 'project', 'organisation'] as const).map((kind) =>
+      changes.on(kind, (id) => this.#invalidate(kind, id)),
+    );
+  }
+
+  /**
+   * The caller behind an `Authorization` header; null when there is none.
+   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked.
+   */
+  viewerOf(authorization: string | undefined): Viewer | null | Promise<Viewer> {
+    if (authorization === undefined) return null;
+    if (!/^bearer /i.test(authorization)) {
+      throw new ServiceError('UNAUTHORIZED', 'Send credentials as "Authorization: Bearer <token>"');
+    }
+    return this.viewerOfSecret(authorization.slice(7).trim());
+  }
+
+  viewerOfSecret(secret: string): Viewer | Promise<Viewer> {
+    const kind = kindOfSecret(secret);
+    if (kind === null) throw unknownCredential();
+    const hash = hashSecret(secret);
+    const cached = this.#cache.get(hash);
+    if (cached === undefined || cached.viewer.expiresAt <= Date.now()) return this.#load(kind, hash);
+    this.#touch(kind, cached);
+    return cached.viewer;
+  }
+
+  /**
+   * Errors: UNAUTHORIZED (the same whether the account or the password is wrong, and as slow), RATE_LIMITED.
+   */
+  async login(
+    { email, password }: { readonly email: string; readonly password: string },
+    address: string,
+  ): Promise<{ readonly token: string; readonly expiresAt: Date; readonly userId: string }> {
+    const account = email.trim().toLowerCase();
+    this.#throttle.check(account, address);
+    const user = await this.#db.user.findUnique({ where: { email: account } });
+    if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) {
+      if (this.#throttle.failed(account, address)) this.#log.warn({ address }, 'log-ins are failing; slowed down');
+      throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
+    }
+    this.#throttle.succeeded(account);
+    return this.openSession(user.id);
+  }
+
+  async openSession(
+    userId: string,
+  ): Promise<{ readonly token: string; readonly expiresAt: Date; readonly userId: string }> {
+    const token = newSecret('session');
+    const now = new Date();
+    const expiresAt = new Date(now.getTime() + SESSION_IDLE_MS);
+    await this.#db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } });
+    await this.#db.session.create({
+      data: { id: newId('session'), userId, tokenHash: hashSecret(token), createdAt: now, lastUsedAt: now, expiresAt },
+    });
+    return { token, expiresAt, userId };
+  }
+
+  /** Ends the session of this viewer. A project token cannot log out; it is revoked. */
+  async logout(viewer: Viewer): Promise<void> {
+    if (viewer.kind !== 'USER')
+      throw new ServiceError('INVALID', 'A project token has no session to end; revoke it instead');
+    await this.#db.session.deleteMany({ where: { id: viewer.credentialId } });
+    await this.#changes.announce('session', viewer.credentialId);
+  }
+
+  /** Checks a person's password without opening a session; throttled like a log-in. */
+  async confirmPassword(userId: string, password: string, address: string): Promise<boolean> {
+    const user = await this.#db.user.findUnique({ where: { id: userId } });
+    const account = user?.email ?? userId;
+    this.#throttle.check(account, address);
+    const matches = await this.#passwords.matches(user?.passwordHash ?? null, password);
+    if (!matches) this.#throttle.failed(account, address);
+    return matches;
+  }
+
+  /**
+   * Watches what a long-lived operation was allowed with. `check` throws what the caller would get; it runs again, with the
+   * viewer as it is then, whenever something it was made from changes and when the credential expires.
+   */
+  guard(viewer: Viewer, check: (viewer: Viewer | null) => void): RightsGuard {
+    const guard: Guard = { viewer, check, controller: new AbortController(), timer: undefined };
+    this.#guards.add(guard);
+    this.#armExpiry(guard, viewer.expiresAt);
+    return {
+      signal: guard.controller.signal,
+      stop: () => this.#drop(guard),
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop();
+    for (const guard of this.#guards) this.#drop(guard);
+    await Promise.allSettled(this.#touching);
+  }
+
+  async #load(kind: SecretKind, hash: string): Promise<Viewer> {
+    const generation = this.#generation;
+    const loaded = await loadViewer(this.#db, kind, hash);
+    if (loaded === null) throw unknownCredential();
+    const cached = { ...loaded, touchedAt: loaded.lastUsedAt };
+    if (generation === this.#generation) this.#cache.set(hash, cached);
+    this.#secretOf.set(loaded.viewer, { kind, hash });
+    this.#touch(kind, cached);
+    return loaded.viewer;
+  }
+
+  /** Slides the session's end, or notes the token's use; not waited for, since losing one such note costs nothing. */
+  #touch(kind: SecretKind, cached: CachedViewer): void {
+    const now = Date.now();
+    if (now - cached.touchedAt < TOUCH_MS) return;
+    cached.touchedAt = now;
+    const id = cached.viewer.credentialId;
+    const lastUsedAt = new Date(now);
+    const expiresAt = new Date(Math.min(now + SESSION_IDLE_MS, cached.createdAt + SESSION_LIFETIME_MS));
+    const written =
+      kind === 'session'
+        ? this.#db.session.updateMany({ where: { id }, data: { lastUsedAt, expiresAt } })
+        : this.#db.projectToken.updateMany({ where: { id }, data: { lastUsedAt } });
+    const tracked = Promise.resolve(written)
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'the use of a credential could not be noted'))
+      .finally(() => this.#touching.delete(tracked));
+    this.#touching.add(tracked);
+  }
+
+  #invalidate(kind: 'user' | 'session' | 'token' | 'project' | 'organisation', id: string): void {
+    this.#generation += 1;
+    const concerns = (viewer: Viewer): boolean => {
+      if (id === '*' || kind === 'organisation') return true;
+      if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
+      if (kind === 'project') return viewer.isRootAdmin || viewer.projectRoles.has(id);
+      return viewer.credentialId === id;
+    };
+    for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
+    for (const guard of this.#guards) if (concerns(guard.viewer)) void this.#recheck(guard);
+  }
+
+  async #recheck(guard: Guard): Promise<void> {
+    const secret = this.#secretOf.get(guard.viewer);
+    try {
+      const loaded = secret && (await loadViewer(this.#db, secret.kind, secret.hash));
+      const viewer = loaded?.viewer ?? null;
+      if (!this.#guards.has(guard)) return;
+      if (viewer === null) throw unknownCredential();
+      guard.check(viewer);
+      this.#armExpiry(guard, viewer.expiresAt);
+    } catch (error) {
+      // A database that cannot be asked is no proof of rights: the subscription ends and may be opened again.
+      if (!(error instanceof ServiceError)) this.#log.warn({ err: error }, 'rights could not be checked again');
+      this.#drop(guard);
+      guard.controller.abort(error instanceof ServiceError ? error : unknownCredential());
+    }
+  }
+
+  #armExpiry(guard: Guard, expiresAt: number): void {
+    clearTimeout(guard.timer);
+    const waitMs = Math.min(Math.max(expiresAt - Date.now(), 0) + 1, LONGEST_TIMER_MS);
+    guard.timer = setTimeout(() => void this.#recheck(guard), waitMs);
+    guard.timer.unref();
+  }
+
+  #drop(guard: Guard): void {
+    clearTimeout(guard.timer);
+    this.#guards.delete(guard);
+  }
+}
+
+const unknownCredential = () => new ServiceError('UNAUTHORIZED', 'The session or token is unknown, expired or revoked');

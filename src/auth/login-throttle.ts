@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../errors.ts';
+
+/** Failures that are free, for people who mistype. */
+const FREE_FAILURES = 5;
+const LONGEST_WAIT_MS = 15 * 60_000;
+/** Accounts and addresses remembered; the longest unused is forgotten first. */
+const MAX_KEYS = 20_000;
+
+interface Failures {
+  count: number;
+  blockedUntil: number;
+}
+
+/**
+ * Slows down guessing, per account and per address: after five failures each further one doubles the wait, from one second
+ * to fifteen minutes. Success forgets the account's failures. An address gets five times as many free failures, since
+ * people share addresses.
+ */
+export class LoginThrottle {
+  readonly #failures = new LRUCache<string, Failures>({ max: MAX_KEYS, ttl: 60 * 60_000 });
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Throws RATE_LIMITED with `info.retryAfterSeconds` while the account or the address has to wait. */
+  check(email: string, address: string): void {
+    const until = Math.max(this.#blockedUntil(`account ${email}`), this.#blockedUntil(`address ${address}`));
+    const waitMs = until - this.#now();
+    if (waitMs <= 0) return;
+    const retryAfterSeconds = Math.ceil(waitMs / 1000);
+    throw new ServiceError('RATE_LIMITED', `Too many failed log-ins; try again in ${retryAfterSeconds} s`, {
+      info: { retryAfterSeconds },
+    });
+  }
+
+  /** Answers true when this failure began a wait, so that a burst is logged once. */
+  failed(email: string, address: string): boolean {
+    const account = this.#count(`account ${email}`, FREE_FAILURES);
+    const origin = this.#count(`address ${address}`, FREE_FAILURES * 5);
+    return account || origin;
+  }
+
+  succeeded(email: string): void {
+    this.#failures.delete(`account ${email}`);
+  }
+
+  #blockedUntil(key: string): number {
+    return this.#failures.get(key)?.blockedUntil ?? 0;
+  }
+
+  #count(key: string, free: number): boolean {
+    const failures = this.#failures.get(key) ?? { count: 0, blockedUntil: 0 };
+    failures.count += 1;
+    const beyond = failures.count - free;
+    if (beyond >= 0) failures.blockedUntil = this.#now() + Math.min(1_000 * 2 ** Math.min(beyond, 20), LONGEST_WAIT_MS);
+    this.#failures.set(key, failures);
+    return beyond === 0;
+  }
+}

@@ -1,0 +1,21 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/**
+ * Bearer secrets: a prefix that says what it is (and that secret scanners can find), then 32 random bytes. Only the SHA-256
+ * is stored; with 256 random bits a slow hash would add nothing.
+ */
+export const SECRET_PREFIX = { session: 'bgs_', projectToken: 'bgp_' } as const;
+
+export type SecretKind = keyof typeof SECRET_PREFIX;
+
+export function newSecret(kind: SecretKind): string {
+  return SECRET_PREFIX[kind] + randomBytes(32).toString('base64url');
+}
+
+export function kindOfSecret(secret: string): SecretKind | null {
+  if (secret.startsWith(SECRET_PREFIX.session)) return 'session';
+  if (secret.startsWith(SECRET_PREFIX.projectToken)) return 'projectToken';
+  return null;
+}
+
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');

@@ -1,0 +1,80 @@
+import type { Database } from '../storage/database.ts';
+import type { SecretKind } from './secrets.ts';
+import { type ProjectRole, roleIncludes, type Viewer } from './viewer.ts';
+
+/** A viewer as the database has it now, and what its sliding expiry needs. */
+export interface LoadedViewer {
+  readonly viewer: Viewer;
+  /** Whose change of rights concerns it. */
+  readonly userId: string | null;
+  readonly lastUsedAt: number;
+  /** Epoch milliseconds; a session never lives longer, however much it is used. */
+  readonly createdAt: number;
+}
+
+/** Reads the caller behind a secret's hash; null when it is unknown, expired or revoked. */
+export async function loadViewer(db: Database, kind: SecretKind, tokenHash: string): Promise<LoadedViewer | null> {
+  return kind === 'session' ? loadSession(db, tokenHash) : loadProjectToken(db, tokenHash);
+}
+
+async function loadSession(db: Database, tokenHash: string): Promise<LoadedViewer | null> {
+  const session = await db.session.findUnique({
+    where: { tokenHash },
+    include: {
+      user: {
+        include: {
+          memberships: { select: { projectId: true, role: true } },
+          projects: { select: { id: true } },
+          organisations: { select: { role: true, organisation: { select: { projects: { select: { id: true } } } } } },
+        },
+      },
+    },
+  });
+  if (session === null || session.expiresAt.getTime() <= Date.now()) return null;
+  const { user } = session;
+  const projectRoles = new Map<string, ProjectRole>();
+  const grant = (projectId: string, role: ProjectRole) => {
+    const held = projectRoles.get(projectId);
+    if (held === undefined || roleIncludes(role, held)) projectRoles.set(projectId, role);
+  };
+  for (const { projectId, role } of user.memberships) grant(projectId, role);
+  for (const { id } of user.projects) grant(id, 'ADMIN');
+  for (const { role, organisation } of user.organisations) {
+    for (const { id } of organisation.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
+  }
+  return {
+    userId: user.id,
+    lastUsedAt: session.lastUsedAt.getTime(),
+    createdAt: session.createdAt.getTime(),
+    viewer: {
+      kind: 'USER',
+      id: user.id,
+      name: user.email,
+      credentialId: session.id,
+      expiresAt: session.expiresAt.getTime(),
+      isRootAdmin: user.isRoot,
+      projectRoles,
+      brokers: null,
+    },
+  };
+}
+
+async function loadProjectToken(db: Database, tokenHash: string): Promise<LoadedViewer | null> {
+  const token = await db.projectToken.findUnique({ where: { tokenHash }, include: { brokers: true } });
+  if (token === null || (token.validUntil !== null && token.validUntil.getTime() <= Date.now())) return null;
+  return {
+    userId: null,
+    lastUsedAt: token.lastUsedAt?.getTime() ?? 0,
+    createdAt: token.issuedAt.getTime(),
+    viewer: {
+      kind: 'TOKEN',
+      id: token.id,
+      name: token.name,
+      credentialId: token.id,
+      expiresAt: token.validUntil?.getTime() ?? Number.POSITIVE_INFINITY,
+      isRootAdmin: false,
+      projectRoles: new Map([[token.projectId, token.role]]),
+      brokers: token.type === 'RESTRICTED' ? new Set(token.brokers.map(({ brokerId }) => brokerId)) : null,
+    },
+  };
+}

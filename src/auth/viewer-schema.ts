@@ -1,0 +1,41 @@
+import { builder, signedIn } from '../graphql/builder.ts';
+import { listConnection } from '../graphql/connection.ts';
+import { Project } from '../projects/project-schema.ts';
+import { requireSignedIn, type Viewer } from './viewer.ts';
+
+const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN'] as const });
+
+const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
+  description: 'The caller: a person who signed in, or a project token.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    kind: t.expose('kind', { type: ViewerKind }),
+    name: t.exposeString('name', { description: 'E-mail address of the person, or name of the token.' }),
+    email: t.string({ nullable: true, resolve: ({ kind, name }) => (kind === 'USER' ? name : null) }),
+    isRootAdmin: t.exposeBoolean('isRootAdmin'),
+    expiresAt: t.field({
+      description: 'When the session or the token ends; null: not by itself.',
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ expiresAt }) => (Number.isFinite(expiresAt) ? new Date(expiresAt) : null),
+    }),
+    user: t.prismaField({
+      type: 'User',
+      nullable: true,
+      resolve: (query, { kind, id }, _args, { db }) =>
+        kind === 'USER' ? db.user.findUnique({ ...query, where: { id } }) : null,
+    }),
+    projects: t.connection({
+      type: Project,
+      resolve: (viewer, args, { services }) => listConnection(services.projects.visibleTo(viewer), args),
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  viewer: t.field({
+    type: ViewerType,
+    ...signedIn,
+    resolve: (_root, _args, { viewer }) => requireSignedIn(viewer),
+  }),
+}));

@@ -1,0 +1,298 @@
+import type { Logger } from 'pino';
+import { Broadcast, type BroadcastEvent } from '../broadcast.ts';
+import { BrokerControls } from '../control/broker-controls.ts';
+import type { ControlApi } from '../control/envelope.ts';
+import type { ControlCapability, PluginFactory } from '../control/plugin.ts';
+import { ServiceError } from '../errors.ts';
+import type { BrokerLink, BrokerLinkOptions } from '../mqtt/broker-link.ts';
+import type { LinkStatus } from '../mqtt/broker-session.ts';
+import { Fleet } from '../mqtt/fleet.ts';
+import { whenConnected } from '../mqtt/when-connected.ts';
+import type { Sealer } from '../storage/sealed.ts';
+import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
+import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
+import { withoutAddress } from './broker-service.ts';
+import { withDeadline } from './deadline.ts';
+import { getLicenseInformation, type LicenseInformation } from './license-control.ts';
+import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
+
+export interface BrokerRuntime {
+  readonly id: string;
+  readonly link: BrokerLink;
+  readonly controls: BrokerControls;
+  readonly sys: SysTopics;
+}
+
+export interface BrokerInfoData {
+  readonly broker: BrokerRecord;
+  readonly isConnected: boolean;
+  readonly sysTopics: SysTopicsSample;
+  readonly sysTopicsHistory: readonly SysTopicsSample[];
+  /** Null while the broker cannot be asked. */
+  readonly license: LicenseInformation | null;
+}
+
+/** A broker as a dashboard follows it; `broker` is null once it is removed. */
+export interface BrokerStatusChange {
+  readonly brokerId: string;
+  readonly broker: BrokerRecord | null;
+  readonly connection: LinkStatus;
+}
+
+export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], BrokerStatusChange>;
+
+export interface BrokerRuntimesOptions {
+  readonly directory: BrokerDirectory;
+  readonly sealer: Sealer;
+  readonly rules: ConnectionRules;
+  /** Longest wait for one broker's answer, milliseconds. */
+  readonly timeoutMs: number;
+  readonly maxLinks: number;
+  /** The control APIs that this service runs beside brokers that lack them. */
+  readonly plugins: readonly PluginFactory[];
+  readonly log: Logger;
+}
+
+/** The control APIs whose provider the graph names for each broker. */
+const CAPABILITIES: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'cedalo/license', 'broker'];
+
+/**
+ * The live side of brokers: for each entry with an address a link, its control APIs and what it publishes below $SYS.
+ *
+ * Follows the directory: an added broker is connected to, a changed one anew, a removed one closed. Opening and closing of
+ * one broker happen in order. A broker that is down costs its own callers an error at once, never a wait.
+ */
+export class BrokerRuntimes {
+  readonly #options: BrokerRuntimesOptions;
+  readonly #fleet: Fleet;
+  readonly #runtimes = new Map<string, BrokerRuntime>();
+  /** Why a runtime could not be opened (a file gone, a secret that does not open). */
+  readonly #failures = new Map<string, LinkStatus>();
+  /** The last thing asked of each broker's runtime, so that the next waits for it. */
+  readonly #queues = new Map<string, Promise<void>>();
+  readonly #status = new Map<string, Broadcast<readonly BrokerStatusChange[], BrokerStatusChange>>();
+  readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
+  readonly #stop: () => void;
+  #closed = false;
+
+  constructor(options: BrokerRuntimesOptions) {
+    this.#options = options;
+    this.#fleet = new Fleet({ maxLinks: options.maxLinks });
+    this.#fleet.onStatus((id, status) => this.#linkChanged(id, status));
+    this.#stop = options.directory.onChange((after, before) => this.#entryChanged(after, before));
+  }
+
+  /** Opens a link to every broker of the directory; does not wait for connections. */
+  async start(): Promise<void> {
+    for (const broker of this.#options.directory.all()) this.#entryChanged(broker, null);
+    await Promise.all(this.#queues.values());
+  }
+
+  isConnected(id: string): boolean {
+    return this.#runtimes.get(id)?.link.status.state === 'CONNECTED';
+  }
+
+  status(id: string): LinkStatus {
+    return this.#runtimes.get(id)?.link.status ?? this.#failures.get(id) ?? NOT_CONNECTED;
+  }
+
+  /** Errors: BROKER_UNREACHABLE (no address, or the entry cannot be used as it stands). */
+  get({ id, name, url }: BrokerRecord): BrokerRuntime {
+    const runtime = this.#runtimes.get(id);
+    if (runtime !== undefined) return runtime;
+    if (url === null) throw withoutAddress(name);
+    throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? 'Not connected yet');
+  }
+
+  /**
+   * Asks a broker something, within the deadline that every broker has. Waits for a first attempt to connect; of a broker
+   * that is known to be down the error comes at once.
+   */
+  async ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#options;
+    const work = async () => {
+      await this.#queues.get(broker.id);
+      const runtime = this.get(broker);
+      await whenConnected(runtime.link, timeoutMs);
+      return question(runtime);
+    };
+    return withDeadline(work(), timeoutMs, broker.name);
+  }
+
+  license(broker: BrokerRecord): Promise<LicenseInformation> {
+    return this.ask(broker, ({ controls }) => getLicenseInformation(controls));
+  }
+
+  capabilities(broker: BrokerRecord): Promise<ControlCapability[]> {
+    return this.ask(broker, ({ controls }) => Promise.all(CAPABILITIES.map((api) => controls.capability(api))));
+  }
+
+  /** Never fails because the broker is down: what is known, and that it is not connected. */
+  async info(broker: BrokerRecord): Promise<BrokerInfoData> {
+    const license = await this.license(broker).catch((error: unknown) => {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    });
+    const sys = this.#runtimes.get(broker.id)?.sys;
+    return {
+      broker,
+      isConnected: this.isConnected(broker.id),
+      sysTopics: sys?.current() ?? { topics: {}, date: Date.parse(broker.updatedAt) },
+      sysTopicsHistory: sys?.history() ?? [],
+      license,
+    };
+  }
+
+  /** The project's brokers now, then each change of one. */
+  watchStatus(projectId: string, signal: AbortSignal): AsyncIterableIterator<BrokerStatusEvent> {
+    let broadcast = this.#status.get(projectId);
+    if (broadcast === undefined) {
+      broadcast = new Broadcast(() => this.#snapshot(projectId));
+      this.#status.set(projectId, broadcast);
+    }
+    return broadcast.subscribe({ signal });
+  }
+
+  /** Tells of runtimes that were opened (those open already, too) and that are about to close. */
+  onRuntime(listener: (runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void): void {
+    this.#listeners.add(listener);
+    for (const runtime of this.#runtimes.values()) listener(runtime, 'OPENED');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stop();
+    for (const broadcast of this.#status.values()) broadcast.close();
+    await Promise.all(this.#queues.values());
+    await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
+    await this.#fleet.closeAll();
+  }
+
+  #entryChanged(after: BrokerRecord | null, before: BrokerRecord | null): void {
+    const broker = after ?? before;
+    if (broker === null || this.#closed) return;
+    if (after === null || before === null || !sameConnection(after, before)) {
+      this.#enqueue(broker.id, async () => {
+        await this.#closeRuntime(broker.id);
+        if (after?.url != null) await this.#openRuntime(after);
+      });
+    }
+    this.#tell(broker, after);
+  }
+
+  #linkChanged(id: string, status: LinkStatus): void {
+    const broker = this.#options.directory.get(id);
+    if (broker === null) return;
+    this.#options.log.info({ brokerId: id, state: status.state, error: status.lastError }, 'broker connection changed');
+    this.#tell(broker, broker);
+  }
+
+  #tell(broker: BrokerRecord, after: BrokerRecord | null): void {
+    this.#status
+      .get(broker.projectId)
+      ?.publish({ brokerId: broker.id, broker: after, connection: after === null ? REMOVED : this.status(broker.id) });
+  }
+
+  #snapshot(projectId: string): BrokerStatusChange[] {
+    return this.#options.directory
+      .ofProject(projectId)
+      .map((broker) => ({ brokerId: broker.id, broker, connection: this.status(broker.id) }));
+  }
+
+  #enqueue(id: string, step: () => Promise<void>): void {
+    const done = (this.#queues.get(id) ?? Promise.resolve()).then(step).finally(() => {
+      if (this.#queues.get(id) === done) this.#queues.delete(id);
+    });
+    this.#queues.set(id, done);
+  }
+
+  async #openRuntime(broker: BrokerRecord): Promise<void> {
+    const { id } = broker;
+    try {
+      this.#fleet.add(await this.#linkOptions(broker));
+      const link = this.#fleet.get(id);
+      const { timeoutMs, plugins, log } = this.#options;
+      const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
+      const runtime: BrokerRuntime = {
+        id,
+        link,
+        // Clients of a plain Mosquitto are known only from when they are followed: that must not wait for the first question.
+        controls: new BrokerControls(link, { timeoutMs, plugins, eager: ['cedalo/inspect'], onFault }),
+        sys: new SysTopics(link),
+      };
+      this.#runtimes.set(id, runtime);
+      for (const listener of this.#listeners) listener(runtime, 'OPENED');
+    } catch (error) {
+      if (!(error instanceof ServiceError))
+        this.#options.log.error({ err: error, brokerId: id }, 'a broker could not be opened');
+      const lastError =
+        error instanceof ServiceError ? error.message : 'The entry could not be used; the log has the reason';
+      this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
+      await this.#fleet.close(id);
+      this.#tell(broker, broker);
+    }
+  }
+
+  async #closeRuntime(id: string): Promise<void> {
+    this.#failures.delete(id);
+    const runtime = this.#runtimes.get(id);
+    if (runtime === undefined) return;
+    this.#runtimes.delete(id);
+    for (const listener of this.#listeners) listener(runtime, 'CLOSING');
+    runtime.sys.close();
+    await runtime.controls.close();
+    await this.#fleet.close(id);
+  }
+
+  async #linkOptions(broker: BrokerRecord): Promise<BrokerLinkOptions> {
+    const { id, url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
+    const { sealer, rules, timeoutMs, log } = this.#options;
+    if (url === null) throw withoutAddress(broker.name);
+    const inline = {
+      ca: broker.caCert,
+      cert: broker.clientCert,
+      key: open(sealer, sealedClientKey, `${id}/clientKey`),
+    };
+    const files = { ca: broker.caCertFile, cert: broker.clientCertFile, key: broker.clientKeyFile };
+    const tls: { ca?: string; cert?: string; key?: string } = {};
+    for (const name of ['ca', 'cert', 'key'] as const) {
+      const file = files[name];
+      const pem = inline[name] ?? (file === null ? null : await readConnectionFile(file, rules.filesDir));
+      if (pem !== null) tls[name] = pem;
+    }
+    const password = open(sealer, sealedPassword, `${id}/password`);
+    return {
+      id,
+      url,
+      timeoutMs,
+      verifyCa: verifyCaCert,
+      ...(username === null ? {} : { username }),
+      ...(password === null ? {} : { password }),
+      ...tls,
+      onFault: (error) => log.error({ err: error, brokerId: id }, 'a listener of a broker link failed'),
+    };
+  }
+}
+
+const NOT_CONNECTED: LinkStatus = { state: 'CLOSED', since: 0 };
+const REMOVED: LinkStatus = NOT_CONNECTED;
+
+const open = (sealer: Sealer, sealed: string | null, context: string) =>
+  sealed === null ? null : sealer.open(sealed, context);
+
+/** What a link is made from; other changes of an entry leave it alone. */
+const CONNECTION_COLUMNS = [
+  'url',
+  'username',
+  'sealedPassword',
+  'caCert',
+  'caCertFile',
+  'clientCert',
+  'clientCertFile',
+  'sealedClientKey',
+  'clientKeyFile',
+  'verifyCaCert',
+] as const satisfies (keyof BrokerRecord)[];
+
+const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
+  CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

@@ -1,0 +1,228 @@
+import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
+import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
+import type { Broker, ClusterMode } from '../generated/sqlite/client.ts';
+import { newId } from '../ids.ts';
+import type { Changes } from '../storage/changes.ts';
+import type { Database } from '../storage/database.ts';
+import type { Sealer } from '../storage/sealed.ts';
+import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
+import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
+
+export interface BrokerInput extends BrokerConnectionInput {
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly verifyCaCert?: boolean | null | undefined;
+  readonly metricsEnabled?: boolean | null | undefined;
+  readonly ha?: boolean | null | undefined;
+  readonly clusterMode?: ClusterMode | null | undefined;
+}
+
+/** What an installation under a product adds to its entry. */
+export interface SetupInput {
+  readonly issuedTo: string;
+  readonly productId: string;
+  readonly periodStart: Date;
+  readonly periodEnd?: Date | null | undefined;
+}
+
+export interface BrokerServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly directory: BrokerDirectory;
+  readonly sealer: Sealer;
+  readonly rules: ConnectionRules;
+}
+
+const MAX_NAME_LENGTH = 200;
+
+/** The brokers of projects as entries: who may see them, adding, changing, removing. Their live side is BrokerRuntimes. */
+export class BrokerService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #directory: BrokerDirectory;
+  readonly #sealer: Sealer;
+  readonly #rules: ConnectionRules;
+
+  constructor({ db, changes, directory, sealer, rules }: BrokerServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#directory = directory;
+    this.#sealer = sealer;
+    this.#rules = rules;
+  }
+
+  /**
+   * The broker if the viewer sees it, has the role, and it is in `projectId` where one is given.
+   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   */
+  visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): BrokerRecord {
+    const known = requireSignedIn(viewer);
+    const broker = this.#directory.get(id);
+    if (broker === null || !seesBroker(known, broker)) throw notFound('broker', id);
+    if (projectId != null && broker.projectId !== projectId) throw notFound('broker', id);
+    requireProjectRole(known, broker.projectId, role);
+    return broker;
+  }
+
+  /** The brokers of a project that the viewer sees, in order of creation. */
+  visibleIn(projectId: string, viewer: Viewer | null): readonly BrokerRecord[] {
+    const brokers = this.#directory.ofProject(projectId);
+    const only = viewer?.brokers;
+    return only ? brokers.filter(({ id }) => only.has(id)) : brokers;
+  }
+
+  /** Adds a connection to a broker that somebody else runs. Errors: INVALID. */
+  async addSelfHosted(projectId: string, input: BrokerInput): Promise<BrokerRecord> {
+    await this.#check(input, { path: 'input.url', reason: 'is needed to reach the broker' });
+    return this.#create(projectId, 'SELF_HOSTED', input);
+  }
+
+  /** Adds an installation under a product; it may be without an address. Errors: INVALID. */
+  async addOnPremiseSetup(projectId: string, input: BrokerInput, setup: SetupInput): Promise<BrokerRecord> {
+    await this.#check(input, null);
+    const issues = (['issuedTo', 'productId'] as const)
+      .filter((name) => setup[name].trim() === '')
+      .map((name) => ({ path: `input.${name}`, reason: 'must not be empty' }));
+    if (issues.length > 0) throw invalid(issues);
+    const { issuedTo, productId, periodStart, periodEnd } = setup;
+    return this.#create(projectId, 'ON_PREMISE_SETUP', input, {
+      issuedTo,
+      productId,
+      periodStart,
+      periodEnd: periodEnd ?? null,
+    });
+  }
+
+  /** Only what is given changes; null clears. Errors: INVALID, NOT_FOUND. */
+  async update(id: string, input: BrokerInput): Promise<BrokerRecord> {
+    const broker = this.#directory.get(id);
+    if (broker === null) throw notFound('broker', id);
+    if (broker.type === 'CLOUD') refuseConnection(input);
+    await checkConnection(connectionOf(input), this.#rules);
+    const issues = nameIssues(input);
+    if (input.url === null && broker.type === 'SELF_HOSTED')
+      issues.push({ path: 'input.url', reason: 'cannot be cleared' });
+    if (issues.length > 0) throw invalid(issues);
+    const row = await this.#db.broker
+      .update({ where: { id }, data: this.#columns(id, input) })
+      .catch(goneMeansNotFound(id));
+    return this.announce(row);
+  }
+
+  /** Errors: NOT_FOUND. */
+  async remove(id: string): Promise<void> {
+    const { count } = await this.#db.broker.deleteMany({ where: { id } });
+    this.#directory.drop(id);
+    if (count === 0) throw notFound('broker', id);
+    await this.#changes.announce('broker', id);
+  }
+
+  /** Lets everybody know a row as it was just written. */
+  async announce(row: Broker): Promise<BrokerRecord> {
+    const record = this.#directory.put(row);
+    await this.#changes.announce('broker', row.id);
+    return record;
+  }
+
+  async #check(input: BrokerInput, missingUrl: InputIssue | null): Promise<void> {
+    await checkConnection(connectionOf(input), this.#rules);
+    const issues = nameIssues(input);
+    if (input.url == null && missingUrl !== null) issues.push(missingUrl);
+    if (issues.length > 0) throw invalid(issues);
+  }
+
+  async #create(
+    projectId: string,
+    type: 'SELF_HOSTED' | 'ON_PREMISE_SETUP',
+    input: BrokerInput,
+    setup: Partial<Broker> = {},
+  ): Promise<BrokerRecord> {
+    const id = newId('broker');
+    const name = input.name?.trim() || (input.url ? new URL(input.url).host : 'On-premise setup');
+    const row = await this.#db.broker.create({
+      data: { ...this.#columns(id, input), ...setup, id, projectId, type, name },
+    });
+    return this.announce(row);
+  }
+
+  /** The columns that an input changes; secrets are sealed for this broker alone. */
+  #columns(id: string, input: BrokerInput): Partial<Broker> {
+    const { name, verifyCaCert, metricsEnabled, ha, password, clientKey } = input;
+    const seal = (secret: string | null, what: string) =>
+      secret === null ? null : this.#sealer.seal(secret, `${id}/${what}`);
+    return {
+      ...given(
+        input,
+        'description',
+        'url',
+        'username',
+        'caCert',
+        'caCertFile',
+        'clientCert',
+        'clientCertFile',
+        'clientKeyFile',
+      ),
+      ...given(input, 'clusterMode'),
+      ...(name == null ? {} : { name: name.trim() }),
+      ...(verifyCaCert == null ? {} : { verifyCaCert }),
+      ...(metricsEnabled == null ? {} : { metricsEnabled }),
+      ...(ha == null ? {} : { ha }),
+      ...(password === undefined ? {} : { sealedPassword: seal(password, 'password') }),
+      ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, 'clientKey') }),
+    };
+  }
+}
+
+/** The named entries of `input` that are not undefined. */
+function given<Key extends keyof BrokerInput>(
+  input: BrokerInput,
+  ...keys: Key[]
+): Pick<Partial<Broker>, Key & keyof Broker> {
+  return Object.fromEntries(keys.filter((key) => input[key] !== undefined).map((key) => [key, input[key]])) as Pick<
+    Partial<Broker>,
+    Key & keyof Broker
+  >;
+}
+
+const CONNECTION_KEYS = [
+  'url',
+  'username',
+  'password',
+  'caCert',
+  'caCertFile',
+  'clientCert',
+  'clientCertFile',
+  'clientKey',
+  'clientKeyFile',
+] as const satisfies (keyof BrokerConnectionInput)[];
+
+function connectionOf(input: BrokerInput): BrokerConnectionInput {
+  return Object.fromEntries(CONNECTION_KEYS.map((key) => [key, input[key]]));
+}
+
+function refuseConnection(input: BrokerInput): void {
+  const issues = CONNECTION_KEYS.filter((key) => input[key] !== undefined).map((key) => ({
+    path: `input.${key}`,
+    reason: 'cannot be changed: this service runs the broker itself',
+  }));
+  if (issues.length > 0) throw invalid(issues);
+}
+
+function nameIssues({ name }: BrokerInput): InputIssue[] {
+  if (name === undefined) return [];
+  const length = name?.trim().length ?? 0;
+  return length >= 1 && length <= MAX_NAME_LENGTH
+    ? []
+    : [{ path: 'input.name', reason: `must have 1 to ${MAX_NAME_LENGTH} characters` }];
+}
+
+const goneMeansNotFound =
+  (id: string) =>
+  (error: unknown): never => {
+    if (error instanceof Error && 'code' in error && error.code === 'P2025') throw notFound('broker', id);
+    throw error;
+  };
+
+/** The error of a broker that has no address to be reached at. */
+export const withoutAddress = (name: string) =>
+  new ServiceError('BROKER_UNREACHABLE', `${name} has no address: its entry has no url`);

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { relative } from 'node:path';
+import type { Config } from '../config.ts';
+import { createLog } from '../log.ts';
+import { type StartReport, startService } from '../service.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Runs the service until the process is asked to end. */
+export async function serve(config: Config, { out, isTerminal, stop }: Terminal): Promise<void> {
+  const log = await createLog(config, isTerminal);
+  const service = await startService(config, { log });
+  out(startMessage(service.report));
+  if (!stop.aborted) await once(stop, 'abort');
+  log.info('stopping');
+  await service.close();
+  log.info('stopped');
+}
+
+function startMessage({ url, mqtt, mqttPortWanted, rootPassword }: StartReport): string {
+  const lines = [
+    '',
+    'Brokergraph is ready',
+    `  GraphQL   ${url}/graphql`,
+    `  REST      ${url}/api   (documentation: ${url}/api/docs)`,
+  ];
+  if (mqtt) {
+    lines.push(`  MQTT      ${mqtt.url}   user ${mqtt.username}, password in ${relative('', mqtt.passwordFile)}`);
+    if (mqtt.wsUrl) lines.push(`            ${mqtt.wsUrl}`);
+    if (mqttPortWanted !== null) lines.push(`            (port ${mqttPortWanted} is taken by another program)`);
+  }
+  if (rootPassword) {
+    lines.push(
+      '',
+      `  Sign in as ${rootPassword.email} with the password ${rootPassword.generated}`,
+      '  It is shown this once: note it, or change it (mutation changePassword).',
+    );
+  }
+  return `${lines.join('\n')}\n\n`;
+}

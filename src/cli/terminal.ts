@@ -1,0 +1,22 @@
+/** What a command may touch of the process. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Somebody reads along. */
+  readonly isTerminal: boolean;
+  /** Aborted when the process is asked to end. */
+  readonly stop: AbortSignal;
+}
+
+/** Rows as aligned columns. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return rows.map((row) => `${line(row)}\n`).join('');
+}

@@ -1,0 +1,81 @@
+import type { Config } from '../config.ts';
+import { invalid } from '../errors.ts';
+import { runOnGraph } from './graph.ts';
+import { type Terminal, table } from './terminal.ts';
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly type: string;
+  readonly issuer: string;
+  readonly issuedAt: string;
+  readonly validUntil: string | null;
+  readonly lastUsedAt: string | null;
+  readonly brokerIds: readonly string[];
+}
+
+const FIELDS = 'id name role type issuer issuedAt validUntil lastUsedAt brokerIds';
+
+interface CreateOptions {
+  readonly project: string;
+  readonly name: string;
+  readonly role: string;
+  readonly broker?: readonly string[];
+  readonly days?: string;
+  readonly json?: boolean;
+}
+
+export async function createToken(config: Config, { out }: Terminal, options: CreateOptions): Promise<void> {
+  const days = options.days === undefined ? null : Number(options.days);
+  if (days !== null && !(days > 0)) throw invalid([{ path: '--days', reason: 'must be a number above 0' }]);
+  const { createToken: payload } = await runOnGraph<{ createToken: { token: Token; secret: string } }>(
+    config,
+    `mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { ${FIELDS} } secret } }`,
+    {
+      input: {
+        projectId: options.project,
+        name: options.name,
+        role: options.role.toUpperCase(),
+        brokerIds: options.broker,
+        validUntil: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
+      },
+    },
+  );
+  if (options.json) out(`${JSON.stringify({ ...payload.token, secret: payload.secret })}\n`);
+  else out(`Created ${payload.token.id}.\nSecret, shown this once: ${payload.secret}\n`);
+}
+
+interface ListOptions {
+  readonly project: string;
+  readonly json?: boolean;
+}
+
+export async function listTokens(config: Config, { out }: Terminal, { project, json }: ListOptions): Promise<void> {
+  const { project: found } = await runOnGraph<{ project: { tokens: Token[] } }>(
+    config,
+    `query ($id: ID!) { project(id: $id) { tokens { ${FIELDS} } } }`,
+    { id: project },
+  );
+  if (json) out(`${JSON.stringify(found.tokens)}\n`);
+  else {
+    const rows = found.tokens.map(({ id, name, role, validUntil, lastUsedAt }) => [
+      id,
+      name,
+      role.toLowerCase(),
+      validUntil ?? 'until revoked',
+      lastUsedAt ?? 'never',
+    ]);
+    out(table([['ID', 'NAME', 'ROLE', 'VALID UNTIL', 'LAST USED'], ...rows]));
+  }
+}
+
+export async function revokeToken(
+  config: Config,
+  { out }: Terminal,
+  id: string,
+  { json }: { json?: boolean },
+): Promise<void> {
+  await runOnGraph(config, 'mutation ($id: ID!) { revokeToken(input: { tokenId: $id }) { revokedTokenId } }', { id });
+  out(json ? `${JSON.stringify({ revoked: id })}\n` : `Revoked ${id}.\n`);
+}

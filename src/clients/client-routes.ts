@@ -1,0 +1,112 @@
+import { type AnyRoute, enumName, type RouteInput } from '../rest/route.ts';
+import {
+  CLIENT_DETAIL_QUERY,
+  CLIENT_INSPECT_QUERY,
+  CONNECTED_CLIENT_DETAIL,
+  CONNECTED_CLIENTS,
+} from './client-bodies.ts';
+
+const SUMMARY = 'username clientid: clientId address protocol protocolVersion connected lastConnect lastDisconnect';
+
+const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ClientFilter) {
+  project(id: $projectId) {
+    broker(id: $brokerId) {
+      connectedClients(first: $first, after: $after, offset: $offset, filter: $filter) {
+        totalCount
+        nodes { ${SUMMARY} queues { bytesOut bytesMax messagesOut messagesMax pagedMessagesOut pagedMessagesMax } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}`;
+
+const DETAIL = `query ($projectId: ID!, $brokerId: ID!, $clientId: String!) {
+  project(id: $projectId) {
+    broker(id: $brokerId) {
+      connectedClient(clientId: $clientId) {
+        ${SUMMARY}
+        numSubscriptions
+        numPublished
+        numSubscribed
+        numDropped
+        bytesPublished
+        bytesSubscribed
+        keepalive
+        cleanSession
+        tls { clientCertificate version ciphers }
+        listener { port bind_address: bindAddress }
+        will { topic qos retain payload properties delayInterval }
+        subscriptions
+        queues {
+          bytesIn bytesOut bytesMax messagesIn messagesMax messagesInQos12 messagesOut messagesOutQos12
+          pagedMessagesOut pagedMessagesMax
+        }
+        inflight { bytesIn bytesOut bytesMax messagesIn messagesInMax messagesOut messagesOutMax messagesMax }
+      }
+    }
+  }
+}`;
+
+const FILTER_MODES = {
+  CONTAINS: 'contains',
+  EQUALS: 'equals',
+  STARTS_WITH: 'startsWith',
+  ENDS_WITH: 'endsWith',
+} as const;
+const PROTOCOLS = {
+  ClientProtocol: { MQTT: 'MQTT', MQTT_SN: 'MQTT-SN', MQTT_WS: 'MQTT-WS' },
+  ClientProtocolVersion: { V3_1: 'v3.1', V3_1_1: 'v3.1.1', V5: 'v5' },
+} as const;
+
+const INSPECT = '/api/projects/{projectId}/brokers/{brokerId}/client-inspect';
+const ERRORS = [401, 403, 404, 405, 500, 503] as const;
+
+const wantsAll = ({ query }: RouteInput) => query.count === undefined || query.count === -1;
+
+function filterOf({ query: { filterValue, filterMode } }: RouteInput): Record<string, unknown> | undefined {
+  if (filterValue === undefined || filterValue === '') return undefined;
+  return { value: filterValue, mode: enumName(FILTER_MODES, (filterMode as string | undefined) ?? 'contains') };
+}
+
+export const clientRoutes: readonly AnyRoute[] = [
+  {
+    method: 'GET',
+    path: INSPECT,
+    role: 'VIEWER',
+    section: '4.8',
+    summary: 'List the clients of a broker',
+    description:
+      'Connected clients, and persistent sessions with connected false. What the broker cannot tell is left out.',
+    query: CLIENT_INSPECT_QUERY,
+    operation: LIST,
+    variables: (input) => ({
+      ...input.params,
+      first: wantsAll(input) ? 1_000 : input.query.count,
+      offset: input.query.offset,
+      filter: filterOf(input),
+    }),
+    pick: 'project.broker.connectedClients.nodes',
+    total: 'project.broker.connectedClients.totalCount',
+    omitNull: ['*', 'queues.*', '!lastDisconnect'],
+    spell: PROTOCOLS,
+    nameKey: 'clientid',
+    stream: { when: wantsAll, pageInfo: 'project.broker.connectedClients.pageInfo', pageSize: 1_000 },
+    response: CONNECTED_CLIENTS,
+    errors: ERRORS,
+  },
+  {
+    method: 'GET',
+    path: `${INSPECT}/detail`,
+    role: 'VIEWER',
+    section: '4.8',
+    summary: 'Read everything that is known of one client',
+    query: CLIENT_DETAIL_QUERY,
+    operation: DETAIL,
+    variables: ({ params, query }) => ({ ...params, clientId: query.clientid }),
+    pick: 'project.broker.connectedClient',
+    omitNull: ['*', 'queues.*', 'inflight.*', 'tls.*', 'listener.*', 'will.*', '!lastDisconnect'],
+    spell: PROTOCOLS,
+    response: CONNECTED_CLIENT_DETAIL,
+    errors: ERRORS,
+  },
+];

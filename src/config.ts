@@ -1,0 +1,265 @@
+import { isAbsolute } from 'node:path';
+
+/**
+ * Every setting, one row each: the environment variable, its default as text, what it means (for --help and the README) and
+ * how it is read. Nothing else reads the environment.
+ */
+
+type Parse<T> = (text: string) => T;
+
+/** A value that cannot be used; the message completes "PORT must be …". */
+class BadValue extends Error {}
+
+const integer =
+  (lowest: number, highest: number): Parse<number> =>
+  (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < lowest || value > highest)
+      throw new BadValue(`a whole number from ${lowest} to ${highest}`);
+    return value;
+  };
+
+const flag: Parse<boolean> = (text) => {
+  if (/^(on|true|yes|1)$/i.test(text)) return true;
+  if (/^(off|false|no|0)$/i.test(text)) return false;
+  throw new BadValue('on or off');
+};
+
+const oneOf =
+  <const T extends string>(...choices: T[]): Parse<T> =>
+  (text) => {
+    const choice = choices.find((known) => known === text.toLowerCase());
+    if (choice === undefined) throw new BadValue(`one of ${choices.join(', ')}`);
+    return choice;
+  };
+
+const text: Parse<string> = (value) => value;
+
+const optional =
+  <T>(parse: Parse<T>): Parse<T | undefined> =>
+  (value) =>
+    value === '' ? undefined : parse(value);
+
+const list: Parse<readonly string[]> = (value) =>
+  value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+const databaseUrl: Parse<string> = (value) => {
+  if (!/^postgres(ql)?:\/\//.test(value)) throw new BadValue('a URL that begins with postgresql://');
+  return value;
+};
+
+const email: Parse<string> = (value) => {
+  if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new BadValue('an e-mail address');
+  return value;
+};
+
+const atLeast =
+  (length: number): Parse<string> =>
+  (value) => {
+    if (value.length < length) throw new BadValue(`at least ${length} characters long`);
+    return value;
+  };
+
+const absoluteFolder: Parse<string> = (value) => {
+  if (!isAbsolute(value)) throw new BadValue('an absolute path');
+  return value;
+};
+
+const port = integer(0, 65_535);
+
+interface Setting<T> {
+  readonly env: string;
+  /** As text; '' means unset. */
+  readonly fallback: string;
+  readonly help: string;
+  readonly parse: Parse<T>;
+  /** What --help and the README say instead of the fallback. */
+  readonly shownDefault?: string;
+  /** Never shown. */
+  readonly secret?: true;
+}
+
+const setting = <T>(row: Setting<T>): Setting<T> => row;
+
+export const SETTINGS = {
+  host: setting({ env: 'HOST', fallback: '127.0.0.1', parse: text, help: 'Address that HTTP listens on' }),
+  port: setting({ env: 'PORT', fallback: '4000', parse: port, help: 'Port that HTTP listens on; 0 takes a free one' }),
+  dataDir: setting({
+    env: 'DATA_DIR',
+    fallback: './data',
+    parse: text,
+    help: 'Folder of the embedded database, embedded brokers and keys; made with mode 0700',
+  }),
+  databaseUrl: setting({
+    env: 'DATABASE_URL',
+    fallback: '',
+    shownDefault: 'SQLite in DATA_DIR',
+    parse: optional(databaseUrl),
+    help: 'postgresql://… for production and several processes',
+    secret: true,
+  }),
+  embeddedBroker: setting({
+    env: 'EMBEDDED_BROKER',
+    fallback: 'on',
+    parse: flag,
+    help: 'Whether brokers run by this service are started, and a first one is made at the first start',
+  }),
+  mqttHost: setting({
+    env: 'MQTT_HOST',
+    fallback: '127.0.0.1',
+    parse: text,
+    help: 'Address that embedded brokers listen on',
+  }),
+  mqttPort: setting({
+    env: 'MQTT_PORT',
+    fallback: '1883',
+    parse: port,
+    help: 'Port of the first embedded broker; taken: the next free one',
+  }),
+  mqttWsPort: setting({
+    env: 'MQTT_WS_PORT',
+    fallback: '9001',
+    parse: port,
+    help: 'The same for MQTT over WebSocket',
+  }),
+  rootEmail: setting({
+    env: 'ROOT_EMAIL',
+    fallback: 'admin@localhost',
+    parse: email,
+    help: 'E-mail address of the first root administrator, used only when there is none',
+  }),
+  rootPassword: setting({
+    env: 'ROOT_PASSWORD',
+    fallback: '',
+    shownDefault: 'generated, shown once',
+    parse: optional(atLeast(8)),
+    help: 'Password of the first root administrator',
+    secret: true,
+  }),
+  secretKey: setting({
+    env: 'SECRET_KEY',
+    fallback: '',
+    shownDefault: 'generated into DATA_DIR',
+    parse: optional(atLeast(32)),
+    help: 'Key that stored secrets are sealed with; at least 32 characters, the same for all processes',
+    secret: true,
+  }),
+  brokerTimeoutMs: setting({
+    env: 'BROKER_TIMEOUT_MS',
+    fallback: '5000',
+    parse: integer(100, 600_000),
+    help: 'Longest wait for the answer of one broker, milliseconds',
+  }),
+  maxBrokerLinks: setting({
+    env: 'MAX_BROKER_LINKS',
+    fallback: '1000',
+    parse: integer(1, 100_000),
+    help: 'Most brokers that are connected to at once',
+  }),
+  brokerFilesDir: setting({
+    env: 'BROKER_FILES_DIR',
+    fallback: '',
+    shownDefault: 'files are refused',
+    parse: optional(absoluteFolder),
+    help: 'Folder below which broker settings may name certificate and key files',
+  }),
+  brokerAllowedHosts: setting({
+    env: 'BROKER_ALLOWED_HOSTS',
+    fallback: '',
+    shownDefault: 'any host',
+    parse: list,
+    help: 'Comma-separated host names that brokers may have',
+  }),
+  maxBodyBytes: setting({
+    env: 'MAX_BODY_BYTES',
+    fallback: '1000000',
+    parse: integer(1_000, 100_000_000),
+    help: 'Largest request body, bytes',
+  }),
+  maxQueryCost: setting({
+    env: 'MAX_QUERY_COST',
+    fallback: '20000',
+    parse: integer(100, 10_000_000),
+    help: 'Most that one GraphQL document may cost (fields, multiplied by the lists they are in)',
+  }),
+  maxQueryDepth: setting({
+    env: 'MAX_QUERY_DEPTH',
+    fallback: '15',
+    parse: integer(5, 100),
+    help: 'Deepest nesting of a GraphQL document',
+  }),
+  introspection: setting({
+    env: 'INTROSPECTION',
+    fallback: 'signed-in',
+    parse: oneOf('signed-in', 'always'),
+    help: 'Who may read the GraphQL schema: signed-in or always',
+  }),
+  corsOrigins: setting({
+    env: 'CORS_ORIGINS',
+    fallback: '',
+    shownDefault: 'none',
+    parse: list,
+    help: 'Comma-separated origins of web pages that may call this service',
+  }),
+  tokenInQuery: setting({
+    env: 'TOKEN_IN_QUERY',
+    fallback: 'off',
+    parse: flag,
+    help: 'Accept ?token=… beside the Authorization header (it ends up in access logs)',
+  }),
+  trustProxy: setting({
+    env: 'TRUST_PROXY',
+    fallback: 'off',
+    parse: flag,
+    help: 'Take the address of callers from X-Forwarded-For (only behind a proxy that sets it)',
+  }),
+  logLevel: setting({
+    env: 'LOG_LEVEL',
+    fallback: 'info',
+    parse: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    help: 'fatal, error, warn, info, debug, trace or silent',
+  }),
+  logFormat: setting({
+    env: 'LOG_FORMAT',
+    fallback: '',
+    shownDefault: 'pretty on a terminal, else json',
+    parse: optional(oneOf('pretty', 'json')),
+    help: 'pretty or json',
+  }),
+} as const;
+
+export type Config = {
+  readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never;
+};
+
+/** All bad values of an environment at once, a line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** Reads the settings. An empty variable counts as unset. Errors: ConfigError. */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, { env: variable, fallback, parse, secret }] of Object.entries(SETTINGS)) {
+    const given = env[variable];
+    const value = given === undefined || given === '' ? fallback : given;
+    try {
+      values[name] = parse(value);
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error;
+      problems.push(`${variable} must be ${error.message}${secret ? '' : `; it is "${value}"`}`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(values) as Config;
+}

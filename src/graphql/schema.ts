@@ -1,0 +1,19 @@
+import './scalars.ts';
+import '../users/user-schema.ts';
+import '../users/organisation-schema.ts';
+import '../projects/project-schema.ts';
+import '../auth/viewer-schema.ts';
+import '../tokens/token-schema.ts';
+import '../brokers/broker-schema.ts';
+import '../brokers/broker-status-schema.ts';
+import '../clients/client-schema.ts';
+import './node-schema.ts';
+import type { GraphQLSchema } from 'graphql';
+import { builder } from './builder.ts';
+
+// Closed by default: a root field without a word about it needs a signed-in caller.
+builder.queryType({ authScopes: { signedIn: true } });
+builder.mutationType({ authScopes: { signedIn: true } });
+builder.subscriptionType({ authScopes: { signedIn: true } });
+
+export const schema: GraphQLSchema = builder.toSchema();

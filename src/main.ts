@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+import { runCommand } from './cli/program.ts';
+
+// The only file that touches the process: arguments, environment, streams, signals and the exit code.
+const stop = new AbortController();
+let signals = 0;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    signals += 1;
+    // Somebody who asks a second time does not want to wait for clients to leave.
+    if (signals > 1) process.exit(130);
+    stop.abort();
+  });
+}
+
+process.exitCode = await runCommand(process.argv.slice(2), {
+  env: process.env,
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  isTerminal: process.stderr.isTTY ?? false,
+  stop: stop.signal,
+});
+// A part that forgot a timer must not keep a stopped service alive; output that is still under way goes out first.
+setTimeout(() => process.exit(), 1_000).unref();

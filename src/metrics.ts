@@ -1,0 +1,59 @@
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What the gauges read when they are scraped. */
+export interface MetricSources {
+  readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
+}
+
+export type RequestKind = 'graphql' | 'rest';
+
+/** Prometheus metrics of one service. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
+
+  constructor(sources: MetricSources) {
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    const duration = new Histogram({
+      name: 'brokergraph_http_request_duration_seconds',
+      help: 'Time from the request line to the end of the answer',
+      labelNames: ['kind', 'status'],
+      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+      registers,
+    });
+    const children = (kind: RequestKind) =>
+      Object.fromEntries(
+        ['1xx', '2xx', '3xx', '4xx', '5xx'].map((status) => [status[0], duration.labels(kind, status)]),
+      );
+    this.#requests = { graphql: children('graphql'), rest: children('rest') };
+    new Gauge({
+      name: 'brokergraph_brokers',
+      help: 'Broker entries by whether they are connected',
+      labelNames: ['connected'],
+      registers,
+      collect() {
+        let connected = 0;
+        let all = 0;
+        for (const { isConnected } of sources.brokers()) {
+          all += 1;
+          if (isConnected) connected += 1;
+        }
+        this.set({ connected: 'true' }, connected);
+        this.set({ connected: 'false' }, all - connected);
+      },
+    });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  observe(kind: RequestKind, status: number, milliseconds: number): void {
+    this.#requests[kind][String(status)[0] ?? '5']?.observe(milliseconds / 1_000);
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}

@@ -1,0 +1,195 @@
+import { type ProjectRole, requireProjectRole, requireSignedIn, roleIn, type Viewer } from '../auth/viewer.ts';
+import { invalid, notFound, ServiceError } from '../errors.ts';
+import type { ProjectMember, User } from '../generated/sqlite/client.ts';
+import { newId } from '../ids.ts';
+import type { Changes } from '../storage/changes.ts';
+import type { Database } from '../storage/database.ts';
+import type { UserService } from '../users/user-service.ts';
+import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
+
+const MAX_NAME_LENGTH = 200;
+const MAX_DESCRIPTION_LENGTH = 4_000;
+
+export interface NewProject {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  /** Owned by this organisation instead of the caller; the caller must be an owner of it. */
+  readonly organisationId?: string | null | undefined;
+}
+
+export interface ProjectChange {
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly strictRoles?: boolean | null | undefined;
+}
+
+export type MemberWithUser = ProjectMember & { readonly user: User };
+
+export interface ProjectServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly directory: ProjectDirectory;
+  readonly users: UserService;
+  /** Runs before a project's rows go, so that what lives outside the database (links, brokers run here) ends first. */
+  readonly beforeRemove: (projectId: string) => Promise<void>;
+}
+
+/** Projects, their owners and members. */
+export class ProjectService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #directory: ProjectDirectory;
+  readonly #users: UserService;
+  readonly #beforeRemove: (projectId: string) => Promise<void>;
+
+  constructor({ db, changes, directory, users, beforeRemove }: ProjectServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#directory = directory;
+    this.#users = users;
+    this.#beforeRemove = beforeRemove;
+  }
+
+  exists(id: string): boolean {
+    return this.#directory.get(id) !== null;
+  }
+
+  /** The project if the viewer has a role in it. Errors: UNAUTHORIZED, NOT_FOUND. */
+  visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER'): ProjectRecord {
+    requireProjectRole(viewer, id, role);
+    const project = this.#directory.get(id);
+    if (project === null) throw notFound('project', id);
+    return project;
+  }
+
+  /** Those the viewer has a role in, in order of creation. */
+  visibleTo(viewer: Viewer | null): ProjectRecord[] {
+    const known = requireSignedIn(viewer);
+    if (known.isRootAdmin) return [...this.#directory.all()];
+    const projects: ProjectRecord[] = [];
+    for (const id of known.projectRoles.keys()) {
+      const project = this.#directory.get(id);
+      if (project !== null) projects.push(project);
+    }
+    return projects.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  roleOf(viewer: Viewer | null, projectId: string): ProjectRole | null {
+    return viewer && roleIn(viewer, projectId);
+  }
+
+  /** The caller owns the new project, or the organisation does. Errors: INVALID, NOT_ALLOWED (tokens; not an owner). */
+  async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
+    const owner = requireSignedIn(viewer);
+    if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
+    if (input.organisationId != null) await this.#requireOwner(input.organisationId, owner);
+    return this.createFor(input, owner.id);
+  }
+
+  /** `create` for a known owner, without a caller to check (first start). */
+  async createFor(input: NewProject, userId: string): Promise<ProjectRecord> {
+    const { name, description } = checkTexts(input);
+    const row = await this.#db.project.create({
+      data: {
+        id: newId('project'),
+        name: name ?? '',
+        description: description ?? '',
+        ...(input.organisationId == null ? { ownerUserId: userId } : { ownerOrganisationId: input.organisationId }),
+      },
+      include: PROJECT_INCLUDE,
+    });
+    const record = this.#directory.put(row);
+    if (input.organisationId != null) await this.#changes.announce('organisation', input.organisationId);
+    else await this.#changes.announce('user', userId);
+    await this.#changes.announce('project', row.id);
+    return record;
+  }
+
+  /** Only what is given changes. Errors: INVALID, NOT_FOUND. */
+  async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
+    if (!this.exists(id)) throw notFound('project', id);
+    const { name, description } = checkTexts(change);
+    const row = await this.#db.project.update({
+      where: { id },
+      data: {
+        ...(name === undefined ? {} : { name }),
+        ...(description === undefined ? {} : { description }),
+        ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
+      },
+      include: PROJECT_INCLUDE,
+    });
+    const record = this.#directory.put(row);
+    await this.#changes.announce('project', id);
+    return record;
+  }
+
+  /** Removes the project with its brokers, members and tokens. Errors: NOT_FOUND. */
+  async remove(id: string): Promise<void> {
+    if (!this.exists(id)) throw notFound('project', id);
+    await this.#beforeRemove(id);
+    await this.#db.project.delete({ where: { id } });
+    this.#directory.drop(id);
+    await this.#changes.announce('project', id);
+  }
+
+  async members(projectId: string): Promise<MemberWithUser[]> {
+    return this.#db.projectMember.findMany({
+      where: { projectId },
+      include: { user: true },
+      orderBy: { createdAt: 'asc' },
+    });
+  }
+
+  /** Adds a person to a project or changes the role. Errors: NOT_FOUND (project, user). */
+  async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
+    if (!this.exists(projectId)) throw notFound('project', projectId);
+    const user = await this.#users.byEmail(email);
+    const member = await this.#db.projectMember.upsert({
+      where: { projectId_userId: { projectId, userId: user.id } },
+      create: { projectId, userId: user.id, role },
+      update: { role },
+      include: { user: true },
+    });
+    await this.#changes.announce('user', user.id);
+    return member;
+  }
+
+  /** Errors: NOT_FOUND (project, user, not a member). */
+  async removeMember(projectId: string, email: string): Promise<User> {
+    if (!this.exists(projectId)) throw notFound('project', projectId);
+    const user = await this.#users.byEmail(email);
+    const { count } = await this.#db.projectMember.deleteMany({ where: { projectId, userId: user.id } });
+    if (count === 0) throw notFound('member', user.email);
+    await this.#changes.announce('user', user.id);
+    return user;
+  }
+
+  async #requireOwner(organisationId: string, viewer: Viewer): Promise<void> {
+    if (viewer.isRootAdmin) {
+      if ((await this.#db.organisation.count({ where: { id: organisationId } })) === 0) {
+        throw notFound('organisation', organisationId);
+      }
+      return;
+    }
+    const membership = await this.#db.organisationMember.findUnique({
+      where: { organisationId_userId: { organisationId, userId: viewer.id } },
+    });
+    if (membership === null) throw notFound('organisation', organisationId);
+    if (membership.role !== 'OWNER') {
+      throw new ServiceError('NOT_ALLOWED', 'Only an owner of the organisation can create projects for it');
+    }
+  }
+}
+
+function checkTexts({ name, description }: ProjectChange): { name?: string; description?: string } {
+  const issues = [];
+  const trimmed = name?.trim();
+  if (trimmed !== undefined && (trimmed === '' || trimmed.length > MAX_NAME_LENGTH)) {
+    issues.push({ path: 'input.name', reason: `must have 1 to ${MAX_NAME_LENGTH} characters` });
+  }
+  if (description && description.length > MAX_DESCRIPTION_LENGTH) {
+    issues.push({ path: 'input.description', reason: `must have at most ${MAX_DESCRIPTION_LENGTH} characters` });
+  }
+  if (issues.length > 0) throw invalid(issues);
+  return { ...(trimmed === undefined ? {} : { name: trimmed }), ...(description == null ? {} : { description }) };
+}

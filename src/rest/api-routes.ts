@@ -1,0 +1,8 @@
+import { brokerRoutes } from '../brokers/broker-routes.ts';
+import { clientRoutes } from '../clients/client-routes.ts';
+import { projectRoutes } from '../projects/project-routes.ts';
+import { pendingRoutes } from './pending-routes.ts';
+import type { AnyRoute } from './route.ts';
+
+/** Every entry of the REST interface. */
+export const apiRoutes: readonly AnyRoute[] = [...projectRoutes, ...brokerRoutes, ...clientRoutes, ...pendingRoutes];

@@ -1,0 +1,291 @@
+import type { Logger } from 'pino';
+import { AuthService } from './auth/auth-service.ts';
+import type { Viewer } from './auth/viewer.ts';
+import { BrokerDirectory } from './brokers/broker-directory.ts';
+import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
+import { BrokerService } from './brokers/broker-service.ts';
+import { CloudBrokers, passwordFile } from './brokers/cloud-brokers.ts';
+import { licensePlugin } from './brokers/license-plugin.ts';
+import { ClientService } from './clients/client-service.ts';
+import { inspectPlugin } from './clients/inspect-plugin.ts';
+import type { Config } from './config.ts';
+import type { RequestContext } from './context.ts';
+import { DEFAULT_LIMITS } from './graphql/limits.ts';
+import { compileOperation } from './graphql/operations.ts';
+import { schema } from './graphql/schema.ts';
+import { createGraphqlServer } from './graphql/server.ts';
+import { startHttpServer } from './http-server.ts';
+import { Metrics } from './metrics.ts';
+import { openOperatorDoor, type RunOperation } from './operator-door.ts';
+import { ProjectDirectory } from './projects/project-directory.ts';
+import { ProjectService } from './projects/project-service.ts';
+import { apiRoutes } from './rest/api-routes.ts';
+import { authorizeRoute } from './rest/authorize.ts';
+import { apiDocuments } from './rest/documents.ts';
+import { createRestServer } from './rest/router.ts';
+import type { Services } from './services.ts';
+import { openSealer } from './storage/sealed.ts';
+import { openStorage, type Storage } from './storage/storage.ts';
+import { TokenService } from './tokens/token-service.ts';
+import { OrganisationService } from './users/organisation-service.ts';
+import { UserService } from './users/user-service.ts';
+import { VERSION } from './version.ts';
+
+export interface ServiceParts {
+  readonly log: Logger;
+  /** Compiled worker of the embedded broker, where it is not beside its module (tests run from the sources). */
+  readonly embeddedWorker?: URL;
+}
+
+/** What the start message tells. */
+export interface StartReport {
+  readonly url: string;
+  readonly mqtt: {
+    readonly url: string;
+    readonly wsUrl: string | null;
+    readonly username: string;
+    readonly passwordFile: string;
+  } | null;
+  /** The listener's port was taken, so another one is used. */
+  readonly mqttPortWanted: number | null;
+  /** Only when it was generated just now. */
+  readonly rootPassword: { readonly email: string; readonly generated: string } | null;
+}
+
+export interface RunningService {
+  readonly port: number;
+  readonly report: StartReport;
+  readonly services: Services;
+  readonly storage: Storage;
+  close(): Promise<void>;
+}
+
+/** Everything that works without a network: storage, services, and operations on the graph as the operator. */
+export interface ServiceCore {
+  readonly storage: Storage;
+  readonly services: Services;
+  readonly cloudBrokers: CloudBrokers;
+  readonly brokerDirectory: BrokerDirectory;
+  readonly runAsOperator: RunOperation;
+  close(): Promise<void>;
+}
+
+/** Collects what has to be undone, last opened first; a failure half-way and a stop take the same road. */
+class Closers {
+  readonly #closers: (() => unknown)[] = [];
+
+  add(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
+  readonly close = async (): Promise<void> => {
+    for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
+  };
+}
+
+/** The operator of the machine: whoever owns the data folder. */
+const OPERATOR: Viewer = {
+  kind: 'TOKEN',
+  id: 'operator',
+  name: 'operator',
+  credentialId: 'operator',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: true,
+  projectRoles: new Map(),
+  brokers: null,
+};
+
+/** Errors: ServiceError IN_USE when another process owns the data folder. */
+export async function startCore(config: Config, { log, embeddedWorker }: ServiceParts): Promise<ServiceCore> {
+  const closers = new Closers();
+  try {
+    const { dataDir, databaseUrl, secretKey } = config;
+    const storage = await openStorage({ dataDir, databaseUrl, log });
+    closers.add(() => storage.close());
+    const { db, changes } = storage;
+    const sealer = openSealer({ dataDir, secretKey });
+
+    const projectDirectory = new ProjectDirectory({ db, changes, log });
+    closers.add(() => projectDirectory.close());
+    const brokerDirectory = new BrokerDirectory({ db, changes, log });
+    closers.add(() => brokerDirectory.close());
+    await Promise.all([projectDirectory.load(), brokerDirectory.load()]);
+
+    const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
+    const auth = new AuthService({ db, changes, log });
+    closers.add(() => auth.close());
+    const users = new UserService({ db, changes });
+    const brokers = new BrokerService({ db, changes, directory: brokerDirectory, sealer, rules });
+    const runtimes = new BrokerRuntimes({
+      directory: brokerDirectory,
+      sealer,
+      rules,
+      timeoutMs: config.brokerTimeoutMs,
+      maxLinks: config.maxBrokerLinks,
+      plugins: [inspectPlugin, licensePlugin],
+      log,
+    });
+    closers.add(() => runtimes.close());
+    const clients = new ClientService({ runtimes });
+    closers.add(() => clients.close());
+    const cloudBrokers = new CloudBrokers({
+      db,
+      brokers,
+      directory: brokerDirectory,
+      sealer,
+      dataDir,
+      host: config.mqttHost,
+      workerUrl: embeddedWorker,
+      log,
+    });
+    const services: Services = {
+      auth,
+      users,
+      organisations: new OrganisationService({ db, changes, users }),
+      projects: new ProjectService({
+        db,
+        changes,
+        directory: projectDirectory,
+        users,
+        // Rows of brokers go with their project; this ends what runs for them.
+        beforeRemove: async (projectId) => {
+          for (const { id } of brokerDirectory.ofProject(projectId)) await brokers.remove(id);
+        },
+      }),
+      tokens: new TokenService({ db, changes }),
+      brokers,
+      runtimes,
+      clients,
+    };
+    const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
+    return {
+      storage,
+      services,
+      cloudBrokers,
+      brokerDirectory,
+      runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
+      close: closers.close,
+    };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+/** Builds, wires and starts everything; answers when HTTP listens and the brokers run here are up. */
+export async function startService(config: Config, parts: ServiceParts): Promise<RunningService> {
+  const closers = new Closers();
+  const { log } = parts;
+  try {
+    const core = await startCore(config, parts);
+    closers.add(core.close);
+    const { services, storage, cloudBrokers, brokerDirectory, runAsOperator } = core;
+    const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
+    const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
+    if (config.embeddedBroker) {
+      closers.add(() => cloudBrokers.close());
+      await cloudBrokers.start();
+    }
+    await services.runtimes.start();
+
+    const contextFor = contextMaker(core, config);
+    const graphql = createGraphqlServer({
+      schema,
+      contextFor,
+      log,
+      limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
+      introspection: config.introspection,
+      maxBodyBytes: config.maxBodyBytes,
+      corsOrigins: config.corsOrigins,
+    });
+    const rest = createRestServer<RequestContext>({
+      routes: apiRoutes,
+      schema,
+      contextFor,
+      authorize: authorizeRoute,
+      compileOperation,
+      log,
+      maxBodyBytes: config.maxBodyBytes,
+      tokenInQuery: config.tokenInQuery,
+      documents: apiDocuments(apiRoutes, { version: VERSION }),
+    });
+    const metrics = new Metrics({
+      brokers: function* () {
+        for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
+      },
+    });
+    closers.add(() => graphql.close());
+    const http = await startHttpServer(config.host, config.port, {
+      graphql,
+      rest,
+      metrics,
+      ready: () => storage.ping(),
+    });
+    closers.add(http.close);
+    const door = await openOperatorDoor(config.dataDir, runAsOperator);
+    closers.add(door.close);
+
+    const ports = first && cloudBrokers.runningPorts(first.id);
+    return {
+      port: http.port,
+      services,
+      storage,
+      report: {
+        url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
+        mqtt: first && ports && mqttReport(config, first.id, ports),
+        mqttPortWanted: ports && first.mqttPort !== ports.mqtt ? first.mqttPort : null,
+        rootPassword,
+      },
+      close: closers.close,
+    };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+/** A first project with an embedded broker in it, so that the first start already shows everything working. */
+async function ensureFirstBroker(config: Config, { services, storage, cloudBrokers, brokerDirectory }: ServiceCore) {
+  for (const broker of brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
+  const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
+  if (root === null || (await storage.db.project.count()) > 0) return null;
+  const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
+  const { mqttPort, mqttWsPort } = config;
+  return cloudBrokers.createFirst({ projectId: project.id, mqttPort, mqttWsPort, issuedTo: root.email });
+}
+
+function mqttReport({ mqttHost, dataDir }: Config, brokerId: string, ports: { mqtt: number; ws: number | null }) {
+  const host = mqttHost.includes(':') ? `[${mqttHost}]` : mqttHost;
+  return {
+    url: `mqtt://${host}:${ports.mqtt}`,
+    wsUrl: ports.ws === null ? null : `ws://${host}:${ports.ws}`,
+    username: 'admin',
+    passwordFile: passwordFile(dataDir, brokerId),
+  };
+}
+
+interface RequestFacts {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly address: string;
+  readonly url: string;
+  readonly requestId?: string;
+}
+
+/** One context per request, whichever road it came by. Errors: UNAUTHORIZED. */
+function contextMaker({ services, storage: { db } }: ServiceCore, { trustProxy }: Config) {
+  return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
+    const make = (viewer: Viewer | null): RequestContext => ({
+      viewer,
+      requestId: requestId ?? String(headers['x-request-id'] ?? ''),
+      address: trustProxy
+        ? String(headers['x-forwarded-for'] ?? '')
+            .split(',')[0]
+            ?.trim() || address
+        : address,
+      db,
+      services,
+    });
+    const viewer = services.auth.viewerOf(headers.authorization as string | undefined);
+    return viewer instanceof Promise ? viewer.then(make) : make(viewer);
+  };
+}

@@ -1,0 +1,164 @@
+import { requireSignedIn } from '../auth/viewer.ts';
+import { ServiceError } from '../errors.ts';
+import { builder, open, rootAdmin, signedIn } from '../graphql/builder.ts';
+import { Node } from '../graphql/node.ts';
+
+export const User = builder.prismaObject('User', {
+  description: 'A person who may sign in.',
+  interfaces: [Node],
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    email: t.exposeString('email', { description: 'Lower case; the log-in name.' }),
+    name: t.exposeString('name'),
+    isRootAdmin: t.exposeBoolean('isRoot', {
+      description: 'May do everything, and counts as administrator of each project.',
+    }),
+    verified: t.exposeBoolean('verified'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
+
+const LoginInput = builder.inputType('LoginInput', {
+  fields: (t) => ({ email: t.string({ required: true }), password: t.string({ required: true }) }),
+});
+
+interface LoginResult {
+  readonly token: string;
+  readonly expiresAt: Date;
+  readonly userId: string;
+}
+
+const LoginPayload = builder.objectRef<LoginResult>('LoginPayload').implement({
+  fields: (t) => ({
+    token: t.exposeString('token', { description: 'To be sent as "Authorization: Bearer <token>". Shown once.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
+    user: t.prismaField({
+      type: 'User',
+      resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
+    }),
+  }),
+});
+
+const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('LogoutPayload').implement({
+  fields: (t) => ({ loggedOut: t.exposeBoolean('loggedOut') }),
+});
+
+const CreateUserInput = builder.inputType('CreateUserInput', {
+  fields: (t) => ({
+    email: t.string({ required: true }),
+    name: t.string(),
+    password: t.string({
+      description: 'At least 8 characters. Without one the person cannot sign in until it is set.',
+    }),
+    isRootAdmin: t.boolean(),
+  }),
+});
+
+const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
+  fields: (t) => ({
+    user: t.prismaField({
+      type: 'User',
+      resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
+    }),
+  }),
+});
+
+const DeleteUserInput = builder.inputType('DeleteUserInput', {
+  fields: (t) => ({ userId: t.id({ required: true }) }),
+});
+
+const DeleteUserPayload = builder.objectRef<{ readonly deletedUserId: string }>('DeleteUserPayload').implement({
+  fields: (t) => ({ deletedUserId: t.exposeID('deletedUserId') }),
+});
+
+const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
+  fields: (t) => ({
+    currentPassword: t.string({ required: true }),
+    newPassword: t.string({ required: true, description: 'At least 8 characters.' }),
+  }),
+});
+
+const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
+  fields: (t) => ({
+    email: t.string({ required: true }),
+    password: t.string({ required: true, description: 'At least 8 characters.' }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  user: t.prismaField({
+    type: 'User',
+    nullable: true,
+    ...rootAdmin,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (query, _root, { id }, { db }) => db.user.findUnique({ ...query, where: { id } }),
+  }),
+  users: t.prismaConnection({
+    type: 'User',
+    cursor: 'id',
+    ...rootAdmin,
+    resolve: (query, _root, _args, { db }) => db.user.findMany({ ...query, orderBy: { id: 'asc' } }),
+    totalCount: (_root, _args, { db }) => db.user.count(),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  login: t.field({
+    description: 'Opens a session. A wrong address and a wrong password look the same; guessing is slowed down.',
+    type: LoginPayload,
+    ...open,
+    args: { input: t.arg({ type: LoginInput, required: true }) },
+    resolve: (_root, { input }, { services, address }) => services.auth.login(input, address),
+  }),
+  logout: t.field({
+    description: 'Ends the session that this request was sent with.',
+    type: LogoutPayload,
+    ...signedIn,
+    resolve: async (_root, _args, { services, viewer }) => {
+      await services.auth.logout(requireSignedIn(viewer));
+      return { loggedOut: true };
+    },
+  }),
+  createUser: t.field({
+    type: UserPayload,
+    ...rootAdmin,
+    args: { input: t.arg({ type: CreateUserInput, required: true }) },
+    resolve: async (_root, { input }, { services }) => ({ userId: (await services.users.create(input)).id }),
+  }),
+  deleteUser: t.field({
+    description: 'Refused for the last root administrator and for owners of projects (IN_USE).',
+    type: DeleteUserPayload,
+    ...rootAdmin,
+    args: { input: t.arg({ type: DeleteUserInput, required: true }) },
+    resolve: async (_root, { input }, { services }) => {
+      await services.users.remove(input.userId);
+      return { deletedUserId: input.userId };
+    },
+  }),
+  resetUserPassword: t.field({
+    description: 'Sets a person’s password and ends the person’s sessions.',
+    type: UserPayload,
+    ...rootAdmin,
+    args: { input: t.arg({ type: ResetUserPasswordInput, required: true }) },
+    resolve: async (_root, { input: { email, password } }, { services }) => {
+      const { id } = await services.users.byEmail(email);
+      await services.users.setPassword(id, password);
+      return { userId: id };
+    },
+  }),
+  changePassword: t.field({
+    description: 'Sets the own password and ends all other sessions.',
+    type: UserPayload,
+    ...signedIn,
+    args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
+    resolve: async (_root, { input }, { services, viewer, address }) => {
+      const { kind, id, credentialId } = requireSignedIn(viewer);
+      if (kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token has no password');
+      if (!(await services.auth.confirmPassword(id, input.currentPassword, address))) {
+        throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
+      }
+      await services.users.setPassword(id, input.newPassword, credentialId);
+      return { userId: id };
+    },
+  }),
+}));
