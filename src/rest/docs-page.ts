@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import type { OutgoingHttpHeader } from 'node:http';
+import { ROLE_WORDS, tagOf } from './openapi.ts';
+import { isPending, queryIn } from './prepared-route.ts';
+import { DEFAULT_REVISION, existsIn } from './revisions.ts';
+import type { AnyRoute, JsonSchema } from './route.ts';
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; --get: #1a7f37; --post: #0969da; --put: #9a6700; --delete: #cf222e; }
+* { box-sizing: border-box }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1.5rem }
+h1 { margin: 0 } h2 { margin: 2rem 0 .5rem; font-size: 1.15rem } h3 { font-size: .9rem; margin: 1rem 0 .3rem }
+input { font: inherit; width: 100%; padding: .6rem .8rem; border: 1px solid var(--line); border-radius: .5rem; position: sticky; top: .5rem; background: Canvas; color: CanvasText }
+details { border: 1px solid var(--line); border-radius: .5rem; margin: .4rem 0 }
+summary { padding: .5rem .8rem; cursor: pointer; display: flex; gap: .7rem; align-items: baseline; flex-wrap: wrap }
+details > div { padding: 0 .8rem .8rem }
+.m { font: 600 .8rem/1.6 ui-monospace, monospace; min-width: 4.2rem; color: var(--c) }
+.GET { --c: var(--get) } .POST { --c: var(--post) } .PUT { --c: var(--put) } .DELETE { --c: var(--delete) }
+code, pre { font-family: ui-monospace, monospace; font-size: .85rem; overflow-wrap: anywhere }
+pre { background: var(--soft); padding: .6rem .8rem; border-radius: .4rem; overflow-x: auto; margin: .3rem 0; white-space: pre-wrap }
+.s { opacity: .75; font-size: .9rem } .t { font-size: .75rem; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .5rem; margin-left: auto }
+table { border-collapse: collapse; width: 100%; font-size: .9rem } td, th { text-align: left; border-bottom: 1px solid var(--line); padding: .2rem .5rem .2rem 0; vertical-align: top }
+[hidden] { display: none }`;
+
+const SCRIPT = `
+const input = document.querySelector('input');
+const sections = [...document.querySelectorAll('section')];
+function filter() {
+  const words = input.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  for (const section of sections) {
+    let shown = 0;
+    for (const entry of section.querySelectorAll('details')) {
+      entry.hidden = !words.every((word) => entry.dataset.text.includes(word));
+      if (!entry.hidden) shown++;
+    }
+    section.hidden = shown === 0;
+  }
+}
+input.addEventListener('input', filter);
+filter();
+if (location.hash) { const entry = document.getElementById(decodeURIComponent(location.hash.slice(1))); if (entry) { entry.open = true; entry.scrollIntoView(); } }`;
+
+const digest = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The page runs its own style and script and nothing else, from nowhere. */
+export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
+  'Content-Security-Policy',
+  `default-src 'none'; style-src ${digest(STYLE)}; script-src ${digest(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'Referrer-Policy',
+  'no-referrer',
+];
+
+/** One self-contained page for people: every entry with its role, parameters, bodies, errors and a curl line. */
+export function docsPage(routes: readonly AnyRoute[], { version }: { readonly version: string }): string {
+  const groups = new Map<string, AnyRoute[]>();
+  for (const route of routes) {
+    if (!existsIn(DEFAULT_REVISION, route)) continue;
+    const group = groups.get(tagOf(route)) ?? [];
+    groups.set(tagOf(route), group);
+    group.push(route);
+  }
+  const sections = [...groups].map(
+    ([name, entries]) => `<section><h2>${escapeHtml(name)}</h2>${entries.map(entryHtml).join('')}</section>`,
+  );
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Brokergraph REST interface</title><style>${STYLE}</style></head><body>
+<h1>Brokergraph REST interface</h1>
+<p class="s">Version ${escapeHtml(version)}, revision ${DEFAULT_REVISION}. Send <code>Authorization: Bearer …</code> with a session token
+of the <code>login</code> mutation or a project token. Every error has the body <code>{ message, code, status, info? }</code>.
+The same for programs: <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>
+<input type="search" placeholder="Search by path, method, role or words" aria-label="Search" autofocus>
+${sections.join('\n')}
+<script>${SCRIPT}</script></body></html>
+`;
+}
+
+function entryHtml(route: AnyRoute): string {
+  const { method, path, role, summary, description, section } = route;
+  const text = [method, path, role, summary, description, section, tagOf(route), isPending(route) ? 'pending' : '']
+    .join(' ')
+    .toLowerCase();
+  return `<details id="${escapeHtml(`${method}-${path}`)}" data-text="${escapeHtml(text)}">
+<summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span>${
+    isPending(route) ? '<span class="t">not available yet</span>' : ''
+  }</summary><div>
+<p>${description ? `${escapeHtml(description)} ` : ''}Needs: ${ROLE_WORDS[role]}.${section ? ` Section ${escapeHtml(section)}.` : ''}</p>
+${isPending(route) ? '<p>Not available yet: answers 405.</p>' : servedHtml(route)}
+<h3>Example</h3><pre>${escapeHtml(curlOf(route))}</pre></div></details>`;
+}
+
+function servedHtml(route: Exclude<AnyRoute, { pending: true }>): string {
+  const { body, response, status = 200, errors = [], total } = route;
+  const query = queryIn(DEFAULT_REVISION, route);
+  const required = (query?.required ?? []) as readonly string[];
+  const rows = Object.entries((query?.properties ?? {}) as Record<string, JsonSchema>).map(
+    ([name, { description, ...schema }]) =>
+      row(`${name}${required.includes(name) ? ' *' : ''}`, typeOf(schema, 0), String(description ?? '')),
+  );
+  return [
+    rows.length > 0 ? `<h3>Query (* needed)</h3><table>${rows.join('')}</table>` : '',
+    body ? `<h3>Body (? may be left out)</h3><pre>${escapeHtml(typeOf(body, 0))}</pre>` : '',
+    `<h3>Answer ${status}</h3>`,
+    response ? `<pre>${escapeHtml(typeOf(response, 0))}</pre>` : '<p>No body.</p>',
+    total ? '<p>The header <code>X-Total-Count</code> tells the size of the whole list.</p>' : '',
+    errors.length > 0 ? `<h3>Errors</h3><p>${[...errors].sort().join(', ')}</p>` : '',
+  ].join('');
+}
+
+const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`;
+
+/** A schema in the notation that readers of TypeScript and JSON both read. */
+function typeOf(schema: JsonSchema, depth: number): string {
+  const pad = '  '.repeat(depth + 1);
+  if (Array.isArray(schema.oneOf)) return schema.oneOf.map((entry: JsonSchema) => typeOf(entry, depth)).join(' | ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.type === 'array') {
+    const items = typeOf((schema.items ?? {}) as JsonSchema, depth);
+    return items.includes(' | ') && !items.includes('\n') ? `(${items})[]` : `${items}[]`;
+  }
+  if (schema.type === 'object') {
+    const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+    if (properties.length === 0) return '{ … }';
+    const required = (schema.required ?? []) as readonly string[];
+    const lines = properties.map(([name, property]) => {
+      const words = typeof property.description === 'string' ? `  // ${property.description}` : '';
+      return `${pad}${name}${required.includes(name) ? '' : '?'}: ${typeOf(property, depth + 1)}${words}`;
+    });
+    return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
+  }
+  const type = Array.isArray(schema.type) ? schema.type.join(' | ') : String(schema.type ?? 'any');
+  const limits = [
+    schema.minLength === undefined ? '' : `at least ${schema.minLength} characters`,
+    schema.minimum === undefined ? '' : `from ${schema.minimum}`,
+    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
+  ].filter(Boolean);
+  return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
+}
+
+function curlOf(route: AnyRoute): string {
+  const path = route.path.replaceAll(/\{(\w+)\}/g, '$$$1');
+  const method = route.method === 'GET' ? '' : ` -X ${route.method}`;
+  const auth = route.role === 'PUBLIC' ? '' : ` -H "Authorization: Bearer $TOKEN"`;
+  const body = !isPending(route) && route.body ? ` -H 'Content-Type: application/json' -d '{ … }'` : '';
+  return `curl${method}${auth}${body} "$BASE_URL${path}"`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);

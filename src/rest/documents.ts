@@ -1,0 +1,31 @@
+import type { OutgoingHttpHeader } from 'node:http';
+import { DOCS_HEADERS, docsPage } from './docs-page.ts';
+import { openApiOf } from './openapi.ts';
+import type { AnyRoute } from './route.ts';
+
+/** Something fixed that is served to everybody. */
+export interface ApiDocument {
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Names and values in turn. */
+  readonly headers: readonly OutgoingHttpHeader[];
+}
+
+/** What describes the interface: for programs and for people. Both are public, and hold nothing but the route table. */
+export function apiDocuments(routes: readonly AnyRoute[], options: { readonly version: string }): ApiDocument[] {
+  return [
+    {
+      path: '/api/openapi.json',
+      contentType: 'application/json; charset=utf-8',
+      body: Buffer.from(JSON.stringify(openApiOf(routes, options))),
+      headers: [],
+    },
+    {
+      path: '/api/docs',
+      contentType: 'text/html; charset=utf-8',
+      body: Buffer.from(docsPage(routes, options)),
+      headers: DOCS_HEADERS,
+    },
+  ];
+}

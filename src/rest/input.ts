@@ -1,0 +1,161 @@
+import { parse as parseQueryString } from 'node:querystring';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type InputIssue, invalid } from '../errors.ts';
+import type { JsonSchema } from './route.ts';
+
+/** More issues than this help nobody, and a hostile body could have millions. */
+const MAX_ISSUES = 50;
+
+/** Schemas of routes are JSON Schema 2020-12; every issue is told, not only the first. */
+export function createValidator(): Ajv2020 {
+  return new Ajv2020({
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    strictRequired: false,
+    allowMatchingProperties: false,
+  });
+}
+
+export type ParseQuery = (search: string) => Record<string, unknown>;
+export type CheckBody = (body: unknown) => void;
+
+type Coerce = (text: string) => unknown;
+
+const INTEGER = /^-?(0|[1-9]\d{0,15})$/;
+const NUMBER = /^-?(0|[1-9]\d{0,15})(\.\d{1,20})?$/;
+
+/** What is not well-formed stays text, so that the schema refuses it and says why. */
+const COERCIONS: Readonly<Record<string, Coerce>> = {
+  integer: (text) => (INTEGER.test(text) ? Number(text) : text),
+  number: (text) => (NUMBER.test(text) ? Number(text) : text),
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
+};
+
+/**
+ * Reads the declared parameters of a query string; others are ignored. `hidden` are those that do not exist in the revision.
+ * The returned function throws INVALID with every issue; paths are names of parameters.
+ */
+export function compileQuery(ajv: Ajv2020, schema: JsonSchema, hidden: ReadonlySet<string>): ParseQuery {
+  const validate = ajv.compile(schema);
+  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
+  const parameters = Object.entries(properties)
+    .filter(([name]) => !hidden.has(name))
+    .map(([name, { type, default: fallback }]) => ({
+      name,
+      fallback,
+      list: type === 'array',
+      coerce: typeof type === 'string' ? COERCIONS[type] : undefined,
+    }));
+  return (search) => {
+    const sent = search === '' ? {} : parseQueryString(search);
+    const query: Record<string, unknown> = {};
+    for (const { name, fallback, list, coerce } of parameters) {
+      const value = sent[name];
+      if (value === undefined) {
+        if (fallback !== undefined) query[name] = fallback;
+      } else if (list) query[name] = Array.isArray(value) ? value : [value];
+      else if (Array.isArray(value)) throw invalid([{ path: name, reason: 'may be given once only' }]);
+      else if (value.includes('\0')) throw invalid([{ path: name, reason: NO_NUL }]);
+      else query[name] = coerce ? coerce(value) : value;
+    }
+    if (!validate(query)) throw invalid(issuesOf(validate, (pointer) => pointer.slice(1)));
+    return query;
+  };
+}
+
+/** The returned function throws INVALID with every issue; paths are JSON pointers. */
+export function compileBodyCheck(ajv: Ajv2020, schema: JsonSchema): CheckBody {
+  const validate = ajv.compile(schema);
+  return (body) => {
+    if (!validate(body)) throw invalid(issuesOf(validate, (pointer) => pointer || '/'));
+  };
+}
+
+const NO_NUL = 'must not hold the character U+0000';
+
+/** JSON.parse has no limit of its own, and everything behind it that walks a value would run out of stack. */
+const MAX_DEPTH = 100;
+
+/**
+ * JSON text to a value. Errors: INVALID for text that is not JSON, is nested too deep, or holds U+0000, which neither MQTT nor
+ * PostgreSQL takes.
+ */
+export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw invalid([{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }]);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(
+      [{ path: '/', reason: cause instanceof Error ? cause.message : 'is not JSON' }],
+      text.trim() === '' ? 'A JSON body is needed' : 'The body is not well-formed JSON',
+    );
+  }
+  if (text.includes('\\u0000')) {
+    const issues: InputIssue[] = [];
+    findNul(value, '', issues);
+    if (issues.length > 0) throw invalid(issues);
+  }
+  return value;
+}
+
+function isTooDeep(text: string): boolean {
+  if (text.length <= MAX_DEPTH) return false;
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === QUOTE) {
+      for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++;
+    } else if (char === OPEN_BRACKET || char === OPEN_BRACE) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (char === CLOSE_BRACKET || char === CLOSE_BRACE) depth--;
+  }
+  return false;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+function findNul(value: unknown, path: string, issues: InputIssue[]): void {
+  if (issues.length >= MAX_ISSUES) return;
+  if (typeof value === 'string') {
+    if (value.includes('\0')) issues.push({ path: path || '/', reason: NO_NUL });
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, entry] of Object.entries(value)) {
+      if (key.includes('\0')) issues.push({ path: path || '/', reason: `a key ${NO_NUL}` });
+      findNul(entry, `${path}/${key}`, issues);
+    }
+  }
+}
+
+function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): InputIssue[] {
+  const issues: InputIssue[] = [];
+  for (const error of errors ?? []) {
+    if (issues.length >= MAX_ISSUES) break;
+    const { pointer, reason } = describe(error);
+    // A value that breaks a union breaks each of its branches: one line for each place and reason is enough.
+    const path = locate(pointer);
+    if (!issues.some((known) => known.path === path && known.reason === reason)) issues.push({ path, reason });
+  }
+  return issues;
+}
+
+function describe({ keyword, instancePath, params, message }: ErrorObject): { pointer: string; reason: string } {
+  if (keyword === 'required')
+    return { pointer: `${instancePath}/${pointerStep(params.missingProperty)}`, reason: 'is needed' };
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
+    const key: unknown = params.additionalProperty ?? params.unevaluatedProperty;
+    return { pointer: `${instancePath}/${pointerStep(key)}`, reason: 'is not known here' };
+  }
+  if (keyword === 'enum')
+    return { pointer: instancePath, reason: `must be one of ${JSON.stringify(params.allowedValues)}` };
+  if (keyword === 'const') return { pointer: instancePath, reason: `must be ${JSON.stringify(params.allowedValue)}` };
+  return { pointer: instancePath, reason: message ?? `breaks "${keyword}"` };
+}
+
+const pointerStep = (key: unknown): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200);

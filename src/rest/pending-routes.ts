@@ -1,0 +1,92 @@
+import type { RequiredRole } from '../auth/viewer.ts';
+import type { Revision } from './revisions.ts';
+import type { PendingRoute, RouteMethod } from './route.ts';
+
+const PROJECT = '/api/projects/{projectId}';
+const BROKER = `${PROJECT}/brokers/{brokerId}`;
+
+type Row = readonly [method: RouteMethod, path: string, role: RequiredRole, summary: string];
+
+const section = (number: string, tag: string, since: Revision, rows: readonly Row[]): PendingRoute[] =>
+  rows.map(([method, path, role, summary]) => ({
+    method,
+    path,
+    role,
+    section: number,
+    summary,
+    tags: [tag],
+    pending: true,
+    ...(since === '3.0' ? {} : { since }),
+  }));
+
+/** What the interface documents and this service does not serve yet. An entry leaves when its domain's routes take it over. */
+export const pendingRoutes: readonly PendingRoute[] = [
+  ...section('4.2', 'Bridges', '3.3', [
+    ['GET', `${BROKER}/bridges`, 'VIEWER', 'List the bridges of a broker'],
+    ['GET', `${BROKER}/bridges/{bridgeId}/config`, 'VIEWER', 'Read the configuration of a bridge'],
+    ['PUT', `${BROKER}/bridges/{bridgeId}/config`, 'VIEWER', 'Change the configuration of a bridge'],
+    ['GET', `${BROKER}/bridges/{bridgeId}/status`, 'VIEWER', 'Read the status of a bridge'],
+  ]),
+  ...section('4.3', 'Certificates', '3.3', [
+    ['GET', `${PROJECT}/certificates`, 'VIEWER', 'List the certificates of a project'],
+    ['POST', `${PROJECT}/certificates`, 'ADMIN', 'Add a certificate'],
+    ['PUT', `${PROJECT}/certificates/{certificateId}`, 'EDITOR', 'Change a certificate that is not deployed'],
+    ['DELETE', `${PROJECT}/certificates/{certificateId}`, 'ADMIN', 'Delete a certificate that is not deployed'],
+    ['POST', `${PROJECT}/certificates/{certificateId}/deploy`, 'EDITOR', 'Deploy a certificate to listeners'],
+    ['POST', `${PROJECT}/certificates/{certificateId}/undeploy`, 'EDITOR', 'Remove a certificate from listeners'],
+  ]),
+  ...section('4.4', 'Clusters', '3.0', [
+    ['GET', `${PROJECT}/clusters`, 'VIEWER', 'List the clusters of a project'],
+    ['POST', `${PROJECT}/clusters`, 'ADMIN', 'Create a cluster'],
+    ['DELETE', `${PROJECT}/clusters`, 'ADMIN', 'Delete all clusters of a project'],
+    ['GET', `${PROJECT}/clusters/status`, 'VIEWER', 'Read the raft status of each cluster'],
+    ['GET', `${PROJECT}/clusters/{clusterId}`, 'VIEWER', 'Read a cluster'],
+    ['DELETE', `${PROJECT}/clusters/{clusterId}`, 'ADMIN', 'Delete a cluster'],
+    ['PUT', `${PROJECT}/clusters/{clusterId}/join`, 'EDITOR', 'Add a node to a cluster'],
+    ['PUT', `${PROJECT}/clusters/{clusterId}/leave`, 'EDITOR', 'Remove a node from a cluster'],
+  ]),
+  ...section('4.5', 'Streams', '3.0', [
+    ['GET', `${BROKER}/streams`, 'VIEWER', 'List the streams of a broker'],
+    ['POST', `${BROKER}/streams`, 'VIEWER', 'Create a stream'],
+    ['PUT', `${BROKER}/streams`, 'VIEWER', 'Change a stream'],
+    ['DELETE', `${BROKER}/streams`, 'VIEWER', 'Delete a stream'],
+    ['DELETE', `${BROKER}/streams/messages`, 'VIEWER', 'Delete the messages of a stream'],
+    ['PUT', `${BROKER}/streams/replay`, 'VIEWER', 'Replay a stream'],
+  ]),
+  ...section('4.6', 'Client control', '3.3', [
+    ['PUT', `${BROKER}/client-control/disconnect`, 'VIEWER', 'Disconnect a client'],
+    ['PUT', `${BROKER}/client-control/subscribe`, 'VIEWER', 'Subscribe a client to a topic'],
+    ['PUT', `${BROKER}/client-control/unsubscribe`, 'VIEWER', 'Unsubscribe a client from a topic'],
+  ]),
+  ...section('4.7', 'Access control', '3.3', [
+    ['GET', `${BROKER}/acldefault`, 'VIEWER', 'Read the default ACL'],
+    ['PUT', `${BROKER}/acldefault`, 'VIEWER', 'Change the default ACL'],
+    ['GET', `${BROKER}/clients`, 'VIEWER', 'List the clients of the access control'],
+    ['POST', `${BROKER}/clients`, 'VIEWER', 'Create a client'],
+    ['PUT', `${BROKER}/clients`, 'VIEWER', 'Change a client'],
+    ['DELETE', `${BROKER}/clients`, 'VIEWER', 'Delete a client'],
+    ['PUT', `${BROKER}/clients/enable`, 'VIEWER', 'Enable or disable a client'],
+    ['GET', `${BROKER}/groups`, 'VIEWER', 'List the groups of the access control'],
+    ['POST', `${BROKER}/groups`, 'VIEWER', 'Create a group'],
+    ['PUT', `${BROKER}/groups`, 'VIEWER', 'Change a group'],
+  ]),
+  ...section('4.9', 'Topic tree', '3.0', [
+    ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
+    ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],
+    ['PUT', `${BROKER}/topictree/ttl`, 'VIEWER', 'Change the topic TTL'],
+  ]),
+  ...section('4.10', 'Tokens', '3.1', [
+    ['GET', `${PROJECT}/tokens`, 'VIEWER', 'List the tokens of a project'],
+    ['POST', `${PROJECT}/tokens`, 'ADMIN', 'Create a token'],
+    ['DELETE', `${PROJECT}/tokens/{tokenId}`, 'ADMIN', 'Delete a token'],
+  ]),
+  ...section('4.11', 'Users', '3.3', [
+    ['GET', '/api/users/admins', 'ROOT_ADMIN', 'List the root administrators'],
+    ['PUT', '/api/users/admins', 'ROOT_ADMIN', 'Make a user root administrator'],
+    ['DELETE', '/api/users/admins', 'ROOT_ADMIN', 'Take root administration from a user'],
+    ['GET', '/api/users', 'ROOT_ADMIN', 'List the users'],
+    ['POST', '/api/users', 'ROOT_ADMIN', 'Create a user'],
+    ['GET', '/api/users/{userId}', 'ROOT_ADMIN', 'Read a user'],
+    ['DELETE', '/api/users/{userId}', 'ROOT_ADMIN', 'Delete a user'],
+  ]),
+];

@@ -1,0 +1,133 @@
+import type { Ajv2020 } from 'ajv/dist/2020.js';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  isEnumType,
+  Kind,
+  parse,
+  validate,
+} from 'graphql';
+import type { Serializers } from '../graphql/compile.ts';
+import { compileTrim, requireSelected, type Trim } from './body-keys.ts';
+import { type CheckBody, compileBodyCheck, compileQuery, type ParseQuery } from './input.ts';
+import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
+import type { AnyRoute, JsonSchema, Route } from './route.ts';
+
+/** An operation, compiled once. */
+export interface CompiledOperation<C> {
+  execute(context: C, variables: Readonly<Record<string, unknown>>): ExecutionResult | Promise<ExecutionResult>;
+}
+
+export type CompileOperation<C> = (
+  schema: GraphQLSchema,
+  text: string,
+  options: { readonly serializers: Serializers },
+) => CompiledOperation<C>;
+
+/** What differs between revisions of one entry. */
+interface PreparedVersion {
+  readonly parseQuery: ParseQuery | null;
+  readonly trim: Trim | null;
+}
+
+/** A route made ready to be served: everything that can be decided at start is decided. */
+export interface PreparedRoute<C> {
+  readonly route: Route;
+  readonly operation: CompiledOperation<C>;
+  readonly checkBody: CheckBody | null;
+  readonly pick: readonly string[] | null;
+  readonly total: readonly string[] | null;
+  readonly pageInfo: readonly string[] | null;
+  readonly status: 200 | 204 | 207;
+  readonly versions: Readonly<Record<Revision, PreparedVersion>>;
+}
+
+/** Errors: anything wrong with the route, so that it stops the start and not a request. */
+export function prepareRoute<C>(
+  route: Route,
+  {
+    schema,
+    ajv,
+    compileOperation,
+  }: { readonly schema: GraphQLSchema; readonly ajv: Ajv2020; readonly compileOperation: CompileOperation<C> },
+): PreparedRoute<C> {
+  try {
+    const document = parse(route.operation);
+    const errors = validate(schema, document);
+    if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('; '));
+    requireOneOperation(document);
+    const status = route.status ?? 200;
+    if (status !== 204 && route.pick === undefined) throw new Error('an answer with a body needs "pick"');
+    if (route.pick !== undefined) requireSelected(document, route.pick);
+    if (route.total !== undefined) requireSelected(document, route.total);
+    if (route.stream !== undefined) {
+      requireSelected(document, `${route.stream.pageInfo}.hasNextPage`);
+      requireSelected(document, `${route.stream.pageInfo}.endCursor`);
+    }
+    const versions = Object.fromEntries(
+      REVISIONS.map((revision) => [revision, prepareVersion(route, document, ajv, revision)]),
+    ) as Record<Revision, PreparedVersion>;
+    return {
+      route,
+      operation: compileOperation(schema, route.operation, { serializers: serializersOf(route, schema) }),
+      checkBody: route.body ? compileBodyCheck(ajv, route.body) : null,
+      pick: route.pick?.split('.') ?? null,
+      total: route.total?.split('.') ?? null,
+      pageInfo: route.stream?.pageInfo.split('.') ?? null,
+      status,
+      versions,
+    };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${route.method} ${route.path} cannot be served: ${reason}`, { cause });
+  }
+}
+
+function prepareVersion(route: Route, document: DocumentNode, ajv: Ajv2020, revision: Revision): PreparedVersion {
+  const { query = {}, response = {} } = route.revisions ?? {};
+  return {
+    parseQuery: route.query ? compileQuery(ajv, route.query, new Set(missingIn(revision, query))) : null,
+    trim: compileTrim(document, route.pick, route.omitNull ?? [], missingIn(revision, response)),
+  };
+}
+
+export function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {
+  return Object.keys(existences).filter((name) => !existsIn(revision, existences[name] ?? {}));
+}
+
+function requireOneOperation(document: DocumentNode): void {
+  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  if (operations.length !== 1) throw new Error('the document must hold exactly one operation');
+}
+
+/** One look-up per value: the enum's internal value → its documented spelling. */
+function serializersOf({ spell = {} }: Route, schema: GraphQLSchema): Serializers {
+  const serializers: Record<string, (value: unknown) => unknown> = {};
+  for (const [typeName, spelling] of Object.entries(spell)) {
+    const type = schema.getType(typeName);
+    if (!isEnumType(type)) throw new Error(`spell: "${typeName}" is no enum of the graph`);
+    const spelled = new Map<unknown, string>();
+    for (const { name, value } of type.getValues()) {
+      const text = spelling[name];
+      if (text === undefined) throw new Error(`spell: ${typeName}.${name} has no spelling`);
+      spelled.set(value, text);
+    }
+    serializers[typeName] = (value) => {
+      const text = spelled.get(value);
+      if (text === undefined) throw new Error(`${typeName} has no value ${String(value)}`);
+      return text;
+    };
+  }
+  return serializers;
+}
+
+export const isPending = (route: AnyRoute): route is Extract<AnyRoute, { pending: true }> => route.pending === true;
+
+/** The query parameters of a revision, as a schema. */
+export function queryIn(revision: Revision, { query, revisions }: Route): JsonSchema | undefined {
+  if (!query || !revisions?.query) return query;
+  const missing = missingIn(revision, revisions.query);
+  const properties = Object.entries((query.properties ?? {}) as Record<string, JsonSchema>);
+  return { ...query, properties: Object.fromEntries(properties.filter(([name]) => !missing.includes(name))) };
+}

@@ -1,0 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+const WELL_FORMED = /^[\w.:/+=-]{1,128}$/;
+
+/** The caller's `X-Request-Id` when it is fit for logs and headers, else a new one. */
+export function requestIdOf(req: IncomingMessage): string {
+  const sent = req.headers['x-request-id'];
+  return typeof sent === 'string' && WELL_FORMED.test(sent) ? sent : randomUUID();
+}

@@ -1,0 +1,110 @@
+import type { RequiredRole } from '../auth/viewer.ts';
+import type { Existence } from './revisions.ts';
+
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** JSON Schema 2020-12. One with a `title` becomes a named component of the OpenAPI document. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** What a request brought, decoded, checked and coerced. Absent keys were not sent. */
+export interface RouteInput {
+  /** Path parameters by name; never empty. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The query parameters that the route declares, as the types it declares. */
+  readonly query: Readonly<Record<string, unknown>>;
+  /** The JSON body as the route's schema describes it; an empty object for routes without one. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Documented spelling of each value of a GraphQL enum, by the value's GraphQL name. */
+export type Spelling = Readonly<Record<string, string>>;
+
+/** What every entry of the REST interface tells, whether it is served yet or not. */
+interface RouteBase extends Existence {
+  readonly method: RouteMethod;
+  /** Parameters in braces: `/api/projects/{projectId}/brokers`. */
+  readonly path: string;
+  /** Checked before the input is read; the operation's fields check again, with what only they know. */
+  readonly role: RequiredRole;
+  /** Section of the interface's description; absent for entries beyond it. */
+  readonly section?: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Group on the page for people; by default made of the section. */
+  readonly tags?: readonly string[];
+}
+
+/** An entry that is documented and not served yet. */
+export interface PendingRoute extends RouteBase {
+  readonly pending: true;
+}
+
+/**
+ * One entry of the REST interface: which operation on the graph answers it, how variables are filled, and where in the data
+ * the body is. Aliases in the operation give the documented keys, so the operation is the mapping. There is no code beyond
+ * `variables`; an entry that would need an `if` misses a field in the graph.
+ */
+export interface Route extends RouteBase {
+  readonly pending?: false;
+  /** Descriptions of path parameters, by name. */
+  readonly params?: Readonly<Record<string, string>>;
+  /**
+   * An object schema whose properties are the query parameters. `integer`, `number` and `boolean` are coerced from well-formed
+   * text only; parameters that are not declared are ignored.
+   */
+  readonly query?: JsonSchema;
+  /** Absent: a body that is sent is not looked at. Unknown keys are refused where the schema says so. */
+  readonly body?: JsonSchema;
+  /** A GraphQL document with one operation. */
+  readonly operation: string;
+  readonly variables?: (input: RouteInput) => Record<string, unknown>;
+  /** Dots lead from `data` to the body; a null on the way is NOT_FOUND. Not needed with 204. */
+  readonly pick?: string;
+  /** Dots lead from `data` to the number told as `X-Total-Count`. */
+  readonly total?: string;
+  /** Absent: 200. */
+  readonly status?: 200 | 204 | 207;
+  readonly response?: JsonSchema;
+  /** Statuses documented beside the success; 400, 413 and 429 may come where they are not documented. */
+  readonly errors?: readonly number[];
+  /**
+   * Keys left out of the body instead of being null. Dots lead from the body, through lists, to the key; `*` as the last step
+   * means every key selected there, `!path` takes one out again: `['*', 'queues.*', '!lastDisconnect']`.
+   */
+  readonly omitNull?: readonly string[];
+  /** GraphQL enum type → spelling, for the enums that the body shows. Every value must be spelled. */
+  readonly spell?: Readonly<Record<string, Spelling>>;
+  /** With `verbose=false` in the query a list's items are replaced by this key of theirs. */
+  readonly nameKey?: string;
+  /**
+   * For lists that may be asked for whole (`count=-1`, where `when` is true) or for more than a page (`first` above `pageSize`): the
+   * variables `first`, `after` and `offset` are replaced for each page and pages are written one by one, so that the list never
+   * stands in memory.
+   */
+  readonly stream?: {
+    readonly when: (input: RouteInput) => boolean;
+    /** Dots lead from `data` to `{ hasNextPage endCursor }`. */
+    readonly pageInfo: string;
+    readonly pageSize: number;
+  };
+  /** What older revisions lack, and newer ones have dropped. */
+  readonly revisions?: {
+    /** By name of the query parameter. */
+    readonly query?: Readonly<Record<string, Existence>>;
+    /** By path of the key in the body, as in `omitNull` without `*`. */
+    readonly response?: Readonly<Record<string, Existence>>;
+  };
+}
+
+export type AnyRoute = Route | PendingRoute;
+
+/** The GraphQL name behind a documented spelling; undefined and null stay as they are, so that absent keys stay absent. */
+export function enumName(spelling: Spelling, text: unknown): string | null | undefined {
+  if (text === undefined || text === null) return text;
+  for (const name in spelling) if (spelling[name] === text) return name;
+  throw new Error(
+    `"${String(text)}" is no spelling of ${Object.keys(spelling).join(', ')}; the route's schema must refuse it`,
+  );
+}

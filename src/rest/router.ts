@@ -1,0 +1,313 @@
+/**
+ * Serves the REST interface: finds the entry, lets the caller in, checks the input, runs the entry's operation in process, and writes
+ * the picked part of its data.
+ *
+ * Order of refusals: 400 bad path or revision, 404 unknown path, 405 unknown method, 401 credentials, 404 project or broker out of
+ * sight, 403 role, 400 or 413 input, then whatever the operation says. Every refusal has the error body. What is not a ServiceError is a
+ * bug: logged whole under the request id, answered as INTERNAL_ERROR without its text.
+ *
+ * All operations are compiled by `createRestServer`; it throws when one is bad. `handle` never throws and keeps no state of its own.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import findMyWay from 'find-my-way';
+import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import type { RequiredRole } from '../auth/viewer.ts';
+import { invalid, ServiceError } from '../errors.ts';
+import type { RequestFacts } from '../graphql/endpoint.ts';
+import { type ErrorLog, type PublicError, publicError, publicResult } from '../graphql/public-error.ts';
+import { readJsonBody, UnreadBodyError } from './body.ts';
+import type { ApiDocument } from './documents.ts';
+import { Exchange } from './exchange.ts';
+import { createValidator } from './input.ts';
+import { follow, totalOf } from './pick.ts';
+import { type CompileOperation, isPending, type PreparedRoute, prepareRoute } from './prepared-route.ts';
+import { requestIdOf } from './request-id.ts';
+import { existsIn, REVISIONS, type Revision, revisionOf } from './revisions.ts';
+import type { AnyRoute, RouteInput } from './route.ts';
+import { type ListPage, pageOf, streamList } from './stream-list.ts';
+
+export interface RestServerOptions<C> {
+  readonly routes: readonly AnyRoute[];
+  readonly schema: GraphQLSchema;
+  /** Errors: UNAUTHORIZED for credentials that are unknown or expired. Without credentials it makes a context without a viewer. */
+  readonly contextFor: (request: RequestFacts) => C | Promise<C>;
+  /** Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
+  readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
+  readonly compileOperation: CompileOperation<C>;
+  readonly log: ErrorLog;
+  /** Default: 1 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Take `?token=` as credentials where no Authorization header is sent. Default: false. */
+  readonly tokenInQuery?: boolean;
+  /** Public documents served beside the routes. */
+  readonly documents?: readonly ApiDocument[];
+}
+
+export interface RestServer {
+  /** Answers every request; never throws, never rejects. */
+  handle(req: IncomingMessage, res: ServerResponse): void;
+}
+
+type Params = Readonly<Record<string, string>>;
+
+interface Entry<C> {
+  readonly route: AnyRoute;
+  readonly prepared: PreparedRoute<C> | null;
+  /** `Allow` of a 405 that this very method is answered with: the others of the path. */
+  readonly others: Record<Revision, string>;
+}
+
+/** Everything there is under one path. */
+interface Place<C> {
+  readonly entries: Map<string, Entry<C>>;
+  readonly document: ApiDocument | null;
+}
+
+/** A list that is answered page by page. */
+interface Pages<C> {
+  /** Of the first page. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly context: C;
+  readonly pageSize: number;
+  /** Entries at most; Infinity for all. More than a page. */
+  readonly wanted: number;
+}
+
+/** Longer ids exist nowhere; what is longer is not found. */
+const MAX_PARAM_LENGTH = 256;
+const MAX_BODY_BYTES = 1024 * 1024;
+
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
+
+export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
+  const { contextFor, authorize, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
+  const router = buildRouter(options);
+
+  function handle(req: IncomingMessage, res: ServerResponse): void {
+    const exchange = new Exchange(req, res, requestIdOf(req));
+    try {
+      begin(exchange);
+    } catch (error) {
+      fail(exchange, error);
+    }
+  }
+
+  function begin(exchange: Exchange): void {
+    const { req } = exchange;
+    exchange.revision = revisionOf(req.headers.accept);
+    // All methods of a path are in one tree: a path is looked up once, whatever the method.
+    const found = router.find('GET', exchange.url);
+    const place: Place<C> | null | undefined = found?.store;
+    if (place === null) throw invalid([{ path: 'path', reason: 'is not percent-encoded UTF-8' }]);
+    if (!found || place === undefined) throw unknownPath();
+    const params = found.params as Params;
+    for (const name in params) {
+      const value = params[name];
+      if (!value || value.includes('\0')) throw unknownPath();
+    }
+    const method = exchange.isHead ? 'GET' : (req.method ?? '');
+    if (place.document) {
+      serveDocument(exchange, place.document, method);
+      return;
+    }
+    const entry = place.entries.get(method);
+    if (entry === undefined || !existsIn(exchange.revision, entry.route)) {
+      refuseMethod(exchange, place, method);
+      return;
+    }
+    exchange.allow = entry.others[exchange.revision];
+    // The parser given to find-my-way hands the text through.
+    const search = found.searchParams as unknown as string;
+    if (tokenInQuery && req.headers.authorization === undefined && search.includes('token=')) {
+      const token = new URLSearchParams(search).get('token');
+      if (token) exchange.presentToken(token);
+    }
+    const context = contextFor(exchange);
+    if (context instanceof Promise) {
+      context
+        .then((known) => enter(exchange, entry, params, search, known))
+        .catch((error: unknown) => fail(exchange, error));
+    } else enter(exchange, entry, params, search, context);
+  }
+
+  function enter(exchange: Exchange, { route, prepared }: Entry<C>, params: Params, search: string, context: C): void {
+    authorize(context, route.role, params);
+    if (prepared === null) {
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', `${route.summary}: this operation is not available yet`, {
+        info: { pending: true, operation: `${route.method} ${route.path}` },
+      });
+    }
+    const { parseQuery } = prepared.versions[exchange.revision];
+    const query = parseQuery ? parseQuery(search) : NOTHING;
+    const { checkBody } = prepared;
+    if (checkBody === null) {
+      run(exchange, prepared, { params, query, body: NOTHING }, context);
+      return;
+    }
+    readJsonBody(exchange.req, maxBodyBytes)
+      .then((body) => {
+        checkBody(body);
+        run(exchange, prepared, { params, query, body: body as RouteInput['body'] }, context);
+      })
+      .catch((error: unknown) => fail(exchange, error));
+  }
+
+  function run(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, context: C): void {
+    const { route, operation } = prepared;
+    const { stream } = route;
+    let variables = route.variables ? route.variables(input) : NOTHING;
+    let pages: Pages<C> | null = null;
+    if (stream) {
+      const wanted = stream.when(input) ? Number.POSITIVE_INFINITY : Number(variables.first);
+      if (wanted > stream.pageSize) {
+        variables = { ...variables, first: stream.pageSize, after: null };
+        pages = { variables, context, pageSize: stream.pageSize, wanted };
+      }
+    }
+    const result = operation.execute(context, variables);
+    if (result instanceof Promise) {
+      result
+        .then((known) => finish(exchange, prepared, input, known, pages))
+        .catch((error: unknown) => fail(exchange, error));
+    } else finish(exchange, prepared, input, result, pages);
+  }
+
+  function finish(
+    exchange: Exchange,
+    prepared: PreparedRoute<C>,
+    input: RouteInput,
+    result: ExecutionResult,
+    pages: Pages<C> | null,
+  ): void {
+    const error = firstError(exchange, result);
+    if (error) {
+      exchange.fail(error);
+      return;
+    }
+    const { status, pageInfo } = prepared;
+    const total = totalOf(result.data, prepared.total);
+    const body = bodyOf(exchange, prepared, input, result);
+    if (status === 204) exchange.empty(204);
+    else if (pages === null || !pageOf(result, pageInfo).hasNextPage)
+      exchange.json(status, JSON.stringify(body), total);
+    else {
+      const first: ListPage = { text: JSON.stringify(body), ...pageOf(result, pageInfo) };
+      streamList(exchange, status, total, first, nextPageOf(exchange, prepared, input, pages)).catch((err: unknown) => {
+        log.error(
+          { err, requestId: exchange.requestId, path: prepared.route.path },
+          'a list broke off while it was written',
+        );
+      });
+    }
+  }
+
+  /** Runs the operation for one page after the other, until there are none or as many entries as were wanted. */
+  function nextPageOf(
+    exchange: Exchange,
+    prepared: PreparedRoute<C>,
+    input: RouteInput,
+    { variables, context, pageSize, wanted }: Pages<C>,
+  ): (after: string | null) => Promise<ListPage> {
+    let left = wanted - pageSize;
+    return async (after) => {
+      const first = Math.min(pageSize, left);
+      left -= first;
+      const result = await prepared.operation.execute(context, { ...variables, first, after, offset: 0 });
+      const error = firstError(exchange, result);
+      if (error) throw new ServiceError(error.extensions.code, error.message);
+      const { hasNextPage, endCursor } = pageOf(result, prepared.pageInfo);
+      const text = JSON.stringify(bodyOf(exchange, prepared, input, result));
+      return { text, hasNextPage: hasNextPage && left > 0, endCursor };
+    };
+  }
+
+  /** What a failed result is answered with; one error per request can be. */
+  function firstError({ requestId }: Exchange, result: ExecutionResult): PublicError | undefined {
+    return result.errors ? publicResult(result, { requestId, log }).errors?.[0] : undefined;
+  }
+
+  /** The part of a result that is answered. Errors: NOT_FOUND where there is nothing to pick. */
+  function bodyOf(
+    { revision }: Exchange,
+    { pick, route, versions }: PreparedRoute<C>,
+    input: RouteInput,
+    { data }: ExecutionResult,
+  ): unknown {
+    if (pick === null) return undefined;
+    const body = follow(data, pick);
+    if (body === null || body === undefined)
+      throw new ServiceError('NOT_FOUND', `${route.summary}: there is no such thing`);
+    const { nameKey } = route;
+    if (nameKey !== undefined && input.query.verbose === false && Array.isArray(body)) {
+      return body.map((item: Record<string, unknown>) => item[nameKey]);
+    }
+    versions[revision].trim?.(body);
+    return body;
+  }
+
+  function fail(exchange: Exchange, error: unknown): void {
+    exchange.fail(publicError(error, { requestId: exchange.requestId, log }), error instanceof UnreadBodyError);
+  }
+
+  return { handle };
+}
+
+function buildRouter<C>({ routes, schema, compileOperation, documents = [] }: RestServerOptions<C>) {
+  const router = findMyWay({
+    caseSensitive: true,
+    // With it, DELETE …/clusters/ (an id that came out empty) would be DELETE …/clusters: all of them.
+    ignoreTrailingSlash: false,
+    maxParamLength: MAX_PARAM_LENGTH,
+    // Parsed later, and only by entries that have parameters.
+    querystringParser: (search) => search,
+    onBadUrl: () => undefined,
+  });
+  const places = new Map<string, Place<C>>();
+  const ajv = createValidator();
+  for (const document of documents) places.set(document.path, { entries: new Map(), document });
+  for (const route of routes) {
+    const place: Place<C> = places.get(route.path) ?? { entries: new Map(), document: null };
+    places.set(route.path, place);
+    if (place.document || place.entries.has(route.method))
+      throw new Error(`${route.method} ${route.path} is there twice`);
+    const prepared = isPending(route) ? null : prepareRoute<C>(route, { schema, ajv, compileOperation });
+    const others = {} as Record<Revision, string>;
+    place.entries.set(route.method, { route, prepared, others });
+  }
+  for (const place of places.values()) {
+    for (const { route, others } of place.entries.values()) {
+      for (const revision of REVISIONS) others[revision] = allowed(place, revision, route.method);
+    }
+  }
+  for (const [path, place] of places) router.on('GET', path.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, place);
+  return router.compile();
+}
+
+function serveDocument(exchange: Exchange, { contentType, body, headers }: ApiDocument, method: string): void {
+  exchange.allow = 'GET, HEAD, OPTIONS';
+  if (method === 'GET') exchange.document(contentType, body, headers);
+  else if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
+  else throw new ServiceError('METHOD_NOT_ALLOWED', `${method} is not possible here; ${exchange.allow} are`);
+}
+
+function refuseMethod<C>(exchange: Exchange, place: Place<C>, method: string): void {
+  exchange.allow = allowed(place, exchange.revision);
+  if (exchange.allow === '')
+    throw new ServiceError('NOT_FOUND', `There is nothing under this path in revision ${exchange.revision}`);
+  if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
+  else throw new ServiceError('METHOD_NOT_ALLOWED', `${method} is not possible here; ${exchange.allow} are`);
+}
+
+/** Methods of a path in a revision; without `except`, which this very request has found to be impossible. */
+function allowed<C>({ entries }: Place<C>, revision: Revision, except?: string): string {
+  const methods: string[] = [];
+  for (const { route } of entries.values()) {
+    if (route.method === except || !existsIn(revision, route)) continue;
+    methods.push(route.method);
+    if (route.method === 'GET') methods.push('HEAD');
+  }
+  if (methods.length > 0 || except !== undefined) methods.push('OPTIONS');
+  return methods.join(', ');
+}
+
+const unknownPath = () => new ServiceError('NOT_FOUND', 'There is nothing under this path');
