@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { type DocumentNode, getOperationAST, isObjectType, Kind, parse } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { PROJECT_ROLES, type RequiredRole } from '../../src/auth/viewer.ts';
+import { compileOperation } from '../../src/graphql/operations.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { apiRoutes } from '../../src/rest/api-routes.ts';
+import { createValidator } from '../../src/rest/input.ts';
+import { openApiOf } from '../../src/rest/openapi.ts';
+import { isPending, prepareRoute } from '../../src/rest/prepared-route.ts';
+import type { Route } from '../../src/rest/route.ts';
+
+interface DocumentedOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly section: string;
+  readonly role: 'Viewer' | 'Editor' | 'Admin' | 'RootAdmin';
+  readonly success: number;
+  readonly errors: readonly number[];
+}
+
+const documented: readonly DocumentedOperation[] = JSON.parse(
+  readFileSync(new URL('./operations.json', import.meta.url), 'utf8'),
+);
+const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`;
+const routes = new Map(apiRoutes.map((route) => [keyOf(route), route]));
+const served = apiRoutes.filter((route): route is Route => !isPending(route));
+
+const ROLES: Readonly<Record<DocumentedOperation['role'], RequiredRole>> = {
+  Viewer: 'VIEWER',
+  Editor: 'EDITOR',
+  Admin: 'ADMIN',
+  RootAdmin: 'ROOT_ADMIN',
+};
+
+/** The list of projects has no project to have a role in: whoever is signed in sees those with a role. */
+const roleOf = ({ role, path }: DocumentedOperation): RequiredRole =>
+  path === '/api/projects' ? 'SIGNED_IN' : ROLES[role];
+
+test('all 61 documented operations are in the route table, with the documented role and section', () => {
+  expect(documented).toHaveLength(61);
+  for (const operation of documented) {
+    const route = routes.get(keyOf(operation));
+    expect(route, keyOf(operation)).toBeDefined();
+    expect([route?.role, route?.section], keyOf(operation)).toEqual([roleOf(operation), operation.section]);
+  }
+});
+
+test('no entry is there twice, and one beyond the document has no section', () => {
+  expect(routes.size).toBe(apiRoutes.length);
+  const known = new Set(documented.map(keyOf));
+  for (const route of apiRoutes) expect(known.has(keyOf(route)), keyOf(route)).toBe(route.section !== undefined);
+});
+
+test('exactly 50 documented operations are not served yet', () => {
+  expect(apiRoutes.filter(isPending)).toHaveLength(50);
+});
+
+describe.each(served.map((route) => ({ name: keyOf(route), route })))('$name', ({ route }) => {
+  const operation = documented.find((entry) => keyOf(entry) === keyOf(route));
+
+  test('can be served: operation, picks, spellings and schemas fit the graph', () => {
+    const ajv = createValidator();
+    expect(() => prepareRoute(route, { schema, ajv, compileOperation })).not.toThrow();
+    if (route.response) expect(() => ajv.compile(route.response ?? {})).not.toThrow();
+  });
+
+  test('answers the documented statuses', () => {
+    expect(route.status ?? 200).toBe(operation?.success ?? route.status ?? 200);
+    if (operation) expect(route.errors).toEqual(expect.arrayContaining([...operation.errors]));
+    expect(route.response === undefined).toBe(route.status === 204);
+  });
+
+  test('asks for at least the role that the fields of its operation ask for', () => {
+    for (const needed of requiredBy(parse(route.operation))) {
+      expect(rank(route.role), `${needed} of the graph`).toBeGreaterThanOrEqual(rank(needed));
+    }
+  });
+});
+
+test('every root field that a route uses tells the role it needs, so that the comparison above means something', () => {
+  for (const route of served) expect(requiredBy(parse(route.operation)).length, keyOf(route)).toBeGreaterThan(0);
+});
+
+test('a mutation asks for exactly the role of its route', () => {
+  for (const route of served) {
+    const document = parse(route.operation);
+    if (getOperationAST(document)?.operation !== 'mutation') continue;
+    expect(requiredBy(document), keyOf(route)).toEqual([route.role]);
+  }
+});
+
+const RANKS: readonly RequiredRole[] = ['PUBLIC', 'SIGNED_IN', ...PROJECT_ROLES, 'ROOT_ADMIN'];
+const rank = (role: RequiredRole) => RANKS.indexOf(role);
+
+/** `extensions.requires` of the root fields of an operation. */
+function requiredBy(document: DocumentNode): RequiredRole[] {
+  const operation = getOperationAST(document);
+  const type = operation && schema.getRootType(operation.operation);
+  if (!operation || !isObjectType(type)) return [];
+  const roles: RequiredRole[] = [];
+  for (const selection of operation.selectionSet.selections) {
+    if (selection.kind !== Kind.FIELD) continue;
+    const { requires } = type.getFields()[selection.name.value]?.extensions ?? {};
+    if (typeof requires === 'string') roles.push(requires as RequiredRole);
+  }
+  return roles;
+}
+
+test('the OpenAPI document holds every operation, and marks those that are not served yet', () => {
+  const { paths } = openApiOf(apiRoutes, { version: '0.0.0' }) as {
+    paths: Record<string, Record<string, Record<string, unknown>>>;
+  };
+  for (const operation of documented) {
+    const entry = paths[operation.path]?.[operation.method.toLowerCase()];
+    expect(entry, keyOf(operation)).toBeDefined();
+    const route = routes.get(keyOf(operation));
+    expect(entry?.['x-pending'] === true, keyOf(operation)).toBe(route !== undefined && isPending(route));
+    expect(entry?.['x-required-role']).toBe(route?.role);
+  }
+});
