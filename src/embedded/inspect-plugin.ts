@@ -171,7 +171,7 @@ export class InspectPlugin implements ControlPlugin {
   }
 }
 
-const versionName = (level: number): string => (level === 3 ? 'v3.1' : level === 5 ? 'v5' : 'v3.1.1');
+const versionName = (level: number): 'v3.1' | 'v3.1.1' | 'v5' => (level === 3 ? 'v3.1' : level === 5 ? 'v5' : 'v3.1.1');
 
 function subscriptionsIn(connection: Connection | undefined, session: Session | undefined) {
   if (connection?.client) {

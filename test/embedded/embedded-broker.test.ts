@@ -1,0 +1,279 @@
+import { createServer } from 'node:net';
+import mqtt from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { ADMINISTRATOR, collect, connect, control, startTestBroker, temporaryFolder } from './embedded.ts';
+
+test('the administrator connects, a wrong password, another name and an anonymous client do not', async () => {
+  const { mqttPort } = await startTestBroker();
+  const url = `mqtt://127.0.0.1:${mqttPort}`;
+  const options = { reconnectPeriod: 0, protocolVersion: 4 } as const;
+  await connect(mqttPort);
+
+  const wrong = { ...ADMINISTRATOR, password: 'guess' };
+  await expect(mqtt.connectAsync(url, { ...options, ...wrong })).rejects.toMatchObject({ code: 5 });
+  await expect(mqtt.connectAsync(url, { ...options, ...ADMINISTRATOR, username: 'root' })).rejects.toMatchObject({
+    code: 5,
+  });
+  await expect(mqtt.connectAsync(url, options)).rejects.toMatchObject({
+    code: 5,
+  });
+});
+
+test('another administrator password is the one that counts from the next start on', async () => {
+  const folder = temporaryFolder();
+  const first = await startTestBroker({ folder });
+  await first.close();
+  const administrator = { username: 'admin', password: 'changed' };
+  const { mqttPort } = await startTestBroker({ folder, administrator });
+  await connect(mqttPort, administrator);
+  const url = `mqtt://127.0.0.1:${mqttPort}`;
+  const refused = mqtt.connectAsync(url, {
+    ...ADMINISTRATOR,
+    reconnectPeriod: 0,
+    protocolVersion: 4,
+  });
+  await expect(refused).rejects.toMatchObject({ code: 5 });
+});
+
+test.each([
+  { qos: 0, ws: false },
+  { qos: 1, ws: false },
+  { qos: 2, ws: false },
+  { qos: 0, ws: true },
+  { qos: 1, ws: true },
+  { qos: 2, ws: true },
+] as const)('messages of QoS $qos arrive once, whole and in order (WebSocket: $ws)', async ({ qos, ws }) => {
+  const broker = await startTestBroker();
+  const port = ws ? broker.wsPort : broker.mqttPort;
+  const subscriber = await connect(port, { ws });
+  const publisher = await connect(port, { ws });
+  const { until } = collect(subscriber);
+  await subscriber.subscribeAsync('numbers/+', { qos });
+  const sent = Array.from({ length: 500 }, (_, index) => String(index));
+  await Promise.all(sent.map((text) => publisher.publishAsync('numbers/x', text, { qos })));
+
+  const seen = await until((messages) => messages.length === sent.length);
+  expect(seen.map(({ text }) => text)).toEqual(sent);
+  expect(new Set(seen.map((message) => message.qos))).toEqual(new Set([qos]));
+});
+
+test('a persistent session gets its messages in order while it is away, while it comes back and afterwards', async () => {
+  const { mqttPort } = await startTestBroker();
+  const session = { clientId: 'device', clean: false };
+  const first = await connect(mqttPort, session);
+  await first.subscribeAsync(['a/#', 'a/+'], { qos: 2 });
+  await first.endAsync();
+
+  const publisher = await connect(mqttPort);
+  const sent = Array.from({ length: 1_000 }, (_, index) => String(index));
+  const publish = (text: string) => publisher.publishAsync('a/b', text, { qos: 1 });
+  await Promise.all(sent.slice(0, 400).map(publish));
+  const later = Promise.all(sent.slice(400).map(publish));
+  const second = mqtt.connect(`mqtt://127.0.0.1:${mqttPort}`, {
+    ...ADMINISTRATOR,
+    ...session,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+  });
+  onTestFinished(() => second.endAsync(true).then(() => {}));
+  const { until } = collect(second);
+  await later;
+
+  const seen = await until((messages) => messages.length >= sent.length);
+  expect(seen.map(({ text }) => text)).toEqual(sent);
+});
+
+test('a message leaves at the QoS that was granted, also by a wildcard [MQTT-3.8.4-8]', async () => {
+  const { mqttPort } = await startTestBroker();
+  const publisher = await connect(mqttPort);
+  await publisher.publishAsync('kept/a', 'before', { qos: 2, retain: true });
+  const subscriber = await connect(mqttPort);
+  const { until } = collect(subscriber);
+  await subscriber.subscribeAsync('kept/#', { qos: 1 });
+  await publisher.publishAsync('kept/a', 'after', { qos: 2 });
+  const seen = await until((messages) => messages.length === 2);
+  expect(seen.map(({ text, qos, retain }) => ({ text, qos, retain }))).toEqual([
+    { text: 'before', qos: 1, retain: true },
+    { text: 'after', qos: 1, retain: false },
+  ]);
+});
+
+test('a QoS 0 message that is retained does not swallow the next one', async () => {
+  const { mqttPort } = await startTestBroker();
+  const subscriber = await connect(mqttPort);
+  const publisher = await connect(mqttPort);
+  const { until } = collect(subscriber);
+  await subscriber.subscribeAsync('t/#');
+  for (let index = 0; index < 100; index += 1) {
+    publisher.publish('t/a', `r${index}`, { retain: true });
+    publisher.publish('t/b', `n${index}`);
+  }
+  const seen = await until((messages) => messages.length === 200);
+  expect(seen.filter(({ topic }) => topic === 't/a').map(({ text }) => text)).toEqual(
+    Array.from({ length: 100 }, (_, index) => `r${index}`),
+  );
+});
+
+test('a queue of an absent client holds 1,000 messages; the newest are dropped and counted', async () => {
+  const { mqttPort } = await startTestBroker();
+  const device = await connect(mqttPort, { clientId: 'device', clean: false });
+  await device.subscribeAsync('q', { qos: 1 });
+  await device.endAsync();
+  const publisher = await connect(mqttPort);
+  for (let index = 0; index < 1_100; index += 1) void publisher.publishAsync('q', String(index), { qos: 1 });
+  await publisher.publishAsync('q', 'last', { qos: 1 });
+
+  const [detail] = await control(publisher, 'cedalo/inspect', {
+    commands: [{ command: 'getClient', clientid: 'device' }],
+  });
+  expect(detail?.data).toMatchObject({
+    connected: false,
+    numDropped: 101,
+    queues: { messagesOut: 1_000, messagesMax: 1_000 },
+  });
+
+  const url = `mqtt://127.0.0.1:${mqttPort}`;
+  const back = mqtt.connect(url, {
+    ...ADMINISTRATOR,
+    clientId: 'device',
+    clean: false,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+  });
+  onTestFinished(() => back.endAsync(true).then(() => {}));
+  const { until } = collect(back);
+  await until((messages) => messages.length === 1_000);
+  await publisher.publishAsync('q', 'live', { qos: 1 });
+  const seen = await until((messages) => messages.at(-1)?.text === 'live');
+  expect(seen.map(({ text }) => text)).toEqual([...Array.from({ length: 1_000 }, (_, index) => String(index)), 'live']);
+});
+
+test('a will is published when the connection breaks, and not after DISCONNECT', async () => {
+  const { mqttPort } = await startTestBroker();
+  const watcher = await connect(mqttPort);
+  const { until } = collect(watcher);
+  await watcher.subscribeAsync('will/#', { qos: 1 });
+  const will = (name: string) => ({
+    topic: `will/${name}`,
+    payload: Buffer.from('gone'),
+    qos: 1 as const,
+    retain: false,
+  });
+  const polite = await connect(mqttPort, { will: will('polite') });
+  await polite.endAsync();
+  const broken = await connect(mqttPort, { will: will('broken') });
+  broken.stream.destroy();
+  const seen = await until((messages) => messages.length > 0);
+  expect(seen.map(({ topic }) => topic)).toEqual(['will/broken']);
+});
+
+test('a second connection with the same client id ends the first', async () => {
+  const { mqttPort } = await startTestBroker();
+  const first = await connect(mqttPort, { clientId: 'same' });
+  const closed = new Promise<void>((resolve) => first.once('close', () => resolve()));
+  const second = await connect(mqttPort, { clientId: 'same' });
+  await closed;
+  expect(second.connected).toBe(true);
+});
+
+test('what no client may have is refused: shared subscriptions, $SYS as a publisher, a persistent session without an id', async () => {
+  const { mqttPort } = await startTestBroker();
+  const client = await connect(mqttPort);
+  const { until } = collect(client);
+  const granted = await client
+    .subscribeAsync(['$share/g/t', '$SYS/broker/version', 'x'])
+    .catch((error: Error) => error);
+  expect(granted).toBeInstanceOf(Error);
+  await client.publishAsync('$SYS/broker/version', 'forged', {
+    retain: true,
+    qos: 1,
+  });
+  await client.publishAsync('x', 'end', { qos: 1 });
+  const seen = await until((messages) => messages.at(-1)?.text === 'end');
+  expect(seen.map(({ text }) => text)).not.toContain('forged');
+});
+
+test('a taken port gives way to the next free one, and the broker says which', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  onTestFinished(() => void taken.close());
+  const address = taken.address();
+  const port = address && typeof address === 'object' ? address.port : 0;
+  const broker = await startTestBroker({
+    mqtt: { host: '127.0.0.1', port },
+    ws: null,
+  });
+  expect(broker.mqttPort).not.toBe(port);
+  expect(broker.wsPort).toBeNull();
+  await connect(broker.mqttPort);
+});
+
+test('a folder in use is refused', async () => {
+  const folder = temporaryFolder();
+  await startTestBroker({ folder });
+  await expect(startTestBroker({ folder })).rejects.toThrow(/did not start/);
+});
+
+test('a packet over the limit ends its connection before it is read, and no other', async () => {
+  const { mqttPort } = await startTestBroker();
+  const quiet = await connect(mqttPort);
+  const loud = await connect(mqttPort);
+  const closed = new Promise<void>((resolve) => loud.once('close', () => resolve()));
+  loud.publish('big', Buffer.alloc(11 * 1_048_576));
+  await closed;
+  await quiet.publishAsync('still', 'here', { qos: 1 });
+});
+
+test('close() with clients connected ends, twice is fine, and sessions survive it', async () => {
+  const folder = temporaryFolder();
+  const states: string[] = [];
+  const broker = await startTestBroker({
+    folder,
+    onState: (state) => states.push(state),
+  });
+  const device = await connect(broker.mqttPort, {
+    clientId: 'device',
+    clean: false,
+  });
+  await device.subscribeAsync('a', { qos: 1 });
+  for (let index = 0; index < 50; index += 1) await connect(broker.mqttPort);
+  const started = performance.now();
+  await Promise.all([broker.close(), broker.close()]);
+  expect(performance.now() - started).toBeLessThan(3_000);
+  expect(states).toEqual(['STARTING', 'RUNNING', 'STOPPED']);
+
+  const again = await startTestBroker({ folder });
+  const publisher = await connect(again.mqttPort);
+  await publisher.publishAsync('a', 'kept', { qos: 1 });
+  const url = `mqtt://127.0.0.1:${again.mqttPort}`;
+  const back = mqtt.connect(url, {
+    ...ADMINISTRATOR,
+    clientId: 'device',
+    clean: false,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+  });
+  onTestFinished(() => back.endAsync(true).then(() => {}));
+  const seen = await collect(back).until((messages) => messages.length === 1);
+  expect(seen[0]?.text).toBe('kept');
+});
+
+test('$SYS tells version and counts under the names of Mosquitto, retained', async () => {
+  const { mqttPort } = await startTestBroker({
+    version: '1.2.3',
+    sysIntervalMs: 50,
+  });
+  const client = await connect(mqttPort);
+  const latest = new Map<string, string>();
+  const { messages, until } = collect(client);
+  await client.subscribeAsync('$SYS/#');
+  for (let index = 0; index < 7; index += 1) await client.publishAsync('some/topic', 'four', { qos: 1 });
+  await until((seen) =>
+    seen.some(({ topic, text }) => topic === '$SYS/broker/publish/bytes/received' && text === '28'),
+  );
+  for (const { topic, text } of messages) latest.set(topic, text);
+  expect(latest.get('$SYS/broker/version')).toBe('brokergraph embedded 1.2.3');
+  expect(latest.get('$SYS/broker/clients/connected')).toBe('1');
+  expect(latest.get('$SYS/broker/publish/messages/received')).toBe('7');
+  expect([...latest.keys()].every((topic) => topic.startsWith('$SYS/broker/'))).toBe(true);
+});

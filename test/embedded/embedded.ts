@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import { onTestFinished } from 'vitest';
+import {
+  type EmbeddedBroker,
+  type EmbeddedBrokerOptions,
+  startEmbeddedBroker,
+} from '../../src/embedded/embedded-broker.ts';
+
+/** Worker threads cannot run TypeScript on Node 20. */
+export const WORKER_URL = new URL('../../dist/embedded/worker.js', import.meta.url);
+export const ADMINISTRATOR = {
+  username: 'admin',
+  password: 'correct horse',
+} as const;
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
+}
+
+export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): Promise<EmbeddedBroker> {
+  const broker = await startEmbeddedBroker({
+    id: 'test',
+    folder: options.folder ?? temporaryFolder(),
+    mqtt: { host: '127.0.0.1', port: 0 },
+    ws: { host: '127.0.0.1', port: 0 },
+    administrator: ADMINISTRATOR,
+    workerUrl: WORKER_URL,
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+    ...options,
+  });
+  onTestFinished(() => broker.close());
+  return broker;
+}
+
+export async function connect(
+  port: number | null,
+  options: IClientOptions & { ws?: boolean } = {},
+): Promise<MqttClient> {
+  const { ws = false, ...rest } = options;
+  const url = `${ws ? 'ws' : 'mqtt'}://127.0.0.1:${port}${ws ? '/mqtt' : ''}`;
+  const client = await mqtt.connectAsync(url, {
+    ...ADMINISTRATOR,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+    ...rest,
+  });
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  // After a kill the socket fails; tests look at what was acknowledged.
+  client.on('error', () => {});
+  return client;
+}
+
+/** Collects what arrives; `until` resolves once the messages satisfy the condition. */
+export function collect(client: MqttClient) {
+  const messages: {
+    topic: string;
+    text: string;
+    qos: number;
+    retain: boolean;
+  }[] = [];
+  let check = () => {};
+  client.on('message', (topic, payload, { qos, retain }) => {
+    messages.push({ topic, text: payload.toString(), qos, retain });
+    check();
+  });
+  const until = (condition: (seen: typeof messages) => boolean) =>
+    new Promise<typeof messages>((resolve) => {
+      check = () => {
+        if (condition(messages)) resolve(messages);
+      };
+      check();
+    });
+  return { messages, until };
+}
+
+/** Sends one request to a control API and gives its responses. */
+export async function control(client: MqttClient, api: string, request: unknown): Promise<Record<string, unknown>[]> {
+  const topic = `$CONTROL/${api}/v1/response`;
+  await client.subscribeAsync(topic);
+  const answer = new Promise<Record<string, unknown>[]>((resolve) => {
+    const listen = (to: string, payload: Buffer) => {
+      if (to !== topic) return;
+      const body = JSON.parse(payload.toString());
+      if (!Array.isArray(body.responses)) return;
+      client.off('message', listen);
+      resolve(body.responses);
+    };
+    client.on('message', listen);
+  });
+  await client.publishAsync(`$CONTROL/${api}/v1`, typeof request === 'string' ? request : JSON.stringify(request));
+  return answer;
+}
