@@ -15,6 +15,11 @@ export const INSPECT_API = 'cedalo/inspect';
 /** Shown as the user name of a client that gave none. */
 export const ANONYMOUS = '<anonymous>';
 
+export const CLIENT_PROTOCOLS = ['MQTT', 'MQTT-SN', 'MQTT-WS'] as const;
+export type ClientProtocol = (typeof CLIENT_PROTOCOLS)[number];
+export const CLIENT_PROTOCOL_VERSIONS = ['v3.1', 'v3.1.1', 'v5'] as const;
+export type ClientProtocolVersion = (typeof CLIENT_PROTOCOL_VERSIONS)[number];
+
 export interface ClientQueues {
   readonly bytesIn?: number;
   readonly bytesOut?: number;
@@ -45,10 +50,8 @@ export interface ConnectedClientSummary {
   readonly clientid: string;
   /** IP address. */
   readonly address?: string;
-  /** `MQTT`, `MQTT-SN` or `MQTT-WS`. */
-  readonly protocol?: string;
-  /** `v3.1`, `v3.1.1` or `v5`. */
-  readonly protocolVersion?: string;
+  readonly protocol?: ClientProtocol;
+  readonly protocolVersion?: ClientProtocolVersion;
   readonly connected?: boolean;
   /** Epoch milliseconds. */
   readonly lastConnect?: number;
@@ -231,8 +234,8 @@ export function parseClientSummary(value: unknown): ConnectedClientSummary | nul
     username: text(fields.username) ?? ANONYMOUS,
     clientid,
     address: text(fields.address),
-    protocol: text(fields.protocol),
-    protocolVersion: text(fields.protocolVersion),
+    protocol: CLIENT_PROTOCOLS.find((protocol) => protocol === fields.protocol),
+    protocolVersion: CLIENT_PROTOCOL_VERSIONS.find((version) => version === fields.protocolVersion),
     connected: flag(fields.connected),
     lastConnect: time(fields.lastConnect),
     lastDisconnect: fields.lastDisconnect === null ? null : time(fields.lastDisconnect),

@@ -197,8 +197,11 @@ export class BrokerControls implements ControlCaller {
       this.#resolutions.clear();
       this.#closePlugins().catch(this.#onFault);
     } else if (state === 'CONNECTED') {
-      for (const [api, { done }] of this.#resolutions) if (done) this.#resolutions.delete(api);
+      const before = [...this.#resolutions].filter(([, { done }]) => done).map(([api]) => api);
+      for (const api of before) this.#resolutions.delete(api);
       this.#resolveEagerly();
+      // What we host may have become possible, or unnecessary, with the restart of the broker.
+      for (const api of before) if (this.#factories.has(api)) this.#resolveInBackground(api);
     }
   }
 

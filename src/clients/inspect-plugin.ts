@@ -1,0 +1,284 @@
+import type { ControlCommand } from '../control/envelope.ts';
+import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../control/plugin.ts';
+import { ServiceError } from '../errors.ts';
+import type { BrokerMessage, LinkStatus, Stop } from '../mqtt/broker-session.ts';
+import { unreachable } from '../mqtt/when-connected.ts';
+import { ClientLedger } from './client-ledger.ts';
+import type { ClientsChangedEvent, ListClientsData } from './inspect-control.ts';
+import { parseLogLine } from './log-lines.ts';
+
+/**
+ * `cedalo/inspect` for plain Mosquitto, which cannot list its clients but tells in its log who comes and goes.
+ *
+ * Follows `$SYS/broker/log/#` (QoS 1) and so knows the clients that connected after it; those of before stay unknown until
+ * they reconnect. `complete` says whether the number of known connections equals `$SYS/broker/clients/connected`, compared
+ * whenever the broker tells it; false until then. `since` is when following began. Following begins anew, with nobody known,
+ * when the broker did not keep our session or the link was down longer than log lines are kept (20 s). When the broker's
+ * uptime falls, connections from before its start are forgotten.
+ *
+ * Whether the log is told at all cannot be asked. The proof is a connection that we know of: a second one is opened and ended
+ * (`knock`), and its line must come. Our own SUBSCRIBE lines are the smaller proof, since `log_type subscribe` may be on
+ * without `notice` and the other way round; they decide whether subscriptions are told.
+ *
+ * Never known, hence absent: queues, counters, in-flight messages, wills, certificates. Times in epoch milliseconds.
+ */
+export interface InspectPluginOptions {
+  /** How long a line of the log may take to come. Default 2000. */
+  readonly patienceMs?: number;
+  /** Changes of so long a time are told as one event. Default 50. */
+  readonly coalesceMs?: number;
+  readonly maxClients?: number;
+}
+
+const LOG = '$SYS/broker/log/';
+const CONNECTED_COUNT = '$SYS/broker/clients/connected';
+const UPTIME = '$SYS/broker/uptime';
+const VERSION = '$SYS/broker/version';
+/** Mosquitto drops log messages that are older. */
+const LINES_KEPT_MS = 20_000;
+/** Clients per event. */
+const MAX_CHANGED = 1_000;
+
+const NOT_TOLD =
+  'The broker does not tell its log over MQTT, so connected clients cannot be followed: set `log_dest topic`, `log_type notice`, `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf';
+const NO_CONNECTIONS =
+  'The broker tells its log over MQTT without connections: set `log_type notice` and `connection_messages true` in mosquitto.conf';
+const DENIED = `The broker does not let this service read its log: its user needs subscribePattern and publishClientReceive on ${LOG}#`;
+const NO_LOG = 'The broker has no log that could be followed';
+
+export function inspectPluginFactory(options: InspectPluginOptions = {}): PluginFactory {
+  return {
+    api: 'cedalo/inspect',
+    async create(host) {
+      if (!host.session.knock) return { unavailable: NO_LOG };
+      const follower = new LogFollower(host, options);
+      try {
+        const problem = await follower.start();
+        if (problem === null) return follower;
+        follower.close();
+        return { unavailable: problem };
+      } catch (error) {
+        follower.close();
+        if (error instanceof ServiceError && error.code === 'NOT_ALLOWED') return { unavailable: DENIED };
+        throw error;
+      }
+    },
+  };
+}
+
+export const inspectPlugin = inspectPluginFactory();
+
+class LogFollower implements ControlPlugin {
+  readonly api = 'cedalo/inspect';
+  readonly #host: PluginHost;
+  readonly #patienceMs: number;
+  readonly #coalesceMs: number;
+  readonly #ledger: ClientLedger;
+  readonly #stops: Stop[] = [];
+  readonly #probeId: string;
+  /** Ids that changed since the last event. */
+  readonly #changed = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  #sequence = 0;
+  #since = Date.now();
+  #complete = false;
+  #toldComplete = false;
+  #uptime = 0;
+  #lostAt: number | null = null;
+  #heardLog = false;
+  #heardProbe: (() => void) | null = null;
+  /** Why nothing can be told although it could at the start. */
+  #problem: string | null = null;
+  #closed = false;
+
+  constructor(host: PluginHost, { patienceMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
+    this.#host = host;
+    this.#patienceMs = patienceMs;
+    this.#coalesceMs = coalesceMs;
+    this.#probeId = `${host.session.clientId}-probe`;
+    this.#ledger = new ClientLedger({
+      onChange: (clientid) => this.#markChanged(clientid),
+      ...(maxClients === undefined ? {} : { maxClients }),
+    });
+  }
+
+  /** Null once clients are followed; otherwise why they cannot be. */
+  async start(): Promise<string | null> {
+    const { session } = this.#host;
+    this.#stops.push(session.onStatus((status) => this.#statusChanged(status)));
+    this.#begin();
+    await this.#subscribe(`${LOG}#`, (message) => this.#logLine(message));
+    await this.#subscribe(VERSION, ({ payload }) => {
+      this.#ledger.version = textOf(payload);
+    });
+    await this.#subscribe(UPTIME, ({ payload }) => this.#uptimeTold(Number.parseInt(textOf(payload), 10)));
+    await this.#subscribe(CONNECTED_COUNT, ({ payload }) => this.#countTold(Number.parseInt(textOf(payload), 10)));
+    return this.#verify();
+  }
+
+  execute({ command, ...fields }: ControlCommand): unknown {
+    const { status } = this.#host.session;
+    if (status.state !== 'CONNECTED') throw unreachable(status);
+    if (this.#problem !== null) {
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', this.#problem, { info: { reason: this.#problem } });
+    }
+    switch (command.toLowerCase()) {
+      case 'listclients':
+        return this.#list(fields);
+      case 'getclient':
+        return this.#get(fields);
+      default:
+        throw new ControlRefusal('Unknown command');
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const stop of this.#stops.splice(0)) stop();
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#heardProbe?.();
+  }
+
+  #list({ verbose, count, offset }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const from = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
+    const most = typeof count === 'number' && count >= 0 ? Math.trunc(count) : -1;
+    const data: ListClientsData = {
+      totalCount: this.#ledger.size,
+      clients: verbose === true ? this.#ledger.page(from, most) : [],
+      sequence: this.#sequence,
+      complete: this.#complete,
+      since: this.#since,
+    };
+    return verbose === true ? { ...data } : { ...data, clients: this.#ledger.ids(from, most) };
+  }
+
+  #get({ clientid }: Readonly<Record<string, unknown>>): unknown {
+    if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
+    const detail = this.#ledger.detail(clientid);
+    if (!detail) throw new ControlRefusal('Client not found');
+    return detail;
+  }
+
+  async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
+    const stop = await this.#host.session.subscribe(filter, listener, { qos: 1 });
+    if (this.#closed) stop();
+    else this.#stops.push(stop);
+  }
+
+  /** Nobody is known from here on but ourselves. */
+  #begin(): void {
+    const { session } = this.#host;
+    this.#since = Date.now();
+    this.#complete = false;
+    this.#ledger.clear();
+    const version = session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null;
+    this.#ledger.addGateway(session.clientId, version, session.status.since);
+  }
+
+  async #verify(): Promise<string | null> {
+    const { session } = this.#host;
+    let timer: NodeJS.Timeout | undefined;
+    const heard = new Promise<boolean>((resolve) => {
+      this.#heardProbe = () => resolve(true);
+      timer = setTimeout(() => resolve(false), this.#patienceMs);
+    });
+    try {
+      await session.knock?.();
+      if (await heard) return null;
+      return this.#heardLog ? NO_CONNECTIONS : NOT_TOLD;
+    } catch (error) {
+      // A user that is bound to one client id cannot knock; the lines of our subscriptions have to do then.
+      if (!(error instanceof ServiceError) || session.status.state !== 'CONNECTED') throw error;
+      return this.#heardLog ? null : NOT_TOLD;
+    } finally {
+      clearTimeout(timer);
+      this.#heardProbe = null;
+    }
+  }
+
+  #logLine({ topic, payload }: BrokerMessage): void {
+    this.#heardLog = true;
+    const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.#ledger.has(id));
+    if (!line) return;
+    if (line.kind === 'SUBSCRIBED') this.#ledger.subscriptionsFollowed = true;
+    if ('clientid' in line && line.clientid === this.#probeId) {
+      if (line.kind !== 'CONNECTED') return;
+      this.#ledger.describeGateway(this.#host.session.clientId, line);
+      this.#heardProbe?.();
+      return;
+    }
+    this.#ledger.apply(line, Date.now());
+  }
+
+  #countTold(connected: number): void {
+    if (!Number.isSafeInteger(connected)) return;
+    this.#complete = connected === this.#ledger.connectedCount && !this.#ledger.overflowed;
+    if (this.#complete !== this.#toldComplete) this.#tellSoon();
+  }
+
+  #uptimeTold(seconds: number): void {
+    if (!Number.isSafeInteger(seconds)) return;
+    if (seconds < this.#uptime) this.#ledger.forgetBefore(Date.now() - (seconds + 2) * 1_000);
+    this.#uptime = seconds;
+  }
+
+  #statusChanged({ state, resumed }: LinkStatus): void {
+    if (state !== 'CONNECTED') {
+      this.#lostAt ??= Date.now();
+      return;
+    }
+    const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
+    this.#lostAt = null;
+    if (resumed === true && gap < LINES_KEPT_MS) return;
+    this.#begin();
+    // Whoever follows the events finds a number missing, and lists again.
+    this.#sequence += 1;
+    this.#tellSoon();
+    this.#verify().then(
+      (problem) => {
+        this.#problem = problem;
+      },
+      // The link is down again; the next connection verifies.
+      () => undefined,
+    );
+  }
+
+  #markChanged(clientid: string): void {
+    this.#changed.add(clientid);
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    if (this.#closed) return;
+    this.#timer ??= setTimeout(() => this.#tell(), this.#coalesceMs);
+  }
+
+  #tell(): void {
+    this.#timer = null;
+    const ids = [...this.#changed];
+    this.#changed.clear();
+    this.#toldComplete = this.#complete;
+    do {
+      this.#host.emit(this.#event(ids.splice(0, MAX_CHANGED)));
+    } while (ids.length > 0);
+  }
+
+  #event(ids: readonly string[]): ClientsChangedEvent {
+    this.#sequence += 1;
+    const changed = ids.map((id) => this.#ledger.summary(id)).filter((client) => client !== null);
+    const removed = ids.filter((id) => !this.#ledger.has(id));
+    return {
+      type: 'event',
+      event: 'clientsChanged',
+      sequence: this.#sequence,
+      changed,
+      removed,
+      complete: this.#complete,
+      since: this.#since,
+    };
+  }
+}
+
+const textOf = (payload: Uint8Array): string =>
+  Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();

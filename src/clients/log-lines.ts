@@ -1,0 +1,149 @@
+import type { ClientProtocolVersion } from './inspect-control.ts';
+
+/**
+ * What Mosquitto's log tells of clients, line by line, in the wording of 2.0.x and of 2.1. Lines that tell nothing of clients,
+ * or were cut (they end at 1000 bytes), are null.
+ *
+ * Client ids and user names are free text and stand in the lines as they are, so a line can be made to look like another.
+ * What comes out is good for display and never a base for permissions.
+ */
+export type LogLine = { readonly at: number | null } & (
+  | { readonly kind: 'OPENED'; readonly address: string; readonly port: number; readonly listenerPort: number }
+  | ConnectedLine
+  | { readonly kind: 'TLS'; readonly clientid: string; readonly version: string; readonly cipher: string }
+  | DisconnectedLine
+  | { readonly kind: 'SUBSCRIBED'; readonly clientid: string; readonly filter: string; readonly qos: number }
+  | { readonly kind: 'UNSUBSCRIBED'; readonly clientid: string; readonly filter: string }
+);
+
+export interface ConnectedLine {
+  readonly kind: 'CONNECTED';
+  readonly clientid: string;
+  /** Null: none was used. */
+  readonly username: string | null;
+  readonly address: string;
+  readonly port: number;
+  readonly bridge: boolean;
+  readonly protocolVersion: ClientProtocolVersion | null;
+  readonly clean: boolean;
+  /** Seconds. */
+  readonly keepalive: number;
+}
+
+export interface DisconnectedLine {
+  readonly kind: 'DISCONNECTED';
+  readonly clientid: string;
+  /** Of the connection that ended; only 2.1 names it. */
+  readonly port: number | null;
+  readonly reason: string;
+}
+
+/** Numbers of the protocol in log lines: 2.0.x counts 3.1 and 3.1.1 as 1 and 2, 2.1 as 3 and 4. */
+const VERSIONS: Readonly<Record<string, ClientProtocolVersion>> = {
+  '1': 'v3.1',
+  '2': 'v3.1.1',
+  '3': 'v3.1',
+  '4': 'v3.1.1',
+  '5': 'v5',
+};
+
+const TIMESTAMP = /^(?:(\d{1,12})|\d[\dT:.+-]+Z?): /;
+const OPENED = /^New connection from (\S+):(\d+) on port (\d+)\.$/;
+// The id is greedy, so that the last " (p" of a line counts.
+const CONNECTED =
+  /^New (client|bridge) connected from (\S+):(\d+) as (.*) \(p(\d), c([01]), k(\d+)(?:, u'(.*)')?\)\.$/s;
+const NEGOTIATED = /^Client (.*) negotiated (\S+) cipher (\S+)$/s;
+const ENDED_2_1 = /^Client (.*) \[(\S+):(\d+)\] disconnected(?:: (.*))?\.$/s;
+const ENDED_2_0: readonly (readonly [RegExp, string])[] = [
+  [/^Client (.*) been disconnected by administrative action\.$/s, 'administrative action'],
+  [/^Client (.*) has exceeded timeout, disconnecting\.$/s, 'exceeded timeout'],
+  [/^Client (.*) closed its connection\.$/s, 'connection closed by client'],
+  [/^Client (.*) disconnected, not authorised\.$/s, 'not authorised'],
+  [/^Client (.*) disconnected due to (.*)\.$/s, ''],
+  [/^Client (.*) disconnected: (.*)\.$/s, ''],
+  [/^Client (.*) disconnected\.$/s, 'disconnected'],
+];
+
+/**
+ * @param level what follows `$SYS/broker/log/` in the topic
+ * @param isKnown whether a client of this id is known: ids and filters may both hold blanks, so this tells where one ends
+ */
+export function parseLogLine(level: string, line: string, isKnown: (clientid: string) => boolean): LogLine | null {
+  const stamp = TIMESTAMP.exec(line);
+  const at = stamp?.[1] === undefined ? null : Number(stamp[1]) * 1_000;
+  const text = stamp ? line.slice(stamp[0].length) : line;
+  if (level === 'M/subscribe') return parseSubscribe(text, at, isKnown);
+  if (level === 'M/unsubscribe') return parseUnsubscribe(text, at, isKnown);
+  return text.startsWith('New ') ? parseNew(text, at) : text.startsWith('Client ') ? parseClient(text, at) : null;
+}
+
+function parseNew(text: string, at: number | null): LogLine | null {
+  const opened = OPENED.exec(text);
+  if (opened) {
+    const [, address = '', port, listenerPort] = opened;
+    return { kind: 'OPENED', at, address, port: Number(port), listenerPort: Number(listenerPort) };
+  }
+  const connected = CONNECTED.exec(text);
+  if (!connected) return null;
+  const [, kind, address = '', port, clientid = '', version = '', clean, keepalive, username] = connected;
+  return {
+    kind: 'CONNECTED',
+    at,
+    clientid,
+    username: username ?? null,
+    address,
+    port: Number(port),
+    bridge: kind === 'bridge',
+    protocolVersion: VERSIONS[version] ?? null,
+    clean: clean === '1',
+    keepalive: Number(keepalive),
+  };
+}
+
+function parseClient(text: string, at: number | null): LogLine | null {
+  const negotiated = NEGOTIATED.exec(text);
+  if (negotiated) {
+    const [, clientid = '', version = '', cipher = ''] = negotiated;
+    return { kind: 'TLS', at, clientid, version, cipher };
+  }
+  const ended = ENDED_2_1.exec(text);
+  if (ended) {
+    const [, clientid = '', , port, reason = 'disconnected'] = ended;
+    return { kind: 'DISCONNECTED', at, clientid, port: Number(port), reason };
+  }
+  for (const [pattern, reason] of ENDED_2_0) {
+    const match = pattern.exec(text);
+    if (match)
+      return { kind: 'DISCONNECTED', at, clientid: match[1] ?? '', port: null, reason: reason || (match[2] ?? '') };
+  }
+  return null;
+}
+
+function parseSubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {
+  for (const { index } of text.matchAll(/ [012](?= )/g)) {
+    const clientid = text.slice(0, index);
+    if (isKnown(clientid)) return subscribed(text, index, at);
+  }
+  const index = / [012] \S/.exec(text)?.index;
+  return index === undefined ? null : subscribed(text, index, at);
+}
+
+function subscribed(text: string, index: number, at: number | null): LogLine {
+  return {
+    kind: 'SUBSCRIBED',
+    at,
+    clientid: text.slice(0, index),
+    qos: Number(text[index + 1]),
+    filter: text.slice(index + 3),
+  };
+}
+
+function parseUnsubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {
+  let last = -1;
+  for (let index = text.indexOf(' '); index >= 0; index = text.indexOf(' ', index + 1)) {
+    last = index;
+    if (isKnown(text.slice(0, index))) break;
+  }
+  if (last < 0) return null;
+  return { kind: 'UNSUBSCRIBED', at, clientid: text.slice(0, last), filter: text.slice(last + 1) };
+}

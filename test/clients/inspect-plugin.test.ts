@@ -1,0 +1,243 @@
+import type { MqttClient } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { getClient, listClients } from '../../src/clients/inspect-control.ts';
+import { inspectPluginFactory } from '../../src/clients/inspect-plugin.ts';
+import { BrokerControls } from '../../src/control/broker-controls.ts';
+import type { BrokerLink } from '../../src/mqtt/broker-link.ts';
+import { connectedLink, reached } from '../support/link.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
+
+interface Following {
+  readonly link: BrokerLink;
+  readonly controls: BrokerControls;
+}
+
+async function follow(broker: Mosquitto, credentials = {}): Promise<Following> {
+  const link = await connectedLink({ url: broker.url, ...credentials });
+  const controls = new BrokerControls(link, {
+    timeoutMs: 5_000,
+    silenceMs: 100,
+    plugins: [inspectPluginFactory({ patienceMs: 500 })],
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(() => controls.close());
+  await controls.capability('cedalo/inspect');
+  return { link, controls };
+}
+
+const idsOf = async (controls: BrokerControls) => (await listClients(controls)).clients.map(({ clientid }) => clientid);
+
+test('clients are followed with what the log tells of them', async () => {
+  const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker, ADMIN);
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  const from = Date.now();
+  const client = await broker.client({ clientId: 'device 1', protocolVersion: 5, keepalive: 33 });
+  await client.subscribeAsync(['a b/#', 'c'], { qos: 1 });
+  await client.unsubscribeAsync('c');
+  await expect
+    .poll(() => getClient(controls, 'device 1').catch(() => null))
+    .toMatchObject({ subscriptions: ['a b/#'] });
+  const detail = await getClient(controls, 'device 1');
+  expect(detail).toMatchObject({
+    clientid: 'device 1',
+    username: 'admin',
+    address: '127.0.0.1',
+    protocol: 'MQTT',
+    protocolVersion: 'v5',
+    connected: true,
+    lastDisconnect: null,
+    keepalive: 33,
+    cleanSession: true,
+    listener: { port: broker.port },
+    numSubscriptions: 1,
+    subscriptionQos: [1],
+  });
+  expect(detail.lastConnect).toBeGreaterThanOrEqual(from);
+  expect(detail).not.toHaveProperty('queues');
+  const { clients } = await listClients(controls);
+  expect(clients).toEqual([
+    expect.objectContaining({ clientid: link.clientId, gateway: true, username: 'admin', protocolVersion: 'v5' }),
+    expect.objectContaining({ clientid: 'device 1' }),
+  ]);
+  await expect(getClient(controls, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('clean sessions go, persistent ones stay offline, and a takeover leaves one', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const clean = await broker.client({ clientId: 'clean' });
+  const kept = await broker.client({ clientId: 'kept', clean: false });
+  await broker.client({ clientId: 'twice' });
+  await broker.client({ clientId: 'twice' });
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'clean', 'kept', 'twice']);
+  await clean.endAsync();
+  kept.stream.destroy();
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'kept', 'twice']);
+  await expect
+    .poll(() => getClient(controls, 'kept'))
+    .toMatchObject({
+      connected: false,
+      disconnectReason: 'connection closed by client',
+      lastDisconnect: expect.any(Number),
+    });
+  expect(await getClient(controls, 'twice')).toMatchObject({ connected: true });
+});
+
+test('clients of before are missing, and the answer says so until they are gone', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const earlier = await broker.client({ clientId: 'earlier' });
+  const before = Date.now();
+  const { link, controls } = await follow(broker);
+  const list = await listClients(controls);
+  expect(list.clients.map(({ clientid }) => clientid)).toEqual([link.clientId]);
+  expect(list.complete).toBe(false);
+  expect(list.since).toBeGreaterThanOrEqual(before);
+  // The broker tells its count when it changes.
+  await broker.client({ clientId: 'later' });
+  await expect.poll(async () => (await listClients(controls)).totalCount, { timeout: 5_000 }).toBe(2);
+  expect((await listClients(controls)).complete).toBe(false);
+  await earlier.endAsync();
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+});
+
+test('without the log over MQTT there is no list but the lines to configure', async () => {
+  const silent = await follow(await startMosquitto());
+  expect(await silent.controls.capability('cedalo/inspect')).toMatchObject({
+    provider: 'NONE',
+    reason: expect.stringMatching(/log_dest topic.*log_type notice/),
+  });
+  await expect(listClients(silent.controls)).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  const half = await follow(await startMosquitto({ logTypes: ['subscribe', 'error'] }));
+  expect(await half.controls.capability('cedalo/inspect')).toMatchObject({
+    provider: 'NONE',
+    reason: expect.stringMatching(/without connections.*log_type notice/),
+  });
+});
+
+test('without log_type subscribe connections are told and subscriptions are not', async () => {
+  const broker = await startMosquitto({ logTypes: ['notice'] });
+  const { controls } = await follow(broker);
+  const client = await broker.client({ clientId: 'device' });
+  await client.subscribeAsync('a');
+  await expect.poll(() => getClient(controls, 'device').catch(() => null)).toMatchObject({ connected: true });
+  expect(await getClient(controls, 'device')).not.toHaveProperty('subscriptions');
+});
+
+test('a user that may not read the log is told which rights are missing', async () => {
+  const broker = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  const admin = await follow(broker, ADMIN);
+  expect(await admin.controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  await admin.controls.call('dynamic-security', 'createClient', { username: 'weak', password: 'weak' });
+  const weak = await follow(broker, { username: 'weak', password: 'weak' });
+  expect(await weak.controls.capability('cedalo/inspect')).toMatchObject({
+    provider: 'NONE',
+    reason: expect.stringContaining('$SYS/broker/log/#'),
+  });
+});
+
+test('a restarted broker is followed anew, and forgets who it had', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  await broker.client({ clientId: 'old' });
+  await expect.poll(() => idsOf(controls)).toContain('old');
+  const { since } = await listClients(controls);
+  const events: number[] = [];
+  controls.onEvent('cedalo/inspect', ({ sequence }) => events.push(Number(sequence)));
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  await broker.kill();
+  await expect.poll(() => listClients(controls).catch(({ code }) => code)).toBe('BROKER_UNREACHABLE');
+  await broker.start();
+  await back;
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId]);
+  expect((await listClients(controls)).since).toBeGreaterThan(since ?? 0);
+  await broker.client({ clientId: 'new' });
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'new']);
+  // One number is left out, so that followers list again.
+  const gaps = events.filter((sequence, index) => index > 0 && sequence !== (events[index - 1] ?? 0) + 1);
+  expect(gaps).toHaveLength(1);
+});
+
+test('after random comings and goings the list equals the truth', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
+  const { link, controls } = await follow(broker);
+  const truth = new Map<string, { client: MqttClient; filters: Set<string>; clean: boolean }>();
+  const offline = new Set<string>();
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((seed / 2_147_483_648) * below);
+  };
+  for (let step = 0; step < 300; step++) {
+    const clientId = `c ${random(25)}`;
+    const present = truth.get(clientId);
+    const action = random(4);
+    if (!present) {
+      const clean = offline.has(clientId) ? false : random(2) === 0;
+      const wasKept = offline.delete(clientId);
+      const client = await broker.client({
+        clientId,
+        clean,
+        protocolVersion: random(2) === 0 ? 4 : 5,
+        properties: { sessionExpiryInterval: 600 },
+      });
+      if (wasKept) await client.unsubscribeAsync(['f 0', 'f 1', 'f 2']);
+      truth.set(clientId, { client, filters: new Set(), clean });
+    } else if (action === 0) {
+      truth.delete(clientId);
+      if (!present.clean) {
+        offline.add(clientId);
+        await present.client.unsubscribeAsync(['f 0', 'f 1', 'f 2']);
+      }
+      await present.client.endAsync(random(2) === 0);
+    } else if (action === 1) {
+      const filter = `f ${random(3)}`;
+      present.filters.delete(filter);
+      await present.client.unsubscribeAsync(filter);
+    } else {
+      const filter = `f ${random(3)}`;
+      present.filters.add(filter);
+      await present.client.subscribeAsync(filter);
+    }
+  }
+  const expected = [...truth]
+    .map(([clientid, { filters }]) => ({ clientid, connected: true, filters: [...filters].sort() }))
+    .concat([...offline].map((clientid) => ({ clientid, connected: false, filters: [] })))
+    .sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
+  await expect
+    .poll(
+      async () => {
+        const { clients } = await listClients(controls);
+        const others = clients.filter(({ clientid }) => clientid !== link.clientId);
+        return Promise.all(
+          others.map(async ({ clientid, connected }) => {
+            const { subscriptions = [] } = await getClient(controls, clientid);
+            return { clientid, connected, filters: [...subscriptions].sort() };
+          }),
+        );
+      },
+      { timeout: 5_000 },
+    )
+    .toEqual(expected);
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+});
+
+test('a burst of clients is told in few events that add up to the list', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const present = new Set([link.clientId]);
+  let events = 0;
+  controls.onEvent('cedalo/inspect', (event) => {
+    events += 1;
+    for (const { clientid } of event.changed as { clientid: string }[]) present.add(clientid);
+    for (const clientid of event.removed as string[]) present.delete(clientid);
+  });
+  const clients = await Promise.all([...Array(200).keys()].map((n) => broker.client({ clientId: `burst-${n}` })));
+  await expect.poll(() => present.size).toBe(201);
+  await Promise.all(clients.slice(0, 100).map((client) => client.endAsync(true)));
+  await expect.poll(() => present.size).toBe(101);
+  expect(events).toBeLessThan(60);
+  expect((await idsOf(controls)).sort()).toEqual([...present].sort());
+});

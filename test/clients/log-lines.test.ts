@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseLogLine } from '../../src/clients/log-lines.ts';
+
+const known = (...ids: string[]) => ids.includes.bind(ids) as (id: string) => boolean;
+const connected = {
+  kind: 'CONNECTED',
+  address: '127.0.0.1',
+  port: 57604,
+  bridge: false,
+  clean: false,
+  keepalive: 60,
+  username: 'k1',
+};
+const at = 1_700_000_000_000;
+
+test.each([
+  [
+    'N',
+    'New connection from 127.0.0.1:57596 on port 21883.',
+    { kind: 'OPENED', address: '127.0.0.1', port: 57596, listenerPort: 21883 },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p1, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p2, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p3, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p4, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev5 (p5, c1, k60, u'k1').",
+    { ...connected, clientid: 'dev5', protocolVersion: 'v5', clean: true },
+  ],
+  [
+    'N',
+    'New client connected from 127.0.0.1:57604 as dev5 (p5, c0, k0).',
+    { ...connected, clientid: 'dev5', protocolVersion: 'v5', username: null, keepalive: 0 },
+  ],
+  [
+    'N',
+    "New client connected from ::ffff:127.0.0.1:57604 as ws (p5, c0, k60, u'k1').",
+    { ...connected, address: '::ffff:127.0.0.1', clientid: 'ws', protocolVersion: 'v5' },
+  ],
+  [
+    'N',
+    'New bridge connected from 127.0.0.1:43594 as host.b1 (p2, c0, k60).',
+    { ...connected, port: 43594, clientid: 'host.b1', protocolVersion: 'v3.1.1', username: null, bridge: true },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as a b as c (p2, c1, k60, u'admin'). (p5, c0, k60, u'k1').",
+    { ...connected, clientid: "a b as c (p2, c1, k60, u'admin').", protocolVersion: 'v5' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as d (p5, c0, k60, u'o'neill'').",
+    { ...connected, clientid: 'd', protocolVersion: 'v5', username: "o'neill'" },
+  ],
+  [
+    'N',
+    'Client devtls negotiated TLSv1.3 cipher TLS_AES_256_GCM_SHA384',
+    { kind: 'TLS', clientid: 'devtls', version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+  ],
+  ['N', 'Client dev5 disconnected.', { kind: 'DISCONNECTED', clientid: 'dev5', port: null, reason: 'disconnected' }],
+  [
+    'N',
+    'Client dev5 [127.0.0.1:56272] disconnected.',
+    { kind: 'DISCONNECTED', clientid: 'dev5', port: 56272, reason: 'disconnected' },
+  ],
+  [
+    'N',
+    'Client dev311 closed its connection.',
+    { kind: 'DISCONNECTED', clientid: 'dev311', port: null, reason: 'connection closed by client' },
+  ],
+  [
+    'N',
+    'Client dev311 [127.0.0.1:45152] disconnected: connection closed by client.',
+    { kind: 'DISCONNECTED', clientid: 'dev311', port: 45152, reason: 'connection closed by client' },
+  ],
+  [
+    'N',
+    'Client devka has exceeded timeout, disconnecting.',
+    { kind: 'DISCONNECTED', clientid: 'devka', port: null, reason: 'exceeded timeout' },
+  ],
+  [
+    'N',
+    'Client devka [127.0.0.1:1] disconnected: exceeded timeout.',
+    { kind: 'DISCONNECTED', clientid: 'devka', port: 1, reason: 'exceeded timeout' },
+  ],
+  [
+    'N',
+    'Client devkick been disconnected by administrative action.',
+    { kind: 'DISCONNECTED', clientid: 'devkick', port: null, reason: 'administrative action' },
+  ],
+  [
+    'N',
+    'Client devkick [127.0.0.1:1] disconnected: administrative action.',
+    { kind: 'DISCONNECTED', clientid: 'devkick', port: 1, reason: 'administrative action' },
+  ],
+  [
+    'N',
+    'Client dev5 [127.0.0.1:1] disconnected: session taken over.',
+    { kind: 'DISCONNECTED', clientid: 'dev5', port: 1, reason: 'session taken over' },
+  ],
+  [
+    'N',
+    'Client <unknown> disconnected, not authorised.',
+    { kind: 'DISCONNECTED', clientid: '<unknown>', port: null, reason: 'not authorised' },
+  ],
+  [
+    'N',
+    'Client devbad [127.0.0.1:56302] disconnected: not authorised.',
+    { kind: 'DISCONNECTED', clientid: 'devbad', port: 56302, reason: 'not authorised' },
+  ],
+  [
+    'N',
+    'Client <unknown> disconnected due to protocol error.',
+    { kind: 'DISCONNECTED', clientid: '<unknown>', port: null, reason: 'protocol error' },
+  ],
+  ['M/subscribe', 'dev311 1 ok/a', { kind: 'SUBSCRIBED', clientid: 'dev311', qos: 1, filter: 'ok/a' }],
+  ['M/subscribe', 'dev 2 1 x', { kind: 'SUBSCRIBED', clientid: 'dev 2', qos: 1, filter: 'x' }],
+  ['M/subscribe', 'dev 1 a 2 x 0 y', { kind: 'SUBSCRIBED', clientid: 'dev 1 a', qos: 2, filter: 'x 0 y' }],
+  ['M/unsubscribe', 'dev311 ok/a', { kind: 'UNSUBSCRIBED', clientid: 'dev311', filter: 'ok/a' }],
+  ['M/unsubscribe', 'dev 1 a b c', { kind: 'UNSUBSCRIBED', clientid: 'dev 1 a', filter: 'b c' }],
+])('%s "%s" is understood, with and without a timestamp', (level, line, expected) => {
+  const isKnown = known('dev 1 a', 'dev 2');
+  expect(parseLogLine(level, line, isKnown)).toEqual({ at: null, ...expected });
+  expect(parseLogLine(level, `1700000000: ${line}`, isKnown)).toEqual({ at, ...expected });
+  expect(parseLogLine(level, `2023-11-14T22:13:20: ${line}`, isKnown)).toEqual({ at: null, ...expected });
+});
+
+test.each([
+  ['E', 'Client dev5 already connected, closing old connection.'],
+  ['N', 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.'],
+  ['I', 'Protocol error from 127.0.0.1:34732: First packet not CONNECT (47).'],
+  ['I', 'dynsec: gw-admin/admin | modifyClient | username=k1'],
+  ['I', 'mosquitto version 2.0.11 running'],
+  ['N', 'Outgoing messages are being dropped for client X.'],
+  ['N', 'New client connected from 127.0.0.1:57604 as cut off in the midd'],
+])('%s "%s" tells nothing of clients', (level, line) => {
+  expect(parseLogLine(level, line, known())).toBeNull();
+});
+
+test('any line is parsed or passed over in no time', () => {
+  const words = fc.constantFrom(
+    'New ',
+    'Client ',
+    'connected from ',
+    ' as ',
+    ' (p5, c0, k60',
+    ", u'",
+    "').",
+    ' disconnected',
+    '.',
+    ' ',
+    '1',
+    'a',
+    '127.0.0.1:1',
+    ' 1 ',
+    '\n',
+  );
+  const line = fc.oneof(
+    fc.string({ maxLength: 1_000 }),
+    fc.array(words, { maxLength: 200 }).map((parts) => parts.join('')),
+  );
+  fc.assert(
+    fc.property(line, fc.constantFrom('N', 'I', 'E', 'M/subscribe', 'M/unsubscribe', 'x'), (text, level) => {
+      const from = performance.now();
+      parseLogLine(level, text, known('a'));
+      expect(performance.now() - from).toBeLessThan(50);
+    }),
+  );
+});
