@@ -119,14 +119,11 @@ export class SysTopics {
         else this.#stops.push(stop);
       }),
     );
-    const interrupted = results.some(
-      (result) =>
-        result.status === 'rejected' &&
-        !(result.reason instanceof ServiceError && result.reason.code === 'NOT_ALLOWED'),
-    );
-    if (!interrupted || this.#closed) return;
+    if (this.#closed || !results.some(wasInterrupted)) return;
     for (const stop of this.#stops.splice(0)) stop();
     this.#following = false;
+    this.#statusChanged(this.#session.status);
+  }
 
   #received({ topic, payload }: BrokerMessage): void {
     if (payload.length === 0 || payload.length > MAX_PAYLOAD) return;
@@ -149,6 +146,12 @@ export class SysTopics {
     this.#broadcast.publish(current);
   }
 }
+
+/** A refused filter is left alone; one that got no answer is worth another try. */
+const wasInterrupted = (result: PromiseSettledResult<unknown>): boolean =>
+  result.status === 'rejected' &&
+  result.reason instanceof ServiceError &&
+  (result.reason.code === 'BROKER_UNREACHABLE' || result.reason.code === 'BROKER_TIMEOUT');
 
 /** A level that is both a value and a parent stays a parent. */
 function treeOf(values: ReadonlyMap<string, string>): SysTree {
