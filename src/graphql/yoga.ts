@@ -6,8 +6,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { RequestContext } from '../context.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { Answer, Endpoint } from './endpoint.ts';
-import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
+import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, statusOf } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
 
 export interface YogaRoadOptions {
@@ -47,7 +48,12 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
       setParamsHandler(async ({ context }) => {
         const { requestContext } = context as unknown as ServerContext;
         const queriesOnly = request.method === 'GET';
-        const answer = await endpoint.start(params, requestContext, undefined, { queriesOnly });
+        const streams = request.headers.get('accept')?.includes(EVENT_STREAM) === true;
+        const answer = streams
+          ? await endpoint.start(params, requestContext, undefined, {
+              queriesOnly,
+            })
+          : await endpoint.run(params, requestContext, { queriesOnly });
         if (Symbol.asyncIterator in answer) return answer as never;
         answers.set(answer.result, answer);
         return answer.result as never;
@@ -55,13 +61,16 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
     },
     onResultProcess({ request, result, resultProcessor, setResultProcessor, serverContext }) {
       const type = acceptedType(request.headers.get('accept') ?? undefined);
-      const streams = request.headers.get('accept')?.includes('text/event-stream') === true;
+      const streams = request.headers.get('accept')?.includes(EVENT_STREAM) === true;
       if (type === null || Symbol.asyncIterator in result || (streams && resultProcessor)) return;
       setResultProcessor((given, { Response }) => {
         const { requestContext } = serverContext as unknown as ServerContext;
         const answer = answers.get(given) ?? refusedByYoga(given, requestContext, endpoint);
         const status = statusOf(answer, type);
-        return new Response(JSON.stringify(answer.result), { status, headers: headersFor(status, type) });
+        return new Response(JSON.stringify(answer.result), {
+          status,
+          headers: headersFor(status, type),
+        });
       }, JSON_TYPE);
     },
   };
@@ -83,11 +92,22 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
   };
 }
 
+/** What Yoga found wrong with a request before our code saw it. */
 function refusedByYoga(result: unknown, { requestId }: RequestContext, { log }: Endpoint): Answer {
   const given = typeof result === 'object' && result !== null && 'errors' in result ? result.errors : [];
   const errors = (Array.isArray(given) ? given : []).map((error: unknown): PublicError => {
-    const shown = publicError(error, { requestId, log });
-    return error instanceof GraphQLError ? { ...shown, message: error.message } : shown;
+    const code = error instanceof GraphQLError ? refusalCode(error) : null;
+    if (code && error instanceof Error) return { message: error.message, extensions: { code } };
+    return publicError(error, { requestId, log });
   });
   return { result: { errors }, wellFormed: false };
+}
+
+function refusalCode({ extensions, originalError }: GraphQLError): ErrorCode | null {
+  const { http } = extensions as {
+    readonly http?: { readonly status?: number };
+  };
+  if (http?.status === 413) return 'TOO_LARGE';
+  const isClientFault = (http?.status !== undefined && http.status < 500) || originalError instanceof SyntaxError;
+  return isClientFault ? 'INVALID' : null;
 }

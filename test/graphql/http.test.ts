@@ -1,0 +1,229 @@
+import { buildClientSchema, getIntrospectionQuery } from 'graphql';
+import { serverAudits } from 'graphql-http';
+import { expect, test } from 'vitest';
+import { get, post, type Reply, send, startGraphqlServer } from './server.ts';
+
+test.each(['signed-in', 'always'] as const)(
+  'the GraphQL over HTTP audits pass, introspection %s',
+  async (introspection) => {
+    const { url } = await startGraphqlServer({ introspection });
+    const fetchFn = (input: string, init: RequestInit = {}) =>
+      fetch(
+        input,
+        introspection === 'always'
+          ? init
+          : {
+              ...init,
+              headers: { ...init.headers, authorization: 'Bearer ann' },
+            },
+      );
+    for (const audit of serverAudits({ url, fetchFn })) {
+      const result = await audit.fn();
+      expect([audit.id, audit.name, result.status, 'reason' in result && result.reason]).toEqual([
+        audit.id,
+        audit.name,
+        'ok',
+        false,
+      ]);
+    }
+  },
+);
+
+const REQUESTS: readonly (readonly [query: string, variables?: object, operationName?: string])[] = [
+  ['{ hello }'],
+  ['query ($n: String) { hello(name: $n) }', { n: 'ü🏃' }],
+  ['query ($n: String) { hello(name: $n) }', { n: 4 }],
+  ['{ brokers { id name ... on CloudBroker { ownCloudBroker } fault(kind: SERVICE) } }'],
+  ['{ broker(id: "brk_1") { strictUrl } whoami }'],
+  ['{ wide { strictInt } }'],
+  ['{ brokers { strictUrl } }'],
+  ['{ brokers(first: 30000) { id } }'],
+  ['query A { hello } query B { whoami }', {}, 'B'],
+  ['query A { hello } query B { whoami }'],
+  ['query A { hello } query B { whoami }', {}, 'C'],
+  ['{ __schema { queryType { name } } }'],
+  ['{ nothing }'],
+  ['{ hello'],
+  ['subscription { ticks { n } }'],
+];
+
+test('both roads give one answer, for both media types, signed in or not', async () => {
+  const server = await startGraphqlServer();
+  const comparable = ({ status, headers, json }: Reply) => ({
+    status,
+    type: headers['content-type'],
+    authenticate: headers['www-authenticate'],
+    json,
+  });
+  for (const accept of [
+    'application/json',
+    'application/graphql-response+json',
+    '*/*',
+    'application/json;q=0.5, application/graphql-response+json',
+  ]) {
+    for (const authorization of ['', 'Bearer ann', 'Bearer bad']) {
+      for (const [query, variables = {}, operationName] of REQUESTS) {
+        const headers = {
+          accept,
+          'x-request-id': 'same',
+          ...(authorization && { authorization }),
+        };
+        const short = await post(server, { query, variables, ...(operationName && { operationName }) }, headers);
+        const yoga = await get(
+          server,
+          {
+            query,
+            variables: JSON.stringify(variables),
+            ...(operationName && { operationName }),
+          },
+          headers,
+        );
+        expect(comparable(yoga), `${accept} ${authorization} ${query}`).toEqual(comparable(short));
+      }
+    }
+  }
+});
+
+test('errors keep their code and place, and bugs keep their secrets', async () => {
+  const server = await startGraphqlServer();
+
+  const { json, headers } = await post(server, {
+    query: '{ hello broker(id: "brk_0") { s: fault(kind: SERVICE) b: fault(kind: BUG) } }',
+  });
+
+  const requestId = headers['x-request-id'];
+  expect(json.data).toEqual({
+    hello: 'hello you',
+    broker: { s: null, b: null },
+  });
+  expect(json.errors).toEqual([
+    {
+      message: 'Silent',
+      path: ['broker', 's'],
+      locations: [{ line: 1, column: 31 }],
+      extensions: { code: 'BROKER_TIMEOUT', info: { waitedMs: 5 } },
+    },
+    {
+      message: 'Internal error',
+      path: ['broker', 'b'],
+      locations: [{ line: 1, column: 55 }],
+      extensions: { code: 'INTERNAL_ERROR', info: { requestId } },
+    },
+  ]);
+  expect(server.logged).toMatchObject([{ requestId, path: 'broker.b', err: { message: 'password=hunter2' } }]);
+});
+
+test('X-Request-Id is echoed, and made when it is missing or not fit for a log', async () => {
+  const server = await startGraphqlServer();
+  const idOf = async (given: string) =>
+    (await post(server, { query: '{ hello }' }, { 'x-request-id': given })).headers['x-request-id'];
+  expect(await idOf('req-1')).toBe('req-1');
+  expect(await idOf('a b"c')).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test('unknown credentials answer 401 with WWW-Authenticate on every road', async () => {
+  const server = await startGraphqlServer();
+  const headers = { authorization: 'Bearer bad' };
+  for (const reply of [
+    await post(server, { query: '{ hello }' }, headers),
+    await get(server, { query: '{ hello }' }, headers),
+    await post(server, { query: 'subscription { ticks { n } }' }, { ...headers, accept: 'text/event-stream' }),
+  ]) {
+    expect([reply.status, reply.headers['www-authenticate']]).toEqual([401, 'Bearer realm="brokergraph"']);
+    expect(reply.json.errors[0].extensions.code).toBe('UNAUTHORIZED');
+  }
+});
+
+test('the schema is told to signed-in callers only', async () => {
+  const server = await startGraphqlServer();
+  const query = getIntrospectionQuery({
+    descriptions: true,
+    schemaDescription: true,
+    inputValueDeprecation: true,
+  });
+  const anonymous = await post(server, { query });
+  expect([anonymous.status, anonymous.json.errors[0].extensions.code]).toEqual([401, 'UNAUTHORIZED']);
+  const { json } = await post(server, { query }, { authorization: 'Bearer ann' });
+  expect(buildClientSchema(json.data).getQueryType()?.name).toBe('Query');
+});
+
+test('GraphiQL is served to browsers', async () => {
+  const server = await startGraphqlServer();
+  const { status, text } = await send(server, 'GET', {
+    headers: { accept: 'text/html,*/*' },
+  });
+  expect([status, text.includes('GraphiQL') || text.includes('graphiql')]).toEqual([200, true]);
+  expect(text).toContain('SignIn');
+});
+
+test('another site can neither ask nor read, unless its origin is allowed', async () => {
+  const server = await startGraphqlServer({
+    corsOrigins: ['https://app.example'],
+  });
+  const simple = {
+    'content-type': 'text/plain',
+    origin: 'https://evil.example',
+  };
+  expect(
+    (
+      await send(server, 'POST', {
+        headers: simple,
+        body: '{"query":"{ hello }"}',
+      })
+    ).status,
+  ).toBe(415);
+  const crossSite = {
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'cors',
+  };
+  expect((await get(server, { query: '{ hello }' }, { ...crossSite, origin: 'https://evil.example' })).status).toBe(
+    403,
+  );
+  expect((await get(server, { query: '{ hello }' }, { ...crossSite, origin: 'https://app.example' })).status).toBe(200);
+  const preflight = (origin: string) =>
+    send(server, 'OPTIONS', {
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+  expect((await preflight('https://evil.example')).headers['access-control-allow-origin']).toBeUndefined();
+  expect((await preflight('https://app.example')).headers).toMatchObject({
+    'access-control-allow-origin': 'https://app.example',
+    'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+  });
+  const read = await post(server, { query: '{ hello }' }, { origin: 'https://app.example' });
+  expect(read.headers).toMatchObject({
+    'access-control-allow-origin': 'https://app.example',
+    vary: 'Origin',
+  });
+});
+
+test('what is not served is refused with its status', async () => {
+  const server = await startGraphqlServer();
+  const json = { 'content-type': 'application/json' };
+  const body = '{"query":"{ hello }"}';
+  const statuses = async (...replies: Promise<Reply>[]) => (await Promise.all(replies)).map(({ status }) => status);
+  expect(
+    await statuses(
+      send(server, 'PUT', { headers: json, body }),
+      send(server, 'POST', { body }),
+      send(server, 'POST', {
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+        body,
+      }),
+      send(server, 'POST', {
+        headers: { ...json, 'content-encoding': 'gzip' },
+        body,
+      }),
+      send(server, 'POST', {
+        headers: { 'content-type': 'application/json; charset=latin1' },
+        body,
+      }),
+      send(server, 'POST', {
+        headers: { ...json, accept: 'text/plain' },
+        body,
+      }),
+      get(server, { query: 'mutation { add }' }),
+      get(server, {}),
+      get(server, { query: '{ hello }', variables: '{' }),
+    ),
+  ).toEqual([405, 415, 415, 415, 415, 406, 405, 400, 400]);
+});
