@@ -1,0 +1,203 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { ADMINISTRATOR, collect, startTestBroker, temporaryFolder } from './embedded.ts';
+
+interface BrokerProcess {
+  readonly url: string;
+  /** What was acknowledged before the broker ended; null otherwise (mqtt.js leaves some promises open when a socket ends). */
+  whileAlive<T>(work: Promise<T>): Promise<T | null>;
+  kill(): Promise<void>;
+}
+
+async function startBrokerProcess(folder: string): Promise<BrokerProcess> {
+  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, '0'], { execArgv: [] });
+  const exited = once(child, 'exit');
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(kill);
+  const ready = once(child, 'message').then(([message]) => message as { port: number });
+  const { port } = await Promise.race([ready, exited.then(() => Promise.reject(new Error('the broker ended')))]);
+  const ended = exited.then(() => null);
+  const whileAlive = <T>(work: Promise<T>) => Promise.race([work.catch(() => null), ended]);
+  return { url: `mqtt://127.0.0.1:${port}`, kill, whileAlive };
+}
+
+async function connectTo(url: string, options: IClientOptions = {}): Promise<MqttClient> {
+  const client = await mqtt.connectAsync(url, { ...ADMINISTRATOR, protocolVersion: 4, reconnectPeriod: 0, ...options });
+  client.on('error', () => {});
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  return client;
+}
+
+/** Connects and collects from the first message on. */
+function collectFrom(url: string, options: IClientOptions) {
+  const client = mqtt.connect(url, { ...ADMINISTRATOR, protocolVersion: 4, reconnectPeriod: 0, ...options });
+  client.on('error', () => {});
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  return { client, ...collect(client) };
+}
+
+const ROUNDS = 6;
+
+test('kill -9 at random moments loses no acknowledged message, retained message or session', async () => {
+  const folder = temporaryFolder();
+  const acknowledged: string[] = [];
+  const retained = new Map<string, number>();
+  const sessions: string[] = [];
+  let process = await startBrokerProcess(folder);
+  const device = await connectTo(process.url, { clientId: 'device', clean: false });
+  await device.subscribeAsync('queue/#', { qos: 2 });
+  await device.endAsync();
+
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { url, whileAlive } = process;
+    const publisher = await connectTo(url);
+    let running = true;
+    const publishing = [1, 2].map(async (qos) => {
+      for (let index = 0; running && index < 80; index += 1) {
+        const text = `${round}-${qos}-${index}`;
+        const sent = await whileAlive(publisher.publishAsync(`queue/${qos}`, text, { qos: qos as 1 | 2 }));
+        if (!sent) return;
+        acknowledged.push(text);
+      }
+    });
+    const retaining = (async () => {
+      for (let index = 0; running; index += 1) {
+        const topic = `kept/${index % 20}`;
+        const value = round * 1_000_000 + index;
+        if (!(await whileAlive(publisher.publishAsync(topic, String(value), { qos: 1, retain: true })))) return;
+        retained.set(topic, value);
+      }
+    })();
+    const joining = (async () => {
+      for (let index = 0; running; index += 1) {
+        const clientId = `session-${round}-${index}`;
+        const client = await whileAlive(connectTo(url, { clientId, clean: false }));
+        if (!client || !(await whileAlive(client.subscribeAsync(`own/${clientId}`, { qos: 1 })))) return;
+        sessions.push(clientId);
+        await whileAlive(client.endAsync());
+      }
+    })();
+    await delay(100 + Math.random() * 300);
+    await process.kill();
+    running = false;
+    publisher.end(true);
+    await Promise.all([...publishing, retaining, joining]);
+    process = await startBrokerProcess(folder);
+  }
+
+  const { url } = process;
+  const admin = await connectTo(url);
+  expect(acknowledged.length).toBeGreaterThan(ROUNDS);
+  expect(sessions.length).toBeGreaterThan(ROUNDS);
+  for (const clientId of sessions) await admin.publishAsync(`own/${clientId}`, clientId, { qos: 1 });
+  for (const clientId of sessions) {
+    const { client, until } = collectFrom(url, { clientId, clean: false });
+    await until((seen) => seen.some(({ text }) => text === clientId));
+    await client.endAsync();
+  }
+
+  await admin.publishAsync('queue/end', 'end', { qos: 2 });
+  const back = collectFrom(url, { clientId: 'device', clean: false });
+  const queued = await back.until((seen) => seen.at(-1)?.text === 'end');
+  const texts = queued.map(({ text }) => text);
+  expect(acknowledged.filter((text) => !texts.includes(text))).toEqual([]);
+
+  const keeper = collect(admin);
+  await admin.subscribeAsync('kept/#', { qos: 1 });
+  const kept = await keeper.until((seen) => seen.length >= retained.size);
+  for (const { topic, text } of kept) expect(Number(text), topic).toBeGreaterThanOrEqual(retained.get(topic) ?? 0);
+}, 120_000);
+
+test('a QoS 2 message that was acknowledged is delivered exactly once, across kill -9', async () => {
+  const folder = temporaryFolder();
+  let broker = await startBrokerProcess(folder);
+  const session = { clientId: 'receiver', clean: false } as const;
+  const receiver = await connectTo(broker.url, session);
+  await receiver.subscribeAsync('exactly/#', { qos: 2 });
+  await receiver.endAsync();
+
+  const total = 300;
+  let sender = await connectTo(broker.url, { clientId: 'sender', clean: false });
+  let next = 0;
+  for (let round = 0; next < total; round += 1) {
+    const { whileAlive } = broker;
+    const publishing = (async () => {
+      while (next < total) {
+        // Without an acknowledgement nothing is promised, so this one is not counted and not sent again.
+        const text = `${round}:${next}`;
+        const sent = await whileAlive(sender.publishAsync('exactly/x', text, { qos: 2 }));
+        if (!sent) return;
+        next += 1;
+      }
+    })();
+    if (round < 3) {
+      await delay(60 + Math.random() * 60);
+      await broker.kill();
+      sender.end(true);
+      await publishing;
+      broker = await startBrokerProcess(folder);
+      sender = await connectTo(broker.url, { clientId: 'sender', clean: false });
+    } else await publishing;
+  }
+  await sender.publishAsync('exactly/x', 'end', { qos: 2 });
+  const { until } = collectFrom(broker.url, session);
+  const seen = await until((messages) => messages.at(-1)?.text === 'end');
+  const received = seen.map(({ text }) => text);
+  expect(new Set(received).size).toBe(received.length);
+  const numbers = new Set(received.map((text) => Number(text.split(':')[1])));
+  expect(Array.from({ length: total }, (_, index) => index).filter((index) => !numbers.has(index))).toEqual([]);
+}, 60_000);
+
+test('a will is published at the next start when the broker was killed', async () => {
+  const folder = temporaryFolder();
+  const broker = await startBrokerProcess(folder);
+  const watcher = await connectTo(broker.url, { clientId: 'watcher', clean: false });
+  await watcher.subscribeAsync('will', { qos: 1 });
+  const will = { topic: 'will', payload: Buffer.from('gone'), qos: 1, retain: false } as const;
+  await connectTo(broker.url, { will });
+  // The will is on disk with the next thing that is acknowledged as durable.
+  await watcher.subscribeAsync('other', { qos: 1 });
+  await broker.kill();
+  const again = await startBrokerProcess(folder);
+  const { until } = collectFrom(again.url, { clientId: 'watcher', clean: false });
+  const [message] = await until((seen) => seen.length > 0);
+  expect(message?.text).toBe('gone');
+});
+
+test('a broker that fails says so, and starts anew on the same port with what was on disk', async () => {
+  const states: string[] = [];
+  let running = () => {};
+  const restarted = new Promise<void>((resolve) => {
+    running = resolve;
+  });
+  const broker = await startTestBroker({
+    // Too small a heap for what follows.
+    maxHeapMegabytes: 24,
+    onState: (state) => {
+      states.push(state);
+      if (state === 'RUNNING' && states.includes('FAILED')) running();
+    },
+  });
+  const port = broker.mqttPort;
+  const url = `mqtt://127.0.0.1:${port}`;
+  const device = await connectTo(url, { clientId: 'device', clean: false });
+  await device.subscribeAsync('a', { qos: 1 });
+  for (let round = 0; !states.includes('FAILED') && round < 50; round += 1) {
+    const filters = Array.from({ length: 5_000 }, (_, index) => `fill/${round}/${index}/${'x'.repeat(40)}`);
+    const glutton = await connectTo(url).catch(() => null);
+    await Promise.race([glutton?.subscribeAsync(filters).catch(() => null), restarted]);
+  }
+  await restarted;
+  expect(states.slice(0, 3)).toEqual(['STARTING', 'RUNNING', 'FAILED']);
+  expect(broker.mqttPort).toBe(port);
+  const publisher = await connectTo(url);
+  await publisher.publishAsync('a', 'kept', { qos: 1 });
+  const { until } = collectFrom(url, { clientId: 'device', clean: false });
+  expect((await until((seen) => seen.length > 0))[0]?.text).toBe('kept');
+}, 60_000);
