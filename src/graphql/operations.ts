@@ -299,23 +299,28 @@ class Program {
   }
 }
 
-/** Like an async generator, but `return` ends the source at once, also while the next event is awaited. */
+/**
+ * Like an async generator, but `return` reaches the source while its next event is awaited, and does not wait for it: a
+ * source that is a generator itself ends with its next event.
+ */
 function mapEvents(
   source: AsyncIterable<unknown>,
   map: (event: unknown) => MaybePromise<ExecutionResult>,
 ): AsyncIterableIterator<ExecutionResult> {
   const events = source[Symbol.asyncIterator]();
+  // Nobody is left to hear that leaving failed.
+  const leave = () => void events.return?.().catch(() => {});
   return {
     async next() {
       const { done, value } = await events.next();
       return done ? { done: true, value: undefined } : { done: false, value: await map(value) };
     },
     async return() {
-      await events.return?.();
+      leave();
       return { done: true, value: undefined };
     },
     async throw(error) {
-      await events.return?.();
+      leave();
       throw error;
     },
     [Symbol.asyncIterator]() {

@@ -39,6 +39,7 @@ interface Extra {
 }
 
 const MAX_BUFFERED_BYTES = 4_000_000;
+const SENDS_PER_TURN = 16;
 /** Any valid document: the protocol library wants to see one, what runs is the endpoint's. */
 const PLACEHOLDER = { query: parse('query { __typename }'), subscription: parse('subscription { __typename }') };
 
@@ -87,13 +88,17 @@ export class WebSocketRoad {
     });
 
     const running = { count: 0 };
+    let sent = 0;
     const closed = this.#protocol(running, maxOperations).opened(
       {
         protocol: socket.protocol,
         send: (data) =>
           new Promise((resolve) => {
-            if (socket.readyState !== socket.OPEN) resolve();
-            else socket.send(data, () => resolve());
+            // A source that always has an event would keep the event loop from everything else, also from hearing that
+            // this socket closed.
+            const done = () => (++sent % SENDS_PER_TURN === 0 ? setImmediate(resolve) : resolve());
+            if (socket.readyState === socket.OPEN) socket.send(data, done);
+            else setImmediate(resolve);
           }),
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>

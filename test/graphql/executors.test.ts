@@ -6,10 +6,22 @@ import { compileOperation, Operation, Operations } from '../../src/graphql/opera
 import { type PublicResult, publicResult } from '../../src/graphql/public-error.ts';
 import { createGraph } from './graph.ts';
 
-const limits = { tokens: 5_000, depth: 40, aliases: 1_000, rootFields: 1_000, directives: 1_000, cost: 1e9 };
+const limits = {
+  tokens: 5_000,
+  depth: 40,
+  aliases: 1_000,
+  rootFields: 1_000,
+  directives: 1_000,
+  cost: 1e9,
+};
 const schema = createGraph();
 const compiling = new Operations({ schema, limits, introspection: 'always' });
-const interpreting = new Operations({ schema, limits, introspection: 'always', executor: 'js' });
+const interpreting = new Operations({
+  schema,
+  limits,
+  introspection: 'always',
+  executor: 'js',
+});
 const log = { error: () => {} };
 
 const context = () => ({ viewer: null, requestId: 'r', address: '' }) as unknown as RequestContext;
@@ -188,7 +200,9 @@ const document = fc
     fragment G on Broker { gid: id gl: later strictUrl @skip(if: $p) }`,
   );
 
-test('both executors give one answer to generated documents', { timeout: 60_000 }, async () => {
+test('both executors give one answer to generated documents', {
+  timeout: 60_000,
+}, async () => {
   let valid = 0;
   await fc.assert(
     fc.asyncProperty(document, fc.boolean(), fc.boolean(), fc.constantFrom(null, 1, 2), async (text, p, q, n) => {
@@ -202,7 +216,10 @@ test('both executors give one answer to generated documents', { timeout: 60_000 
 
 test('an operation compiled at the start takes its own spelling of enums and dates', async () => {
   const operation = compileOperation(schema, 'query ($id: ID!) { broker(id: $id) { state created_at: createdAt } }', {
-    serializers: { State: (value) => `is ${value}`, DateTime: (value) => (value as Date).getTime() },
+    serializers: {
+      State: (value) => `is ${value}`,
+      DateTime: (value) => (value as Date).getTime(),
+    },
   });
   expect(await operation.execute(context(), { id: 'brk_1' })).toEqual({
     data: { broker: { state: 'is inactive', created_at: 1_700_000_001_000 } },

@@ -39,7 +39,10 @@ export interface GraphParts {
 const FAULTS = ['SERVICE', 'BUG', 'STRING', 'GRAPHQL', 'NULL'] as const;
 
 function fail(fault: (typeof FAULTS)[number]): null {
-  if (fault === 'SERVICE') throw new ServiceError('BROKER_TIMEOUT', 'Silent', { info: { waitedMs: 5 } });
+  if (fault === 'SERVICE')
+    throw new ServiceError('BROKER_TIMEOUT', 'Silent', {
+      info: { waitedMs: 5 },
+    });
   if (fault === 'BUG') throw new Error('password=hunter2');
   if (fault === 'STRING') throw 'a string';
   if (fault === 'GRAPHQL') throw new GraphQLError('from a library', { extensions: { code: 'OTHER' } });
@@ -50,7 +53,10 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
   const builder = new SchemaBuilder<{
     Context: RequestContext;
     DefaultFieldNullability: false;
-    Scalars: { DateTime: { Input: Date; Output: Date }; JSON: { Input: unknown; Output: unknown } };
+    Scalars: {
+      DateTime: { Input: Date; Output: Date };
+      JSON: { Input: unknown; Output: unknown };
+    };
   }>({
     plugins: [ComplexityPlugin],
     defaultFieldNullability: false,
@@ -68,7 +74,9 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
     },
   });
   builder.scalarType('JSON', { serialize: (value) => value });
-  const State = builder.enumType('State', { values: { ACTIVE: { value: 'active' }, INACTIVE: { value: 'inactive' } } });
+  const State = builder.enumType('State', {
+    values: { ACTIVE: { value: 'active' }, INACTIVE: { value: 'inactive' } },
+  });
   const Fault = builder.enumType('Fault', { values: FAULTS });
   const When = builder.enumType('When', { values: ['NOW', 'LATER'] as const });
 
@@ -116,7 +124,9 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
   for (const kind of KINDS) {
     builder.objectRef<BrokerRow>(kind).implement({
       interfaces: [Broker],
-      fields: (t) => ({ [`own${kind}`]: t.string({ resolve: ({ id }) => `${kind} ${id}` }) }),
+      fields: (t) => ({
+        [`own${kind}`]: t.string({ resolve: ({ id }) => `${kind} ${id}` }),
+      }),
     });
   }
 
@@ -169,7 +179,10 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
       untyped: t.field({
         type: Broker,
         nullable: true,
-        resolve: async () => ({ ...(BROKERS[0] as BrokerRow), kind: 'None' as never }),
+        resolve: async () => ({
+          ...(BROKERS[0] as BrokerRow),
+          kind: 'None' as never,
+        }),
       }),
       generated: t.stringList({
         nullable: true,
@@ -191,13 +204,19 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
         },
         resolve: (_, args) => JSON.parse(JSON.stringify(args)),
       }),
-      whoami: t.string({ nullable: true, resolve: (_, _args, { viewer }) => viewer?.name ?? null }),
+      whoami: t.string({
+        nullable: true,
+        resolve: (_, _args, { viewer }) => viewer?.name ?? null,
+      }),
     }),
   });
   builder.mutationType({
     fields: (t) => ({
       add: t.int({
-        args: { n: t.arg.int({ required: true, defaultValue: 1 }), fault: t.arg({ type: Fault }) },
+        args: {
+          n: t.arg.int({ required: true, defaultValue: 1 }),
+          fault: t.arg({ type: Fault }),
+        },
         nullable: true,
         resolve: async (_, { n, fault }, context) => {
           const counter = context as RequestContext & { total?: number };
@@ -210,24 +229,27 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
     }),
   });
   const TickType = builder.objectRef<Tick>('Tick').implement({
-    fields: (t) => ({ n: t.exposeInt('n'), padding: t.string({ resolve: () => 'x'.repeat(10_000) }) }),
+    fields: (t) => ({
+      n: t.exposeInt('n'),
+      padding: t.string({ resolve: () => 'x'.repeat(10_000) }),
+    }),
   });
   builder.subscriptionType({
     fields: (t) => ({
       ticks: t.field({
         type: TickType,
-        subscribe: async function* () {
-          for await (const event of ticks.subscribe()) {
-            if (event.kind === 'SNAPSHOT') yield event.snapshot;
-            if (event.kind === 'CHANGE') yield event.change;
-          }
-        },
-        resolve: (tick) => tick as Tick,
+        // No generator around it: its `return` would wait for the next event.
+        subscribe: () => ticks.subscribe(),
+        resolve: (event) =>
+          event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : { n: -1 },
       }),
       until: t.field({
         type: TickType,
         description: 'Counts to `n`, then fails.',
-        args: { n: t.arg.int({ required: true }), code: t.arg.string({ required: true }) },
+        args: {
+          n: t.arg.int({ required: true }),
+          code: t.arg.string({ required: true }),
+        },
         subscribe: async function* (_, { n, code }) {
           for (let i = 1; i <= n; i++) yield { n: i };
           if (code) throw new ServiceError(code as 'NOT_ALLOWED', 'Rights ended');
@@ -237,7 +259,9 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
       flood: t.field({
         type: TickType,
         subscribe: async function* (_, _args, context) {
-          const counter = context as RequestContext & { onFlood?: (n: number) => void };
+          const counter = context as RequestContext & {
+            onFlood?: (n: number) => void;
+          };
           for (let i = 0; ; i++) {
             counter.onFlood?.(i);
             yield { n: i };

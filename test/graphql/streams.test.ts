@@ -1,0 +1,286 @@
+import { createClient as createSseClient } from 'graphql-sse';
+import { createClient } from 'graphql-ws';
+import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { Broadcast } from '../../src/broadcast.ts';
+import type { Tick } from './graph.ts';
+import { post, startGraphqlServer, type TestServer } from './server.ts';
+
+const TICKS = 'subscription { ticks { n } }';
+
+function createTicks(): { ticks: Broadcast<Tick, Tick>; tick: () => void } {
+  const state = { n: 0 };
+  const ticks = new Broadcast<Tick, Tick>(() => ({ ...state }));
+  return {
+    ticks,
+    tick: () => {
+      state.n += 1;
+      ticks.publish({ ...state });
+    },
+  };
+}
+
+function webSocketClient(
+  { port }: TestServer,
+  connectionParams?: Record<string, unknown>,
+  headers: Record<string, string> = {},
+) {
+  let tell: (event: { code: number; reason: string }) => void = () => {};
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    tell = resolve;
+  });
+  class Socket extends WebSocket {
+    constructor(url: string, protocols: string | string[]) {
+      super(url, protocols, { headers });
+    }
+  }
+  const client = createClient({
+    url: `ws://127.0.0.1:${port}/graphql`,
+    webSocketImpl: Socket,
+    retryAttempts: 0,
+    ...(connectionParams && { connectionParams }),
+    on: {
+      closed: (event) => tell(event as { code: number; reason: string }),
+    },
+  });
+  onTestFinished(() => client.dispose());
+  return { client, closed };
+}
+
+const until = async (holds: () => boolean) => {
+  while (!holds()) await new Promise(setImmediate);
+};
+
+test('a subscription over WebSocket gives the present, then every change', async () => {
+  const { ticks, tick } = createTicks();
+  const server = await startGraphqlServer({ ticks });
+  const { client } = webSocketClient(server);
+  const seen: unknown[] = [];
+  for await (const { data } of client.iterate<{ ticks: Tick }>({
+    query: TICKS,
+  })) {
+    seen.push(data?.ticks.n);
+    if (seen.length === 3) break;
+    tick();
+  }
+  expect(seen).toEqual([0, 1, 2]);
+  await until(() => ticks.subscriberCount === 0);
+});
+
+test('queries and mutations work over WebSocket, and errors arrive as the other roads tell them', async () => {
+  const server = await startGraphqlServer();
+  const { client } = webSocketClient(server, { authorization: 'Bearer ann' });
+  const one = async (query: string) => (await client.iterate({ query }).next()).value;
+  expect(await one('{ whoami }')).toEqual({ data: { whoami: 'ann' } });
+  expect(await one('{ broker(id: "brk_1") { fault(kind: BUG) } }')).toMatchObject({
+    data: { broker: { fault: null } },
+    errors: [{ message: 'Internal error', extensions: { code: 'INTERNAL_ERROR' } }],
+  });
+  await expect(one('{ nothing }')).rejects.toMatchObject([{ extensions: { code: 'INVALID' } }]);
+  await expect(one('subscription { refused { n } }')).rejects.toMatchObject([{ extensions: { code: 'NOT_ALLOWED' } }]);
+});
+
+test.each([
+  [{ authorization: 'Bearer ann' }, {}],
+  [{ Authorization: 'Bearer ann' }, {}],
+  [{ token: 'ann' }, {}],
+  [undefined, { authorization: 'Bearer ann' }],
+])('credentials come with connection_init %o or the upgrade %o', async (params, headers) => {
+  const server = await startGraphqlServer();
+  const { client } = webSocketClient(server, params, headers as Record<string, string>);
+  expect((await client.iterate({ query: '{ whoami }' }).next()).value).toEqual({ data: { whoami: 'ann' } });
+});
+
+test('unknown credentials close the WebSocket with 4403', async () => {
+  const server = await startGraphqlServer();
+  const { client, closed } = webSocketClient(server, { token: 'bad' });
+  await expect(client.iterate({ query: TICKS }).next()).rejects.toMatchObject({
+    code: 4403,
+  });
+  expect(await closed).toMatchObject({ code: 4403 });
+});
+
+test('credentials that end between two operations close the WebSocket with 4403', async () => {
+  const server = await startGraphqlServer();
+  const { client, closed } = webSocketClient(server, { token: 'ann' });
+  const running = client.iterate({ query: TICKS });
+  await running.next();
+  server.revoked.add('ann');
+  await expect(client.iterate({ query: '{ whoami }' }).next()).rejects.toMatchObject([
+    { extensions: { code: 'UNAUTHORIZED' } },
+  ]);
+  expect(await closed).toMatchObject({ code: 4403 });
+});
+
+test.each(['NOT_ALLOWED', 'UNAUTHORIZED'])(
+  'a subscription that ends with %s says so and closes the WebSocket with 4403',
+  async (code) => {
+    const server = await startGraphqlServer();
+    const { client, closed } = webSocketClient(server);
+    const events = client.iterate<{ until: Tick }>({
+      query: `subscription { until(n: 1, code: "${code}") { n } }`,
+    });
+    expect((await events.next()).value).toEqual({ data: { until: { n: 1 } } });
+    expect((await events.next()).value).toMatchObject({
+      errors: [{ message: 'Rights ended', extensions: { code } }],
+    });
+    expect(await closed).toMatchObject({ code: 4403 });
+  },
+);
+
+test('a subscription that fails for another reason leaves the WebSocket open', async () => {
+  const server = await startGraphqlServer();
+  const { client } = webSocketClient(server);
+  const events = client.iterate({
+    query: 'subscription { until(n: 0, code: "BROKER_UNREACHABLE") { n } }',
+  });
+  expect((await events.next()).value).toMatchObject({
+    errors: [{ extensions: { code: 'BROKER_UNREACHABLE' } }],
+  });
+  expect((await client.iterate({ query: '{ hello }' }).next()).value).toEqual({
+    data: { hello: 'hello you' },
+  });
+});
+
+test('a client that goes away ends its subscriptions', async () => {
+  const { ticks } = createTicks();
+  const server = await startGraphqlServer({ ticks });
+  const { client } = webSocketClient(server);
+  await client.iterate({ query: TICKS }).next();
+  const aborted = new AbortController();
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+    },
+    body: JSON.stringify({ query: TICKS }),
+    signal: aborted.signal,
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await until(() => ticks.subscriberCount === 2);
+  client.terminate();
+  await until(() => ticks.subscriberCount === 1);
+  aborted.abort();
+  await until(() => ticks.subscriberCount === 0);
+});
+
+test('a WebSocket that reads nothing stops its subscription from making more', {
+  timeout: 20_000,
+}, async () => {
+  const server = await startGraphqlServer();
+  let made = 0;
+  server.onFlood = (n) => {
+    made = n;
+  };
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws');
+  onTestFinished(() => socket.terminate());
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send(JSON.stringify({ type: 'connection_init' }));
+  await new Promise((resolve) => socket.once('message', resolve));
+  socket.pause();
+  socket.send(
+    JSON.stringify({
+      id: '1',
+      type: 'subscribe',
+      payload: { query: 'subscription { flood { n padding } }' },
+    }),
+  );
+  await until(() => made > 10);
+  // It stands still when the kernel's buffers are full: no progress over many turns of the event loop.
+  for (let still = 0, last = -1; still < 2_000; still = made === last ? still + 1 : 0) {
+    last = made;
+    await new Promise(setImmediate);
+  }
+  expect(made * 10_000).toBeLessThan(50_000_000);
+});
+
+test('a connection runs a bounded number of operations', async () => {
+  const server = await startGraphqlServer();
+  const { client } = webSocketClient(server);
+  await Promise.all(Array.from({ length: 100 }, () => client.iterate({ query: TICKS }).next()));
+  await expect(client.iterate({ query: TICKS }).next()).rejects.toMatchObject([
+    { extensions: { code: 'RATE_LIMITED', info: { limit: 100, actual: 101 } } },
+  ]);
+});
+
+test.each([
+  ['a message that is too large', 'x'.repeat(2_000), 1009],
+  ['a message that is no JSON', '{', 4400],
+  ['a payload that is no GraphQL request', '{"id":"1","type":"subscribe","payload":{"query":1}}', 4400],
+  ['a subscribe before connection_init', '{"id":"1","type":"subscribe","payload":{"query":"{ hello }"}}', 4401],
+])('%s closes the WebSocket with its code', async (_name, message, code) => {
+  const server = await startGraphqlServer({ maxBodyBytes: 1_000 });
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws');
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send(message);
+  expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(code);
+  expect(server.logged).toEqual([]);
+});
+
+test('another site cannot open a WebSocket', async () => {
+  const server = await startGraphqlServer({
+    corsOrigins: ['https://app.example'],
+  });
+  const open = (origin: string) =>
+    new Promise((resolve) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws', { origin });
+      socket.once('open', () => {
+        socket.terminate();
+        resolve('open');
+      });
+      socket.once('unexpected-response', (_req, res) => resolve(res.statusCode));
+    });
+  expect(await open('https://evil.example')).toBe(403);
+  expect(await open('https://app.example')).toBe('open');
+  expect(await open(`http://127.0.0.1:${server.port}`)).toBe('open');
+});
+
+test('a WebSocket that answers no ping is cut', async () => {
+  const { ticks } = createTicks();
+  const server = await startGraphqlServer({ ticks, keepAliveMs: 20 });
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws', { autoPong: false });
+  await new Promise((resolve) => socket.once('open', resolve));
+  expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(1006);
+});
+
+test('a subscription over SSE gives the present and the changes, with comments that keep it alive', async () => {
+  const { ticks, tick } = createTicks();
+  const server = await startGraphqlServer({ ticks });
+  const client = createSseClient({ url: server.url, retryAttempts: 0 });
+  const seen: unknown[] = [];
+  for await (const { data } of client.iterate<{ ticks: Tick }>({
+    query: TICKS,
+  })) {
+    seen.push(data?.ticks.n);
+    if (seen.length === 3) break;
+    tick();
+  }
+  expect(seen).toEqual([0, 1, 2]);
+  await until(() => ticks.subscriberCount === 0);
+});
+
+test('SSE ends with an event that tells why the rights ended', async () => {
+  const server = await startGraphqlServer();
+  const { status, headers, text } = await post(
+    server,
+    { query: 'subscription { until(n: 1, code: "NOT_ALLOWED") { n } }' },
+    { accept: 'text/event-stream' },
+  );
+  expect([status, headers['content-type']]).toEqual([200, 'text/event-stream']);
+  const events = text.split('\n\n').filter((event) => event && event !== ':');
+  expect(text.startsWith(':\n\n')).toBe(true);
+  expect(events).toEqual([
+    'event: next\ndata: {"data":{"until":{"n":1}}}',
+    'event: next\ndata: {"errors":[{"message":"Rights ended","extensions":{"code":"NOT_ALLOWED"}}]}',
+    'event: complete\ndata:',
+  ]);
+});
+
+test('SSE tells a refused subscription by an event', async () => {
+  const server = await startGraphqlServer();
+  const { text } = await post(server, { query: 'subscription { refused { n } }' }, { accept: 'text/event-stream' });
+  expect(text).toContain('"code":"NOT_ALLOWED"');
+  expect(text).toContain('event: complete');
+});
