@@ -1,0 +1,327 @@
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../broadcast.ts';
+import type { ControlCaller } from '../control/plugin.ts';
+import { ServiceError } from '../errors.ts';
+import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
+import {
+  type ClientsChangedEvent,
+  type ConnectedClientSummary,
+  INSPECT_API,
+  type ListClientsData,
+  listClients,
+  parseClientsChanged,
+} from './inspect-control.ts';
+import { type ClientFilter, type FilterMode, indexFrom, SortedClients } from './sorted-clients.ts';
+
+/**
+ * Who is connected to one broker, observed once for all who look: IDLE -> LIVE -> IDLE.
+ *
+ * Starts with the first question or watcher: lists all clients, page by page, then applies the events of the inspect API by
+ * their numbers. A number left out, a reconnect or too many events while listing mean: list again, tell the differences.
+ * Where the API tells no events (the commercial plugin) it lists again every `pollMs` while somebody watches or has asked
+ * lately. After `idleMs` without either everything is let go; who follows the log does so on its own (inspect-plugin.ts).
+ *
+ * Bounds: MAX_CLIENTS clients, further ones are left out and `complete` is false; MAX_BUFFERED events while listing; a watcher's
+ * queue as in Broadcast. Times in milliseconds. Errors: those of the caller; what is known is never told for a broker that is down.
+ */
+export interface ClientRegistryOptions {
+  /** The link, so that a lost one is noticed at once and a new one listed anew. */
+  readonly session?: Pick<BrokerSession, 'status' | 'onStatus'>;
+  /** Default 5000. */
+  readonly pollMs?: number;
+  /** Default 60,000. */
+  readonly idleMs?: number;
+  /** Clients per page of the first listing. Default 1000. */
+  readonly pageSize?: number;
+}
+
+export type ClientSource = 'BROKER' | 'LOG_FEED';
+
+export interface ClientPageQuery {
+  /** Left out at the start; counted after `after`. Default 0. */
+  readonly offset?: number;
+  /** -1: all. Default -1. */
+  readonly count?: number;
+  /** Only clients whose id comes after this one. */
+  readonly after?: string;
+  /** Compared with client id and user name; either may match. Empty or absent: all clients. */
+  readonly filterValue?: string;
+  /** Default `contains`. */
+  readonly filterMode?: FilterMode;
+}
+
+/** How old a list is, where it comes from, and what may be missing. */
+export interface ClientListState {
+  /** Epoch milliseconds. */
+  readonly asOf: number;
+  readonly source: ClientSource;
+  readonly complete: boolean;
+  /** Epoch milliseconds since when clients are followed; null: the broker lists them all. */
+  readonly since: number | null;
+}
+
+export interface ClientPage extends ClientListState {
+  readonly clients: readonly ConnectedClientSummary[];
+  /** Of the whole filtered list. */
+  readonly totalCount: number;
+  /** Place of the first client of the page in the filtered list. */
+  readonly offset: number;
+}
+
+export interface ClientSnapshot extends ClientListState {
+  readonly clients: readonly ConnectedClientSummary[];
+}
+
+export interface ClientChange extends ClientListState {
+  readonly changed: readonly ConnectedClientSummary[];
+  readonly removed: readonly string[];
+}
+
+export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
+
+const MAX_CLIENTS = 500_000;
+const MAX_BUFFERED = 10_000;
+/** A listing during which clients come and go is repeated so often before it is taken as it is. */
+const MAX_LISTINGS = 3;
+/** An event that a list includes may arrive so long after it; later ones with an old number mean that counting began anew. */
+const LATE_EVENT_MS = 5_000;
+
+export class ClientRegistry {
+  readonly #caller: ControlCaller;
+  readonly #pollMs: number;
+  readonly #idleMs: number;
+  readonly #pageSize: number;
+  readonly #session: Pick<BrokerSession, 'status' | 'onStatus'> | null;
+  readonly #clients = new SortedClients();
+  readonly #broadcast: Broadcast<ClientSnapshot, ClientChange>;
+  readonly #stopStatus: Stop;
+  #stopEvents: Stop | null = null;
+  #loading: Promise<void> | null = null;
+  #buffer: ClientsChangedEvent[] = [];
+  /** What is known is what the broker has, as far as anybody can tell. */
+  #fresh = false;
+  /** Number of the last event that is included; null: the API tells none. */
+  #sequence: number | null = null;
+  #listedAt = 0;
+  #asOf = 0;
+  #source: ClientSource = 'BROKER';
+  #complete = false;
+  #since: number | null = null;
+  #askedAt = 0;
+  #ticker: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(
+    caller: ControlCaller,
+    { session, pollMs = 5_000, idleMs = 60_000, pageSize = 1_000 }: ClientRegistryOptions = {},
+  ) {
+    this.#caller = caller;
+    this.#session = session ?? null;
+    this.#pollMs = pollMs;
+    this.#idleMs = idleMs;
+    this.#pageSize = pageSize;
+    this.#broadcast = new Broadcast(() => ({ clients: [...this.#clients.all()], ...this.#state() }));
+    this.#stopStatus = session?.onStatus((status) => this.#statusChanged(status)) ?? (() => undefined);
+  }
+
+  /** Clients known now; 0 while idle. */
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  get asOf(): number {
+    return this.#state().asOf;
+  }
+
+  get source(): ClientSource {
+    return this.#source;
+  }
+
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  get since(): number | null {
+    return this.#since;
+  }
+
+  async page({
+    offset = 0,
+    count = -1,
+    after,
+    filterValue,
+    filterMode = 'contains',
+  }: ClientPageQuery = {}): Promise<ClientPage> {
+    await this.#used();
+    const filter: ClientFilter | null = filterValue ? { value: filterValue, mode: filterMode } : null;
+    const list = filter ? this.#clients.matching(filter) : this.#clients.all();
+    const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
+    const clients = list.slice(first, count < 0 ? undefined : first + count);
+    return { clients, totalCount: list.length, offset: Math.min(first, list.length), ...this.#state() };
+  }
+
+  /** Null: no such client. */
+  async get(clientid: string): Promise<(ConnectedClientSummary & ClientListState) | null> {
+    await this.#used();
+    const client = this.#clients.get(clientid);
+    return client && { ...client, ...this.#state() };
+  }
+
+  /** All clients now, then each change. Errors: as `page`, before anything is watched. */
+  async watch(options: SubscriberOptions = {}): Promise<AsyncIterableIterator<ClientRegistryEvent>> {
+    await this.#used();
+    return this.#broadcast.subscribe(options);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stopStatus();
+    this.#stop();
+    this.#broadcast.close();
+  }
+
+  #state(): ClientListState {
+    const live = this.#fresh && this.#sequence !== null;
+    return {
+      asOf: live ? Date.now() : this.#asOf,
+      source: this.#source,
+      complete: this.#complete,
+      since: this.#since,
+    };
+  }
+
+  async #used(): Promise<void> {
+    if (this.#closed)
+      throw new ServiceError('BROKER_UNREACHABLE', 'The clients of the broker are not observed any more');
+    this.#askedAt = Date.now();
+    if (!this.#fresh) await this.#load();
+  }
+
+  /** One listing at a time, for all who wait for it. */
+  #load(): Promise<void> {
+    this.#loading ??= this.#list().finally(() => {
+      this.#loading = null;
+    });
+    return this.#loading;
+  }
+
+  async #list(): Promise<void> {
+    const { provider } = await this.#caller.capability(INSPECT_API);
+    this.#stopEvents ??= this.#caller.onEvent(INSPECT_API, (event) => this.#eventTold(event));
+    this.#buffer = [];
+    const list = await this.#wholeList(provider === 'GATEWAY');
+    if (this.#closed) return;
+    this.#source = provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER';
+    this.#sequence = list.sequence ?? null;
+    this.#listedAt = Date.now();
+    this.#asOf = this.#listedAt;
+    const difference = this.#clients.replace(list.clients.slice(0, MAX_CLIENTS));
+    this.#takeState(list.complete ?? true, list.since ?? null, list.clients.length > MAX_CLIENTS);
+    this.#fresh = this.#session === null || this.#session.status.state === 'CONNECTED';
+    if (difference.changed.length + difference.removed.length > 0)
+      this.#broadcast.publish({ ...difference, ...this.#state() });
+    const buffered = this.#buffer;
+    this.#buffer = [];
+    if (buffered.length >= MAX_BUFFERED) this.#fresh = false;
+    else for (const event of buffered) this.#apply(event);
+    this.#ticker ??= setInterval(() => this.#tick(), this.#pollMs);
+    this.#ticker.unref();
+  }
+
+  /** Pages of one moment: when the number of events moved between them, a client may have slipped through, so it lists again. */
+  async #wholeList(isLocal: boolean): Promise<ListClientsData> {
+    if (isLocal) return listClients(this.#caller);
+    for (let attempt = 1; ; attempt++) {
+      const first = await listClients(this.#caller, { count: this.#pageSize });
+      const clients = new Map(first.clients.map((client) => [client.clientid, client]));
+      let isSteady = true;
+      let offset = first.clients.length;
+      while (offset < first.totalCount && clients.size < MAX_CLIENTS) {
+        const page = await listClients(this.#caller, { offset, count: this.#pageSize });
+        const before = clients.size;
+        for (const client of page.clients) clients.set(client.clientid, client);
+        // A broker that ignores the offset, or promises more than it has, brings nobody new.
+        if (clients.size === before) break;
+        offset += page.clients.length;
+        isSteady &&= page.sequence === first.sequence;
+      }
+      if (isSteady || attempt >= MAX_LISTINGS) return { ...first, clients: [...clients.values()] };
+    }
+  }
+
+  #eventTold(event: unknown): void {
+    const told = parseClientsChanged(event);
+    if (!told) return;
+    if (this.#loading === null) this.#apply(told);
+    else if (this.#buffer.length < MAX_BUFFERED) this.#buffer.push(told);
+  }
+
+  #apply(event: ClientsChangedEvent): void {
+    if (!this.#fresh || this.#sequence === null) return;
+    if (event.sequence <= this.#sequence) {
+      if (Date.now() - this.#listedAt > LATE_EVENT_MS) this.#reload();
+      return;
+    }
+    if (event.sequence !== this.#sequence + 1) {
+      this.#reload();
+      return;
+    }
+    this.#sequence = event.sequence;
+    this.#asOf = Date.now();
+    const wasComplete = this.#complete;
+    const isFull = this.#clients.size + event.changed.length > MAX_CLIENTS;
+    const changed = isFull ? event.changed.filter(({ clientid }) => this.#clients.get(clientid)) : event.changed;
+    const difference = this.#clients.apply({ changed, removed: event.removed });
+    this.#takeState(event.complete ?? this.#complete, event.since ?? this.#since, isFull);
+    const isNews = difference.changed.length + difference.removed.length > 0 || this.#complete !== wasComplete;
+    if (isNews) this.#broadcast.publish({ ...difference, ...this.#state() });
+  }
+
+  #takeState(complete: boolean, since: number | null, overflowed: boolean): void {
+    this.#complete = complete && !overflowed;
+    this.#since = since;
+  }
+
+  /** Lists again for those who watch; who asks next does so itself. */
+  #reload(): void {
+    this.#fresh = false;
+    if (!this.#isWatched) return;
+    // What fails here fails again for the next who asks, and is told there; the ticker tries again for watchers.
+    this.#load().catch(() => undefined);
+  }
+
+  get #isWatched(): boolean {
+    return this.#broadcast.subscriberCount > 0;
+  }
+
+  #statusChanged({ state }: LinkStatus): void {
+    this.#fresh = false;
+    if (state === 'CONNECTED') this.#reload();
+  }
+
+  #tick(): void {
+    if (this.#loading !== null) return;
+    if (!this.#isWatched && Date.now() - this.#askedAt > this.#idleMs) {
+      this.#stop();
+    } else if (this.#sequence === null || (!this.#fresh && this.#isWatched)) {
+      this.#load().catch(() => {
+        this.#fresh = false;
+      });
+    }
+  }
+
+  #stop(): void {
+    this.#stopEvents?.();
+    this.#stopEvents = null;
+    if (this.#ticker) clearInterval(this.#ticker);
+    this.#ticker = null;
+    this.#fresh = false;
+    this.#clients.clear();
+  }
+}
+
+/** Place of the first client whose id is after `clientid`. */
+function indexAfter(clients: readonly ConnectedClientSummary[], clientid: string): number {
+  const index = indexFrom(clients, clientid);
+  return clients[index]?.clientid === clientid ? index + 1 : index;
+}

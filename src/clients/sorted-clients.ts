@@ -1,0 +1,129 @@
+import type { ConnectedClientSummary } from './inspect-control.ts';
+
+export const FILTER_MODES = ['contains', 'equals', 'startsWith', 'endsWith'] as const;
+export type FilterMode = (typeof FILTER_MODES)[number];
+
+export interface ClientFilter {
+  readonly value: string;
+  readonly mode: FilterMode;
+}
+
+export interface ClientDifference {
+  readonly changed: readonly ConnectedClientSummary[];
+  readonly removed: readonly string[];
+}
+
+/** More changes than this at once are cheaper sorted in than inserted one by one. */
+const MANY_CHANGES = 500;
+/** Filtered lists that are kept, so that the next page of one costs nothing; the oldest is dropped. */
+const MAX_FILTERED = 8;
+
+/** Clients in the order of their ids (code units), found by id, by place and by filter. Filters are case-sensitive. */
+export class SortedClients {
+  readonly #byId = new Map<string, ConnectedClientSummary>();
+  #sorted: ConnectedClientSummary[] = [];
+  #filtered = new Map<string, readonly ConnectedClientSummary[]>();
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get(clientid: string): ConnectedClientSummary | null {
+    return this.#byId.get(clientid) ?? null;
+  }
+
+  all(): readonly ConnectedClientSummary[] {
+    return this.#sorted;
+  }
+
+  /** Answers what was different from before. */
+  apply({ changed, removed }: ClientDifference): ClientDifference {
+    const news = changed.filter((client) => !isSame(this.#byId.get(client.clientid), client));
+    // Once each: a second removal of one id would hit its neighbour in the order.
+    const gone = [...new Set(removed)].filter((clientid) => this.#byId.has(clientid));
+    if (news.length === 0 && gone.length === 0) return { changed: news, removed: gone };
+    this.#filtered.clear();
+    if (news.length + gone.length > MANY_CHANGES) {
+      for (const clientid of gone) this.#byId.delete(clientid);
+      for (const client of news) this.#byId.set(client.clientid, client);
+      this.#sort();
+    } else {
+      for (const clientid of gone) this.#delete(clientid);
+      for (const client of news) this.#put(client);
+    }
+    return { changed: news, removed: gone };
+  }
+
+  /** The list as it is now, whole; answers what was different from before. */
+  replace(clients: readonly ConnectedClientSummary[]): ClientDifference {
+    const present = new Set(clients.map(({ clientid }) => clientid));
+    const removed = [...this.#byId.keys()].filter((clientid) => !present.has(clientid));
+    return this.apply({ changed: clients, removed });
+  }
+
+  clear(): void {
+    this.#byId.clear();
+    this.#sorted = [];
+    this.#filtered.clear();
+  }
+
+  /** Those whose client id or user name fits. The same filter on the same clients is answered from memory. */
+  matching({ value, mode }: ClientFilter): readonly ConnectedClientSummary[] {
+    const key = `${mode}:${value}`;
+    const known = this.#filtered.get(key);
+    if (known) return known;
+    const fits = MATCHERS[mode];
+    const found = this.#sorted.filter(({ clientid, username }) => fits(clientid, value) || fits(username, value));
+    if (this.#filtered.size >= MAX_FILTERED) this.#filtered.delete(this.#filtered.keys().next().value ?? '');
+    this.#filtered.set(key, found);
+    return found;
+  }
+
+  #put(client: ConnectedClientSummary): void {
+    const index = indexFrom(this.#sorted, client.clientid);
+    const known = this.#byId.has(client.clientid);
+    this.#byId.set(client.clientid, client);
+    this.#sorted.splice(index, known ? 1 : 0, client);
+  }
+
+  #delete(clientid: string): void {
+    this.#byId.delete(clientid);
+    this.#sorted.splice(indexFrom(this.#sorted, clientid), 1);
+  }
+
+  #sort(): void {
+    this.#sorted = [...this.#byId.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
+  }
+}
+
+const MATCHERS: Readonly<Record<FilterMode, (text: string, value: string) => boolean>> = {
+  contains: (text, value) => text.includes(value),
+  equals: (text, value) => text === value,
+  startsWith: (text, value) => text.startsWith(value),
+  endsWith: (text, value) => text.endsWith(value),
+};
+
+/** Place of the first client whose id is not before `clientid`. */
+export function indexFrom(clients: readonly ConnectedClientSummary[], clientid: string): number {
+  let low = 0;
+  let high = clients.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((clients[middle]?.clientid ?? '') < clientid) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isSame(a: ConnectedClientSummary | undefined, b: ConnectedClientSummary): boolean {
+  if (a === b) return true;
+  if (!a) return false;
+  const keys = Object.keys(b) as (keyof ConnectedClientSummary)[];
+  if (Object.keys(a).length !== keys.length) return false;
+  return keys.every((key) => {
+    const value = b[key];
+    return typeof value === 'object' && value !== null
+      ? JSON.stringify(a[key]) === JSON.stringify(value)
+      : a[key] === value;
+  });
+}
