@@ -34,7 +34,7 @@ interface Entry {
   protocol: ClientProtocol | null;
   protocolVersion: ClientProtocolVersion | null;
   bridge: boolean;
-  gateway: boolean;
+  readonly gateway: boolean;
   clean: boolean | null;
   keepalive: number | null;
   connected: boolean;
@@ -58,6 +58,8 @@ export class ClientLedger {
   readonly #offline = new Set<string>();
   /** Listener ports of connections, by address and port of the client. */
   readonly #opened = new Map<string, number>();
+  /** Ids of this service's own connections. */
+  readonly #gateways = new Set<string>();
   #sorted: Entry[] | null = null;
   #overflowed = false;
   /** Whether lines tell the listener of plain connections; WebSocket ones have none in 2.0.x. */
@@ -144,9 +146,9 @@ export class ClientLedger {
 
   /** A connection of this service, which came before its log could be followed. */
   addGateway(clientid: string, protocolVersion: ClientProtocolVersion | null, since: number): void {
+    this.#gateways.add(clientid);
     const entry = this.#entries.get(clientid) ?? this.#create(clientid);
     if (!entry) return;
-    entry.gateway = true;
     entry.protocolVersion = protocolVersion;
     entry.lastConnect = since;
     this.#online(entry);
@@ -253,7 +255,7 @@ export class ClientLedger {
       protocol: null,
       protocolVersion: null,
       bridge: false,
-      gateway: false,
+      gateway: this.#gateways.has(clientid),
       clean: null,
       keepalive: null,
       connected: true,

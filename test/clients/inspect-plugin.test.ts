@@ -160,6 +160,33 @@ test('a restarted broker is followed anew, and forgets who it had', async () => 
   expect(gaps).toHaveLength(1);
 });
 
+test('a short interruption of the link loses nobody who came or went meanwhile', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const gone = await broker.client({ clientId: 'gone' });
+  await broker.client({ clientId: 'stays' });
+  await expect.poll(() => idsOf(controls)).toHaveLength(3);
+  const { since } = await listClients(controls);
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  // Takes the session over without ending it, so that the broker drops the link and keeps what it would have heard.
+  const thief = await broker.client({
+    clientId: link.clientId,
+    protocolVersion: 5,
+    clean: false,
+    properties: { sessionExpiryInterval: 60 },
+  });
+  await gone.endAsync();
+  await broker.client({ clientId: 'came' });
+  thief.stream.destroy();
+  expect(await back).toMatchObject({ resumed: true });
+  // What the thief acknowledged is lost to us; what came after it is not.
+  await broker.client({ clientId: 'last' });
+  await expect.poll(() => idsOf(controls)).toContain('last');
+  expect((await listClients(controls)).since).toBe(since);
+  expect(await idsOf(controls)).toContain('stays');
+  expect(await getClient(controls, link.clientId)).toMatchObject({ gateway: true, connected: true });
+});
+
 test('after random comings and goings the list equals the truth', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
   const { link, controls } = await follow(broker);
