@@ -186,6 +186,8 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       closers.add(() => cloudBrokers.close());
       await cloudBrokers.start();
     }
+    // Before the brokers that run here: their end is no news of a lost connection.
+    closers.add(() => services.runtimes.close());
     await services.runtimes.start();
 
     const contextFor = contextMaker(core, config);

@@ -1,6 +1,4 @@
 import { builder, signedIn } from '../graphql/builder.ts';
-import { listConnection } from '../graphql/connection.ts';
-import { Project } from '../projects/project-schema.ts';
 import { requireSignedIn, type Viewer } from './viewer.ts';
 
 const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN'] as const });
@@ -24,10 +22,6 @@ const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
       nullable: true,
       resolve: (query, { kind, id }, _args, { db }) =>
         kind === 'USER' ? db.user.findUnique({ ...query, where: { id } }) : null,
-    }),
-    projects: t.connection({
-      type: Project,
-      resolve: (viewer, args, { services }) => listConnection(services.projects.visibleTo(viewer), args),
     }),
   }),
 });

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { Broker } from '../generated/sqlite/client.ts';
-import type { Changes } from '../storage/changes.ts';
+import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
+import { Rereading } from '../storage/rereading.ts';
 
 type Moment = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
 
@@ -22,15 +23,13 @@ export class BrokerDirectory {
   readonly #brokers = new Map<string, BrokerRecord>();
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
   readonly #listeners = new Set<BrokerListener>();
+  readonly #rereading: Rereading;
   readonly #stop: () => void;
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
     this.#db = db;
-    this.#stop = changes.on('broker', (id) => {
-      (id === '*' ? this.load() : this.reload(id)).catch((error: unknown) =>
-        log.error({ err: error, brokerId: id }, 'a broker could not be read again'),
-      );
-    });
+    this.#rereading = new Rereading(log, (id) => (id === ANYTHING ? this.load() : this.reload(id)));
+    this.#stop = changes.on('broker', this.#rereading.listener);
   }
 
   async load(): Promise<void> {
@@ -88,8 +87,9 @@ export class BrokerDirectory {
     return () => this.#listeners.delete(listener);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#stop();
+    await this.#rereading.settled();
   }
 }
 

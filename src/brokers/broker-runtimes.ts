@@ -73,7 +73,7 @@ export class BrokerRuntimes {
   readonly #status = new Map<string, Broadcast<readonly BrokerStatusChange[], BrokerStatusChange>>();
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #stop: () => void;
-  #closed = false;
+  #isRunning = false;
 
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
@@ -84,6 +84,7 @@ export class BrokerRuntimes {
 
   /** Opens a link to every broker of the directory; does not wait for connections. */
   async start(): Promise<void> {
+    this.#isRunning = true;
     for (const broker of this.#options.directory.all()) this.#entryChanged(broker, null);
     await Promise.all(this.#queues.values());
   }
@@ -160,7 +161,7 @@ export class BrokerRuntimes {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isRunning = false;
     this.#stop();
     for (const broadcast of this.#status.values()) broadcast.close();
     await Promise.all(this.#queues.values());
@@ -170,7 +171,7 @@ export class BrokerRuntimes {
 
   #entryChanged(after: BrokerRecord | null, before: BrokerRecord | null): void {
     const broker = after ?? before;
-    if (broker === null || this.#closed) return;
+    if (broker === null || !this.#isRunning) return;
     if (after === null || before === null || !sameConnection(after, before)) {
       this.#enqueue(broker.id, async () => {
         await this.#closeRuntime(broker.id);

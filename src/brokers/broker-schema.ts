@@ -1,9 +1,9 @@
 import type { ControlCapability } from '../control/plugin.ts';
 import { invalid } from '../errors.ts';
 import { builder, inProject, onBroker } from '../graphql/builder.ts';
-import { listConnection } from '../graphql/connection.ts';
 import { BROKER_TYPE_NAMES, Node } from '../graphql/node.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
+import { listConnection } from '../paging.ts';
 import { Project, ProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-directory.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
@@ -217,11 +217,13 @@ builder.objectFields(Project, (t) => ({
       args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
       resolve: ({ id }, args, { services, viewer }) => listConnection(services.brokers.visibleIn(id, viewer), args),
     },
-    { fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }) },
+    { name: 'BrokerConnection', fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }) },
+    { name: 'BrokerEdge' },
   ),
   broker: t.field({
     description: 'One of its brokers; an id of another project is NOT_FOUND.',
     type: Broker,
+    nullable: true,
     args: { id: t.arg.id({ required: true }) },
     resolve: (project, { id }, { services, viewer }) => services.brokers.visible(id, viewer, 'VIEWER', project.id),
   }),
@@ -237,7 +239,9 @@ builder.objectFields(ProjectSettings, (t) => ({
 
 builder.queryFields((t) => ({
   broker: t.field({
+    description: 'Null, with NOT_FOUND, when there is none that the caller sees.',
     type: Broker,
+    nullable: true,
     args: { id: t.arg.id({ required: true }) },
     extensions: { requires: 'VIEWER' },
     resolve: (_root, { id }, { services, viewer }) => services.brokers.visible(id, viewer),

@@ -31,7 +31,7 @@ const BrokerStatusEvent = builder
       brokers: t.field({
         description: 'SNAPSHOT: all of them. CHANGE: the one that changed.',
         type: [BrokerStatus],
-        resolve: (event, _args, { services, viewer }) => {
+        resolve: (event, _args, { viewer }) => {
           const only = viewer?.brokers;
           const all = event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? [event.change] : [];
           return only ? all.filter(({ brokerId }) => only.has(brokerId)) : [...all];

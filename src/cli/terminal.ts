@@ -12,7 +12,9 @@ export interface Terminal {
 /** Rows as aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
+  }
   const line = (row: readonly string[]) =>
     row
       .map((cell, i) => cell.padEnd(widths[i] ?? 0))

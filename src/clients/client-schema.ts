@@ -237,6 +237,7 @@ builder.interfaceFields(Broker, (t) => ({
       resolve: (broker, args, { services }) => services.clients.page(broker, args),
     },
     {
+      name: 'ConnectedClientConnection',
       fields: (connection) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Of the whole filtered list.' }),
         isComplete: connection.exposeBoolean('isComplete', {
@@ -251,6 +252,7 @@ builder.interfaceFields(Broker, (t) => ({
         asOf: connection.field({ type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
       }),
     },
+    { name: 'ConnectedClientEdge' },
   ),
   connectedClient: t.field({
     type: ConnectedClient,

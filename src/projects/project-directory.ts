@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { Prisma } from '../generated/sqlite/client.ts';
-import type { Changes } from '../storage/changes.ts';
+import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
+import { Rereading } from '../storage/rereading.ts';
 
 /** A project as it is held in memory; `createdAt` and `updatedAt` are ISO 8601. */
 export interface ProjectRecord {
@@ -35,20 +36,18 @@ type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
 export class ProjectDirectory {
   readonly #db: Database;
   readonly #projects = new Map<string, ProjectRecord>();
+  readonly #rereading: Rereading;
   readonly #stops: (() => void)[];
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
     this.#db = db;
-    const reread = (id: string) => {
-      (id === '*' ? this.load() : this.reload(id)).catch((error: unknown) =>
-        log.error({ err: error, projectId: id }, 'a project could not be read again'),
-      );
-    };
+    this.#rereading = new Rereading(log, (id) => (id === ANYTHING ? this.load() : this.reload(id)));
+    const { listener } = this.#rereading;
     // The owner's name is part of the record.
     this.#stops = [
-      changes.on('project', reread),
-      changes.on('user', () => reread('*')),
-      changes.on('organisation', () => reread('*')),
+      changes.on('project', listener),
+      changes.on('user', () => listener(ANYTHING)),
+      changes.on('organisation', () => listener(ANYTHING)),
     ];
   }
 
@@ -96,7 +95,8 @@ export class ProjectDirectory {
     return this.#projects.values();
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const stop of this.#stops) stop();
+    await this.#rereading.settled();
   }
 }

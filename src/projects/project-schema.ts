@@ -1,6 +1,6 @@
 import { builder, inProject, signedIn } from '../graphql/builder.ts';
-import { listConnection } from '../graphql/connection.ts';
 import { Node } from '../graphql/node.ts';
+import { listConnection } from '../paging.ts';
 import { User } from '../users/user-schema.ts';
 import type { ProjectOwner, ProjectRecord } from './project-directory.ts';
 
@@ -29,6 +29,7 @@ export const ProjectMember = builder.prismaObject('ProjectMember', {
 export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
   fields: (t) => ({
     project: t.field({ type: Project, resolve: (project) => project }),
+    owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
     strictRoles: t.exposeBoolean('strictRoles', {
       description: 'Writing operations need EDITOR even where the REST interface documents Viewer.',
     }),
@@ -58,17 +59,21 @@ Project.implement({
       },
       resolve: (project) => project,
     }),
-    members: t.prismaConnection({
-      type: 'ProjectMember',
-      cursor: 'projectId_userId',
-      resolve: (query, { id }, _args, { db }) =>
-        db.projectMember.findMany({
-          ...query,
-          where: { projectId: id },
-          orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }],
-        }),
-      totalCount: ({ id }, _args, { db }) => db.projectMember.count({ where: { projectId: id } }),
-    }),
+    members: t.prismaConnection(
+      {
+        type: 'ProjectMember',
+        cursor: 'projectId_userId',
+        resolve: (query, { id }, _args, { db }) =>
+          db.projectMember.findMany({
+            ...query,
+            where: { projectId: id },
+            orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }],
+          }),
+        totalCount: ({ id }, _args, { db }) => db.projectMember.count({ where: { projectId: id } }),
+      },
+      { name: 'ProjectMemberConnection' },
+      { name: 'ProjectMemberEdge' },
+    ),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
@@ -122,19 +127,25 @@ const RemoveProjectMemberPayload = builder
 
 builder.queryFields((t) => ({
   project: t.field({
+    description: 'Null, with NOT_FOUND, when there is none that the caller has a role in.',
     type: Project,
+    nullable: true,
     ...inProject('VIEWER'),
     args: { id: t.arg.id({ required: true }) },
     authScopes: signedIn.authScopes,
     resolve: (_root, { id }, { services, viewer }) => services.projects.visible(id, viewer),
   }),
-  projects: t.connection({
-    description: 'Those the caller has a role in, in order of creation.',
-    type: Project,
-    ...signedIn,
-    args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
-    resolve: (_root, args, { services, viewer }) => listConnection(services.projects.visibleTo(viewer), args),
-  }),
+  projects: t.connection(
+    {
+      description: 'Those the caller has a role in, in order of creation.',
+      type: Project,
+      ...signedIn,
+      args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
+      resolve: (_root, args, { services, viewer }) => listConnection(services.projects.visibleTo(viewer), args),
+    },
+    { name: 'ProjectConnection', fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }) },
+    { name: 'ProjectEdge' },
+  ),
 }));
 
 builder.mutationFields((t) => ({

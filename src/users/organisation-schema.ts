@@ -6,7 +6,7 @@ export const OrganisationRole = builder.enumType('OrganisationRole', {
   values: ['OWNER', 'MEMBER'] as const,
 });
 
-const OrganisationMember = builder.prismaObject('OrganisationMember', {
+builder.prismaObject('OrganisationMember', {
   fields: (t) => ({
     user: t.relation('user'),
     role: t.expose('role', { type: OrganisationRole }),
@@ -20,7 +20,12 @@ export const Organisation = builder.prismaObject('Organisation', {
   fields: (t) => ({
     id: t.exposeID('id'),
     name: t.exposeString('name'),
-    members: t.relatedConnection('members', { cursor: 'organisationId_userId', totalCount: true }),
+    members: t.relatedConnection(
+      'members',
+      { cursor: 'organisationId_userId', totalCount: true },
+      { name: 'OrganisationMemberConnection' },
+      { name: 'OrganisationMemberEdge' },
+    ),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 });
@@ -55,20 +60,24 @@ const DeleteOrganisationPayload = builder
   .implement({ fields: (t) => ({ deletedOrganisationId: t.exposeID('deletedOrganisationId') }) });
 
 builder.queryFields((t) => ({
-  organisations: t.prismaConnection({
-    description: 'Those the caller belongs to; all of them for a root administrator.',
-    type: 'Organisation',
-    cursor: 'id',
-    ...signedIn,
-    resolve: (query, _root, _args, { db, services, viewer }) =>
-      db.organisation.findMany({
-        ...query,
-        where: services.organisations.visibleWhere(viewer),
-        orderBy: { id: 'asc' },
-      }),
-    totalCount: (_root, _args, { db, services, viewer }) =>
-      db.organisation.count({ where: services.organisations.visibleWhere(viewer) }),
-  }),
+  organisations: t.prismaConnection(
+    {
+      description: 'Those the caller belongs to; all of them for a root administrator.',
+      type: 'Organisation',
+      cursor: 'id',
+      ...signedIn,
+      resolve: (query, _root, _args, { db, services, viewer }) =>
+        db.organisation.findMany({
+          ...query,
+          where: services.organisations.visibleWhere(viewer),
+          orderBy: { id: 'asc' },
+        }),
+      totalCount: (_root, _args, { db, services, viewer }) =>
+        db.organisation.count({ where: services.organisations.visibleWhere(viewer) }),
+    },
+    { name: 'OrganisationConnection' },
+    { name: 'OrganisationEdge' },
+  ),
 }));
 
 builder.mutationFields((t) => ({

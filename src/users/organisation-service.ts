@@ -5,6 +5,7 @@ import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { isUniqueViolation } from '../storage/prisma-errors.ts';
+import { serializable } from '../storage/serializable.ts';
 import type { UserService } from './user-service.ts';
 
 export type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
@@ -59,7 +60,7 @@ export class OrganisationService {
     await this.#requireOwner(organisationId, viewer);
     const user = await this.#users.byEmail(email);
     const key = { organisationId_userId: { organisationId, userId: user.id } };
-    const member = await this.#db.$transaction(async (db) => {
+    const member = await serializable(this.#db, async (db) => {
       const changed = await db.organisationMember.upsert({
         where: key,
         create: { organisationId, userId: user.id, role },
@@ -77,7 +78,7 @@ export class OrganisationService {
   async removeMember(organisationId: string, email: string, viewer: Viewer | null): Promise<User> {
     await this.#requireOwner(organisationId, viewer);
     const user = await this.#users.byEmail(email);
-    await this.#db.$transaction(async (db) => {
+    await serializable(this.#db, async (db) => {
       const { count } = await db.organisationMember.deleteMany({ where: { organisationId, userId: user.id } });
       if (count === 0) throw notFound('member', user.email);
       if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
@@ -89,7 +90,7 @@ export class OrganisationService {
   /** Errors: NOT_FOUND, NOT_ALLOWED, IN_USE (it owns projects). */
   async remove(organisationId: string, viewer: Viewer | null): Promise<void> {
     await this.#requireOwner(organisationId, viewer);
-    await this.#db.$transaction(async (db) => {
+    await serializable(this.#db, async (db) => {
       if ((await db.project.count({ where: { ownerOrganisationId: organisationId } })) > 0) {
         throw new ServiceError('IN_USE', 'The organisation owns projects; remove these or give them away first');
       }

@@ -93,13 +93,17 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true }) },
     resolve: (query, _root, { id }, { db }) => db.user.findUnique({ ...query, where: { id } }),
   }),
-  users: t.prismaConnection({
-    type: 'User',
-    cursor: 'id',
-    ...rootAdmin,
-    resolve: (query, _root, _args, { db }) => db.user.findMany({ ...query, orderBy: { id: 'asc' } }),
-    totalCount: (_root, _args, { db }) => db.user.count(),
-  }),
+  users: t.prismaConnection(
+    {
+      type: 'User',
+      cursor: 'id',
+      ...rootAdmin,
+      resolve: (query, _root, _args, { db }) => db.user.findMany({ ...query, orderBy: { id: 'asc' } }),
+      totalCount: (_root, _args, { db }) => db.user.count(),
+    },
+    { name: 'UserConnection' },
+    { name: 'UserEdge' },
+  ),
 }));
 
 builder.mutationFields((t) => ({

@@ -5,6 +5,7 @@ import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { isUniqueViolation } from '../storage/prisma-errors.ts';
+import { serializable } from '../storage/serializable.ts';
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const MAX_EMAIL_LENGTH = 254;
@@ -78,7 +79,7 @@ export class UserService {
 
   /** Errors: NOT_FOUND, IN_USE for the last root administrator and for owners of projects. */
   async remove(userId: string): Promise<void> {
-    await this.#db.$transaction(async (db) => {
+    await serializable(this.#db, async (db) => {
       const user = await db.user.findUnique({
         where: { id: userId },
         include: { projects: { select: { name: true } } },

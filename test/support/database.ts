@@ -35,7 +35,7 @@ export async function openTestStorage(options: TestStorageOptions = {}): Promise
   return storage;
 }
 
-async function databaseOfRun(): Promise<string | undefined> {
+export async function databaseOfRun(): Promise<string | undefined> {
   const { TEST_ENGINE, TEST_POSTGRES_URL } = process.env;
   if (TEST_ENGINE !== 'postgresql') return undefined;
   if (!TEST_POSTGRES_URL) throw new Error('TEST_ENGINE=postgresql needs TEST_POSTGRES_URL');

@@ -1,0 +1,10 @@
+/** Writes schema.graphql from the compiled sources; a test fails while the two differ. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compile, generate, root } from './setup.mjs';
+
+generate();
+compile();
+const { schema } = await import('../dist/graphql/schema.js');
+const { printedSchema } = await import('../dist/graphql/printed.js');
+writeFileSync(join(root, 'schema.graphql'), printedSchema(schema));

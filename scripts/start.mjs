@@ -1,0 +1,12 @@
+/** `npm start`: sets up what is missing, then is the service (one process, so signals reach it). */
+
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { compile, generate, installPackages, root } from './setup.mjs';
+
+installPackages();
+generate();
+compile();
+const main = join(root, 'dist/main.js');
+process.argv.splice(1, process.argv.length - 1, main, 'serve', ...process.argv.slice(2));
+await import(pathToFileURL(main).href);

@@ -1,0 +1,205 @@
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+} from 'graphql';
+import { describe, expect, test } from 'vitest';
+import type { RequiredRole } from '../../src/auth/viewer.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { apiRoutes } from '../../src/rest/api-routes.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+// Every root field of the schema and every entry of the REST interface, tried by callers below the role it asks for and by one
+// who has it. Nothing is listed by hand: a new field or route is covered, and one without a declared role fails.
+
+type Field = GraphQLField<unknown, unknown>;
+type Kind = 'query' | 'mutation' | 'subscription';
+
+const fieldsOf = (kind: Kind): Field[] =>
+  Object.values(
+    { query: schema.getQueryType(), mutation: schema.getMutationType(), subscription: schema.getSubscriptionType() }[
+      kind
+    ]?.getFields() ?? {},
+  );
+
+const requiresOf = (field: Field) => field.extensions.requires as RequiredRole | undefined;
+
+interface World extends TestService {
+  readonly brokerId: string;
+  readonly tokenId: string;
+}
+
+async function world(): Promise<World> {
+  const service = await startTestService();
+  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
+    name: 'b',
+    url: 'mqtt://127.0.0.1:1',
+  });
+  const { data } = await service.graphql(
+    'mutation ($p: ID!) { createToken(input: { projectId: $p, name: "t", role: VIEWER }) { token { id } } }',
+    { p: service.projectId },
+  );
+  return { ...service, brokerId: body.id, tokenId: data.createToken.token.id };
+}
+
+/** A value that the schema accepts, naming what is there. */
+function valueFor(type: GraphQLInputType, name: string, parent: string, ids: World): unknown {
+  if (isNonNullType(type)) return valueFor(type.ofType, name, parent, ids);
+  if (isListType(type)) return [valueFor(type.ofType, name, parent, ids)];
+  if (isInputObjectType(type)) {
+    const required = Object.values(type.getFields()).filter((field) => isNonNullType(field.type));
+    return Object.fromEntries(required.map((field) => [field.name, valueFor(field.type, field.name, parent, ids)]));
+  }
+  if (isEnumType(type)) return type.getValues()[0]?.name;
+  if (isLeafType(type) && type.name === 'ID') {
+    if (name === 'brokerId' || (name === 'id' && parent === 'broker')) return ids.brokerId;
+    if (name === 'projectId' || (name === 'id' && parent === 'project')) return ids.projectId;
+    if (name === 'tokenId') return ids.tokenId;
+    return 'usr_0000000000unknown';
+  }
+  if (type.name === 'Int') return 1;
+  if (type.name === 'Boolean') return false;
+  return 'text@example.com';
+}
+
+function documentFor(kind: Kind, field: Field): string {
+  const required = field.args.filter((argument) => isNonNullType(argument.type));
+  const variables = required.map(({ name, type }) => `$${name}: ${type}`).join(', ');
+  const args = required.map(({ name }) => `${name}: $${name}`).join(', ');
+  const selection = isLeafType(getNamedType(field.type)) ? '' : ' { __typename }';
+  return `${kind} ${variables && `(${variables})`} { ${field.name}${args && `(${args})`}${selection} }`;
+}
+
+async function codeOf(ids: World, kind: Kind, field: Field, token: string | null): Promise<string | undefined> {
+  const variables = Object.fromEntries(
+    field.args
+      .filter(({ type }) => isNonNullType(type))
+      .map(({ name, type }) => [name, valueFor(type, name, field.name, ids)]),
+  );
+  if (kind !== 'subscription') {
+    return (await ids.graphql(documentFor(kind, field), variables, token)).errors?.[0]?.extensions.code;
+  }
+  const response = await fetch(`${ids.url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    body: JSON.stringify({ query: documentFor(kind, field), variables }),
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!/"(code|data)":/.test(text)) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) break;
+    text += chunk.value;
+  }
+  await reader?.cancel();
+  return /"code":"(\w+)"/.exec(text)?.[1];
+}
+
+const BELOW: Record<string, 'VIEWER' | 'EDITOR' | null> = { EDITOR: 'VIEWER', ADMIN: 'EDITOR', VIEWER: null };
+const REFUSALS = ['UNAUTHORIZED', 'NOT_ALLOWED'];
+
+describe.each(['query', 'mutation', 'subscription'] as const)('each %s of the schema', (kind) => {
+  test('declares the role it needs', () => {
+    expect(
+      fieldsOf(kind)
+        .filter((field) => requiresOf(field) === undefined)
+        .map(({ name }) => name),
+    ).toEqual([]);
+  });
+
+  test('is refused without credentials', async () => {
+    const ids = await world();
+    for (const field of fieldsOf(kind)) {
+      if (requiresOf(field) === 'PUBLIC') continue;
+      expect([field.name, await codeOf(ids, kind, field, null)]).toEqual([field.name, 'UNAUTHORIZED']);
+    }
+  });
+
+  test('is refused below its role: 403 for members, 404 for those without a role in the project', async () => {
+    const ids = await world();
+    const outsider = await ids.person(null);
+    for (const field of fieldsOf(kind)) {
+      const needed = requiresOf(field) ?? 'PUBLIC';
+      if (needed === 'ROOT_ADMIN') {
+        expect([field.name, await codeOf(ids, kind, field, outsider.token)]).toEqual([field.name, 'NOT_ALLOWED']);
+      }
+      if (!(needed in BELOW)) continue;
+      expect([field.name, await codeOf(ids, kind, field, outsider.token)]).toEqual([field.name, 'NOT_FOUND']);
+      const below = BELOW[needed];
+      if (!below) continue;
+      const member = await ids.person(below);
+      expect([field.name, await codeOf(ids, kind, field, member.token)]).toEqual([field.name, 'NOT_ALLOWED']);
+    }
+  });
+
+  test('is allowed at its role', async () => {
+    for (const field of fieldsOf(kind)) {
+      const needed = requiresOf(field) ?? 'PUBLIC';
+      // What is allowed may remove what the next one needs, so each has a world of its own where it matters.
+      const ids = await world();
+      const token =
+        needed === 'ROOT_ADMIN'
+          ? ids.root
+          : needed in BELOW
+            ? (await ids.person(needed as 'VIEWER')).token
+            : (await ids.person(null)).token;
+      const code = await codeOf(ids, kind, field, needed === 'PUBLIC' ? null : token);
+      // `login` with a wrong password is the one refusal that is no matter of role.
+      if (field.name === 'login') continue;
+      if (field.name === 'changePassword') continue;
+      expect([field.name, REFUSALS.includes(code ?? '')]).toEqual([field.name, false]);
+      await ids.close();
+    }
+  }, 240_000);
+});
+
+describe('each entry of the REST interface', () => {
+  const pathOf = (path: string, ids: World) =>
+    path
+      .replace('{projectId}', ids.projectId)
+      .replace('{brokerId}', ids.brokerId)
+      .replace(/\{\w+\}/g, 'unknown');
+
+  test('is 401 without credentials, 404 without a role in the project, 403 below its role', async () => {
+    const ids = await world();
+    const outsider = await ids.person(null);
+    for (const { method, path, role } of apiRoutes) {
+      const at = pathOf(path, ids);
+      const status = async (token: string | null) => [`${method} ${path}`, (await ids.rest(method, at, token)).status];
+      if (role !== 'PUBLIC') expect(await status(null)).toEqual([`${method} ${path}`, 401]);
+      if (role === 'ROOT_ADMIN') expect(await status(outsider.token)).toEqual([`${method} ${path}`, 403]);
+      if (!(role in BELOW)) continue;
+      expect(await status(outsider.token)).toEqual([`${method} ${path}`, 404]);
+      const below = BELOW[role];
+      if (below) expect(await status((await ids.person(below)).token)).toEqual([`${method} ${path}`, 403]);
+    }
+  });
+
+  test('is allowed at its role, and an id of another project is 404', async () => {
+    const ids = await world();
+    const other = (await ids.graphql('mutation { createProject(input: { name: "Other" }) { project { id } } }')).data
+      .createProject.project.id;
+    for (const { method, path, role } of apiRoutes) {
+      if (!path.includes('{brokerId}')) continue;
+      const { token } = await ids.person('ADMIN', other);
+      const elsewhere = pathOf(path.replace('{projectId}', other), ids);
+      expect([`${method} ${path}`, (await ids.rest(method, elsewhere, token, {})).status]).toEqual([
+        `${method} ${path}`,
+        404,
+      ]);
+      if (method === 'DELETE' && path.endsWith('{brokerId}')) continue;
+      const member = await ids.person(role as 'VIEWER');
+      const { status } = await ids.rest(method, pathOf(path, ids), member.token, method === 'GET' ? undefined : {});
+      expect([`${method} ${path}`, [401, 403].includes(status)]).toEqual([`${method} ${path}`, false]);
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { ROOT, startTestService } from '../support/service.ts';
+
+const VIEWER = '{ viewer { email isRootAdmin user { email } } }';
+
+test('logging in opens a session that viewer tells about, and logging out ends it', async () => {
+  const { graphql, login } = await startTestService();
+  const token = await login(ROOT.email, ROOT.password);
+  expect((await graphql(VIEWER, {}, token)).data.viewer).toEqual({
+    email: ROOT.email,
+    isRootAdmin: true,
+    user: { email: ROOT.email },
+  });
+
+  expect((await graphql('mutation { logout { loggedOut } }', {}, token)).data).toEqual({ logout: { loggedOut: true } });
+
+  expect((await graphql(VIEWER, {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+});
+
+test('a wrong password and an unknown address are refused alike', async () => {
+  const { login } = await startTestService();
+  const refusals = await Promise.all(
+    [login(ROOT.email, 'wrong password'), login('nobody@example.com', 'wrong password')].map((attempt) =>
+      attempt.catch((error: Error) => error.message),
+    ),
+  );
+  expect(refusals[0]).toBe('The e-mail address or the password is wrong');
+  expect(refusals[1]).toBe(refusals[0]);
+});
+
+test('guessing is slowed down for the account, and the right password has to wait, too', async () => {
+  const { graphql } = await startTestService();
+  const attempt = (password: string) =>
+    graphql('mutation ($i: LoginInput!) { login(input: $i) { token } }', { i: { email: ROOT.email, password } }, null);
+  for (let i = 0; i < 5; i++) expect((await attempt('guess')).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+  const { errors } = await attempt(ROOT.password);
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', info: { retryAfterSeconds: 1 } });
+});
+
+test('the first root administrator gets a generated password once, when none is set', async () => {
+  const service = await startTestService();
+  expect(service.report.rootPassword).toBeNull();
+  expect(await service.services.users.ensureRootAdmin('other@example.com', undefined)).toBeNull();
+});
+
+test('another scheme, an unknown secret and garbage are 401 with WWW-Authenticate', async () => {
+  const { url } = await startTestService();
+  for (const authorization of ['Basic eDp5', 'Bearer bgs_unknown', 'Bearer ', 'Bearer ../../x']) {
+    const response = await fetch(`${url}/api/projects`, { headers: { authorization } });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  }
+});
+
+test('changing the password needs the current one and ends the other sessions', async () => {
+  const { graphql, person, login } = await startTestService();
+  const { email, token } = await person(null);
+  const other = await login(email, 'a good password');
+  const change = (currentPassword: string) =>
+    graphql(
+      'mutation ($input: ChangePasswordInput!) { changePassword(input: $input) { user { email } } }',
+      {
+        input: { currentPassword, newPassword: 'an even better one' },
+      },
+      token,
+    );
+  expect((await change('not it')).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
+  expect((await change('a good password')).data.changePassword.user.email).toBe(email);
+  expect((await graphql(VIEWER, {}, token)).data.viewer.email).toBe(email);
+  expect((await graphql(VIEWER, {}, other)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+});

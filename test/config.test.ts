@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { ConfigError, readConfig, SETTINGS } from '../src/config.ts';
+
+test('settings have their documented defaults', () => {
+  const config = readConfig({});
+  expect(config).toMatchObject({ host: '127.0.0.1', port: 4000, dataDir: './data', mqttPort: 1883, mqttWsPort: 9001 });
+  expect(config).toMatchObject({
+    embeddedBroker: true,
+    rootEmail: 'admin@localhost',
+    brokerTimeoutMs: 5000,
+    tokenInQuery: false,
+  });
+  expect(config.databaseUrl).toBeUndefined();
+});
+
+test('every bad value is reported at once, with the variable and what it must be', () => {
+  const read = () =>
+    readConfig({ PORT: '70000', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x', EMBEDDED_BROKER: 'maybe' });
+  expect(read).toThrow(ConfigError);
+  try {
+    read();
+  } catch (error) {
+    const { problems } = error as ConfigError;
+    expect(problems).toHaveLength(4);
+    expect(problems.join('\n')).toMatch(/PORT must be .*"70000"/);
+    expect(problems.join('\n')).toMatch(/EMBEDDED_BROKER must be on or off/);
+  }
+});
+
+test('a bad secret is reported without its value', () => {
+  expect(() => readConfig({ SECRET_KEY: 'too-short-to-use' })).toThrow(/SECRET_KEY must be at least 32/);
+  expect(() => readConfig({ SECRET_KEY: 'too-short-to-use' })).not.toThrow(/too-short-to-use/);
+});
+
+test('an empty variable counts as unset', () => {
+  expect(readConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined });
+});
+
+test('every setting has a help text and a variable of its own', () => {
+  const rows = Object.values(SETTINGS);
+  expect(new Set(rows.map(({ env }) => env)).size).toBe(rows.length);
+  for (const { help } of rows) expect(help.length).toBeGreaterThan(5);
+});

@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { startCluster } from './postgres.ts';
+
+/**
+ * Once per run: compiled code, because worker threads and child processes run that; and with TEST_ENGINE=postgresql a
+ * PostgreSQL server, so that every test's database is one of its own there.
+ */
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
+  if (process.env.SKIP_BUILD !== 'on') {
+    const build = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url));
+    execFileSync(process.execPath, [build], { stdio: 'inherit' });
+  }
+  if (process.env.TEST_ENGINE !== 'postgresql' || process.env.TEST_POSTGRES_URL) return undefined;
+  const cluster = await startCluster();
+  process.env.TEST_POSTGRES_URL = cluster.url;
+  return () => cluster.stop();
+}

@@ -1,0 +1,138 @@
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import type { ProjectRole } from '../../src/auth/viewer.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import { type RunningService, startService } from '../../src/service.ts';
+import { databaseOfRun, temporaryFolder } from './database.ts';
+
+export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
+
+export interface GraphqlAnswer {
+  // Tests read what they asked for; the schema's types are checked elsewhere.
+  // biome-ignore lint/suspicious/noExplicitAny: see above.
+  readonly data: any;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly unknown[];
+    readonly extensions: { readonly code: string; readonly info?: unknown };
+  }[];
+}
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  readonly body: any;
+}
+
+/** A whole service on free ports with a client for each of its doors. */
+export interface TestService extends RunningService {
+  readonly url: string;
+  readonly config: Config;
+  /** Session token of the root administrator. */
+  readonly root: string;
+  /** Id of the project that the first start made. */
+  readonly projectId: string;
+  graphql(document: string, variables?: Record<string, unknown>, token?: string | null): Promise<GraphqlAnswer>;
+  rest(
+    method: string,
+    path: string,
+    token?: string | null,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<RestAnswer>;
+  /** A new person with a role in a project; answers the session token. */
+  person(
+    role: ProjectRole | null,
+    projectId?: string,
+  ): Promise<{ readonly token: string; readonly email: string; readonly id: string }>;
+  login(email: string, password: string): Promise<string>;
+}
+
+export interface TestServiceOptions {
+  readonly env?: Record<string, string>;
+  readonly dataDir?: string;
+  /** Start the embedded broker. Default false: most tests need none. */
+  readonly embeddedBroker?: boolean;
+}
+
+const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
+
+export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.meta.url);
+
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const databaseUrl = await databaseOfRun();
+  const config = readConfig({
+    PORT: '0',
+    DATA_DIR: options.dataDir ?? temporaryFolder(),
+    MQTT_PORT: '0',
+    MQTT_WS_PORT: '0',
+    EMBEDDED_BROKER: options.embeddedBroker ? 'on' : 'off',
+    ROOT_EMAIL: ROOT.email,
+    ROOT_PASSWORD: ROOT.password,
+    BROKER_TIMEOUT_MS: '2000',
+    ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+    ...options.env,
+  });
+  const log = pino({ level: process.env.TEST_LOG ?? 'silent' });
+  const service = await startService(config, { log, embeddedWorker });
+  onTestFinished(() => service.close());
+  return clientsOf(service, config);
+}
+
+async function clientsOf(service: RunningService, config: Config): Promise<TestService> {
+  const url = service.report.url;
+  const graphql = async (document: string, variables = {}, token: string | null = root): Promise<GraphqlAnswer> => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...bearer(token) },
+      body: JSON.stringify({ query: document, variables }),
+    });
+    return (await response.json()) as GraphqlAnswer;
+  };
+  const login = async (email: string, password: string) => {
+    const { data, errors } = await graphql(LOGIN, { input: { email, password } }, null);
+    if (errors) throw new Error(errors[0]?.message);
+    return data.login.token as string;
+  };
+  let root = '';
+  root = await login(ROOT.email, ROOT.password);
+  const first = await service.storage.db.project.findFirst();
+  const projectId =
+    first?.id ??
+    (await graphql('mutation { createProject(input: { name: "Test" }) { project { id } } }')).data.createProject.project
+      .id;
+  let people = 0;
+  return {
+    ...service,
+    url,
+    config,
+    root,
+    projectId,
+    graphql,
+    login,
+    rest: async (method, path, token = root, body, headers = {}) => {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: {
+          ...bearer(token),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    },
+    person: async (role, project = projectId) => {
+      people += 1;
+      const email = `person-${people}@example.com`;
+      const user = await service.services.users.create({ email, password: 'a good password' });
+      if (role !== null) await service.services.projects.setMember(project, email, role);
+      return { email, id: user.id, token: (await service.services.auth.openSession(user.id)).token };
+    },
+  };
+}
+
+export const bearer = (token: string | null): Record<string, string> =>
+  token === null ? {} : { authorization: `Bearer ${token}` };
