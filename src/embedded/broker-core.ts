@@ -11,9 +11,14 @@ import { filterMatches } from './topic-filter.ts';
 export interface BrokerLimits {
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
+  /** Persistent sessions, connected or not. They are never expired, so further ones are refused. */
+  readonly maxSessions: number;
   /** Topic filters of one client. */
   readonly maxFilters: number;
-  /** QoS 2 publishes of one client that wait for PUBREL. */
+  /**
+   * QoS 2 publishes of one client that wait for PUBREL. MQTT 3.1.1 cannot tell a client to send fewer, and its PUBRELs come behind
+   * its publishes, so the bound is the protocol's own: there are no more packet ids.
+   */
   readonly maxIncoming: number;
   readonly connectTimeoutMs: number;
   /** How long a client may leave its socket full before it is disconnected. */
@@ -23,8 +28,9 @@ export interface BrokerLimits {
 export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
   maxConnections: 20_000,
   maxPacketBytes: 10 * 1_048_576,
+  maxSessions: 100_000,
   maxFilters: 10_000,
-  maxIncoming: 1_000,
+  maxIncoming: 65_535,
   connectTimeoutMs: 10_000,
   drainTimeoutMs: 10_000,
 };
@@ -228,6 +234,8 @@ export class BrokerCore {
     // aedes takes over too, but later, when the old connection would delete the new one's will.
     const older = registry.connection(clientId)?.client;
     if (older) await new Promise<void>((resolve) => older.close(resolve));
+    const isNewSession = !connection.isClean && !registry.session(clientId);
+    if (isNewSession && persistence.sessions.count >= limits.maxSessions) return SERVER_UNAVAILABLE;
     if (connection.isClosed) return SERVER_UNAVAILABLE;
     connection.identity = { clientId, username: username ?? null };
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;

@@ -117,7 +117,7 @@ export class Persistence {
     };
     this.sessions.load(number, Date.now());
     const incoming = this.journal.rows<{ client_id: string; packet_id: number }>('SELECT * FROM incoming');
-    for (const { client_id, packet_id } of incoming) this.#incomingOf(client_id).set(packet_id, {});
+    for (const { client_id, packet_id } of incoming) this.#incomingOf(client_id).set(packet_id, RECEIVED);
     type WillRow = { client_id: string; topic: string; payload: Buffer; qos: number; retain: number };
     for (const { client_id, topic, payload, qos, retain } of this.journal.rows<WillRow>('SELECT * FROM will')) {
       this.#wills.set(client_id, { topic, payload, qos, retain: retain === 1, clientId: client_id });
@@ -138,7 +138,7 @@ export class Persistence {
     const message = qos > 0 ? this.sessions.enqueue(matches, topic, payload, qos === 2 ? 2 : 1) : null;
     if (message) isDurable = true;
     if (client && qos === 2 && messageId !== undefined) {
-      this.#incomingOf(client.id).set(messageId, {});
+      this.#incomingOf(client.id).set(messageId, RECEIVED);
       if (client.clean === false) {
         this.journal.add('INSERT OR IGNORE INTO incoming VALUES (?, ?)', client.id, messageId);
         isDurable = true;
@@ -351,6 +351,9 @@ export class Persistence {
     return ids;
   }
 }
+
+/** Stands for a QoS 2 publish that was taken in: only its packet id matters from then on. */
+const RECEIVED: object = Object.freeze({});
 
 function compact(payload: Uint8Array | string): Uint8Array | string {
   if (typeof payload === 'string') return payload;

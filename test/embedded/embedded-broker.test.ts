@@ -277,3 +277,21 @@ test('$SYS tells version and counts under the names of Mosquitto, retained', asy
   expect(latest.get('$SYS/broker/publish/messages/received')).toBe('7');
   expect([...latest.keys()].every((topic) => topic.startsWith('$SYS/broker/'))).toBe(true);
 });
+
+test('a subscriber that stops reading slows its own publishers down, and nobody else', async () => {
+  const { mqttPort } = await startTestBroker();
+  const frozen = await connect(mqttPort);
+  await frozen.subscribeAsync('flood');
+  frozen.stream.pause();
+  const flooding = await connect(mqttPort);
+  const payload = Buffer.alloc(65_536);
+  for (let index = 0; index < 500; index += 1) flooding.publish('flood', payload);
+
+  const subscriber = await connect(mqttPort);
+  const { until } = collect(subscriber);
+  await subscriber.subscribeAsync('quick', { qos: 1 });
+  const publisher = await connect(mqttPort);
+  for (let index = 0; index < 100; index += 1) await publisher.publishAsync('quick', String(index), { qos: 1 });
+  await until((messages) => messages.length === 100);
+  expect(await control(publisher, 'broker', { commands: [{ command: 'listListeners' }] })).toHaveLength(1);
+});
