@@ -231,10 +231,9 @@ function* payloadsOf(queue: readonly Pending[]): Generator<Pending[]> {
   let bytes = 0;
   for (const pending of queue) {
     const write = isRead(pending.command) ? 0 : 1;
-    // A probe rides alone, because a refused publish refuses the whole payload.
     const full =
       payload.length >= MAX_COMMANDS || writes + write > MAX_WRITES || bytes + pending.text.length > MAX_BYTES;
-    if (payload.length > 0 && (full || pending.probe)) {
+    if (full && payload.length > 0) {
       yield payload;
       payload = [];
       writes = 0;

@@ -3,9 +3,12 @@ import { connect, type IClientOptions, type IConnackPacket, type MqttClient } fr
 import { invalid, ServiceError } from '../errors.ts';
 import type { BrokerSession, LinkState, LinkStatus, PublishOptions, Stop, SubscribeOptions } from './broker-session.ts';
 import { type BrokerAddress, connectOptions } from './connect-options.ts';
+import { endClient } from './end-client.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import { publishRefusal, subscribeRefusal } from './refused-packet.ts';
 import { retryDelay } from './retry-delay.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
+import { filterProblem, topicProblem } from './topics.ts';
 import { unreachable } from './when-connected.ts';
 
 /**
@@ -112,7 +115,7 @@ export class BrokerLink implements BrokerSession {
     this.#dropConnection();
     this.#setStatus('CLOSED');
     this.#listeners.clear();
-    if (connection) await ended(connection.client);
+    if (connection) await endClient(connection.client);
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -177,7 +180,7 @@ export class BrokerLink implements BrokerSession {
     } catch (error) {
       throw new ServiceError('BROKER_UNREACHABLE', failureOf(error).text, { cause: error });
     } finally {
-      await ended(client);
+      await endClient(client);
     }
     return clientId;
   }
@@ -313,7 +316,7 @@ export class BrokerLink implements BrokerSession {
     });
     for (const reject of connection.waiting) reject(gone);
     connection.waiting.clear();
-    ended(connection.client).catch(() => undefined);
+    endClient(connection.client).catch(() => undefined);
   }
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
@@ -374,71 +377,4 @@ export class BrokerLink implements BrokerSession {
       }, timeoutMs);
     });
   }
-}
-
-/** How long the broker has to take our DISCONNECT before the socket is destroyed. */
-const GRACE_MS = 500;
-
-/** Ends a client: a DISCONNECT that also ends the session if there is a connection, a destroyed socket otherwise. */
-async function ended(client: MqttClient): Promise<void> {
-  // A client that is over still emits errors of its dying socket.
-  client.on('error', () => undefined);
-  client.stream.on('error', () => undefined);
-  if (client.stream.destroyed || !client.connected) {
-    await client.endAsync(true).catch(() => undefined);
-    return;
-  }
-  const isV5 = client.options.protocolVersion === 5;
-  const timer = setTimeout(() => client.stream.destroy(), GRACE_MS);
-  const closed = new Promise<void>((resolve) => client.stream.once('close', () => resolve()));
-  client.outgoing = {};
-  client.end(false, isV5 ? { properties: { sessionExpiryInterval: 0 } } : {});
-  await closed;
-  clearTimeout(timer);
-}
-
-function publishRefusal(error: Error): ServiceError {
-  const code = 'code' in error ? error.code : undefined;
-  if (code === 0x87)
-    return new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there', { cause: error });
-  if (typeof code === 'number') {
-    return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`, { cause: error });
-  }
-  return new ServiceError('BROKER_UNREACHABLE', 'The message could not be sent', { cause: error });
-}
-
-function subscribeRefusal(error: Error): ServiceError {
-  const granted =
-    'packet' in error ? (error.packet as { granted?: readonly unknown[] } | undefined)?.granted : undefined;
-  const code = granted?.[0];
-  if (code === 0x87 || code === 0x80) {
-    return new ServiceError('NOT_ALLOWED', 'The broker does not let this user subscribe there', { cause: error });
-  }
-  if (typeof code === 'number') {
-    return new ServiceError('BROKER_REJECTED', `The broker refused the topic filter (reason ${code})`, {
-      cause: error,
-    });
-  }
-  return new ServiceError('BROKER_UNREACHABLE', 'The subscription could not be made', { cause: error });
-}
-
-/** Null: an MQTT topic that can be published to. A broker would close the connection for a bad one. */
-export function topicProblem(topic: string): string | null {
-  if (topic === '') return 'must not be empty';
-  if (Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
-  if (/[+#\0]/.test(topic)) return 'must not contain +, # or NUL';
-  return null;
-}
-
-/** Null: a valid MQTT topic filter. */
-export function filterProblem(filter: string): string | null {
-  if (filter === '') return 'must not be empty';
-  if (Buffer.byteLength(filter) > 65_535) return 'must not exceed 65535 bytes';
-  if (filter.includes('\0')) return 'must not contain NUL';
-  const levels = filter.split('/');
-  for (const [index, level] of levels.entries()) {
-    if (level.includes('#') && (level !== '#' || index !== levels.length - 1)) return '# must be the whole last level';
-    if (level.includes('+') && level !== '+') return '+ must be a whole level';
-  }
-  return null;
 }

@@ -1,0 +1,28 @@
+import { ServiceError } from '../errors.ts';
+
+/** What the reason code of a PUBACK or PUBREC means to the caller of publish. */
+export function publishRefusal(error: Error): ServiceError {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 0x87)
+    return new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there', { cause: error });
+  if (typeof code === 'number') {
+    return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`, { cause: error });
+  }
+  return new ServiceError('BROKER_UNREACHABLE', 'The message could not be sent', { cause: error });
+}
+
+/** What the reason code of a SUBACK means to the caller of subscribe. */
+export function subscribeRefusal(error: Error): ServiceError {
+  const granted =
+    'packet' in error ? (error.packet as { granted?: readonly unknown[] } | undefined)?.granted : undefined;
+  const code = granted?.[0];
+  if (code === 0x87 || code === 0x80) {
+    return new ServiceError('NOT_ALLOWED', 'The broker does not let this user subscribe there', { cause: error });
+  }
+  if (typeof code === 'number') {
+    return new ServiceError('BROKER_REJECTED', `The broker refused the topic filter (reason ${code})`, {
+      cause: error,
+    });
+  }
+  return new ServiceError('BROKER_UNREACHABLE', 'The subscription could not be made', { cause: error });
+}

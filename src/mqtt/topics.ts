@@ -1,0 +1,20 @@
+/** Null: an MQTT topic that can be published to. A broker would close the connection for a bad one. */
+export function topicProblem(topic: string): string | null {
+  if (topic === '') return 'must not be empty';
+  if (Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
+  if (/[+#\0]/.test(topic)) return 'must not contain +, # or NUL';
+  return null;
+}
+
+/** Null: a valid MQTT topic filter. */
+export function filterProblem(filter: string): string | null {
+  if (filter === '') return 'must not be empty';
+  if (Buffer.byteLength(filter) > 65_535) return 'must not exceed 65535 bytes';
+  if (filter.includes('\0')) return 'must not contain NUL';
+  const levels = filter.split('/');
+  for (const [index, level] of levels.entries()) {
+    if (level.includes('#') && (level !== '#' || index !== levels.length - 1)) return '# must be the whole last level';
+    if (level.includes('+') && level !== '+') return '+ must be a whole level';
+  }
+  return null;
+}
