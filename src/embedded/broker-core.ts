@@ -217,7 +217,12 @@ export class BrokerCore {
   /** Ends every connection; their sessions stay. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.#aedes.close(resolve));
-    for (const connection of this.#options.registry.open) connection.destroy();
+    const { registry } = this.#options;
+    for (const connection of registry.open) {
+      connection.destroy();
+      // Its `close` event comes when the journal is closed already.
+      registry.closed(connection, Date.now());
+    }
   }
 
   /** 0, or the CONNACK return code to refuse with. */
