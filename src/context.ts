@@ -4,8 +4,11 @@ import type { Database } from './storage/database.ts';
 
 /** What a resolver may reach. One per request; a subscription keeps its own for as long as it lives. */
 export interface RequestContext {
-  /** Null: no credentials were sent. Credentials that are unknown or expired never get this far (401). */
-  readonly viewer: Viewer | null;
+  /**
+   * Null: no credentials were sent. Credentials that are unknown or expired never get this far (401). Replaced by a mutation
+   * that changes the caller's own rights, so that its payload shows what the caller may see now.
+   */
+  viewer: Viewer | null;
   readonly requestId: string;
   /** Address of the caller, for throttling. */
   readonly address: string;

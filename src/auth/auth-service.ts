@@ -148,6 +148,12 @@ export class AuthService {
     return matches;
   }
 
+  /** The viewer with the rights that its credential has now. Errors: UNAUTHORIZED when it has ended. */
+  async refreshed(viewer: Viewer): Promise<Viewer> {
+    const secret = this.#secretOf.get(viewer);
+    return secret === undefined ? viewer : this.#load(secret.kind, secret.hash);
+  }
+
   /**
    * Watches what a long-lived operation was allowed with. `check` throws what the caller would get; it runs again, with the
    * viewer as it is then, whenever something it was made from changes and when the credential expires.

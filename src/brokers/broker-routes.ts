@@ -47,10 +47,10 @@ const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $inp
 
 /** The documented body as the graph's input: snake case and spelling become the graph's, absent keys stay absent. */
 function brokerInput({ params, body }: RouteInput): Record<string, unknown> {
-  const { ca_cert, ca_cert_file, client_cert, client_cert_file, client_key, client_key_file, verify_ca_cert, ...rest } =
-    body;
+  const { ca_cert, ca_cert_file, client_cert, client_cert_file, client_key, client_key_file, ...others } = body;
+  const { verify_ca_cert, clustermode, ...same } = others;
   return {
-    ...rest,
+    ...same,
     projectId: params.projectId,
     caCert: ca_cert,
     caCertFile: ca_cert_file,
@@ -59,8 +59,7 @@ function brokerInput({ params, body }: RouteInput): Record<string, unknown> {
     clientKey: client_key,
     clientKeyFile: client_key_file,
     verifyCaCert: verify_ca_cert,
-    clusterMode: enumName(CLUSTER_MODES, body.clustermode as string | null | undefined),
-    clustermode: undefined,
+    clusterMode: enumName(CLUSTER_MODES, clustermode as string | null | undefined),
   };
 }
 

@@ -217,8 +217,9 @@ export class BrokerRuntimes {
       const runtime: BrokerRuntime = {
         id,
         link,
-        // Clients of a plain Mosquitto are known only from when they are followed: that must not wait for the first question.
-        controls: new BrokerControls(link, { timeoutMs, plugins, eager: ['cedalo/inspect'], onFault }),
+        // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
+        // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
+        controls: new BrokerControls(link, { timeoutMs, plugins, eager: CAPABILITIES, onFault }),
         sys: new SysTopics(link),
       };
       this.#runtimes.set(id, runtime);

@@ -1,3 +1,4 @@
+import { requireSignedIn } from '../auth/viewer.ts';
 import { builder, inProject, signedIn } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { listConnection } from '../paging.ts';
@@ -153,9 +154,12 @@ builder.mutationFields((t) => ({
     type: ProjectPayload,
     ...signedIn,
     args: { input: t.arg({ type: CreateProjectInput, required: true }) },
-    resolve: async (_root, { input: { name, description, organizationId } }, { services, viewer }) => ({
-      project: await services.projects.create({ name, description, organisationId: organizationId }, viewer),
-    }),
+    resolve: async (_root, { input: { name, description, organizationId } }, context) => {
+      const { services, viewer } = context;
+      const project = await services.projects.create({ name, description, organisationId: organizationId }, viewer);
+      context.viewer = await services.auth.refreshed(requireSignedIn(viewer));
+      return { project };
+    },
   }),
   updateProject: t.field({
     description: 'Only what is given changes.',

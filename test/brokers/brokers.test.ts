@@ -278,7 +278,7 @@ test('broker info tells $SYS, licence and connection, and what is known while th
 
 test('of 20 brokers of which 3 are down, 17 answer in full and 3 fields are null with typed errors, within the deadline', async () => {
   const mosquitto = await startMosquitto({ access: 'passwords' });
-  const service = await startTestService();
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
   const dead = createServer((socket) => socket.resume());
   await new Promise<void>((resolve) => dead.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void dead.close());
