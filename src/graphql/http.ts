@@ -1,159 +1,125 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { ERROR_STATUS, type ErrorCode, ServiceError } from "../errors.ts";
-import type { Answer } from "./endpoint.ts";
-import { requestErrorStatus } from "./public-error.ts";
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
+import type { Answer } from './endpoint.ts';
+import { requestErrorStatus } from './public-error.ts';
 
-export const JSON_TYPE = "application/json";
-export const RESPONSE_TYPE = "application/graphql-response+json";
-export const EVENT_STREAM = "text/event-stream";
+export const JSON_TYPE = 'application/json';
+export const RESPONSE_TYPE = 'application/graphql-response+json';
+export const EVENT_STREAM = 'text/event-stream';
 
 export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
 
 const CONTENT_TYPE = {
-	[JSON_TYPE]: `${JSON_TYPE}; charset=utf-8`,
-	[RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
+  [JSON_TYPE]: `${JSON_TYPE}; charset=utf-8`,
+  [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
 } as const;
 
 /** The media type of the answer; null when the caller takes neither. Older clients send nothing and expect JSON. */
 export function acceptedType(accept: string | undefined): MediaType | null {
-	if (accept === undefined || accept === "*/*" || accept === JSON_TYPE)
-		return JSON_TYPE;
-	if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
-	let best: MediaType | null = null;
-	let bestWeight = 0;
-	for (const part of accept.toLowerCase().split(",")) {
-		const [type = "", ...parameters] = part
-			.split(";")
-			.map((text) => text.trim());
-		const weight = Number(
-			parameters.find((text) => text.startsWith("q="))?.slice(2) ?? 1,
-		);
-		const media =
-			type === RESPONSE_TYPE
-				? RESPONSE_TYPE
-				: type === JSON_TYPE || type === "*/*" || type === "application/*"
-					? JSON_TYPE
-					: null;
-		if (media && weight > bestWeight) {
-			best = media;
-			bestWeight = weight;
-		}
-	}
-	return best;
+  if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
+  if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
+  let best: MediaType | null = null;
+  let bestWeight = 0;
+  for (const part of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
+    const media =
+      type === RESPONSE_TYPE
+        ? RESPONSE_TYPE
+        : type === JSON_TYPE || type === '*/*' || type === 'application/*'
+          ? JSON_TYPE
+          : null;
+    if (media && weight > bestWeight) {
+      best = media;
+      bestWeight = weight;
+    }
+  }
+  return best;
 }
 
 /** For a body of `application/json`, a request that is refused as GraphQL is still answered with 200. */
-export function statusOf(
-	{ result, wellFormed }: Answer,
-	type: MediaType,
-): number {
-	if (result.errors === undefined || result.data !== undefined) return 200;
-	const status = requestErrorStatus(result.errors);
-	return status === ERROR_STATUS.INVALID && wellFormed && type === JSON_TYPE
-		? 200
-		: status;
+export function statusOf({ result, wellFormed }: Answer, type: MediaType): number {
+  if (result.errors === undefined || result.data !== undefined) return 200;
+  const status = requestErrorStatus(result.errors);
+  return status === ERROR_STATUS.INVALID && wellFormed && type === JSON_TYPE ? 200 : status;
 }
 
-export function headersFor(
-	status: number,
-	type: MediaType,
-): Record<string, string> {
-	const headers: Record<string, string> = {
-		"content-type": CONTENT_TYPE[type],
-	};
-	if (status === 401)
-		headers["www-authenticate"] = 'Bearer realm="brokergraph"';
-	if (status === 405) headers.allow = "GET, POST, OPTIONS";
-	return headers;
+export function headersFor(status: number, type: MediaType): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': CONTENT_TYPE[type],
+  };
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="brokergraph"';
+  if (status === 405) headers.allow = 'GET, POST, OPTIONS';
+  return headers;
 }
 
-export function writeAnswer(
-	res: ServerResponse,
-	answer: Answer,
-	type: MediaType,
-	forcedStatus?: number,
-): void {
-	// The caller went away: there is nobody to tell.
-	if (res.headersSent || res.destroyed) return;
-	const status = forcedStatus ?? statusOf(answer, type);
-	const body = JSON.stringify(answer.result);
-	const headers = headersFor(status, type);
-	headers["content-length"] = String(Buffer.byteLength(body));
-	res.writeHead(status, headers);
-	res.end(body);
+export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType, forcedStatus?: number): void {
+  // The caller went away: there is nobody to tell.
+  if (res.headersSent || res.destroyed) return;
+  const status = forcedStatus ?? statusOf(answer, type);
+  const body = Buffer.from(JSON.stringify(answer.result));
+  const headers = headersFor(status, type);
+  headers['content-length'] = String(body.length);
+  res.writeHead(status, headers);
+  res.end(body);
 }
 
 /** Refuses what never became a GraphQL request. `status` where the protocol has one that no error code stands for. */
 export function writeRefusal(
-	res: ServerResponse,
-	code: ErrorCode,
-	message: string,
-	status: number = ERROR_STATUS[code],
+  res: ServerResponse,
+  code: ErrorCode,
+  message: string,
+  status: number = ERROR_STATUS[code],
 ): void {
-	const result = { errors: [{ message, extensions: { code } }] };
-	writeAnswer(res, { result, wellFormed: false }, JSON_TYPE, status);
+  const result = { errors: [{ message, extensions: { code } }] };
+  writeAnswer(res, { result, wellFormed: false }, JSON_TYPE, status);
 }
 
 /** JSON in UTF-8, not compressed: the one kind of body that is read. A browser cannot send it without a preflight. */
 export function isJsonBody({ headers }: IncomingMessage): boolean {
-	const type = headers["content-type"];
-	if (
-		headers["content-encoding"] !== undefined &&
-		headers["content-encoding"] !== "identity"
-	)
-		return false;
-	if (type === JSON_TYPE) return true;
-	if (type === undefined) return false;
-	const [media, ...parameters] = type
-		.toLowerCase()
-		.split(";")
-		.map((text) => text.trim());
-	const charset = parameters
-		.find((text) => text.startsWith("charset="))
-		?.slice(8)
-		.replaceAll('"', "");
-	return (
-		media === JSON_TYPE &&
-		(charset === undefined || charset === "utf-8" || charset === "utf8")
-	);
+  const type = headers['content-type'];
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') return false;
+  if (type === JSON_TYPE) return true;
+  if (type === undefined) return false;
+  const [media, ...parameters] = type
+    .toLowerCase()
+    .split(';')
+    .map((text) => text.trim());
+  const charset = parameters
+    .find((text) => text.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
+  return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }
 
 /** The whole body, or TOO_LARGE as soon as it is known to be; what still comes is thrown away by Node. */
-export function readBody(
-	req: IncomingMessage,
-	maxBytes: number,
-): Promise<Buffer> {
-	return new Promise((resolve, reject) => {
-		const tooLarge = () =>
-			new ServiceError(
-				"TOO_LARGE",
-				`The body is larger than ${maxBytes} bytes`,
-			);
-		if (Number(req.headers["content-length"] ?? 0) > maxBytes) {
-			reject(tooLarge());
-			return;
-		}
-		const chunks: Buffer[] = [];
-		let size = 0;
-		const onData = (chunk: Buffer) => {
-			size += chunk.length;
-			if (size <= maxBytes) {
-				chunks.push(chunk);
-				return;
-			}
-			req.off("data", onData);
-			reject(tooLarge());
-		};
-		req.on("data", onData);
-		req.once("end", () =>
-			resolve(
-				chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks),
-			),
-		);
-		const onEarlyEnd = () =>
-			reject(new ServiceError("INVALID", "The request ended early"));
-		req.once("error", onEarlyEnd);
-		req.once("close", onEarlyEnd);
-	});
+export function readBody(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const tooLarge = () => new ServiceError('TOO_LARGE', `The body is larger than ${maxBytes} bytes`);
+    if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
+      reject(tooLarge());
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      req.off('data', onData);
+      reject(tooLarge());
+    };
+    const onEarlyEnd = () => reject(new ServiceError('INVALID', 'The request ended early'));
+    req.on('data', onData);
+    req.once('end', () => {
+      // Also a request that was read whole closes.
+      req.off('close', onEarlyEnd);
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
+    req.once('error', onEarlyEnd);
+    req.once('close', onEarlyEnd);
+  });
 }

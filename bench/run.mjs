@@ -1,0 +1,20 @@
+/** `node bench/run.mjs graphql`: installs the peers the first time, compiles the product and the benchmark, runs it. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const bench = dirname(fileURLToPath(import.meta.url));
+const root = dirname(bench);
+const [name, ...options] = process.argv.slice(2);
+if (!name || !existsSync(join(bench, `${name}.ts`))) {
+  console.error('usage: node bench/run.mjs graphql|rest');
+  process.exit(2);
+}
+const run = (command, args, cwd) => {
+  const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+};
+if (!existsSync(join(bench, 'node_modules'))) run('npm', ['ci', '--no-audit', '--no-fund'], bench);
+run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(bench, 'tsconfig.json')], root);
+run(process.execPath, [join(bench, 'dist/bench', `${name}.js`), ...options], root);

@@ -1,0 +1,60 @@
+/** A load generator on bare sockets: one request in flight per connection, answers found by their Content-Length. */
+import { connect } from 'node:net';
+
+export interface Load {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Driven {
+  readonly answers: number;
+  readonly seconds: number;
+}
+
+export async function drive(port: number, load: Load, connections: number, milliseconds: number): Promise<Driven> {
+  const started = performance.now();
+  const until = started + milliseconds;
+  const counts = await Promise.all(Array.from({ length: connections }, () => one(port, requestOf(load), until)));
+  return { answers: counts.reduce((sum, count) => sum + count, 0), seconds: (performance.now() - started) / 1_000 };
+}
+
+function requestOf({ method, path, headers = {}, body }: Load): Buffer {
+  const all: Record<string, string> = { host: 'localhost', ...headers };
+  if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body));
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}
+
+function one(port: number, request: Buffer, until: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.setNoDelay(true);
+    socket.once('error', reject);
+    let answers = 0;
+    let pending = 0;
+    socket.on('data', (chunk: Buffer) => {
+      if (pending === 0) {
+        const end = chunk.indexOf('\r\n\r\n');
+        const head = chunk.toString('latin1', 0, end);
+        const length = /content-length: (\d+)/i.exec(head)?.[1];
+        if (end < 0 || length === undefined || !head.startsWith('HTTP/1.1 200')) {
+          reject(new Error(`Unexpected answer: ${chunk.toString('utf8', 0, 500)}`));
+          socket.destroy();
+          return;
+        }
+        pending = end + 4 + Number(length);
+      }
+      pending -= chunk.length;
+      if (pending > 0) return;
+      answers += 1;
+      if (performance.now() < until) {
+        socket.write(request);
+      } else {
+        socket.end();
+        resolve(answers);
+      }
+    });
+  });
+}

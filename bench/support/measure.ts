@@ -1,0 +1,122 @@
+/**
+ * Measures servers against each other: each in a process of its own on one core, load from here on the others, in short
+ * rounds that take turns, so that what else the machine does hits all alike. What counts is requests per second of the
+ * server's processor time, by median over the rounds: it is steadier than requests per second on a shared machine.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { drive, type Load } from './load.ts';
+
+export interface Contender {
+  readonly name: string;
+  /** Compiled module beside the benchmark, run with the contender's name; see `serveBench`. */
+  readonly module: URL;
+  readonly load: Load;
+}
+
+export interface MeasureOptions {
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly connections: number;
+}
+
+export interface Figures {
+  /** Requests per CPU second of the server, median. */
+  readonly perCpuSecond: number;
+  /** Requests per second, median. */
+  readonly perSecond: number;
+}
+
+export const DEFAULTS: MeasureOptions = { rounds: 9, roundMs: 700, connections: 8 };
+
+export async function measure(contenders: readonly Contender[], options = DEFAULTS): Promise<Map<string, Figures>> {
+  const running: { readonly contender: Contender; readonly server: Server; readonly rounds: Figures[] }[] = [];
+  try {
+    for (const contender of contenders) running.push({ contender, server: await start(contender), rounds: [] });
+    // Twice unmeasured: compilation by V8 and by the servers themselves.
+    for (let round = -2; round < options.rounds; round++) {
+      for (const { contender, server, rounds } of running) {
+        const before = await server.cpuSeconds();
+        const { answers, seconds } = await drive(server.port, contender.load, options.connections, options.roundMs);
+        const cpu = (await server.cpuSeconds()) - before;
+        if (round >= 0) rounds.push({ perCpuSecond: answers / cpu, perSecond: answers / seconds });
+      }
+    }
+  } finally {
+    for (const { server } of running) server.close();
+  }
+  return new Map(
+    running.map(({ contender, rounds }) => [
+      contender.name,
+      {
+        perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
+        perSecond: median(rounds.map(({ perSecond }) => perSecond)),
+      },
+    ]),
+  );
+}
+
+/** Prints each ratio and whether it is reached. True when all are. */
+export function report(
+  title: string,
+  figures: ReadonlyMap<string, Figures>,
+  subject: string,
+  targets: Readonly<Record<string, number>>,
+): boolean {
+  console.log(`\n${title}: requests per CPU second of the server (requests per second)`);
+  for (const [name, { perCpuSecond, perSecond }] of figures) {
+    console.log(`  ${name.padEnd(16)} ${perCpuSecond.toFixed(0).padStart(7)} (${perSecond.toFixed(0)})`);
+  }
+  let reached = true;
+  for (const [peer, target] of Object.entries(targets)) {
+    const ratio = (figures.get(subject)?.perCpuSecond ?? 0) / (figures.get(peer)?.perCpuSecond ?? Number.NaN);
+    const good = ratio >= target;
+    reached &&= good;
+    console.log(`  ${good ? 'ok  ' : 'FAIL'} ${subject} is ${ratio.toFixed(2)} times ${peer} (at least ${target})`);
+  }
+  return reached;
+}
+
+interface Server {
+  readonly port: number;
+  cpuSeconds(): Promise<number>;
+  close(): void;
+}
+
+async function start({ name, module }: Contender): Promise<Server> {
+  const command = [process.execPath, fileURLToPath(module), name];
+  const pinned =
+    process.platform === 'linux' && availableParallelism() > 1 ? ['taskset', '-c', '0', ...command] : command;
+  const [program = '', ...args] = pinned;
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
+  const { port } = await answer<{ port: number }>(child);
+  return {
+    port,
+    async cpuSeconds() {
+      const told = answer<{ cpuSeconds: number }>(child);
+      child.send('cpu');
+      return (await told).cpuSeconds;
+    },
+    close: () => child.kill(),
+  };
+}
+
+function answer<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new Error('A server ended'));
+    child.once('exit', gone);
+    child.once('message', (message) => {
+      child.off('exit', gone);
+      resolve(message as T);
+    });
+  });
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
