@@ -408,15 +408,37 @@ export class BrokerCore {
     const connection = this.#connections.get(client);
     const identity = connection?.identity;
     if (!identity) return null;
-    const { topic, qos, messageId, retain } = packet;
-    if (topic.startsWith(this.#ownTopics) || !this.#options.access.mayReceive(identity, topic)) return null;
-    // Live messages have no packet id yet, those from the queue do.
-    const isLive = messageId === undefined;
-    if (isLive && connection.isDraining && qos > 0 && !retain) return null;
-    if (isLive && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
+    const { topic, qos, messageId, brokerId, retain } = packet;
+    if (topic.startsWith(this.#ownTopics)) return null;
+    // Messages from the queue have a packet id, retained ones and those that this class sends by itself no broker id.
+    const isLive = messageId === undefined && Boolean(brokerId) && !retain;
+    if (!this.#options.access.mayReceive(identity, topic)) {
+      if (isLive && qos > 0) this.#options.persistence.discard(identity.clientId, packet.brokerCounter);
+      return null;
+    }
+    if (isLive && connection.isDraining && qos > 0) return null;
+    if (messageId === undefined && qos > connection.lowestQos) {
+      packet.qos = grantedQos(client, topic, qos);
+      if (isLive && packet.qos > 0 && connection.lowestQos === 0 && this.#sendAtHighest(client, packet)) return null;
+    }
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
     return packet;
+  }
+
+  /**
+   * A client with filters of QoS 0 and of more: aedes sends the message once, for the first filter that matches, at QoS 0 if that
+   * one is. So it is sent from here, where its QoS is known. False: aedes has to send it after all.
+   */
+  #sendAtHighest(client: Client, packet: AedesPublishPacket): boolean {
+    if (subscriptionsOf(client)[packet.topic]?.qos === 0) {
+      // Whatever is asked of it, aedes takes the QoS of the filter that equals the topic.
+      this.#options.persistence.discard(client.id, packet.brokerCounter);
+      return false;
+    }
+    const { deliverQoS } = client as unknown as AedesClientInternals;
+    deliverQoS({ ...packet, brokerId: undefined }, () => {});
+    return true;
   }
 
   /** CONNACK and the queue were sent. What came meanwhile goes out now, in order, and then messages are live. */

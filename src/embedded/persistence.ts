@@ -170,6 +170,13 @@ export class Persistence {
     return packets;
   }
 
+  /** A message leaves the queue of a session unsent. */
+  discard(clientId: string, brokerCounter: number): void {
+    const session = this.sessions.get(clientId);
+    const entry = session?.byCounter.get(brokerCounter);
+    if (session && entry) this.sessions.settle(session, entry);
+  }
+
   async storeRetained(packet: PacketRef & { readonly retain: true }): Promise<void> {
     // The broker core's packet as it is; the adapter's own way in is `accept`.
     const copy = { ...packet } as unknown as RetainedPacket;

@@ -1,6 +1,10 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import mqtt from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { parseClientDetail } from '../../src/clients/inspect-control.ts';
 import { ADMINISTRATOR, collect, connect, control, startTestBroker, temporaryFolder } from './embedded.ts';
 
 test('the administrator connects, a wrong password, another name and an anonymous client do not', async () => {
@@ -96,6 +100,35 @@ test('a message leaves at the QoS that was granted, also by a wildcard [MQTT-3.8
     { text: 'before', qos: 1, retain: true },
     { text: 'after', qos: 1, retain: false },
   ]);
+});
+
+test.each([
+  { clean: true, filters: { 'm/#': { qos: 0 }, 'm/+': { qos: 1 } }, qos: 1 },
+  { clean: false, filters: { 'm/#': { qos: 0 }, 'm/+': { qos: 1 } }, qos: 1 },
+  { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 0 } }, qos: 1 },
+  { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 2 } }, qos: 2 },
+  { clean: false, filters: { 'm/#': { qos: 1 }, 'm/a': { qos: 0 } }, qos: 0 },
+] as const)('overlapping filters get a message once and leave nothing queued: %j', async ({ clean, filters, qos }) => {
+  const { mqttPort } = await startTestBroker();
+  const device = await connect(mqttPort, { clientId: 'device', clean });
+  const publisher = await connect(mqttPort);
+  const { until } = collect(device);
+  await device.subscribeAsync(filters);
+  for (const text of ['one', 'two']) await publisher.publishAsync('m/a', text, { qos: 2 });
+  const seen = await until((messages) => messages.length === 2);
+  expect(seen.map((message) => [message.text, message.qos])).toEqual([
+    ['one', qos],
+    ['two', qos],
+  ]);
+  const request = { commands: [{ command: 'getClient', clientid: 'device' }] };
+  let queued = 0;
+  // PUBCOMP is on its way when the message is seen.
+  do {
+    const [response] = await control(publisher, 'cedalo/inspect', request);
+    const detail = parseClientDetail(response?.data);
+    queued = detail?.queues?.messagesOut ?? 0;
+    expect(detail?.numSubscribed).toBe(2);
+  } while (queued > 0);
 });
 
 test('a QoS 0 message that is retained does not swallow the next one', async () => {
@@ -206,6 +239,37 @@ test('a taken port gives way to the next free one, and the broker says which', a
   expect(broker.mqttPort).not.toBe(port);
   expect(broker.wsPort).toBeNull();
   await connect(broker.mqttPort);
+});
+
+test('WebSocket connections on other paths, or without the subprotocol mqtt, are refused', async () => {
+  const { wsPort } = await startTestBroker();
+  const statusOf = (path: string, protocols: string[]) =>
+    new Promise((resolve) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${wsPort}${path}`, protocols);
+      socket.on('unexpected-response', (_request, { statusCode }) => resolve(statusCode));
+      socket.on('error', () => {});
+      socket.on('open', () => {
+        socket.terminate();
+        resolve('open');
+      });
+    });
+  expect(await statusOf('/mqtt', ['mqtt'])).toBe('open');
+  expect(await statusOf('/', ['mqttv3.1'])).toBe('open');
+  expect(await statusOf('/other', ['mqtt'])).toBe(404);
+  expect(await statusOf('/mqtt', [])).toBe(400);
+});
+
+test("the broker's folder is its owner's, and holds no password", async () => {
+  const folder = temporaryFolder();
+  const broker = await startTestBroker({ folder: join(folder, 'broker') });
+  await connect(broker.mqttPort);
+  await broker.close();
+  expect(statSync(join(folder, 'broker')).mode & 0o777).toBe(0o700);
+  const files = readdirSync(join(folder, 'broker'));
+  expect(files.length).toBeGreaterThan(0);
+  for (const file of files) {
+    expect(readFileSync(join(folder, 'broker', file)).includes(ADMINISTRATOR.password), file).toBe(false);
+  }
 });
 
 test('a folder in use is refused', async () => {
