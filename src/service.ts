@@ -85,7 +85,7 @@ class Closers {
 
 /** The operator of the machine: whoever owns the data folder. */
 const OPERATOR: Viewer = {
-  kind: 'TOKEN',
+  kind: 'OPERATOR',
   id: 'operator',
   name: 'operator',
   credentialId: 'operator',

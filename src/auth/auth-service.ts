@@ -29,7 +29,7 @@ interface CachedViewer extends LoadedViewer {
 
 /** Ends when the rights that a long-lived operation was allowed with are gone. */
 export interface RightsGuard {
-  /** Aborted with the ServiceError (UNAUTHORIZED, NOT_ALLOWED or NOT_FOUND) that the caller would get now. */
+  /** Aborted with the ServiceError that says why: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
   readonly signal: AbortSignal;
   stop(): void;
 }
@@ -228,7 +228,7 @@ export class AuthService {
       // A database that cannot be asked is no proof of rights: the subscription ends and may be opened again.
       if (!(error instanceof ServiceError)) this.#log.warn({ err: error }, 'rights could not be checked again');
       this.#drop(guard);
-      guard.controller.abort(error instanceof ServiceError ? error : unknownCredential());
+      guard.controller.abort(endOfRights(error));
     }
   }
 
@@ -243,6 +243,13 @@ export class AuthService {
     clearTimeout(guard.timer);
     this.#guards.delete(guard);
   }
+}
+
+/** Out of sight is NOT_FOUND for a new request; for what was allowed until now it is the end of a right. */
+function endOfRights(error: unknown): ServiceError {
+  if (!(error instanceof ServiceError)) return unknownCredential();
+  if (error.code !== 'NOT_FOUND') return error;
+  return new ServiceError('NOT_ALLOWED', 'The rights that this was allowed with have ended', { cause: error });
 }
 
 const unknownCredential = () => new ServiceError('UNAUTHORIZED', 'The session or token is unknown, expired or revoked');

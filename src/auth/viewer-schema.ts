@@ -1,7 +1,7 @@
 import { builder, signedIn } from '../graphql/builder.ts';
 import { requireSignedIn, type Viewer } from './viewer.ts';
 
-const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN'] as const });
+const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN', 'OPERATOR'] as const });
 
 const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The caller: a person who signed in, or a project token.',

@@ -10,9 +10,12 @@ export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'ROOT_ADMIN';
 export const roleIncludes = (held: ProjectRole, needed: ProjectRole): boolean =>
   PROJECT_ROLES.indexOf(held) >= PROJECT_ROLES.indexOf(needed);
 
-/** The caller behind a request: a signed-in person, or a project token. Immutable; a change of rights makes a new one. */
+/**
+ * The caller behind a request: a signed-in person, a project token, or the operator of this machine (at the command line).
+ * Immutable; a change of rights makes a new one.
+ */
 export interface Viewer {
-  readonly kind: 'USER' | 'TOKEN';
+  readonly kind: 'USER' | 'TOKEN' | 'OPERATOR';
   /** User id or token id. */
   readonly id: string;
   /** For messages, audit and `issuer`: the e-mail of the person, or the name of the token. */

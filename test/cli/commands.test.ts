@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { connectAsync } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../support/database.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function start(
+  args: readonly string[],
+  env: Record<string, string>,
+): { child: ChildProcess; output: { out: string; err: string }; done: Promise<Run> } {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { out: '', err: '' };
+  child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk));
+  child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk));
+  const done = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await done;
+  });
+  return { child, output, done };
+}
+
+const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => start(args, env).done;
+
+/** A running service; answers when its start message is complete. */
+async function serve(env: Record<string, string>) {
+  const running = start(['serve'], { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', ...env });
+  await new Promise<void>((resolve, reject) => {
+    running.child.stdout?.on('data', () => {
+      if (/is ready[\s\S]*\n\n$/.test(running.output.out)) resolve();
+    });
+    running.done.then(({ err }) => reject(new Error(`The service ended: ${err}`)), reject);
+  });
+  const match = (pattern: RegExp) => pattern.exec(running.output.out)?.[1] ?? '';
+  return {
+    ...running,
+    url: match(/GraphQL +(http:\S+)\/graphql/),
+    mqtt: match(/MQTT +(mqtt:\S+)/),
+    passwordFile: match(/password in (\S+)/),
+    rootPassword: match(/with the password (\S+)/),
+  };
+}
+
+const json = ({ out }: Run) => JSON.parse(out);
+
+test('--help names every command and setting, and a wrong command line exits with 2', async () => {
+  const help = await run(['--help'], {});
+  expect(help.code).toBe(0);
+  for (const command of ['serve', 'migrate', 'user', 'token']) expect(help.out).toContain(command);
+  const serveHelp = await run(['serve', '--help'], {});
+  for (const variable of ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'BROKER_TIMEOUT_MS'])
+    expect(serveHelp.out).toContain(variable);
+  expect((await run(['explode'], {})).code).toBe(2);
+  expect((await run(['token', 'create'], {})).code).toBe(2);
+});
+
+test('bad settings are all reported at once, and nothing starts', async () => {
+  const dataDir = `${temporaryFolder()}/data`;
+  const { code, err } = await run(['serve'], { DATA_DIR: dataDir, PORT: 'x', LOG_LEVEL: 'y' });
+  expect(code).toBe(2);
+  expect(err).toMatch(/PORT must be[\s\S]*LOG_LEVEL must be/);
+  expect(() => statSync(dataDir)).toThrow();
+});
+
+test('users and tokens are managed without a running service, and beside one', async () => {
+  const env = { DATA_DIR: temporaryFolder() };
+  const created = json(await run(['user', 'create', 'ann@example.com', '--root', '--json'], env));
+  expect(created).toMatchObject({ email: 'ann@example.com', isRootAdmin: true, password: expect.any(String) });
+  expect(json(await run(['user', 'list', '--json'], env))).toMatchObject([{ email: 'ann@example.com' }]);
+  expect((await run(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
+
+  const service = await serve(env);
+  const graphql = async (query: string, token?: string) => {
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+      body: JSON.stringify({ query }),
+    });
+    return (await response.json()) as { data: Record<string, never> };
+  };
+  const login = async (password: string) =>
+    (await graphql(`mutation { login(input: { email: "ann@example.com", password: "${password}" }) { token } }`)).data;
+  expect(await login(created.password)).toMatchObject({ login: { token: expect.any(String) } });
+
+  const reset = json(await run(['user', 'reset-password', 'ann@example.com', '--json'], env));
+  const { token } = (await login(reset.password)).login as unknown as { token: string };
+  const { projects } = (await graphql('{ projects { nodes { id } } }', token)).data as unknown as {
+    projects: { nodes: { id: string }[] };
+  };
+  const project = projects.nodes[0]?.id ?? '';
+  const made = json(await run(['token', 'create', '--project', project, '--name', 'ci', '--json'], env));
+  expect(
+    (
+      await fetch(`${service.url}/api/projects/${project}/brokers`, {
+        headers: { authorization: `Bearer ${made.secret}` },
+      })
+    ).status,
+  ).toBe(200);
+  expect((await run(['token', 'list', '--project', project], env)).out).toContain(made.id);
+  expect((await run(['token', 'revoke', made.id], env)).code).toBe(0);
+  expect(
+    (
+      await fetch(`${service.url}/api/projects/${project}/brokers`, {
+        headers: { authorization: `Bearer ${made.secret}` },
+      })
+    ).status,
+  ).toBe(401);
+});
+
+test('a second instance on the same data folder is refused with who owns it', async () => {
+  const env = { DATA_DIR: temporaryFolder() };
+  const first = await serve(env);
+  const second = await run(['serve'], { ...env, PORT: '0' });
+  expect(second.code).toBe(1);
+  expect(second.err).toContain(String(first.child.pid));
+  expect(second.err).toContain('DATA_DIR');
+});
+
+test('SIGTERM ends the service with clients connected, and the next start finds everything', async () => {
+  const env = { DATA_DIR: temporaryFolder(), ROOT_PASSWORD: 'a known password' };
+  const first = await serve(env);
+  const { readFileSync } = await import('node:fs');
+  const password = readFileSync(`${env.DATA_DIR}/${first.passwordFile.split('/').slice(-3).join('/')}`, 'utf8');
+  const client = await connectAsync(first.mqtt, { username: 'admin', password, reconnectPeriod: 0 });
+  onTestFinished(() => client.endAsync(true));
+  const stream = await fetch(`${first.url}/graphql`, { headers: { accept: 'text/event-stream' } });
+  void stream.body?.cancel();
+
+  first.child.kill('SIGTERM');
+  const { code, err } = await first.done;
+  expect(code).toBe(0);
+  expect(err).toContain('stopped');
+
+  const second = await serve(env);
+  expect(second.rootPassword).toBe('');
+  const response = await fetch(`${second.url}/readyz`);
+  expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);
+});
+
+test('a taken MQTT port is replaced by the next free one, and the start message says so', async () => {
+  const first = await serve({ DATA_DIR: temporaryFolder() });
+  const taken = first.mqtt.split(':').at(-1) ?? '';
+  const second = await serve({ DATA_DIR: temporaryFolder(), MQTT_PORT: taken });
+  expect(second.mqtt).not.toBe(first.mqtt);
+  expect(second.output.out).toContain(`port ${taken} is taken`);
+});
+
+test('migrate brings the database up to date and says when it is', async () => {
+  const env = { DATA_DIR: temporaryFolder() };
+  expect(json(await run(['migrate', '--json'], env))).toMatchObject({ engine: 'sqlite', applied: ['0001_init'] });
+  expect((await run(['migrate'], env)).out).toContain('up to date');
+});
