@@ -27,11 +27,11 @@ import type { Viewer } from '../auth/viewer.ts';
 import { ServiceError } from '../errors.ts';
 import {
   type CompiledRun,
+  type CompileOptions,
   compile,
   conditionVariables,
   NotCompilable,
   operationOf,
-  type Serializers,
   type Variables,
 } from './compile.ts';
 import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
@@ -230,10 +230,13 @@ export class Operation {
   }
 }
 
+/** How leaves of the result are written; without any, as graphql-js does. */
+export type LeafOptions = Pick<CompileOptions, 'serializers' | 'plainScalars'>;
+
 interface ProgramOptions {
   /** Runs by graphql-js before the first compilation. */
   readonly compileAfter: number;
-  readonly serializers?: Serializers;
+  readonly leaves?: LeafOptions;
 }
 
 /** The two executors behind one operation. */
@@ -266,8 +269,7 @@ class Program {
     const known = this.#variants.get(key);
     if (known) return known;
     if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
-    const { serializers } = this.#options;
-    const run = compile(this.#schema, this.#document, this.#node, coerced, { ...(serializers && { serializers }) });
+    const run = compile(this.#schema, this.#document, this.#node, coerced, this.#options.leaves);
     this.#variants.set(key, run);
     return run;
   }
@@ -335,20 +337,15 @@ export interface CompiledOperation {
 
 /**
  * An operation of our own, compiled at once, without limits. Throws an Error that tells what is wrong with the document.
- * `serializers` replace those of the named scalars and enums.
  */
-export function compileOperation(
-  schema: GraphQLSchema,
-  text: string,
-  { serializers }: { readonly serializers?: Serializers } = {},
-): CompiledOperation {
+export function compileOperation(schema: GraphQLSchema, text: string, leaves: LeafOptions = {}): CompiledOperation {
   guardLists(schema);
   const document = parse(text);
   const [invalid] = validate(schema, document);
   if (invalid) throw invalid;
   const node = operationOf(document);
   if (!node || node.operation === OperationTypeNode.SUBSCRIPTION) throw new Error('One query or mutation is expected');
-  const program = new Program(schema, document, node, { compileAfter: 0, ...(serializers && { serializers }) });
+  const program = new Program(schema, document, node, { compileAfter: 0, leaves });
   program.compile(NO_VARIABLES);
   const { variableDefinitions = [] } = node;
   return {

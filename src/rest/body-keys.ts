@@ -1,118 +1,146 @@
-import { type DocumentNode, Kind, type SelectionSetNode } from 'graphql';
+import {
+  type DocumentNode,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
 
-/** The keys a selection puts into the answer, over all of its fragments; leaves have no children. */
-interface KeyTree extends Map<string, KeyTree> {}
+/** What is written for each value of an enum, by GraphQL type. */
+export type Spellings = ReadonlyMap<string, ReadonlyMap<unknown, string>>;
 
-/** Keys that are left out of a body, level by level. */
-interface Omissions {
-  /** Left out when null. */
-  readonly nulls: string[];
-  /** Left out always. */
-  readonly hidden: string[];
-  readonly children: Map<string, Omissions>;
+/** The keys that a selection puts into the answer, over all of its fragments. */
+export interface KeyTree {
+  readonly keys: Map<string, KeyTree>;
+  /** For an enum that resolvers give by other values than are written. */
+  readonly written: ReadonlyMap<unknown, string> | null;
 }
 
-export type Trim = (body: unknown) => void;
-
-/**
- * Compiles "leave out when null" and "leave out" paths into one walk over a body. Keys are set to undefined, which JSON leaves out,
- * rather than deleted, which would make every object slow. Null when there is nothing to do.
- * Errors: a path that the operation does not select, so that a misspelled one stops the start.
- */
-export function compileTrim(
-  document: DocumentNode,
-  pick: string | undefined,
-  omitNull: readonly string[],
-  hidden: readonly string[],
-): Trim | null {
-  if (omitNull.length === 0 && hidden.length === 0) return null;
-  const body = at(keysOf(document), pick?.split('.') ?? [], `pick "${pick}"`);
-  const root = omissions();
-  const kept = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));
-  for (const path of omitNull) {
-    if (path.startsWith('!')) continue;
-    const steps = path.split('.');
-    const last = steps.pop() ?? '';
-    const level = at(body, steps, path);
-    const into = child(root, steps);
-    const prefix = steps.length > 0 ? `${steps.join('.')}.` : '';
-    const keys = last === '*' ? [...level.keys()].filter((key) => !kept.includes(prefix + key)) : [last];
-    for (const key of keys) {
-      at(level, [key], path);
-      if (!into.nulls.includes(key)) into.nulls.push(key);
+/** The keys of the data that the one operation of a document gives. */
+export function keyTree(schema: GraphQLSchema, document: DocumentNode, spellings: Spellings): KeyTree {
+  const root: KeyTree = { keys: new Map(), written: null };
+  const collect = (selections: SelectionSetNode, parent: GraphQLNamedType | undefined | null, into: KeyTree): void => {
+    for (const selection of selections.selections) {
+      if (selection.kind === Kind.FIELD) {
+        const field =
+          isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[selection.name.value] : undefined;
+        const type = field && getNamedType(field.type);
+        const key = selection.alias?.value ?? selection.name.value;
+        const node = into.keys.get(key) ?? { keys: new Map(), written: writtenFor(type, spellings) };
+        into.keys.set(key, node);
+        if (selection.selectionSet) collect(selection.selectionSet, type, node);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        const condition = selection.typeCondition?.name.value;
+        collect(selection.selectionSet, condition === undefined ? parent : schema.getType(condition), into);
+      } else {
+        for (const definition of document.definitions) {
+          if (definition.kind !== Kind.FRAGMENT_DEFINITION || definition.name.value !== selection.name.value) continue;
+          collect(definition.selectionSet, schema.getType(definition.typeCondition.name.value), into);
+        }
+      }
+    }
+  };
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.OPERATION_DEFINITION) {
+      collect(definition.selectionSet, schema.getRootType(definition.operation), root);
     }
   }
-  for (const path of kept) at(body, path.split('.'), `!${path}`);
-  for (const path of hidden) {
-    const steps = path.split('.');
-    at(body, steps, path);
-    const last = steps.pop() ?? '';
-    child(root, steps).hidden.push(last);
-  }
-  return (value) => trim(value, root);
+  return root;
 }
 
-function trim(value: unknown, { nulls, hidden, children }: Omissions): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) trim(value[i], { nulls, hidden, children });
-    return;
-  }
-  const object = value as Record<string, unknown>;
-  for (const key of nulls) if (object[key] === null) object[key] = undefined;
-  for (const key of hidden) if (key in object) object[key] = undefined;
-  for (const [key, below] of children) trim(object[key], below);
+/** Enums that nobody respells are written by their names. */
+function writtenFor(type: GraphQLNamedType | undefined, spellings: Spellings): ReadonlyMap<unknown, string> | null {
+  if (!isEnumType(type)) return null;
+  const spelled = spellings.get(type.name);
+  if (spelled) return spelled;
+  const values = type.getValues();
+  if (values.every(({ name, value }) => name === value)) return null;
+  return new Map(values.map(({ name, value }) => [value, name]));
 }
 
-const omissions = (): Omissions => ({ nulls: [], hidden: [], children: new Map() });
-
-function child(root: Omissions, steps: readonly string[]): Omissions {
-  let node = root;
-  for (const step of steps) {
-    const known = node.children.get(step) ?? omissions();
-    node.children.set(step, known);
-    node = known;
-  }
-  return node;
-}
-
-function at(tree: KeyTree, steps: readonly string[], path: string): KeyTree {
+/** What a path of dots leads to. Errors: it is not selected, so that a misspelled path stops the start. */
+export function selected(tree: KeyTree, path: string): KeyTree {
   let node = tree;
-  for (const step of steps) {
-    const next = node.get(step);
+  for (const step of path.split('.')) {
+    const next = node.keys.get(step);
     if (!next) throw new Error(`${path}: the operation does not select "${step}" there`);
     node = next;
   }
   return node;
 }
 
-/** Checks that a path is selected. */
-export function requireSelected(document: DocumentNode, path: string): void {
-  at(keysOf(document), path.split('.'), path);
+/** Makes a body what is documented: in place, in one walk. */
+export type Trim = (body: unknown) => void;
+
+/** What is done at one level of a body. */
+interface Level {
+  /** Keys left out when null. */
+  readonly nulls: string[];
+  /** Keys left out always. */
+  readonly hidden: string[];
+  readonly written: (readonly [key: string, values: ReadonlyMap<unknown, string>])[];
+  readonly children: (readonly [key: string, level: Level])[];
 }
 
-function keysOf(document: DocumentNode): KeyTree {
-  const tree: KeyTree = new Map();
-  const collect = (selections: SelectionSetNode, into: KeyTree): void => {
-    for (const selection of selections.selections) {
-      if (selection.kind === Kind.FIELD) {
-        const key = selection.alias?.value ?? selection.name.value;
-        const below: KeyTree = into.get(key) ?? new Map();
-        into.set(key, below);
-        if (selection.selectionSet) collect(selection.selectionSet, below);
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        collect(selection.selectionSet, into);
-      } else {
-        const name = selection.name.value;
-        for (const definition of document.definitions) {
-          if (definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === name)
-            collect(definition.selectionSet, into);
-        }
-      }
+/**
+ * Compiles what has to be left out, and enums that have to be respelled, into one walk over a body; null when there is nothing to do.
+ * `omitNull` is as routes have it. Keys are set to undefined, which JSON leaves out, rather than deleted, which would make every object
+ * slow.
+ */
+export function compileTrim(body: KeyTree, omitNull: readonly string[], hidden: readonly string[]): Trim | null {
+  const kept = omitNull.filter((path) => path.startsWith('!')).map((path) => path.slice(1));
+  for (const path of [...kept, ...hidden]) selected(body, path);
+  const nulls = new Set<string>();
+  for (const path of omitNull) {
+    if (path.startsWith('!')) continue;
+    if (path !== '*' && !path.endsWith('.*')) {
+      selected(body, path);
+      nulls.add(path);
+      continue;
     }
-  };
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) collect(definition.selectionSet, tree);
+    const parent = path.slice(0, -2);
+    for (const key of (parent === '' ? body : selected(body, parent)).keys.keys()) {
+      const full = parent === '' ? key : `${parent}.${key}`;
+      if (!kept.includes(full)) nulls.add(full);
+    }
   }
-  return tree;
+  const level = levelOf(body, '', nulls, new Set(hidden));
+  return level && ((value) => trim(value, level));
+}
+
+function levelOf(tree: KeyTree, prefix: string, nulls: ReadonlySet<string>, hidden: ReadonlySet<string>): Level | null {
+  const level: Level = { nulls: [], hidden: [], written: [], children: [] };
+  for (const [key, node] of tree.keys) {
+    const path = prefix + key;
+    if (hidden.has(path)) {
+      level.hidden.push(key);
+      continue;
+    }
+    if (nulls.has(path)) level.nulls.push(key);
+    if (node.written) level.written.push([key, node.written]);
+    const below = levelOf(node, `${path}.`, nulls, hidden);
+    if (below) level.children.push([key, below]);
+  }
+  return Object.values(level).some(({ length }) => length > 0) ? level : null;
+}
+
+function trim(value: unknown, level: Level): void {
+  if (Array.isArray(value)) {
+    for (const entry of value) trim(entry, level);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  const object = value as Record<string, unknown>;
+  for (const key of level.nulls) if (object[key] === null) object[key] = undefined;
+  for (const key of level.hidden) if (key in object) object[key] = undefined;
+  for (const [key, values] of level.written) {
+    const current = object[key];
+    if (Array.isArray(current)) object[key] = current.map((entry) => values.get(entry) ?? entry);
+    else if (current !== null && current !== undefined) object[key] = values.get(current) ?? current;
+  }
+  for (const [key, below] of level.children) trim(object[key], below);
 }

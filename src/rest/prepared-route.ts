@@ -8,8 +8,7 @@ import {
   parse,
   validate,
 } from 'graphql';
-import type { Serializers } from '../graphql/compile.ts';
-import { compileTrim, requireSelected, type Trim } from './body-keys.ts';
+import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
 import { type CheckBody, compileBodyCheck, compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { AnyRoute, JsonSchema, Route } from './route.ts';
@@ -22,8 +21,11 @@ export interface CompiledOperation<C> {
 export type CompileOperation<C> = (
   schema: GraphQLSchema,
   text: string,
-  options: { readonly serializers: Serializers },
+  options: { readonly plainScalars: readonly string[] },
 ) => CompiledOperation<C>;
+
+/** Custom scalars whose values JSON.stringify writes as the scalars themselves would. */
+const PLAIN_SCALARS = ['DateTime', 'JSON'];
 
 /** What differs between revisions of one entry. */
 interface PreparedVersion {
@@ -57,20 +59,22 @@ export function prepareRoute<C>(
     const errors = validate(schema, document);
     if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('; '));
     requireOneOperation(document);
+    const data = keyTree(schema, document, spellingsOf(route, schema));
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined) throw new Error('an answer with a body needs "pick"');
-    if (route.pick !== undefined) requireSelected(document, route.pick);
-    if (route.total !== undefined) requireSelected(document, route.total);
+    const body = route.pick === undefined ? null : selected(data, route.pick);
+    if (body?.written) throw new Error('an enum cannot be a whole body');
+    if (route.total !== undefined) selected(data, route.total);
     if (route.stream !== undefined) {
-      requireSelected(document, `${route.stream.pageInfo}.hasNextPage`);
-      requireSelected(document, `${route.stream.pageInfo}.endCursor`);
+      selected(data, `${route.stream.pageInfo}.hasNextPage`);
+      selected(data, `${route.stream.pageInfo}.endCursor`);
     }
     const versions = Object.fromEntries(
-      REVISIONS.map((revision) => [revision, prepareVersion(route, document, ajv, revision)]),
+      REVISIONS.map((revision) => [revision, prepareVersion(route, { body, ajv }, revision)]),
     ) as Record<Revision, PreparedVersion>;
     return {
       route,
-      operation: compileOperation(schema, route.operation, { serializers: serializersOf(route, schema) }),
+      operation: compileOperation(schema, route.operation, { plainScalars: PLAIN_SCALARS }),
       checkBody: route.body ? compileBodyCheck(ajv, route.body) : null,
       pick: route.pick?.split('.') ?? null,
       total: route.total?.split('.') ?? null,
@@ -84,11 +88,15 @@ export function prepareRoute<C>(
   }
 }
 
-function prepareVersion(route: Route, document: DocumentNode, ajv: Ajv2020, revision: Revision): PreparedVersion {
+function prepareVersion(
+  route: Route,
+  { body, ajv }: { readonly body: KeyTree | null; readonly ajv: Ajv2020 },
+  revision: Revision,
+): PreparedVersion {
   const { query = {}, response = {} } = route.revisions ?? {};
   return {
     parseQuery: route.query ? compileQuery(ajv, route.query, new Set(missingIn(revision, query))) : null,
-    trim: compileTrim(document, route.pick, route.omitNull ?? [], missingIn(revision, response)),
+    trim: body && compileTrim(body, route.omitNull ?? [], missingIn(revision, response)),
   };
 }
 
@@ -101,9 +109,9 @@ function requireOneOperation(document: DocumentNode): void {
   if (operations.length !== 1) throw new Error('the document must hold exactly one operation');
 }
 
-/** One look-up per value: the enum's internal value → its documented spelling. */
-function serializersOf({ spell = {} }: Route, schema: GraphQLSchema): Serializers {
-  const serializers: Record<string, (value: unknown) => unknown> = {};
+/** Documented spelling of each value, by enum: by the value that resolvers give, and by its name. */
+function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
+  const spellings = new Map<string, ReadonlyMap<unknown, string>>();
   for (const [typeName, spelling] of Object.entries(spell)) {
     const type = schema.getType(typeName);
     if (!isEnumType(type)) throw new Error(`spell: "${typeName}" is no enum of the graph`);
@@ -111,15 +119,11 @@ function serializersOf({ spell = {} }: Route, schema: GraphQLSchema): Serializer
     for (const { name, value } of type.getValues()) {
       const text = spelling[name];
       if (text === undefined) throw new Error(`spell: ${typeName}.${name} has no spelling`);
-      spelled.set(value, text);
+      spelled.set(value, text).set(name, text);
     }
-    serializers[typeName] = (value) => {
-      const text = spelled.get(value);
-      if (text === undefined) throw new Error(`${typeName} has no value ${String(value)}`);
-      return text;
-    };
+    spellings.set(typeName, spelled);
   }
-  return serializers;
+  return spellings;
 }
 
 export const isPending = (route: AnyRoute): route is Extract<AnyRoute, { pending: true }> => route.pending === true;
