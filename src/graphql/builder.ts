@@ -86,3 +86,9 @@ export const onBroker = (role: ProjectRole) => ({
   },
   ...requires(role),
 });
+
+/**
+ * For root fields whose resolver asks a service that checks the caller itself. Leaves out the scopes' cache for each request, whose
+ * weak map costs more than a list of 50 entries.
+ */
+export const checkedByService = (role: ProjectRole) => ({ skipTypeScopes: true, ...requires(role) }) as const;

@@ -1,5 +1,5 @@
 import { requireSignedIn } from '../auth/viewer.ts';
-import { builder, inProject, signedIn } from '../graphql/builder.ts';
+import { builder, checkedByService, inProject, signedIn } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { listConnection } from '../paging.ts';
 import { User } from '../users/user-schema.ts';
@@ -131,9 +131,8 @@ builder.queryFields((t) => ({
     description: 'Null, with NOT_FOUND, when there is none that the caller has a role in.',
     type: Project,
     nullable: true,
-    ...inProject('VIEWER'),
+    ...checkedByService('VIEWER'),
     args: { id: t.arg.id({ required: true }) },
-    authScopes: signedIn.authScopes,
     resolve: (_root, { id }, { services, viewer }) => services.projects.visible(id, viewer),
   }),
   projects: t.connection(
