@@ -1,0 +1,17 @@
+/** REST list of 50 brokers: through the graph, by a handler written by hand, and by sofa-api. */
+import { type Contender, measure, report } from './support/measure.ts';
+
+const PROJECT = '/api/projects/prj_bench/brokers';
+const PATHS = { graph: PROJECT, plain: PROJECT, sofa: '/api/brokers?projectId=prj_bench' } as const;
+
+const contenders = Object.entries(PATHS).map(
+  ([name, path]): Contender => ({
+    name,
+    module: new URL('./rest-servers.js', import.meta.url),
+    load: { method: 'GET', path, headers: { authorization: 'Bearer bench', accept: 'application/json' } },
+  }),
+);
+
+const figures = await measure(contenders);
+const good = report('REST list of 50 brokers', figures, 'graph', { plain: 0.75, sofa: 4 });
+if (!good) process.exitCode = 1;
