@@ -18,14 +18,6 @@ export const { compileQuery, isCompiledQuery }: typeof import('graphql-jit') = r
 
 type Handler = (value: unknown) => void;
 
-function complete(value: unknown, onSuccess: Handler, onError: Handler): void {
-  try {
-    onSuccess(value);
-  } catch (error) {
-    onError(error);
-  }
-}
-
 function settle(context: ExecutionContext, promise: Promise<unknown>, onSuccess: Handler, onError: Handler): void {
   context.promiseCounter += 1;
   const leave = () => {
@@ -34,11 +26,15 @@ function settle(context: ExecutionContext, promise: Promise<unknown>, onSuccess:
   };
   promise.then(
     (value) => {
-      complete(value, onSuccess, onError);
+      try {
+        onSuccess(value);
+      } catch (error) {
+        onError(asError(error));
+      }
       leave();
     },
     (error) => {
-      onError(error);
+      onError(asError(error));
       leave();
     },
   );
@@ -62,14 +58,26 @@ export function mendJitRuntime(): void {
     jitRuntime.handleResolverResult(context, value, onSuccess, onError);
   };
   jitRuntime.handleResolverResult = (context, value, onSuccess, onError) => {
-    const fail: Handler = (error) => onError(asError(error));
-    if (isPromise(value)) settle(context, value, onSuccess, fail);
-    else complete(value, onSuccess, fail);
+    if (isPromise(value)) {
+      settle(context, value, onSuccess, onError);
+      return;
+    }
+    try {
+      onSuccess(value);
+    } catch (error) {
+      onError(asError(error));
+    }
   };
   jitRuntime.handleListItemResult = (context, item, onSuccess) => {
-    // An Error as a value is completed as an error of its own place.
-    const fail: Handler = (error) => onSuccess(asError(error));
-    if (isPromise(item)) settle(context, item, onSuccess, fail);
-    else complete(item, onSuccess, fail);
+    if (isPromise(item)) {
+      // An Error as a value is completed as an error of its own place.
+      settle(context, item, onSuccess, onSuccess);
+      return;
+    }
+    try {
+      onSuccess(item);
+    } catch (error) {
+      onSuccess(asError(error));
+    }
   };
 }
