@@ -5,7 +5,7 @@
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buildSchema, type GraphQLObjectType } from 'graphql';
+import { buildSchema, type GraphQLInterfaceType, type GraphQLObjectType } from 'graphql';
 import { useSofa } from 'sofa-api';
 import type { BrokerRecord } from '../src/brokers/broker-directory.ts';
 import { brokerRoutes } from '../src/brokers/broker-routes.ts';
@@ -122,27 +122,33 @@ function plain(): RequestListener {
   };
 }
 
+/** The kinds of brokers as the product's graph has them, with the documented keys: sofa-api knows no aliases. */
+const COMMON = `type: BrokerType! id: ID! name: String! project_id: ID! ha: Boolean! created_at: String! updated_at: String!
+  url: String verify_ca_cert: Boolean! description: String isConnected: Boolean!`;
+const PRODUCT = `issued_to: String! product_id: String! period_start: String! period_end: String canceled_at: String
+  payment_subscription_item_id: String`;
 const SOFA_SCHEMA = `
   enum BrokerType { CLOUD SELF_HOSTED ON_PREMISE_SETUP }
-  type Broker {
-    type: BrokerType! id: ID! name: String! project_id: ID! ha: Boolean! created_at: String! updated_at: String!
-    url: String verify_ca_cert: Boolean! description: String isConnected: Boolean!
-  }
+  interface Broker { ${COMMON} }
+  type SelfHostedBroker implements Broker { ${COMMON} }
+  type OnPremiseSetup implements Broker { ${COMMON} ${PRODUCT} }
+  type CloudBroker implements Broker { ${COMMON} ${PRODUCT} options: String! subdomain: String! zone_name: String!
+    deployed_at: String shutdown_at: String location: String! state: String! target_state: String! }
   type Query { brokers(projectId: ID!): [Broker!]! }`;
 
 function sofa(): RequestListener {
-  const schema = buildSchema(SOFA_SCHEMA);
-  const fieldsOf = (name: string) => (schema.getType(name) as GraphQLObjectType<BrokerRecord>).getFields();
+  const schema = buildSchema(SOFA_SCHEMA, { noLocation: true });
   const set = (type: string, field: string, resolve: (broker: BrokerRecord) => unknown) => {
-    const found = fieldsOf(type)[field];
+    const found = (schema.getType(type) as GraphQLObjectType<BrokerRecord>).getFields()[field];
     if (found) found.resolve = resolve;
   };
+  (schema.getType('Broker') as GraphQLInterfaceType).resolveType = () => 'SelfHostedBroker';
   set('Query', 'brokers', () => brokers);
-  set('Broker', 'project_id', ({ projectId }) => projectId);
-  set('Broker', 'created_at', ({ createdAt }) => createdAt);
-  set('Broker', 'updated_at', ({ updatedAt }) => updatedAt);
-  set('Broker', 'verify_ca_cert', ({ verifyCaCert }) => verifyCaCert);
-  set('Broker', 'isConnected', () => true);
+  set('SelfHostedBroker', 'project_id', ({ projectId }) => projectId);
+  set('SelfHostedBroker', 'created_at', ({ createdAt }) => createdAt);
+  set('SelfHostedBroker', 'updated_at', ({ updatedAt }) => updatedAt);
+  set('SelfHostedBroker', 'verify_ca_cert', ({ verifyCaCert }) => verifyCaCert);
+  set('SelfHostedBroker', 'isConnected', () => true);
   return useSofa({ basePath: '/api', schema });
 }
 
