@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { connectAsync } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { apiRoutes } from '../../src/rest/api-routes.ts';
+import { createValidator } from '../../src/rest/input.ts';
+import { isPending } from '../../src/rest/prepared-route.ts';
+import { ERROR } from '../../src/rest/schemas.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+const ajv = createValidator();
+const isError = ajv.compile(ERROR);
+
+/** Checks an answer against the schema that its route documents. */
+function expectDocumented(method: string, template: string, { status, body }: { status: number; body: unknown }): void {
+  const route = apiRoutes.find((entry) => entry.method === method && entry.path === template);
+  if (!route || isPending(route)) throw new Error(`${method} ${template} is not served`);
+  expect(status, JSON.stringify(body)).toBe(route.status ?? 200);
+  if (route.status === 204) {
+    expect(body).toBeUndefined();
+    return;
+  }
+  const validate = ajv.compile(route.response ?? {});
+  validate(body);
+  expect(validate.errors ?? [], JSON.stringify(body)).toEqual([]);
+}
+
+const PROJECT = '/api/projects/{projectId}';
+const BROKERS = `${PROJECT}/brokers`;
+const BROKER = `${BROKERS}/{brokerId}`;
+
+const fill = (template: string, ids: Readonly<Record<string, string>>) =>
+  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none');
+
+test('projects, settings and brokers of all kinds answer as documented', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { projectId } = service;
+  const added = await service.rest('POST', `/api/projects/${projectId}/brokers`, service.root, {
+    name: 'plant',
+    description: null,
+    url: 'mqtt://127.0.0.1:9',
+    username: 'u',
+    password: 'very secret',
+    verify_ca_cert: false,
+    metricsEnabled: false,
+    ha: false,
+    clustermode: 'full',
+  });
+  expectDocumented('POST', BROKERS, added);
+  const ids = { projectId, brokerId: added.body.id };
+
+  for (const template of ['/api/projects', `${PROJECT}/settings`, BROKERS, BROKER, `${BROKER}/info`]) {
+    const answer = await service.rest('GET', fill(template, ids));
+    expectDocumented('GET', template, answer);
+    expect(JSON.stringify(answer.body)).not.toContain('very secret');
+  }
+  const list = await service.rest('GET', fill(BROKERS, ids));
+  expect(list.headers.get('x-total-count')).toBe('2');
+  expect(list.body.map(({ type }: { type: string }) => type).sort()).toEqual(['cloud', 'self-hosted']);
+  expect((await service.rest('GET', fill(BROKER, ids))).body).toMatchObject({
+    id: ids.brokerId,
+    type: 'self-hosted',
+    project_id: projectId,
+    description: null,
+    isConnected: false,
+  });
+
+  expectDocumented('PUT', BROKER, await service.rest('PUT', fill(BROKER, ids), service.root, { name: 'hall' }));
+  expect((await service.rest('GET', fill(BROKER, ids))).body.name).toBe('hall');
+  expectDocumented('DELETE', BROKER, await service.rest('DELETE', fill(BROKER, ids)));
+  const gone = await service.rest('GET', fill(BROKER, ids));
+  expect([gone.status, gone.body.code]).toEqual([404, 'NOT_FOUND']);
+});
+
+test('clients of a broker answer as documented, in full and by name', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { projectId, report } = service;
+  const [broker] = (await service.rest('GET', fill(BROKERS, { projectId }))).body;
+  const { mqtt } = report;
+  if (!mqtt) throw new Error('The embedded broker did not start');
+  const client = await connectAsync(mqtt.url, {
+    clientId: 'meter/7 ü',
+    username: mqtt.username,
+    password: readFileSync(mqtt.passwordFile, 'utf8').trim(),
+    will: { topic: 'gone', payload: Buffer.from('bye'), qos: 1 },
+  });
+  onTestFinished(() => client.endAsync(true).then(() => undefined));
+  await client.subscribeAsync('plant/#', { qos: 1 });
+  const ids = { projectId, brokerId: broker.id };
+  const inspect = fill(`${BROKER}/client-inspect`, ids);
+
+  const list = await service.rest('GET', `${inspect}?filterValue=meter&filterMode=contains`);
+  expectDocumented('GET', `${BROKER}/client-inspect`, list);
+  expect(list.body).toMatchObject([{ clientid: 'meter/7 ü', protocol: 'MQTT', connected: true, lastDisconnect: null }]);
+  const names = await service.rest('GET', `${inspect}?verbose=false&filterValue=meter`);
+  expectDocumented('GET', `${BROKER}/client-inspect`, names);
+  expect(names.body).toEqual(['meter/7 ü']);
+
+  const detail = await service.rest('GET', `${inspect}/detail?clientid=${encodeURIComponent('meter/7 ü')}`);
+  expectDocumented('GET', `${BROKER}/client-inspect/detail`, detail);
+  expect(detail.body).toMatchObject({ clientid: 'meter/7 ü', subscriptions: ['plant/#'] });
+  const none = await service.rest('GET', `${inspect}/detail?clientid=nobody`);
+  expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND']);
+  const license = await service.rest('GET', fill(`${BROKER}/license`, ids));
+  expectDocumented('GET', `${BROKER}/license`, license);
+});
+
+test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
+    url: 'mqtt://127.0.0.1:9',
+  });
+  const ids = { projectId, brokerId: body.id as string };
+  const [viewer, editor, stranger] = [
+    await service.person('VIEWER'),
+    await service.person('EDITOR'),
+    await service.person(null),
+  ];
+  const expectRefused = refusalsOf(service);
+  const tokens: Readonly<Record<string, string>> = {
+    SIGNED_IN: stranger.token,
+    VIEWER: viewer.token,
+    EDITOR: editor.token,
+    ADMIN: (await service.person('ADMIN')).token,
+    ROOT_ADMIN: service.root,
+  };
+  for (const { method, path, role } of apiRoutes) {
+    const url = fill(path, ids);
+    await expectRefused(method, url, null, 401, 'UNAUTHORIZED');
+    await expectRefused(method, url, 'not a token', 401, 'UNAUTHORIZED');
+    if (path.startsWith(PROJECT)) await expectRefused(method, url, stranger.token, 404, 'NOT_FOUND');
+    if (role === 'EDITOR' || role === 'ADMIN') await expectRefused(method, url, viewer.token, 403, 'NOT_ALLOWED');
+    if (role === 'ADMIN') await expectRefused(method, url, editor.token, 403, 'NOT_ALLOWED');
+    if (role === 'ROOT_ADMIN') await expectRefused(method, url, editor.token, 403, 'NOT_ALLOWED');
+    // Removing the broker itself would take it from the entries after this one.
+    const allowed = method === 'DELETE' ? fill(path, { ...ids, brokerId: 'none' }) : url;
+    const answer = await service.rest(method, allowed, tokens[role], method === 'GET' ? undefined : {});
+    expect([401, 403], `${method} ${url} as ${role}`).not.toContain(answer.status);
+  }
+});
+
+test('a broker of another project is not found, and nothing happens to it', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
+    url: 'mqtt://127.0.0.1:9',
+  });
+  const other = await service.graphql('mutation { createProject(input: { name: "Other" }) { project { id } } }');
+  const ids = { projectId: other.data.createProject.project.id as string, brokerId: body.id as string };
+  const expectRefused = refusalsOf(service);
+  for (const { method, path } of apiRoutes) {
+    if (path.includes('{brokerId}')) await expectRefused(method, fill(path, ids), service.root, 404, 'NOT_FOUND');
+  }
+  expect((await service.rest('GET', fill(BROKER, { ...ids, projectId }))).status).toBe(200);
+});
+
+test('what is not served yet answers 405 to those who may', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
+    url: 'mqtt://127.0.0.1:9',
+  });
+  const expectRefused = refusalsOf(service);
+  for (const route of apiRoutes.filter(isPending)) {
+    const url = fill(route.path, { projectId, brokerId: body.id });
+    await expectRefused(route.method, url, service.root, 405, 'NOT_SUPPORTED_BY_BROKER');
+  }
+});
+
+const refusalsOf =
+  (service: TestService) =>
+  async (method: string, url: string, token: string | null, status: number, code: string): Promise<void> => {
+    const answer = await service.rest(method, url, token, method === 'GET' ? undefined : {});
+    expect([answer.status, answer.body?.code], `${method} ${url}`).toEqual([status, code]);
+    expect(isError(answer.body)).toBe(true);
+  };
