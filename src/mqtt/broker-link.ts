@@ -280,8 +280,11 @@ export class BrokerLink implements BrokerSession {
       return;
     }
     const failure = connection.failure ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
+    const version = this.#version;
     this.#considerVersion(failure, connection.failure === null);
-    this.#lost(failure);
+    // The broker is there and said what it wants: that is a step of connecting, not a failure to wait after.
+    if (version === 5 && this.#version === 4 && connection.failure !== null) this.#attempt();
+    else this.#lost(failure);
   }
 
   /** Brokers without MQTT 5 answer CONNACK 1 or 0x84, or close without a word; the latter proves nothing, so both are tried in turn. */
