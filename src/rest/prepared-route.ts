@@ -1,13 +1,5 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  type GraphQLSchema,
-  isEnumType,
-  Kind,
-  parse,
-  validate,
-} from 'graphql';
+import { type ExecutionResult, type GraphQLSchema, isEnumType, parse } from 'graphql';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
 import { type CheckBody, compileBodyCheck, compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
@@ -18,6 +10,7 @@ export interface CompiledOperation<C> {
   execute(context: C, variables: Readonly<Record<string, unknown>>): ExecutionResult | Promise<ExecutionResult>;
 }
 
+/** Throws when the document does not hold one valid query or mutation. */
 export type CompileOperation<C> = (
   schema: GraphQLSchema,
   text: string,
@@ -56,9 +49,8 @@ export function prepareRoute<C>(
 ): PreparedRoute<C> {
   try {
     const document = parse(route.operation);
-    const errors = validate(schema, document);
-    if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('; '));
-    requireOneOperation(document);
+    // Validates first: what follows relies on a document that fits the schema.
+    const operation = compileOperation(schema, route.operation, { plainScalars: PLAIN_SCALARS });
     const data = keyTree(schema, document, spellingsOf(route, schema));
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined) throw new Error('an answer with a body needs "pick"');
@@ -74,7 +66,7 @@ export function prepareRoute<C>(
     ) as Record<Revision, PreparedVersion>;
     return {
       route,
-      operation: compileOperation(schema, route.operation, { plainScalars: PLAIN_SCALARS }),
+      operation,
       checkBody: route.body ? compileBodyCheck(ajv, route.body) : null,
       pick: route.pick?.split('.') ?? null,
       total: route.total?.split('.') ?? null,
@@ -102,11 +94,6 @@ function prepareVersion(
 
 export function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {
   return Object.keys(existences).filter((name) => !existsIn(revision, existences[name] ?? {}));
-}
-
-function requireOneOperation(document: DocumentNode): void {
-  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-  if (operations.length !== 1) throw new Error('the document must hold exactly one operation');
 }
 
 /** Documented spelling of each value, by enum: by the value that resolvers give, and by its name. */
