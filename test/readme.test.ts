@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { SETTINGS } from '../src/config.ts';
+import { ERROR_STATUS } from '../src/errors.ts';
+import { ROOT, startTestService } from './support/service.ts';
+import { subscribe } from './support/subscription.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+/** The shell blocks below a heading, in order. */
+function shellBlocks(heading: string): string[] {
+  const section = readme.split(new RegExp(`^#+ ${heading}$`, 'm'))[1]?.split(/^#{2,3} /m)[0] ?? '';
+  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+}
+
+test('the steps to a first success work as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const script = shellBlocks('First success')
+    .join('\n')
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replaceAll('-p 1883', `-p ${new URL(url ?? '').port}`)
+    .replaceAll('data/brokers', `${service.config.dataDir}/brokers`)
+    .replaceAll('admin@localhost', ROOT.email)
+    .replace("ROOT_PASSWORD='…'", `ROOT_PASSWORD='${ROOT.password}'`)
+    // The client is in the background and needs a moment, which a person has and a script has not.
+    .replace("-t 'demo/#' &", "-t 'demo/#' &\nread -r");
+  // A process group of its own: npx leaves its child behind when it is killed.
+  const shell = spawn('bash', ['-c', script], { cwd: root, detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => {
+    if (shell.pid !== undefined) process.kill(-shell.pid);
+  });
+  const joined = subscribe(
+    service,
+    service.root,
+    'subscription ($id: ID!) { connectedClients(brokerId: $id) { clients { clientId } } }',
+    { id },
+  );
+  void joined
+    .until(({ connectedClients }) =>
+      connectedClients.clients.some(({ clientId }: { clientId: string }) => clientId === 'dev-17'),
+    )
+    .then(() => shell.stdin.end('\n'));
+  let output = '';
+  shell.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  await once(shell, 'exit');
+  const lines = output.trim().split('\n');
+  expect(lines[0]).toMatch(/^bgs_/);
+  expect(output).toContain('"clientId":"dev-17"');
+  expect(output).toContain('"clientid":"dev-17"');
+});
+
+test('the table of settings is the one in config.ts', () => {
+  const rows = Object.values(SETTINGS).map(({ env, fallback, help, ...rest }) => {
+    const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;
+    return `| \`${env}\` | ${shown} | ${help} |`;
+  });
+  const section = readme.split('## Configuration')[1]?.split('## Commands')[0] ?? '';
+  expect(section.split('\n').filter((line) => line.startsWith('| `'))).toEqual(rows);
+});
+
+test('every error code is in the table of errors, with its status', () => {
+  const section = readme.split('### Errors')[1]?.split('### MQTT')[0] ?? '';
+  for (const [code, status] of Object.entries(ERROR_STATUS)) {
+    expect(section.split('\n').some((line) => line.includes(`\`${code}\``) && line.includes(`| ${status} |`))).toBe(
+      true,
+    );
+  }
+});
