@@ -9,11 +9,12 @@ import { hashPassword, PasswordCheck } from './password-check.ts';
 export class AdministratorAccess implements AccessControl {
   readonly username: string;
   readonly #hash: string;
-  readonly #passwords = new PasswordCheck();
+  readonly #passwords: PasswordCheck;
 
-  private constructor(username: string, hash: string) {
+  private constructor(username: string, hash: string, passwords: PasswordCheck) {
     this.username = username;
     this.#hash = hash;
+    this.#passwords = passwords;
   }
 
   /** The given password is the one from now on; the journal holds its hash, and no other account. */
@@ -23,14 +24,16 @@ export class AdministratorAccess implements AccessControl {
       'SELECT password_hash FROM account WHERE username = ?',
       username,
     );
-    const isCurrent = row && (await new PasswordCheck().check(Buffer.from(password), row.password_hash)) === 'RIGHT';
+    // The one that clients are checked by, which then remembers the password: the gateway connects without another check.
+    const passwords = new PasswordCheck();
+    const isCurrent = row && (await passwords.check(Buffer.from(password), row.password_hash)) === 'RIGHT';
     const hash = isCurrent ? row.password_hash : await hashPassword(password);
     if (!isCurrent) {
       journal.add('DELETE FROM account');
       journal.add('INSERT INTO account VALUES (?, ?)', username, hash);
       await journal.commit();
     }
-    return new AdministratorAccess(username, hash);
+    return new AdministratorAccess(username, hash, passwords);
   }
 
   async authenticate({ username, password }: Credentials): Promise<Verdict> {
