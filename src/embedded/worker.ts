@@ -4,8 +4,12 @@
  * at its limit) ends the thread with an error, and the service starts another one from what is on disk.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { writeToStream } from 'mqtt-packet';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+
+// What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, which saves nothing that can be measured.
+Object.assign(writeToStream, { cacheNumbers: false });
 
 const port = parentPort;
 if (!port) throw new Error('worker.js runs as a worker thread');

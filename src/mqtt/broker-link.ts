@@ -233,6 +233,8 @@ export class BrokerLink implements BrokerSession {
       ...connectOptions(this.#options),
       clientId: this.clientId,
       protocolVersion: version,
+      // A table of all two-byte numbers, 65,536 buffers and 7 MB, saves nothing that can be measured.
+      writeCache: false,
       protocolId: 'MQTT',
       // A session left by an earlier process is not ours: only what this link made is taken up again.
       clean: version === 4 || sessionExpirySeconds === 0 || !this.#everConnected,
