@@ -8,6 +8,7 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import type { RequestContext } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Answer, Endpoint } from './endpoint.ts';
+import { GRAPHIQL_OPTIONS, graphiqlRenderer } from './graphiql.ts';
 import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, statusOf } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
 
@@ -22,21 +23,6 @@ export interface YogaRoadOptions {
 interface ServerContext {
   readonly requestContext: RequestContext;
 }
-
-const DEFAULT_QUERY = `# Sign in first, then put the token into the headers below: { "Authorization": "Bearer …" }
-mutation SignIn {
-  login(input: { email: "admin@localhost", password: "" }) {
-    token
-    expiresAt
-  }
-}
-
-query Viewer {
-  viewer {
-    __typename
-  }
-}
-`;
 
 export type YogaRoad = (req: IncomingMessage, res: ServerResponse, context: RequestContext) => Promise<void>;
 
@@ -84,7 +70,8 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
     parserAndValidationCache: false,
     maxRequestBodySize: maxBodyBytes,
     logging: false,
-    graphiql: { title: 'Brokergraph', defaultQuery: DEFAULT_QUERY },
+    graphiql: GRAPHIQL_OPTIONS,
+    renderGraphiQL: graphiqlRenderer(),
     plugins: [plugin],
   });
   return async (req, res, requestContext) => {

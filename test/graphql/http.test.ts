@@ -147,12 +147,13 @@ test('the schema is told to signed-in callers only', async () => {
   expect(buildClientSchema(json.data).getQueryType()?.name).toBe('Query');
 });
 
-test('GraphiQL is served to browsers', async () => {
+test('GraphiQL is served to browsers, whole: it loads nothing from elsewhere', async () => {
   const server = await startGraphqlServer();
   const { status, text } = await send(server, 'GET', {
     headers: { accept: 'text/html,*/*' },
   });
-  expect([status, text.includes('GraphiQL') || text.includes('graphiql')]).toEqual([200, true]);
+  expect([status, text.includes('YogaGraphiQL.renderYogaGraphiQL'), text.includes('query Fleet')]).toEqual([200, true, true]);
+  expect([...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="?(https?:[^"\s>]+)/g)].map(([, url]) => url)).toEqual([]);
   expect(text).toContain('SignIn');
 });
 
