@@ -1,6 +1,8 @@
-/** Packages, generated and compiled code, without starting anything. */
+/** Programs, packages, generated and compiled code, without starting anything. */
+import { installPrograms } from './programs.mjs';
 import { compile, generate, installPackages } from './setup.mjs';
 
+installPrograms();
 installPackages();
 generate();
 compile();

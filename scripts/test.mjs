@@ -3,38 +3,18 @@
  * those that take minutes. The whole suite runs on SQLite, then the suites that touch the database again on PostgreSQL.
  * Other arguments go to vitest. The last line is `N passed, N failed`.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { installPrograms } from './programs.mjs';
 import { compile, generate, installPackages, root } from './setup.mjs';
 
-/** Debian package → a file that tells it is there. */
-const PROGRAMS = {
-  mosquitto: '/usr/sbin/mosquitto',
-  'mosquitto-clients': '/usr/bin/mosquitto_pub',
-  postgresql: '/usr/lib/postgresql',
-  openssl: '/usr/bin/openssl',
-};
-
-function installPrograms() {
-  const missing = Object.keys(PROGRAMS).filter((name) => !existsSync(PROGRAMS[name]));
-  if (missing.length === 0) return;
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-    console.error(`Not installed: ${missing.join(', ')}. Tests that need them are skipped or fail.`);
-    return;
-  }
-  console.error(`Installing ${missing.join(', ')} (Debian packages) …`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const options = { stdio: ['ignore', 'ignore', 'inherit'], env };
-  execFileSync('apt-get', ['update', '-qq'], options);
-  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], options);
-}
-
+// First, because packages are compiled with some of them.
+installPrograms();
 installPackages();
 generate();
 compile();
-installPrograms();
 
 const args = process.argv.slice(2);
 const long = args.includes('--long');

@@ -1,0 +1,50 @@
+/**
+ * The programs that tests and the compilation of better-sqlite3 need beside Node, as Debian packages. They are installed
+ * where that is possible without asking anybody: as root on Debian and its children.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const onPath = (name) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
+
+/** Debian package → whether it, or the same from elsewhere, is there. */
+const PROGRAMS = {
+  python3: () => onPath('python3'),
+  make: () => onPath('make'),
+  'g++': () => onPath('g++'),
+  mosquitto: () => onPath('mosquitto') || existsSync('/usr/sbin/mosquitto'),
+  'mosquitto-clients': () => onPath('mosquitto_pub') && onPath('mosquitto_ctrl'),
+  postgresql: () => existsSync('/usr/lib/postgresql') || onPath('initdb'),
+  openssl: () => onPath('openssl'),
+};
+
+/**
+ * The services of the packages are not started, so that ports 1883 and 5432 stay as they are: tests start brokers and servers
+ * of their own, on free ports. Debian asks policy-rc.d before it starts a service; one that is there already is left alone.
+ */
+const INSTALL = `
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  trap 'exit 130' INT TERM
+  printf '#!/bin/sh\\nexit 101\\n' > "$policy"
+  chmod 755 "$policy"
+fi
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "$@"
+`;
+
+export function installPrograms() {
+  const missing = Object.keys(PROGRAMS).filter((name) => !PROGRAMS[name]());
+  if (missing.length === 0) return;
+  if (process.getuid?.() === 0 && onPath('apt-get')) {
+    process.stderr.write(`Installing ${missing.join(', ')} (Debian packages; their services are not started) …\n`);
+    const { status } = spawnSync('/bin/sh', ['-c', INSTALL, 'install', ...missing], {
+      stdio: ['ignore', 'ignore', 2],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+    if (status === 0) return;
+  }
+  process.stderr.write(`Not installed: ${missing.join(', ')}. Tests that need them are skipped or fail.\n`);
+}
