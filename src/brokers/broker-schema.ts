@@ -169,15 +169,22 @@ Broker.implement({
 
 builder.objectRef<BrokerRecord>('SelfHostedBroker').implement({ interfaces: [Broker, Node] });
 
+type BrokerFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], BrokerRecord>;
+
+/** What brokers under a product have in common. */
+const productFields = (t: BrokerFields) => ({
+  issuedTo: t.string({ resolve: ({ issuedTo }) => issuedTo ?? '' }),
+  productId: t.string({ resolve: ({ productId }) => productId ?? '' }),
+  periodStart: t.field({ type: 'DateTime', resolve: ({ periodStart, createdAt }) => periodStart ?? createdAt }),
+  periodEnd: t.expose('periodEnd', { type: 'DateTime', nullable: true }),
+  canceledAt: t.expose('canceledAt', { type: 'DateTime', nullable: true }),
+  paymentSubscriptionItemId: t.exposeString('paymentSubscriptionItemId', { nullable: true }),
+});
+
 builder.objectRef<BrokerRecord>('OnPremiseSetup').implement({
   interfaces: [Broker, Node],
   fields: (t) => ({
-    issuedTo: t.string({ resolve: ({ issuedTo }) => issuedTo ?? '' }),
-    productId: t.string({ resolve: ({ productId }) => productId ?? '' }),
-    periodStart: t.field({ type: 'DateTime', resolve: ({ periodStart, createdAt }) => periodStart ?? createdAt }),
-    periodEnd: t.expose('periodEnd', { type: 'DateTime', nullable: true }),
-    canceledAt: t.expose('canceledAt', { type: 'DateTime', nullable: true }),
-    paymentSubscriptionItemId: t.exposeString('paymentSubscriptionItemId', { nullable: true }),
+    ...productFields(t),
   }),
 });
 
@@ -185,12 +192,7 @@ builder.objectRef<BrokerRecord>('CloudBroker').implement({
   description: 'A broker that this service runs.',
   interfaces: [Broker, Node],
   fields: (t) => ({
-    issuedTo: t.string({ resolve: ({ issuedTo }) => issuedTo ?? '' }),
-    productId: t.string({ resolve: ({ productId }) => productId ?? '' }),
-    periodStart: t.field({ type: 'DateTime', resolve: ({ periodStart, createdAt }) => periodStart ?? createdAt }),
-    periodEnd: t.expose('periodEnd', { type: 'DateTime', nullable: true }),
-    canceledAt: t.expose('canceledAt', { type: 'DateTime', nullable: true }),
-    paymentSubscriptionItemId: t.exposeString('paymentSubscriptionItemId', { nullable: true }),
+    ...productFields(t),
     options: t.string({ description: 'JSON text.', resolve: ({ options }) => options ?? '{}' }),
     subdomain: t.string({ resolve: ({ subdomain }) => subdomain ?? '' }),
     zoneName: t.string({ resolve: ({ zoneName }) => zoneName ?? '' }),

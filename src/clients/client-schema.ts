@@ -3,13 +3,13 @@ import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
 import { LiveEventKind } from '../graphql/live-event.ts';
 import type { ClientsEvent, ClientView } from './client-service.ts';
-import type {
-  ClientInflight,
-  ClientListener,
-  ClientQueues,
-  ClientTls,
-  ClientWill,
-  ConnectedClientDetail,
+import {
+  type ClientListener,
+  type ClientTls,
+  type ClientWill,
+  type ConnectedClientDetail,
+  INFLIGHT_KEYS,
+  QUEUE_KEYS,
 } from './inspect-control.ts';
 
 const ClientProtocol = builder.enumType('ClientProtocol', {
@@ -26,35 +26,21 @@ const ClientSource = builder.enumType('ClientSource', {
   } as const,
 });
 
-const ClientQueuesType = builder.objectRef<ClientQueues>('ClientQueues').implement({
-  description: 'Messages waiting for or from a client. Null: the source does not know.',
-  fields: (t) => ({
-    bytesIn: t.float({ nullable: true, resolve: ({ bytesIn }) => bytesIn ?? null }),
-    bytesOut: t.float({ nullable: true, resolve: ({ bytesOut }) => bytesOut ?? null }),
-    bytesMax: t.float({ nullable: true, resolve: ({ bytesMax }) => bytesMax ?? null }),
-    messagesIn: t.float({ nullable: true, resolve: ({ messagesIn }) => messagesIn ?? null }),
-    messagesMax: t.float({ nullable: true, resolve: ({ messagesMax }) => messagesMax ?? null }),
-    messagesInQos12: t.float({ nullable: true, resolve: ({ messagesInQos12 }) => messagesInQos12 ?? null }),
-    messagesOut: t.float({ nullable: true, resolve: ({ messagesOut }) => messagesOut ?? null }),
-    messagesOutQos12: t.float({ nullable: true, resolve: ({ messagesOutQos12 }) => messagesOutQos12 ?? null }),
-    pagedMessagesOut: t.float({ nullable: true, resolve: ({ pagedMessagesOut }) => pagedMessagesOut ?? null }),
-    pagedMessagesMax: t.float({ nullable: true, resolve: ({ pagedMessagesMax }) => pagedMessagesMax ?? null }),
-  }),
-});
+type Counts<Key extends string> = { readonly [Name in Key]?: number };
 
-const ClientInflightType = builder.objectRef<ClientInflight>('ClientInflight').implement({
-  description: 'Messages sent and not acknowledged yet. Null: the source does not know.',
-  fields: (t) => ({
-    bytesIn: t.float({ nullable: true, resolve: ({ bytesIn }) => bytesIn ?? null }),
-    bytesOut: t.float({ nullable: true, resolve: ({ bytesOut }) => bytesOut ?? null }),
-    bytesMax: t.float({ nullable: true, resolve: ({ bytesMax }) => bytesMax ?? null }),
-    messagesIn: t.float({ nullable: true, resolve: ({ messagesIn }) => messagesIn ?? null }),
-    messagesInMax: t.float({ nullable: true, resolve: ({ messagesInMax }) => messagesInMax ?? null }),
-    messagesOut: t.float({ nullable: true, resolve: ({ messagesOut }) => messagesOut ?? null }),
-    messagesOutMax: t.float({ nullable: true, resolve: ({ messagesOutMax }) => messagesOutMax ?? null }),
-    messagesMax: t.float({ nullable: true, resolve: ({ messagesMax }) => messagesMax ?? null }),
-  }),
-});
+/** One nullable number for each key; Float, because bytes pass 2^31. */
+function countsType<Key extends string>(name: string, description: string, keys: readonly Key[]) {
+  return builder.objectRef<Counts<Key>>(name).implement({
+    description: `${description} Null: the source does not know.`,
+    fields: (t) =>
+      Object.fromEntries(
+        keys.map((key) => [key, t.float({ nullable: true, resolve: (counts: Counts<Key>) => counts[key] ?? null })]),
+      ),
+  });
+}
+
+const ClientQueuesType = countsType('ClientQueues', 'Messages waiting for or from a client.', QUEUE_KEYS);
+const ClientInflightType = countsType('ClientInflight', 'Messages sent and not acknowledged yet.', INFLIGHT_KEYS);
 
 const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
   fields: (t) => ({

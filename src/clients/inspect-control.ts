@@ -200,7 +200,7 @@ function numbersOf<K extends string>(value: unknown, keys: readonly K[]): { read
   return result;
 }
 
-const QUEUE_KEYS = [
+export const QUEUE_KEYS = [
   'bytesIn',
   'bytesOut',
   'bytesMax',
@@ -213,7 +213,7 @@ const QUEUE_KEYS = [
   'pagedMessagesMax',
 ] as const;
 
-const INFLIGHT_KEYS = [
+export const INFLIGHT_KEYS = [
   'bytesIn',
   'bytesOut',
   'bytesMax',
