@@ -53,8 +53,8 @@ export interface BrokerRuntimesOptions {
   readonly log: Logger;
 }
 
-/** The control APIs whose provider the graph names for each broker. */
-const CAPABILITIES: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'cedalo/license', 'broker'];
+/** Looked for as soon as a broker is connected. */
+const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'cedalo/license', 'broker'];
 
 /**
  * The live side of brokers: for each entry with an address a link, its control APIs and what it publishes below $SYS.
@@ -125,7 +125,7 @@ export class BrokerRuntimes {
   }
 
   capabilities(broker: BrokerRecord): Promise<ControlCapability[]> {
-    return this.ask(broker, ({ controls }) => Promise.all(CAPABILITIES.map((api) => controls.capability(api))));
+    return this.ask(broker, ({ controls }) => controls.capabilities());
   }
 
   /** Never fails because the broker is down: what is known, and that it is not connected. */
@@ -219,7 +219,7 @@ export class BrokerRuntimes {
         link,
         // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
         // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
-        controls: new BrokerControls(link, { timeoutMs, plugins, eager: CAPABILITIES, onFault }),
+        controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, onFault }),
         sys: new SysTopics(link),
       };
       this.#runtimes.set(id, runtime);

@@ -100,6 +100,18 @@ function createProgram(terminal: Terminal): Command {
     .addOption(json())
     .action(async (id, options) => (await import('./tokens.ts')).revokeToken(config(), terminal, id, options));
 
+  program
+    .command('doctor <url>')
+    .description('Connect to a broker as the service would, and tell what its configuration lacks.')
+    .option('--username <name>', 'user to connect as')
+    .option('--password-file <file>', 'file that holds the password')
+    .option('--ca <file>', 'authority that signed the broker’s certificate, PEM')
+    .option('--cert <file>', 'client certificate, PEM')
+    .option('--key <file>', 'its key, PEM')
+    .option('--insecure', 'accept any certificate of the broker')
+    .addOption(json())
+    .action(async (url, options) => (await import('./doctor.ts')).doctor(config(), terminal, url, options));
+
   return program;
 }
 
