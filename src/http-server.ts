@@ -19,18 +19,23 @@ export interface HttpServer {
   readonly close: () => Promise<void>;
 }
 
+/** Who is slower to send a request holds a connection for nothing. */
+const LIMITS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 } as const;
+
 /** Answers in flight get this long to end when the service stops. */
 const DRAIN_MS = 5_000;
 
 /** One port for everything: /graphql, /api, /healthz, /readyz, /metrics. */
 export async function startHttpServer(host: string, port: number, parts: HttpParts): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
-  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 60_000 }, (req, res) => {
+  const server = createServer(LIMITS, (req, res) => {
     answering.add(res);
     res.once('close', () => answering.delete(res));
     dispatch(req, res, parts);
   });
   server.on('upgrade', (req, socket, head) => {
+    // Node gives the socket away without a listener: a caller who resets it would end the process.
+    socket.on('error', () => socket.destroy());
     if (pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
   });
