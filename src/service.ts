@@ -216,7 +216,6 @@ export async function startService(config: Config, parts: ServiceParts): Promise
         for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
       },
     });
-    closers.add(() => graphql.close());
     const http = await startHttpServer(config.host, config.port, {
       graphql,
       rest,
@@ -224,6 +223,8 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       ready: () => storage.ping(),
     });
     closers.add(http.close);
+    // First of all: the HTTP server waits for every socket, and a WebSocket would never leave by itself.
+    closers.add(() => graphql.close());
     const door = await openOperatorDoor(config.dataDir, runAsOperator);
     closers.add(door.close);
 
