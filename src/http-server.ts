@@ -37,7 +37,7 @@ export async function startHttpServer(host: string, port: number, parts: HttpPar
     // Node gives the socket away without a listener: a caller who resets it would end the process.
     socket.on('error', () => socket.destroy());
     if (pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
-    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

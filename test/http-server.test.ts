@@ -30,3 +30,18 @@ test('the service stops soon while a WebSocket is open', async () => {
   expect(performance.now() - start).toBeLessThan(3_000);
   expect((await closed)[0]).toBe(1001);
 });
+
+test('a refused upgrade is cut, whether its caller leaves or not', async () => {
+  const { port } = await startTestService();
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.write(upgradeTo('/elsewhere'));
+  socket.resume();
+  await once(socket, 'end');
+  // Writing tells: what the service closed wholly answers with a reset.
+  await new Promise<void>((cut) => {
+    socket.on('error', () => cut());
+    socket.write('more');
+    const timer = setInterval(() => socket.write('more'), 20);
+    socket.once('close', () => clearInterval(timer));
+  });
+});

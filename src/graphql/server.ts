@@ -128,7 +128,7 @@ export function createGraphqlServer({
       identify(req);
       const { origin } = req.headers;
       if (origin !== undefined && !origins.has(origin) && hostOf(origin) !== req.headers.host) {
-        socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+        socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroy());
         return;
       }
       webSockets.upgrade(req, socket, head);
