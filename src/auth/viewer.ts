@@ -51,6 +51,15 @@ export function requireRootAdmin(viewer: Viewer | null): Viewer {
   return known;
 }
 
+/** For what concerns a project beyond single brokers: a token that is restricted to brokers has no say in it. */
+export function requireWholeProject(viewer: Viewer): void {
+  if (viewer.brokers === null) return;
+  throw new ServiceError(
+    'NOT_ALLOWED',
+    'This concerns the whole project; the token is restricted to some of its brokers',
+  );
+}
+
 /**
  * The one place where a project role is checked. A project that the caller has no role in does not exist for it:
  * NOT_FOUND, not NOT_ALLOWED. Whether the project exists at all is for the caller of this function to know.

@@ -3,7 +3,13 @@ import ComplexityPlugin from '@pothos/plugin-complexity';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
-import { type ProjectRole, type RequiredRole, requireRootAdmin, requireSignedIn } from '../auth/viewer.ts';
+import {
+  type ProjectRole,
+  type RequiredRole,
+  requireRootAdmin,
+  requireSignedIn,
+  requireWholeProject,
+} from '../auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
@@ -65,10 +71,14 @@ export const signedIn = { authScopes: { signedIn: true }, ...requires('SIGNED_IN
 
 export const rootAdmin = { authScopes: { rootAdmin: true }, ...requires('ROOT_ADMIN') } as const;
 
-/** For root fields with `projectId` (or `input.projectId`): the role in that project; a project out of sight is NOT_FOUND. */
+/**
+ * For root fields with `projectId` (or `input.projectId`): the role in that project; a project out of sight is NOT_FOUND. What needs
+ * more than VIEWER changes the project, which a token restricted to brokers may not.
+ */
 export const inProject = (role: ProjectRole) => ({
   authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
     services.projects.visible(args.projectId ?? args.input?.projectId ?? '', viewer, role);
+    if (viewer !== null && role !== 'VIEWER') requireWholeProject(viewer);
     return true;
   },
   ...requires(role),

@@ -1,4 +1,4 @@
-import { requireSignedIn } from '../auth/viewer.ts';
+import { requireSignedIn, requireWholeProject } from '../auth/viewer.ts';
 import { builder, checkedByService, inProject, signedIn } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { listConnection } from '../paging.ts';
@@ -62,14 +62,17 @@ Project.implement({
     }),
     members: t.prismaConnection(
       {
+        description: 'Not for tokens that are restricted to brokers.',
         type: 'ProjectMember',
         cursor: 'projectId_userId',
-        resolve: (query, { id }, _args, { db }) =>
-          db.projectMember.findMany({
+        resolve: (query, { id }, _args, { db, viewer }) => {
+          requireWholeProject(requireSignedIn(viewer));
+          return db.projectMember.findMany({
             ...query,
             where: { projectId: id },
             orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }],
-          }),
+          });
+        },
         totalCount: ({ id }, _args, { db }) => db.projectMember.count({ where: { projectId: id } }),
       },
       { name: 'ProjectMemberConnection' },

@@ -28,8 +28,9 @@ const Token = builder.objectRef<TokenWithBrokers>('Token').implement({
 
 builder.objectFields(Project, (t) => ({
   tokens: t.field({
+    description: 'A token that is restricted to brokers sees itself alone.',
     type: [Token],
-    resolve: ({ id }, _args, { services }) => services.tokens.list(id),
+    resolve: ({ id }, _args, { services, viewer }) => services.tokens.visibleIn(id, viewer),
   }),
 }));
 

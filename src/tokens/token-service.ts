@@ -87,27 +87,30 @@ export class TokenService {
     return { token, secret };
   }
 
-  async list(projectId: string): Promise<TokenWithBrokers[]> {
+  /** The tokens of a project that the viewer sees: a token that is restricted to brokers sees itself alone. Errors: UNAUTHORIZED. */
+  async visibleIn(projectId: string, viewer: Viewer | null): Promise<TokenWithBrokers[]> {
+    const { id, brokers } = requireSignedIn(viewer);
     return this.#db.projectToken.findMany({
-      where: { projectId },
+      where: { projectId, ...(brokers === null ? {} : { id }) },
       include: { brokers: { select: { brokerId: true } } },
       orderBy: { id: 'asc' },
     });
   }
 
-  /** The token, if the viewer has a role in its project. Errors: UNAUTHORIZED. */
+  /** The token, if the viewer sees it: see `visibleIn`. Errors: UNAUTHORIZED. */
   async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenWithBrokers | null> {
     const known = requireSignedIn(viewer);
     const include = { brokers: { select: { brokerId: true } } } as const;
     const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include });
-    return token !== null && roleIn(known, token.projectId) !== null ? token : null;
+    return token !== null && sees(known, token) ? token : null;
   }
 
   /** `revoke` by a caller, who needs ADMIN in the token's project. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   async revokeAs(tokenId: string, viewer: Viewer | null): Promise<void> {
     const known = requireSignedIn(viewer);
-    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select: { projectId: true } });
-    if (token === null || roleIn(known, token.projectId) === null) throw notFound('token', tokenId);
+    const select = { id: true, projectId: true } as const;
+    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select });
+    if (token === null || !sees(known, token)) throw notFound('token', tokenId);
     requireProjectRole(known, token.projectId, 'ADMIN');
     await this.revoke(tokenId);
   }
@@ -129,4 +132,8 @@ export class TokenService {
     const missing = brokerIds.find((id) => !known.some((broker) => broker.id === id));
     if (missing !== undefined) throw notFound('broker', missing);
   }
+}
+
+function sees(viewer: Viewer, { id, projectId }: { readonly id: string; readonly projectId: string }): boolean {
+  return roleIn(viewer, projectId) !== null && (viewer.brokers === null || viewer.id === id);
 }

@@ -59,3 +59,43 @@ test('a token cannot be above its issuer, in the past, for a broker of another p
   const admin = (await graphql(CREATE, { input: { projectId, name: 'a', role: 'ADMIN' } })).data.createToken.secret;
   expect(await create({}, admin)).toBe('NOT_ALLOWED');
 });
+
+test('a restricted administrator token has no say in the project beyond its brokers', async () => {
+  const { graphql, rest, projectId, one, two, person } = await withBrokers();
+  const outsider = await person(null);
+  const { data } = await graphql(CREATE, { input: { projectId, name: 'one', role: 'ADMIN', brokerIds: [one] } });
+  const { secret, token } = data.createToken;
+  const other = (await graphql(CREATE, { input: { projectId, name: 'all', role: 'ADMIN' } })).data.createToken.token;
+
+  const codeOf = async (document: string, variables: object) =>
+    (await graphql(document, { ...variables }, secret)).errors?.[0]?.extensions.code;
+  const input = { projectId };
+  expect(
+    await codeOf('mutation ($input: SetProjectMemberInput!) { setProjectMember(input: $input) { member { role } } }', {
+      input: { ...input, email: outsider.email, role: 'ADMIN' },
+    }),
+  ).toBe('NOT_ALLOWED');
+  expect(
+    await codeOf('mutation ($input: DeleteProjectInput!) { deleteProject(input: $input) { deletedProjectId } }', {
+      input,
+    }),
+  ).toBe('NOT_ALLOWED');
+  expect(
+    await codeOf('mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }', {
+      input: { ...input, name: 'mine' },
+    }),
+  ).toBe('NOT_ALLOWED');
+  expect((await rest('POST', `/api/projects/${projectId}/brokers`, secret, { url: 'mqtt://h' })).status).toBe(403);
+  expect(
+    await codeOf('mutation ($id: ID!) { revokeToken(input: { tokenId: $id }) { revokedTokenId } }', { id: other.id }),
+  ).toBe('NOT_FOUND');
+  expect(
+    await codeOf('query ($id: ID!) { project(id: $id) { members { nodes { user { email } } } } }', { id: projectId }),
+  ).toBe('NOT_ALLOWED');
+  const seen = await graphql('query ($id: ID!) { project(id: $id) { tokens { id } } }', { id: projectId }, secret);
+  expect(seen.data.project.tokens).toEqual([{ id: token.id }]);
+  expect((await graphql('query ($id: ID!) { node(id: $id) { id } }', { id: other.id }, secret)).data.node).toBeNull();
+
+  expect((await rest('PUT', `/api/projects/${projectId}/brokers/${one}`, secret, { name: 'x' })).status).toBe(204);
+  expect((await rest('DELETE', `/api/projects/${projectId}/brokers/${two}`, secret)).status).toBe(404);
+});
