@@ -281,8 +281,10 @@ function contextMaker({ services, storage: { db } }: ServiceCore, { trustProxy }
       viewer,
       requestId: requestId ?? String(headers['x-request-id'] ?? ''),
       address: trustProxy
-        ? String(headers['x-forwarded-for'] ?? '')
-            .split(',')[0]
+        ? // The last is the proxy's own word; what stands before it may be the caller's.
+          String(headers['x-forwarded-for'] ?? '')
+            .split(',')
+            .at(-1)
             ?.trim() || address
         : address,
       db,
