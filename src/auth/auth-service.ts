@@ -7,6 +7,7 @@ import type { Database } from '../storage/database.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { PasswordChecker } from './passwords.ts';
 import { hashSecret, kindOfSecret, newSecret, type SecretKind } from './secrets.ts';
+import { Turns } from './turns.ts';
 import type { Viewer } from './viewer.ts';
 import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
@@ -20,6 +21,8 @@ const TOUCH_MS = 60_000;
 /** Callers kept resolved; the longest unused is resolved anew. Also refreshed after `CACHE_MS`, as a net below notifications. */
 const CACHED_VIEWERS = 10_000;
 const CACHE_MS = 60_000;
+/** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
+const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
 /** Node's timers end at 2^31 ms. */
 const LONGEST_TIMER_MS = 2_000_000_000;
 
@@ -62,6 +65,7 @@ export class AuthService {
   readonly #guards = new Set<Guard>();
   readonly #passwords = new PasswordChecker();
   readonly #throttle = new LoginThrottle();
+  readonly #turns = new Turns(PASSWORD_CHECKS);
   readonly #stops: (() => void)[];
   readonly #touching = new Set<Promise<unknown>>();
   /** Grows with each invalidation: what was read before one must not be cached after it. */
@@ -107,25 +111,41 @@ export class AuthService {
     address: string,
   ): Promise<{ readonly token: string; readonly expiresAt: Date; readonly userId: string }> {
     const account = email.trim().toLowerCase();
-    this.#throttle.check(account, address);
     const user = await this.#db.user.findUnique({ where: { email: account } });
-    if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) {
-      if (this.#throttle.failed(account, address)) this.#log.warn({ address }, 'log-ins are failing; slowed down');
-      throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
-    }
-    this.#throttle.succeeded(account);
-    return this.openSession(user.id);
+    const passwordHash = user?.passwordHash ?? null;
+    const matches = await this.#checkPassword(passwordHash, password, account, address);
+    if (!matches || user === null || passwordHash === null) throw wrongLogin();
+    return this.openSession(user.id, passwordHash);
   }
 
+  /**
+   * With `passwordHash`: only while that is still the person's. A log-in with a password that is being changed meanwhile must not
+   * outlive the change, which ends the sessions there are. Errors: UNAUTHORIZED.
+   */
   async openSession(
     userId: string,
+    passwordHash?: string,
   ): Promise<{ readonly token: string; readonly expiresAt: Date; readonly userId: string }> {
     const token = newSecret('session');
     const now = new Date();
     const expiresAt = new Date(now.getTime() + SESSION_IDLE_MS);
-    await this.#db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } });
-    await this.#db.session.create({
-      data: { id: newId('session'), userId, tokenHash: hashSecret(token), createdAt: now, lastUsedAt: now, expiresAt },
+    await this.#db.$transaction(async (db) => {
+      if (passwordHash !== undefined) {
+        // Writes what is there: the lock on the row keeps a change of the password waiting until the session is written.
+        const { count } = await db.user.updateMany({ where: { id: userId, passwordHash }, data: { passwordHash } });
+        if (count === 0) throw wrongLogin();
+      }
+      await db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } });
+      await db.session.create({
+        data: {
+          id: newId('session'),
+          userId,
+          tokenHash: hashSecret(token),
+          createdAt: now,
+          lastUsedAt: now,
+          expiresAt,
+        },
+      });
     });
     return { token, expiresAt, userId };
   }
@@ -141,11 +161,7 @@ export class AuthService {
   /** Checks a person's password without opening a session; throttled like a log-in. */
   async confirmPassword(userId: string, password: string, address: string): Promise<boolean> {
     const user = await this.#db.user.findUnique({ where: { id: userId } });
-    const account = user?.email ?? userId;
-    this.#throttle.check(account, address);
-    const matches = await this.#passwords.matches(user?.passwordHash ?? null, password);
-    if (!matches) this.#throttle.failed(account, address);
-    return matches;
+    return this.#checkPassword(user?.passwordHash ?? null, password, user?.email ?? userId, address);
   }
 
   /** The viewer with the rights that its credential has now. Errors: UNAUTHORIZED when it has ended. */
@@ -162,6 +178,9 @@ export class AuthService {
     const guard: Guard = { viewer, check, controller: new AbortController(), timer: undefined };
     this.#guards.add(guard);
     this.#armExpiry(guard, viewer.expiresAt);
+    // What the viewer was made from may have changed between its making and this moment, and nobody told this guard.
+    const secret = this.#secretOf.get(viewer);
+    if (secret && this.#cache.peek(secret.hash)?.viewer !== viewer) void this.#recheck(guard);
     return {
       signal: guard.controller.signal,
       stop: () => this.#drop(guard),
@@ -172,6 +191,18 @@ export class AuthService {
     for (const stop of this.#stops) stop();
     for (const guard of this.#guards) this.#drop(guard);
     await Promise.allSettled(this.#touching);
+  }
+
+  /** Asks the throttle again when its turn comes: whoever waited may have failed meanwhile. */
+  async #checkPassword(hash: string | null, password: string, account: string, address: string): Promise<boolean> {
+    this.#throttle.check(account, address);
+    return this.#turns.run(async () => {
+      this.#throttle.check(account, address);
+      const matches = await this.#passwords.matches(hash, password);
+      if (matches) this.#throttle.succeeded(account);
+      else if (this.#throttle.failed(account, address)) this.#log.warn({ address }, 'log-ins are failing; slowed down');
+      return matches;
+    });
   }
 
   async #load(kind: SecretKind, hash: string): Promise<Viewer> {
@@ -251,5 +282,7 @@ function endOfRights(error: unknown): ServiceError {
   if (error.code !== 'NOT_FOUND') return error;
   return new ServiceError('NOT_ALLOWED', 'The rights that this was allowed with have ended', { cause: error });
 }
+
+const wrongLogin = () => new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
 
 const unknownCredential = () => new ServiceError('UNAUTHORIZED', 'The session or token is unknown, expired or revoked');

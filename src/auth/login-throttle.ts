@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors.ts';
 
@@ -27,7 +28,7 @@ export class LoginThrottle {
 
   /** Throws RATE_LIMITED with `info.retryAfterSeconds` while the account or the address has to wait. */
   check(email: string, address: string): void {
-    const until = Math.max(this.#blockedUntil(`account ${email}`), this.#blockedUntil(`address ${address}`));
+    const until = Math.max(this.#blockedUntil(accountKey(email)), this.#blockedUntil(addressKey(address)));
     const waitMs = until - this.#now();
     if (waitMs <= 0) return;
     const retryAfterSeconds = Math.ceil(waitMs / 1000);
@@ -38,13 +39,13 @@ export class LoginThrottle {
 
   /** Answers true when this failure began a wait, so that a burst is logged once. */
   failed(email: string, address: string): boolean {
-    const account = this.#count(`account ${email}`, FREE_FAILURES);
-    const origin = this.#count(`address ${address}`, FREE_FAILURES * 5);
+    const account = this.#count(accountKey(email), FREE_FAILURES);
+    const origin = this.#count(addressKey(address), FREE_FAILURES * 5);
     return account || origin;
   }
 
   succeeded(email: string): void {
-    this.#failures.delete(`account ${email}`);
+    this.#failures.delete(accountKey(email));
   }
 
   #blockedUntil(key: string): number {
@@ -59,4 +60,26 @@ export class LoginThrottle {
     this.#failures.set(key, failures);
     return beyond === 0;
   }
+}
+
+/** No account has a longer name, and callers choose what is remembered here. */
+const MAX_KEY_LENGTH = 254;
+
+const accountKey = (email: string): string => `account ${email.slice(0, MAX_KEY_LENGTH)}`;
+
+/** Of IPv6 the network (/64): its holder has all addresses in it. */
+function addressKey(address: string): string {
+  const { v4, groups } = parseAddress(address);
+  return `address ${v4 ?? groups?.slice(0, 4).join(':') ?? address.slice(0, MAX_KEY_LENGTH)}`;
+}
+
+function parseAddress(address: string): { readonly v4?: string; readonly groups?: readonly string[] } {
+  const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return { v4: mapped };
+  if (!isIPv6(address)) return {};
+  const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => group.replace(/^0+(?=.)/, '')));
+  const left = groups(head);
+  const right = groups(tail ?? '');
+  return { groups: [...left, ...Array(Math.max(8 - left.length - right.length, 0)).fill('0'), ...right] };
 }

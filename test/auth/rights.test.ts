@@ -203,3 +203,15 @@ describe('each entry of the REST interface', () => {
     }
   });
 });
+
+test('what began with rights that ended while it was let in ends at once', async () => {
+  const { services, person } = await startTestService();
+  const { token, id } = await person('VIEWER');
+  const viewer = await services.auth.viewerOfSecret(token);
+  await services.users.remove(id);
+  const guard = services.auth.guard(viewer, () => undefined);
+  if (!guard.signal.aborted) {
+    await new Promise((ended) => guard.signal.addEventListener('abort', ended, { once: true }));
+  }
+  expect(guard.signal.reason).toMatchObject({ code: 'UNAUTHORIZED' });
+});
