@@ -130,7 +130,8 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input }, { services }) => ({ userId: (await services.users.create(input)).id }),
   }),
   deleteUser: t.field({
-    description: 'Refused for the last root administrator and for owners of projects (IN_USE).',
+    description:
+      'Refused for the last root administrator, owners of projects, and the last owner of an organisation (IN_USE).',
     type: DeleteUserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: DeleteUserInput, required: true }) },

@@ -63,26 +63,31 @@ export class UserService {
     return user;
   }
 
-  async list(): Promise<User[]> {
-    return this.#db.user.findMany({ orderBy: { email: 'asc' } });
-  }
-
   /** Sets a password and ends the person's sessions, but for the one named. Errors: NOT_FOUND, INVALID. */
   async setPassword(userId: string, password: string, exceptSession?: string): Promise<void> {
     const passwordHash = await hashPassword(password);
-    const { count } = await this.#db.user.updateMany({ where: { id: userId }, data: { passwordHash } });
-    if (count === 0) throw notFound('user', userId);
     const others = exceptSession === undefined ? {} : { id: { not: exceptSession } };
-    await this.#db.session.deleteMany({ where: { userId, ...others } });
+    // Together: sessions that outlive the password they were opened with would be the way in that was to be closed.
+    const [{ count }] = await this.#db.$transaction([
+      this.#db.user.updateMany({ where: { id: userId }, data: { passwordHash } }),
+      this.#db.session.deleteMany({ where: { userId, ...others } }),
+    ]);
+    if (count === 0) throw notFound('user', userId);
     await this.#changes.announce('user', userId);
   }
 
-  /** Errors: NOT_FOUND, IN_USE for the last root administrator and for owners of projects. */
+  /** Errors: NOT_FOUND, IN_USE for the last root administrator, owners of projects, and the last owner of an organisation. */
   async remove(userId: string): Promise<void> {
     await serializable(this.#db, async (db) => {
       const user = await db.user.findUnique({
         where: { id: userId },
-        include: { projects: { select: { name: true } } },
+        include: {
+          projects: { select: { name: true } },
+          organisations: {
+            where: { role: 'OWNER', organisation: { members: { none: { role: 'OWNER', userId: { not: userId } } } } },
+            select: { organisation: { select: { name: true } } },
+          },
+        },
       });
       if (user === null) throw notFound('user', userId);
       if (user.isRoot && (await db.user.count({ where: { isRoot: true } })) === 1) {
@@ -91,6 +96,12 @@ export class UserService {
       if (user.projects.length > 0) {
         const projects = user.projects.map(({ name }) => name);
         throw new ServiceError('IN_USE', `${user.email} owns projects: ${projects.join(', ')}`, { info: { projects } });
+      }
+      if (user.organisations.length > 0) {
+        const organisations = user.organisations.map(({ organisation }) => organisation.name);
+        throw new ServiceError('IN_USE', `${user.email} is the last owner of: ${organisations.join(', ')}`, {
+          info: { organisations },
+        });
       }
       await db.user.delete({ where: { id: userId } });
     });

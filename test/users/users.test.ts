@@ -54,3 +54,23 @@ test('people are listed page by page, and node finds one by id', async () => {
   const node = await graphql('query ($id: ID!) { node(id: $id) { __typename id } }', { id: ids[0] });
   expect(node.data.node).toEqual({ __typename: 'User', id: ids[0] });
 });
+
+test('the last owner of an organisation stays until there is another', async () => {
+  const { graphql, person, services } = await startTestService();
+  const owner = await person(null);
+  const next = await person(null);
+  const { data } = await graphql(
+    'mutation { createOrganisation(input: { name: "Works" }) { organisation { id } } }',
+    {},
+    owner.token,
+  );
+  await expect(services.users.remove(owner.id)).rejects.toMatchObject({
+    code: 'IN_USE',
+    info: { organisations: ['Works'] },
+  });
+  await graphql(
+    'mutation ($input: SetOrganisationMemberInput!) { setOrganisationMember(input: $input) { organisation { id } } }',
+    { input: { organisationId: data.createOrganisation.organisation.id, email: next.email, role: 'OWNER' } },
+  );
+  await services.users.remove(owner.id);
+});
