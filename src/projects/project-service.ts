@@ -132,14 +132,6 @@ export class ProjectService {
     await this.#changes.announce('project', id);
   }
 
-  async members(projectId: string): Promise<MemberWithUser[]> {
-    return this.#db.projectMember.findMany({
-      where: { projectId },
-      include: { user: true },
-      orderBy: { createdAt: 'asc' },
-    });
-  }
-
   /** Adds a person to a project or changes the role. Errors: NOT_FOUND (project, user). */
   async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
     if (!this.exists(projectId)) throw notFound('project', projectId);
