@@ -9,12 +9,13 @@ setFlagsFromString('--no-wasm-tier-up');
 setFlagsFromString('--no-wasm-dynamic-tiering');
 
 const stop = new AbortController();
-let signals = 0;
+let askedAt = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    signals += 1;
-    // Somebody who asks a second time does not want to wait for clients to leave.
-    if (signals > 1) process.exit(130);
+    // Somebody who asks a second time does not want to wait for clients to leave. What comes at once was asked once: npm
+    // passes on a Ctrl-C that the terminal has sent to its child already.
+    if (stop.signal.aborted && Date.now() - askedAt > 1_000) process.exit(130);
+    if (!stop.signal.aborted) askedAt = Date.now();
     stop.abort();
   });
 }

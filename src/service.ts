@@ -236,7 +236,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       report: {
         url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
         mqtt: first && ports && mqttReport(config, first.id, ports),
-        mqttPortWanted: ports && first.mqttPort !== ports.mqtt ? first.mqttPort : null,
+        mqttPortWanted: ports && first.mqttPort !== 0 && first.mqttPort !== ports.mqtt ? first.mqttPort : null,
         rootPassword,
       },
       close: closers.close,
