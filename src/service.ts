@@ -147,10 +147,8 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
         changes,
         directory: projectDirectory,
         users,
-        // Rows of brokers go with their project; this ends what runs for them.
-        beforeRemove: async (projectId) => {
-          for (const { id } of brokerDirectory.ofProject(projectId)) await brokers.remove(id);
-        },
+        // The rows of its brokers went with it; this ends what runs for them.
+        afterRemove: (projectId) => brokers.projectRemoved(projectId),
       }),
       tokens: new TokenService({ db, changes }),
       brokers,

@@ -28,24 +28,35 @@ export class BrokerDirectory {
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
     this.#db = db;
-    this.#rereading = new Rereading(log, (id) => (id === ANYTHING ? this.load() : this.reload(id)));
+    this.#rereading = new Rereading(log, (id, isOutdated) => this.#read(id, isOutdated));
     this.#stop = changes.on('broker', this.#rereading.listener);
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.broker.findMany({ orderBy: { id: 'asc' } });
-    const present = new Set(rows.map(({ id }) => id));
-    for (const id of [...this.#brokers.keys()]) if (!present.has(id)) this.drop(id);
-    for (const row of rows) this.put(row);
+    await this.#read(ANYTHING, () => false);
   }
 
-  async reload(id: string): Promise<void> {
-    const row = await this.#db.broker.findUnique({ where: { id } });
-    if (row === null) this.drop(id);
-    else this.put(row);
-  }
-
+  /** What a write of this process left. */
   put(row: Broker): BrokerRecord {
+    this.#rereading.written(row.id);
+    return this.#keep(row);
+  }
+
+  drop(id: string): void {
+    this.#rereading.written(id);
+    this.#forget(id);
+  }
+
+  async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
+    const where = id === ANYTHING ? {} : { id };
+    const rows = await this.#db.broker.findMany({ where, orderBy: { id: 'asc' } });
+    const found = new Set(rows.map((row) => row.id));
+    const gone = id === ANYTHING ? [...this.#brokers.keys()] : [id];
+    for (const known of gone) if (!found.has(known) && !isOutdated(known)) this.#forget(known);
+    for (const row of rows) if (!isOutdated(row.id)) this.#keep(row);
+  }
+
+  #keep(row: Broker): BrokerRecord {
     const before = this.#brokers.get(row.id) ?? null;
     const after = toRecord(row);
     // The same row read twice (own write, then its notification) is no change.
@@ -56,7 +67,7 @@ export class BrokerDirectory {
     return after;
   }
 
-  drop(id: string): void {
+  #forget(id: string): void {
     const before = this.#brokers.get(id);
     if (before === undefined) return;
     this.#brokers.delete(id);

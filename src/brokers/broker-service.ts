@@ -4,6 +4,7 @@ import type { Broker, ClusterMode } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
+import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
 import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
@@ -105,7 +106,7 @@ export class BrokerService {
     if (issues.length > 0) throw invalid(issues);
     const row = await this.#db.broker
       .update({ where: { id }, data: this.#columns(id, input) })
-      .catch(goneMeansNotFound(id));
+      .catch(goneMeansNotFound('broker', id));
     return this.announce(row);
   }
 
@@ -115,6 +116,14 @@ export class BrokerService {
     this.#directory.drop(id);
     if (count === 0) throw notFound('broker', id);
     await this.#changes.announce('broker', id);
+  }
+
+  /** The project was removed, and the rows of its brokers with it. */
+  async projectRemoved(projectId: string): Promise<void> {
+    for (const { id } of this.#directory.ofProject(projectId)) {
+      this.#directory.drop(id);
+      await this.#changes.announce('broker', id);
+    }
   }
 
   /** Lets everybody know a row as it was just written. */
@@ -139,9 +148,9 @@ export class BrokerService {
   ): Promise<BrokerRecord> {
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host : 'On-premise setup');
-    const row = await this.#db.broker.create({
-      data: { ...this.#columns(id, input), ...setup, id, projectId, type, name },
-    });
+    const row = await this.#db.broker
+      .create({ data: { ...this.#columns(id, input), ...setup, id, projectId, type, name } })
+      .catch(goneMeansNotFound('project', projectId));
     return this.announce(row);
   }
 
@@ -215,13 +224,6 @@ function nameIssues({ name }: BrokerInput): InputIssue[] {
     ? []
     : [{ path: 'input.name', reason: `must have 1 to ${MAX_NAME_LENGTH} characters` }];
 }
-
-const goneMeansNotFound =
-  (id: string) =>
-  (error: unknown): never => {
-    if (error instanceof Error && 'code' in error && error.code === 'P2025') throw notFound('broker', id);
-    throw error;
-  };
 
 /** The error of a broker that has no address to be reached at. */
 export const withoutAddress = (name: string) =>

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Prisma } from '../generated/sqlite/client.ts';
+import { kindOfId } from '../ids.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { Rereading } from '../storage/rereading.ts';
@@ -36,34 +37,43 @@ type ProjectRow = Prisma.ProjectGetPayload<{ include: typeof PROJECT_INCLUDE }>;
 export class ProjectDirectory {
   readonly #db: Database;
   readonly #projects = new Map<string, ProjectRecord>();
+  #sorted: readonly ProjectRecord[] | null = null;
   readonly #rereading: Rereading;
   readonly #stops: (() => void)[];
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
     this.#db = db;
-    this.#rereading = new Rereading(log, (id) => (id === ANYTHING ? this.load() : this.reload(id)));
+    this.#rereading = new Rereading(log, (id, isOutdated) => this.#read(id, isOutdated));
     const { listener } = this.#rereading;
     // The owner's name is part of the record.
-    this.#stops = [
-      changes.on('project', listener),
-      changes.on('user', () => listener(ANYTHING)),
-      changes.on('organisation', () => listener(ANYTHING)),
-    ];
+    this.#stops = (['project', 'user', 'organisation'] as const).map((kind) => changes.on(kind, listener));
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.project.findMany({ include: PROJECT_INCLUDE, orderBy: { id: 'asc' } });
-    this.#projects.clear();
-    for (const row of rows) this.put(row);
+    await this.#read(ANYTHING, () => false);
   }
 
-  async reload(id: string): Promise<void> {
-    const row = await this.#db.project.findUnique({ where: { id }, include: PROJECT_INCLUDE });
-    if (row === null) this.#projects.delete(id);
-    else this.put(row);
-  }
-
+  /** What a write of this process left. */
   put(row: ProjectRow): ProjectRecord {
+    this.#rereading.written(row.id);
+    return this.#keep(row);
+  }
+
+  drop(id: string): void {
+    this.#rereading.written(id);
+    this.#forget(id);
+  }
+
+  async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
+    const where = whereOf(id);
+    const rows = await this.#db.project.findMany({ where, include: PROJECT_INCLUDE, orderBy: { id: 'asc' } });
+    const found = new Set(rows.map((row) => row.id));
+    const gone = id === ANYTHING ? [...this.#projects.keys()] : [id];
+    for (const known of gone) if (!found.has(known) && !isOutdated(known)) this.#forget(known);
+    for (const row of rows) if (!isOutdated(row.id)) this.#keep(row);
+  }
+
+  #keep(row: ProjectRow): ProjectRecord {
     const { id, name, description, strictRoles, createdAt, updatedAt, ownerUser, ownerOrganisation } = row;
     const record: ProjectRecord = {
       id,
@@ -79,24 +89,34 @@ export class ProjectDirectory {
       updatedAt: updatedAt.toISOString(),
     };
     this.#projects.set(id, record);
+    this.#sorted = null;
     return record;
   }
 
-  drop(id: string): void {
-    this.#projects.delete(id);
+  #forget(id: string): void {
+    if (this.#projects.delete(id)) this.#sorted = null;
   }
 
   get(id: string): ProjectRecord | null {
     return this.#projects.get(id) ?? null;
   }
 
-  /** In order of creation. */
-  all(): IterableIterator<ProjectRecord> {
-    return this.#projects.values();
+  /** In order of creation; the same array until one of them changes. */
+  all(): readonly ProjectRecord[] {
+    this.#sorted ??= [...this.#projects.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return this.#sorted;
   }
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#rereading.settled();
   }
+}
+
+/** Ids carry their kind: a project itself, or those of an owner. */
+function whereOf(id: string): Prisma.ProjectWhereInput {
+  if (id === ANYTHING) return {};
+  const kind = kindOfId(id);
+  if (kind === 'user') return { ownerUserId: id };
+  return kind === 'organisation' ? { ownerOrganisationId: id } : { id };
 }

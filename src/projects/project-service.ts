@@ -4,6 +4,7 @@ import type { ProjectMember, User } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
+import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { UserService } from '../users/user-service.ts';
 import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
 
@@ -30,8 +31,8 @@ export interface ProjectServiceOptions {
   readonly changes: Changes;
   readonly directory: ProjectDirectory;
   readonly users: UserService;
-  /** Runs before a project's rows go, so that what lives outside the database (links, brokers run here) ends first. */
-  readonly beforeRemove: (projectId: string) => Promise<void>;
+  /** Runs when a project's rows have gone, so that what lives outside the database (links, brokers run here) ends, too. */
+  readonly afterRemove: (projectId: string) => Promise<void>;
 }
 
 /** Projects, their owners and members. */
@@ -40,14 +41,14 @@ export class ProjectService {
   readonly #changes: Changes;
   readonly #directory: ProjectDirectory;
   readonly #users: UserService;
-  readonly #beforeRemove: (projectId: string) => Promise<void>;
+  readonly #afterRemove: (projectId: string) => Promise<void>;
 
-  constructor({ db, changes, directory, users, beforeRemove }: ProjectServiceOptions) {
+  constructor({ db, changes, directory, users, afterRemove }: ProjectServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#directory = directory;
     this.#users = users;
-    this.#beforeRemove = beforeRemove;
+    this.#afterRemove = afterRemove;
   }
 
   exists(id: string): boolean {
@@ -63,9 +64,9 @@ export class ProjectService {
   }
 
   /** Those the viewer has a role in, in order of creation. */
-  visibleTo(viewer: Viewer | null): ProjectRecord[] {
+  visibleTo(viewer: Viewer | null): readonly ProjectRecord[] {
     const known = requireSignedIn(viewer);
-    if (known.isRootAdmin) return [...this.#directory.all()];
+    if (known.isRootAdmin) return this.#directory.all();
     const projects: ProjectRecord[] = [];
     for (const id of known.projectRoles.keys()) {
       const project = this.#directory.get(id);
@@ -109,15 +110,14 @@ export class ProjectService {
   async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
     if (!this.exists(id)) throw notFound('project', id);
     const { name, description } = checkTexts(change);
-    const row = await this.#db.project.update({
-      where: { id },
-      data: {
-        ...(name === undefined ? {} : { name }),
-        ...(description === undefined ? {} : { description }),
-        ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
-      },
-      include: PROJECT_INCLUDE,
-    });
+    const data = {
+      ...(name === undefined ? {} : { name }),
+      ...(description === undefined ? {} : { description }),
+      ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
+    };
+    const row = await this.#db.project
+      .update({ where: { id }, data, include: PROJECT_INCLUDE })
+      .catch(goneMeansNotFound('project', id));
     const record = this.#directory.put(row);
     await this.#changes.announce('project', id);
     return record;
@@ -125,23 +125,26 @@ export class ProjectService {
 
   /** Removes the project with its brokers, members and tokens. Errors: NOT_FOUND. */
   async remove(id: string): Promise<void> {
-    if (!this.exists(id)) throw notFound('project', id);
-    await this.#beforeRemove(id);
-    await this.#db.project.delete({ where: { id } });
+    // One statement: all of it is there, or all of it is gone.
+    const { count } = await this.#db.project.deleteMany({ where: { id } });
+    if (count === 0) throw notFound('project', id);
     this.#directory.drop(id);
     await this.#changes.announce('project', id);
+    await this.#afterRemove(id);
   }
 
   /** Adds a person to a project or changes the role. Errors: NOT_FOUND (project, user). */
   async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
     if (!this.exists(projectId)) throw notFound('project', projectId);
     const user = await this.#users.byEmail(email);
-    const member = await this.#db.projectMember.upsert({
-      where: { projectId_userId: { projectId, userId: user.id } },
-      create: { projectId, userId: user.id, role },
-      update: { role },
-      include: { user: true },
-    });
+    const member = await this.#db.projectMember
+      .upsert({
+        where: { projectId_userId: { projectId, userId: user.id } },
+        create: { projectId, userId: user.id, role },
+        update: { role },
+        include: { user: true },
+      })
+      .catch(goneMeansNotFound('project', projectId));
     await this.#changes.announce('user', user.id);
     return member;
   }

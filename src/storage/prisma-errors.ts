@@ -1,4 +1,5 @@
 /** What went wrong in the database, told by Prisma's error codes; they are the same on both engines. */
+import { notFound } from '../errors.ts';
 
 const UNIQUE_VIOLATION = 'P2002';
 const FOREIGN_KEY_VIOLATION = 'P2003';
@@ -24,6 +25,13 @@ export function isNotFound(error: unknown): boolean {
 export function isTransactionConflict(error: unknown): boolean {
   return codeOf(error) === TRANSACTION_CONFLICT;
 }
+
+/** For a write that found its row, or the one it belongs to, removed meanwhile. */
+export const goneMeansNotFound =
+  (what: string, id: string) =>
+  (error: unknown): never => {
+    throw isNotFound(error) || isForeignKeyViolation(error) ? notFound(what, id) : error;
+  };
 
 /** Told by name and code, not by class: each generated client brings its own classes. */
 function codeOf(error: unknown): unknown {

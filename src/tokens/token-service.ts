@@ -12,6 +12,7 @@ import type { ProjectToken } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
+import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 
 export interface NewToken {
   readonly projectId: string;
@@ -70,20 +71,20 @@ export class TokenService {
     }
     await this.#checkBrokers(input.projectId, brokerIds);
     const secret = newSecret('projectToken');
-    const token = await this.#db.projectToken.create({
-      data: {
-        id: newId('token'),
-        projectId: input.projectId,
-        name,
-        role: input.role,
-        type: brokerIds === null ? 'UNRESTRICTED' : 'RESTRICTED',
-        issuer,
-        validUntil: input.validUntil ?? null,
-        tokenHash: hashSecret(secret),
-        brokers: { create: (brokerIds ?? []).map((brokerId) => ({ brokerId })) },
-      },
-      include: { brokers: { select: { brokerId: true } } },
-    });
+    const data = {
+      id: newId('token'),
+      projectId: input.projectId,
+      name,
+      role: input.role,
+      type: brokerIds === null ? 'UNRESTRICTED' : 'RESTRICTED',
+      issuer,
+      validUntil: input.validUntil ?? null,
+      tokenHash: hashSecret(secret),
+      brokers: { create: (brokerIds ?? []).map((brokerId) => ({ brokerId })) },
+    } as const;
+    const token = await this.#db.projectToken
+      .create({ data, include: { brokers: { select: { brokerId: true } } } })
+      .catch(goneMeansNotFound('project', input.projectId));
     return { token, secret };
   }
 
