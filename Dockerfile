@@ -3,8 +3,14 @@ FROM node:20-bookworm AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
-COPY . .
-RUN npm run build && npm prune --omit=dev --no-audit --no-fund
+# Named one by one: a node_modules or data folder beside the Dockerfile is of no concern here.
+COPY tsconfig.json ./
+COPY .config ./.config
+COPY scripts ./scripts
+COPY prisma ./prisma
+COPY src ./src
+# Without their mention, too: the Prisma client would keep its command line and the compiler as optional peers.
+RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --no-audit --no-fund
 
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 MQTT_HOST=0.0.0.0 DATA_DIR=/data LOG_FORMAT=json
