@@ -209,7 +209,14 @@ export class Operation {
 
   #admit(context: OperationContext, variables: Variables): Variables | GraphQLError[] {
     if (this.#guarded && context.viewer === null) {
-      return [asGraphQLError(new ServiceError('UNAUTHORIZED', 'Sign in to read the schema: log in, then send the token in the Authorization header'))];
+      return [
+        asGraphQLError(
+          new ServiceError(
+            'UNAUTHORIZED',
+            'Sign in to read the schema: log in, then send the token in the Authorization header',
+          ),
+        ),
+      ];
     }
     const { variableDefinitions = [] } = this.#node;
     let coerced = NO_VARIABLES;

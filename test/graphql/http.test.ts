@@ -152,8 +152,14 @@ test('GraphiQL is served to browsers, whole: it loads nothing from elsewhere', a
   const { status, text } = await send(server, 'GET', {
     headers: { accept: 'text/html,*/*' },
   });
-  expect([status, text.includes('YogaGraphiQL.renderYogaGraphiQL'), text.includes('query Fleet')]).toEqual([200, true, true]);
-  expect([...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="?(https?:[^"\s>]+)/g)].map(([, url]) => url)).toEqual([]);
+  expect([status, text.includes('YogaGraphiQL.renderYogaGraphiQL'), text.includes('query Fleet')]).toEqual([
+    200,
+    true,
+    true,
+  ]);
+  expect([...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="?(https?:[^"\s>]+)/g)].map(([, url]) => url)).toEqual(
+    [],
+  );
   expect(text).toContain('SignIn');
 });
 
