@@ -7,7 +7,7 @@ import { ServiceError } from '../errors.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../mqtt/broker-link.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { Fleet } from '../mqtt/fleet.ts';
-import { whenConnected } from '../mqtt/when-connected.ts';
+import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
@@ -70,6 +70,7 @@ export class BrokerRuntimes {
   readonly #failures = new Map<string, LinkStatus>();
   /** The last thing asked of each broker's runtime, so that the next waits for it. */
   readonly #queues = new Map<string, Promise<void>>();
+  /** By project, of those that somebody watches and a few that somebody did. */
   readonly #status = new Map<string, Broadcast<readonly BrokerStatusChange[], BrokerStatusChange>>();
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #stop: () => void;
@@ -94,7 +95,7 @@ export class BrokerRuntimes {
   }
 
   status(id: string): LinkStatus {
-    return this.#runtimes.get(id)?.link.status ?? this.#failures.get(id) ?? NOT_CONNECTED;
+    return this.#runtimes.get(id)?.link.status ?? this.#failures.get(id) ?? this.#withoutLink(id);
   }
 
   /** Errors: BROKER_UNREACHABLE (no address, or the entry cannot be used as it stands). */
@@ -115,6 +116,8 @@ export class BrokerRuntimes {
       await this.#queues.get(broker.id);
       const runtime = this.get(broker);
       await whenConnected(runtime.link, timeoutMs);
+      // Closed in this very moment: whoever looks on would begin to follow what has ended.
+      if (this.#runtimes.get(broker.id) !== runtime) throw unreachable(runtime.link.status);
       return question(runtime);
     };
     return withDeadline(work(), timeoutMs, broker.name);
@@ -148,6 +151,7 @@ export class BrokerRuntimes {
   watchStatus(projectId: string, signal: AbortSignal): AsyncIterableIterator<BrokerStatusEvent> {
     let broadcast = this.#status.get(projectId);
     if (broadcast === undefined) {
+      for (const [id, { subscriberCount }] of this.#status) if (subscriberCount === 0) this.#status.delete(id);
       broadcast = new Broadcast(() => this.#snapshot(projectId));
       this.#status.set(projectId, broadcast);
     }
@@ -191,7 +195,11 @@ export class BrokerRuntimes {
   #tell(broker: BrokerRecord, after: BrokerRecord | null): void {
     this.#status
       .get(broker.projectId)
-      ?.publish({ brokerId: broker.id, broker: after, connection: after === null ? REMOVED : this.status(broker.id) });
+      ?.publish({
+        brokerId: broker.id,
+        broker: after,
+        connection: after === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),
+      });
   }
 
   #snapshot(projectId: string): BrokerStatusChange[] {
@@ -201,10 +209,23 @@ export class BrokerRuntimes {
   }
 
   #enqueue(id: string, step: () => Promise<void>): void {
-    const done = (this.#queues.get(id) ?? Promise.resolve()).then(step).finally(() => {
-      if (this.#queues.get(id) === done) this.#queues.delete(id);
-    });
+    const done = (this.#queues.get(id) ?? Promise.resolve())
+      .then(step)
+      // A bug in one step must not keep the next from its turn, nor end the process.
+      .catch((error: unknown) =>
+        this.#options.log.error({ err: error, brokerId: id }, 'a broker could not be followed'),
+      )
+      .finally(() => {
+        if (this.#queues.get(id) === done) this.#queues.delete(id);
+      });
     this.#queues.set(id, done);
+  }
+
+  /** Of a broker without an address, and in the moments before its link is opened. */
+  #withoutLink(id: string): LinkStatus {
+    const broker = this.#options.directory.get(id);
+    const since = broker === null ? Date.now() : Date.parse(broker.updatedAt);
+    return { state: broker?.url == null ? 'CLOSED' : 'CONNECTING', since };
   }
 
   async #openRuntime(broker: BrokerRecord): Promise<void> {
@@ -223,10 +244,12 @@ export class BrokerRuntimes {
         sys: new SysTopics(link),
       };
       this.#runtimes.set(id, runtime);
-      for (const listener of this.#listeners) listener(runtime, 'OPENED');
+      this.#announce(runtime, 'OPENED');
     } catch (error) {
-      if (!(error instanceof ServiceError))
-        this.#options.log.error({ err: error, brokerId: id }, 'a broker could not be opened');
+      const { log } = this.#options;
+      if (error instanceof ServiceError)
+        log.warn({ brokerId: id, error: error.message }, 'a broker cannot be connected to as its entry stands');
+      else log.error({ err: error, brokerId: id }, 'a broker could not be opened');
       const lastError =
         error instanceof ServiceError ? error.message : 'The entry could not be used; the log has the reason';
       this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
@@ -235,12 +258,23 @@ export class BrokerRuntimes {
     }
   }
 
+  #announce(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING'): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(runtime, change);
+      } catch (error) {
+        // Whose listener it is must not cost the broker its link, or keep an old one open.
+        this.#options.log.error({ err: error, brokerId: runtime.id, change }, 'a follower of brokers failed');
+      }
+    }
+  }
+
   async #closeRuntime(id: string): Promise<void> {
     this.#failures.delete(id);
     const runtime = this.#runtimes.get(id);
     if (runtime === undefined) return;
     this.#runtimes.delete(id);
-    for (const listener of this.#listeners) listener(runtime, 'CLOSING');
+    this.#announce(runtime, 'CLOSING');
     runtime.sys.close();
     await runtime.controls.close();
     await this.#fleet.close(id);
@@ -275,9 +309,6 @@ export class BrokerRuntimes {
     };
   }
 }
-
-const NOT_CONNECTED: LinkStatus = { state: 'CLOSED', since: 0 };
-const REMOVED: LinkStatus = NOT_CONNECTED;
 
 const open = (sealer: Sealer, sealed: string | null, context: string) =>
   sealed === null ? null : sealer.open(sealed, context);

@@ -140,6 +140,11 @@ export class CloudBrokers {
         },
       });
       this.#running.set(id, running);
+      if (this.#options.directory.get(id) === null) {
+        // Removed while it was starting.
+        await this.#removed(id);
+        return;
+      }
       await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
       await this.#write(id, 'ACTIVE', {
         url: mqttUrl(host, running.mqttPort),
@@ -155,6 +160,7 @@ export class CloudBrokers {
   async #removed(id: string): Promise<void> {
     const running = this.#running.get(id);
     this.#running.delete(id);
+    this.#writes.delete(id);
     try {
       await running?.close();
       await rm(join(this.#options.dataDir, 'brokers', id), { recursive: true, force: true });
