@@ -46,6 +46,13 @@ const list: Parse<readonly string[]> = (value) =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
+const origins: Parse<readonly string[]> = (value) => {
+  const all = list(value);
+  if (!all.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
+    throw new BadValue('origins such as https://app.example.com, without a path or a slash at the end');
+  return all;
+};
+
 const databaseUrl: Parse<string> = (value) => {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new BadValue('a URL that begins with postgresql://');
   return value;
@@ -201,7 +208,7 @@ export const SETTINGS = {
     env: 'CORS_ORIGINS',
     fallback: '',
     shownDefault: 'none',
-    parse: list,
+    parse: origins,
     help: 'Comma-separated origins of web pages that may call this service',
   }),
   tokenInQuery: setting({

@@ -10,6 +10,7 @@ import { ClientService } from './clients/client-service.ts';
 import { inspectPlugin } from './clients/inspect-plugin.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
+import { forOrigins } from './cross-origin.ts';
 import { DEFAULT_LIMITS } from './graphql/limits.ts';
 import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
@@ -216,7 +217,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     });
     const http = await startHttpServer(config.host, config.port, {
       graphql,
-      rest,
+      rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
       metrics,
       ready: () => storage.ping(),
     });

@@ -41,3 +41,13 @@ test('every setting has a help text and a variable of its own', () => {
   expect(new Set(rows.map(({ env }) => env)).size).toBe(rows.length);
   for (const { help } of rows) expect(help.length).toBeGreaterThan(5);
 });
+
+test('an origin that no browser sends is a bad value, not a page that silently cannot call', () => {
+  for (const CORS_ORIGINS of ['https://a.example/', 'a.example', '*', 'https://a.example,https://b.example/app']) {
+    expect(() => readConfig({ CORS_ORIGINS })).toThrow('CORS_ORIGINS must be origins such as');
+  }
+  expect(readConfig({ CORS_ORIGINS: 'https://a.example, http://localhost:3000' }).corsOrigins).toEqual([
+    'https://a.example',
+    'http://localhost:3000',
+  ]);
+});
