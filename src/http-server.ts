@@ -12,10 +12,21 @@ export interface HttpParts {
   readonly metrics: Metrics;
   /** Rejects while the service cannot do its work. */
   readonly ready: () => Promise<void>;
+  /** Gets a line for each request at level debug. */
+  readonly log?: RequestLog;
+}
+
+/** What is used of a logger; pino's shape. */
+export interface RequestLog {
+  isLevelEnabled(level: string): boolean;
+  debug(fields: object, text: string): void;
 }
 
 export interface HttpServer {
   readonly port: number;
+  /** Until then only /healthz answers, everything else with 503. */
+  readonly serve: (parts: HttpParts) => void;
+  /** Safe to call twice. */
   readonly close: () => Promise<void>;
 }
 
@@ -25,18 +36,35 @@ const LIMITS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeou
 /** Answers in flight get this long to end when the service stops. */
 const DRAIN_MS = 5_000;
 
-/** One port for everything: /graphql, /api, /healthz, /readyz, /metrics. */
-export async function startHttpServer(host: string, port: number, parts: HttpParts): Promise<HttpServer> {
+/**
+ * One port for everything: /graphql, /api, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
+ * taken port stops a start before it has made anything.
+ */
+export async function startHttpServer(
+  host: string,
+  port: number,
+  served: HttpParts | null = null,
+): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
+  let parts: HttpParts | null = null;
+  let logged: RequestLog | null = null;
+  let closed: Promise<void> | null = null;
+  const serve = (given: HttpParts) => {
+    parts = given;
+    logged = given.log?.isLevelEnabled('debug') ? given.log : null;
+  };
+  if (served !== null) serve(served);
   const server = createServer(LIMITS, (req, res) => {
     answering.add(res);
     res.once('close', () => answering.delete(res));
-    dispatch(req, res, parts);
+    if (logged !== null) logRequest(req, res, logged);
+    if (parts === null) answerEarly(req, res);
+    else dispatch(req, res, parts);
   });
   server.on('upgrade', (req, socket, head) => {
     // Node gives the socket away without a listener: a caller who resets it would end the process.
     socket.on('error', () => socket.destroy());
-    if (pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
+    if (parts !== null && pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -46,7 +74,34 @@ export async function startHttpServer(host: string, port: number, parts: HttpPar
       resolve();
     });
   });
-  return { port: (server.address() as AddressInfo).port, close: () => drain(server, answering) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    serve,
+    close: () => {
+      closed ??= drain(server, answering);
+      return closed;
+    },
+  };
+}
+
+/** Lives while the service starts. */
+function answerEarly(req: IncomingMessage, res: ServerResponse): void {
+  if (pathOf(req) === '/healthz') answer(res, 200, { status: 'ok' });
+  else {
+    res.setHeader('retry-after', '1');
+    answer(res, 503, { message: 'The service is starting', code: 'STARTING', status: 503 });
+  }
+}
+
+/** Without the query, which may hold what is nobody's business. The id is the one that errors are logged with. */
+function logRequest(req: IncomingMessage, res: ServerResponse, log: RequestLog): void {
+  const start = performance.now();
+  res.once('close', () => {
+    const ms = Math.round((performance.now() - start) * 10) / 10;
+    const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req), ms };
+    // A caller who left before the answer was whole got no status.
+    log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
+  });
 }
 
 function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): void {

@@ -179,6 +179,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const core = await startCore(config, parts);
     closers.add(core.close);
     const { services, storage, cloudBrokers, brokerDirectory, runAsOperator } = core;
+    // Before anything is made: a start that a taken port stops must not have used up what is shown once.
+    const http = await startHttpServer(config.host, config.port);
+    closers.add(http.close);
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
     if (config.embeddedBroker) {
@@ -215,11 +218,12 @@ export async function startService(config: Config, parts: ServiceParts): Promise
         for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
       },
     });
-    const http = await startHttpServer(config.host, config.port, {
+    http.serve({
       graphql,
       rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
       metrics,
       ready: () => storage.ping(),
+      log,
     });
     closers.add(http.close);
     // First of all: the HTTP server waits for every socket, and a WebSocket would never leave by itself.

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { readConfig } from '../src/config.ts';
+import { startService } from '../src/service.ts';
+import { databaseOfRun, silentLog, temporaryFolder } from './support/database.ts';
 import { startTestService } from './support/service.ts';
 
 const upgradeTo = (path: string, extra = '') =>
@@ -44,4 +48,41 @@ test('a refused upgrade is cut, whether its caller leaves or not', async () => {
     const timer = setInterval(() => socket.write('more'), 20);
     socket.once('close', () => clearInterval(timer));
   });
+});
+
+test('a start that a taken port stops has made no administrator, so the next one shows the password', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const dataDir = temporaryFolder();
+  const env = { DATA_DIR: dataDir, EMBEDDED_BROKER: 'off' };
+  const databaseUrl = await databaseOfRun();
+  const start = (portOf: number) =>
+    startService(
+      readConfig({ ...env, PORT: String(portOf), ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) }),
+      { log: silentLog },
+    );
+  await expect(start(port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  const service = await start(0);
+  onTestFinished(() => service.close());
+  expect(service.report.rootPassword?.generated).toMatch(/^\w{5}-/);
+});
+
+test('each request is a line at level debug, with its id and without its query', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const service = await startService(readConfig({ PORT: '0', DATA_DIR: temporaryFolder(), EMBEDDED_BROKER: 'off' }), {
+    log,
+  });
+  onTestFinished(() => service.close());
+  const { url } = service.report;
+  await fetch(`${url}/api/projects?token=secret`, { headers: { 'x-request-id': 'mine-1' } });
+  await fetch(`${url}/graphql`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const requests = () => lines.filter(({ msg }) => msg === 'request');
+  await expect.poll(() => requests().length).toBe(2);
+  expect(requests()[0]).toMatchObject({ requestId: 'mine-1', method: 'GET', path: '/api/projects', status: 401 });
+  expect(requests()[1]).toMatchObject({ requestId: expect.any(String), method: 'POST', path: '/graphql' });
+  expect(requests()[1]?.ms).toBeGreaterThan(0);
+  expect(JSON.stringify(lines)).not.toContain('secret');
 });
