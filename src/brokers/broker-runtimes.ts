@@ -193,13 +193,11 @@ export class BrokerRuntimes {
   }
 
   #tell(broker: BrokerRecord, after: BrokerRecord | null): void {
-    this.#status
-      .get(broker.projectId)
-      ?.publish({
-        brokerId: broker.id,
-        broker: after,
-        connection: after === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),
-      });
+    this.#status.get(broker.projectId)?.publish({
+      brokerId: broker.id,
+      broker: after,
+      connection: after === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),
+    });
   }
 
   #snapshot(projectId: string): BrokerStatusChange[] {
