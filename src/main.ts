@@ -20,12 +20,18 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+// Whoever reads along may leave (`… | head -1`). What is left to say goes nowhere, and that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isTerminal: process.stderr.isTTY ?? false,
   stop: stop.signal,
+  onBug: (listener) => process.on('uncaughtExceptionMonitor', listener),
 });
 // A part that forgot a timer must not keep a stopped service alive; output that is still under way goes out first.
 setTimeout(() => process.exit(), 1_000).unref();

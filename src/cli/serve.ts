@@ -6,14 +6,27 @@ import { type StartReport, startService } from '../service.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Runs the service until the process is asked to end. */
-export async function serve(config: Config, { out, isTerminal, stop }: Terminal): Promise<void> {
+export async function serve(config: Config, { out, isTerminal, stop, onBug }: Terminal): Promise<void> {
   const log = await createLog(config, isTerminal);
+  // The process ends then, and whoever supervises it starts it anew: nothing that was acknowledged is lost by that.
+  onBug((error) => log.fatal({ err: error }, 'ended by a bug'));
   const service = await startService(config, { log });
   out(startMessage(service.report));
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
-  await service.close();
+  await withinStopTime(service.close());
   log.info('stopped');
+}
+
+/** Supervisors kill after some 30 s, and then nobody would learn that it was stuck. */
+const STOP_MS = 20_000;
+
+async function withinStopTime(closing: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`The service did not stop within ${STOP_MS / 1_000} s`)), STOP_MS);
+  });
+  await Promise.race([closing, late]).finally(() => clearTimeout(timer));
 }
 
 function startMessage({ url, mqtt, mqttPortWanted, rootPassword }: StartReport): string {

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly isTerminal: boolean;
   /** Aborted when the process is asked to end. */
   readonly stop: AbortSignal;
+  /** Told of what nobody caught, just before the process ends by it with code 1. */
+  readonly onBug: (listener: (error: unknown) => void) => void;
 }
 
 /** Rows as aligned columns. */

@@ -163,3 +163,23 @@ test('migrate brings the database up to date and says when it is', async () => {
   expect(json(await run(['migrate', '--json'], env))).toMatchObject({ engine: 'sqlite', applied: ['0001_init'] });
   expect((await run(['migrate'], env)).out).toContain('up to date');
 });
+
+test('a reader who leaves early ends no command with an error', async () => {
+  const { child, output, done } = start(['--help'], {});
+  child.stdout?.destroy();
+  expect({ ...(await done), err: output.err }).toMatchObject({ code: 0, err: '' });
+});
+
+test('a bug that nobody caught is a line of the log, and ends the service with an error', async () => {
+  const plant = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("planted"); })');
+  const { child, done } = await serve({
+    DATA_DIR: temporaryFolder(),
+    EMBEDDED_BROKER: 'off',
+    NODE_OPTIONS: `--import=data:text/javascript,${plant}`,
+  });
+  child.kill('SIGUSR2');
+  const { code, err } = await done;
+  expect(code).toBe(1);
+  const line = err.split('\n').find((text) => text.includes('ended by a bug')) ?? '{}';
+  expect(JSON.parse(line)).toMatchObject({ level: 60, err: { message: 'planted' } });
+});
