@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../errors.ts';
+import { textIssues } from '../texts.ts';
 
 /** How to reach a broker, as people enter it. Null clears, absent leaves as it is. */
 export interface BrokerConnectionInput {
@@ -23,6 +24,19 @@ export interface ConnectionRules {
   readonly allowedHosts: readonly string[];
 }
 
+/** Users and passwords: what MQTT can send. PEM: some fifty certificates. */
+const LONGEST: Readonly<Record<keyof BrokerConnectionInput, number>> = {
+  url: 2_048,
+  username: 65_535,
+  password: 65_535,
+  caCert: 100_000,
+  caCertFile: 4_096,
+  clientCert: 100_000,
+  clientCertFile: 4_096,
+  clientKey: 100_000,
+  clientKeyFile: 4_096,
+};
+
 const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
 
 /** Checks everything that can be known without connecting. Errors: INVALID with all issues at once. */
@@ -31,7 +45,9 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   const check = (path: string, reason: string | null) => {
     if (reason !== null) issues.push({ path: `input.${path}`, reason });
   };
-  for (const [name, value] of Object.entries(input)) check(name, value === '' ? 'must not be empty' : null);
+  for (const [name, max] of Object.entries(LONGEST)) {
+    issues.push(...textIssues(`input.${name}`, input[name as keyof BrokerConnectionInput], { min: 1, max }));
+  }
   if (input.url) check('url', urlProblem(input.url, rules.allowedHosts));
   if (input.caCert) check('caCert', certificateProblem(input.caCert));
   if (input.clientCert) check('clientCert', certificateProblem(input.clientCert));

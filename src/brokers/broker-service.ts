@@ -6,6 +6,7 @@ import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
+import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
 import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
 import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
 
@@ -33,8 +34,6 @@ export interface BrokerServiceOptions {
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
 }
-
-const MAX_NAME_LENGTH = 200;
 
 /** The brokers of projects as entries: who may see them, adding, changing, removing. Their live side is BrokerRuntimes. */
 export class BrokerService {
@@ -81,9 +80,9 @@ export class BrokerService {
   /** Adds an installation under a product; it may be without an address. Errors: INVALID. */
   async addOnPremiseSetup(projectId: string, input: BrokerInput, setup: SetupInput): Promise<BrokerRecord> {
     await this.#check(input, null);
-    const issues = (['issuedTo', 'productId'] as const)
-      .filter((name) => setup[name].trim() === '')
-      .map((name) => ({ path: `input.${name}`, reason: 'must not be empty' }));
+    const issues = (['issuedTo', 'productId'] as const).flatMap((name) =>
+      textIssues(`input.${name}`, setup[name].trim(), { min: 1, max: MAX_NAME }),
+    );
     if (issues.length > 0) throw invalid(issues);
     const { issuedTo, productId, periodStart, periodEnd } = setup;
     return this.#create(projectId, 'ON_PREMISE_SETUP', input, {
@@ -147,7 +146,7 @@ export class BrokerService {
     setup: Partial<Broker> = {},
   ): Promise<BrokerRecord> {
     const id = newId('broker');
-    const name = input.name?.trim() || (input.url ? new URL(input.url).host : 'On-premise setup');
+    const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const row = await this.#db.broker
       .create({ data: { ...this.#columns(id, input), ...setup, id, projectId, type, name } })
       .catch(goneMeansNotFound('project', projectId));
@@ -217,12 +216,11 @@ function refuseConnection(input: BrokerInput): void {
   if (issues.length > 0) throw invalid(issues);
 }
 
-function nameIssues({ name }: BrokerInput): InputIssue[] {
-  if (name === undefined) return [];
-  const length = name?.trim().length ?? 0;
-  return length >= 1 && length <= MAX_NAME_LENGTH
-    ? []
-    : [{ path: 'input.name', reason: `must have 1 to ${MAX_NAME_LENGTH} characters` }];
+function nameIssues({ name, description }: BrokerInput): InputIssue[] {
+  return [
+    ...(name === undefined ? [] : textIssues('input.name', name?.trim() ?? '', { min: 1, max: MAX_NAME })),
+    ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
+  ];
 }
 
 /** The error of a broker that has no address to be reached at. */

@@ -5,11 +5,9 @@ import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
+import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
 import type { UserService } from '../users/user-service.ts';
 import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
-
-const MAX_NAME_LENGTH = 200;
-const MAX_DESCRIPTION_LENGTH = 4_000;
 
 export interface NewProject {
   readonly name: string;
@@ -177,14 +175,11 @@ export class ProjectService {
 }
 
 function checkTexts({ name, description }: ProjectChange): { name?: string; description?: string } {
-  const issues = [];
   const trimmed = name?.trim();
-  if (trimmed !== undefined && (trimmed === '' || trimmed.length > MAX_NAME_LENGTH)) {
-    issues.push({ path: 'input.name', reason: `must have 1 to ${MAX_NAME_LENGTH} characters` });
-  }
-  if (description && description.length > MAX_DESCRIPTION_LENGTH) {
-    issues.push({ path: 'input.description', reason: `must have at most ${MAX_DESCRIPTION_LENGTH} characters` });
-  }
+  const issues = [
+    ...textIssues('input.name', trimmed, { min: 1, max: MAX_NAME }),
+    ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
+  ];
   if (issues.length > 0) throw invalid(issues);
   return { ...(trimmed === undefined ? {} : { name: trimmed }), ...(description == null ? {} : { description }) };
 }

@@ -13,6 +13,7 @@ import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
+import { MAX_NAME, textIssues } from '../texts.ts';
 
 export interface NewToken {
   readonly projectId: string;
@@ -61,7 +62,8 @@ export class TokenService {
   /** `create` without an issuer to check, for the operator at the command line. */
   async issue(input: NewToken, issuer: string): Promise<{ readonly token: TokenWithBrokers; readonly secret: string }> {
     const name = input.name.trim();
-    if (name === '') throw invalid([{ path: 'input.name', reason: 'must not be empty' }]);
+    const issues = textIssues('input.name', name, { min: 1, max: MAX_NAME });
+    if (issues.length > 0) throw invalid(issues);
     if (input.validUntil && input.validUntil.getTime() <= Date.now()) {
       throw invalid([{ path: 'input.validUntil', reason: 'must be in the future' }]);
     }

@@ -6,6 +6,7 @@ import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { isUniqueViolation } from '../storage/prisma-errors.ts';
 import { serializable } from '../storage/serializable.ts';
+import { MAX_NAME, textIssues } from '../texts.ts';
 import type { UserService } from './user-service.ts';
 
 export type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
@@ -33,7 +34,8 @@ export class OrganisationService {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create organisations');
     const trimmed = name.trim();
-    if (trimmed === '') throw invalid([{ path: 'input.name', reason: 'must not be empty' }]);
+    const issues = textIssues('input.name', trimmed, { min: 1, max: MAX_NAME });
+    if (issues.length > 0) throw invalid(issues);
     try {
       const id = newId('organisation');
       const members = { create: { userId: owner.id, role: 'OWNER' } } as const;

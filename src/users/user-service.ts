@@ -6,10 +6,11 @@ import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { isUniqueViolation } from '../storage/prisma-errors.ts';
 import { serializable } from '../storage/serializable.ts';
+import { MAX_NAME, textIssues } from '../texts.ts';
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+const EMAIL = /^[^\s@\0-\x1f]+@[^\s@\0-\x1f]+$/;
 const MAX_EMAIL_LENGTH = 254;
-const MAX_NAME_LENGTH = 200;
 
 export interface NewUser {
   readonly email: string;
@@ -38,9 +39,8 @@ export class UserService {
   async create({ email, name, password, isRootAdmin }: NewUser): Promise<User> {
     const address = normaliseEmail(email);
     const label = (name ?? '').trim() || (address.split('@')[0] ?? address);
-    if (label.length > MAX_NAME_LENGTH) {
-      throw invalid([{ path: 'input.name', reason: `must have at most ${MAX_NAME_LENGTH} characters` }]);
-    }
+    const issues = textIssues('input.name', label, { max: MAX_NAME });
+    if (issues.length > 0) throw invalid(issues);
     const passwordHash = password == null ? null : await hashPassword(password);
     try {
       return await this.#db.user.create({
