@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { chmod, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { ExecutionResult } from 'graphql';
@@ -45,6 +45,8 @@ export async function openOperatorDoor(dataDir: string, run: RunOperation): Prom
     });
   });
   await new Promise<void>((done, fail) => server.once('error', fail).listen(path, done));
+  // The folder may be older than this service, and open to others.
+  await chmod(path, 0o600);
   return {
     close: async () => {
       const closed = new Promise<void>((done) => server.close(() => done()));
@@ -69,8 +71,16 @@ export function knockAtOperatorDoor(
       res.on('data', (chunk: string) => {
         text += chunk;
       });
-      res.on('end', () => done(JSON.parse(text) as ExecutionResult));
-      res.on('error', fail);
+      res.on('end', () => {
+        try {
+          done(JSON.parse(text) as ExecutionResult);
+        } catch (cause) {
+          fail(new ServiceError('INTERNAL_ERROR', 'The running service gave no answer that can be read', { cause }));
+        }
+      });
+      res.on('error', (cause) =>
+        fail(new ServiceError('INTERNAL_ERROR', 'The running service ended meanwhile', { cause })),
+      );
     });
     req.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') done(null);

@@ -17,6 +17,9 @@ interface Token {
 
 const FIELDS = 'id name role type issuer issuedAt validUntil lastUsedAt brokerIds';
 
+/** Some hundred years; without it a token ends when it is revoked. */
+const MAX_DAYS = 36_500;
+
 interface CreateOptions {
   readonly project: string;
   readonly name: string;
@@ -28,7 +31,9 @@ interface CreateOptions {
 
 export async function createToken(config: Config, { out }: Terminal, options: CreateOptions): Promise<void> {
   const days = options.days === undefined ? null : Number(options.days);
-  if (days !== null && !(days > 0)) throw invalid([{ path: '--days', reason: 'must be a number above 0' }]);
+  if (days !== null && !(days > 0 && days <= MAX_DAYS)) {
+    throw invalid([{ path: '--days', reason: `must be a number above 0, at most ${MAX_DAYS}` }]);
+  }
   const { createToken: payload } = await runOnGraph<{ createToken: { token: Token; secret: string } }>(
     config,
     `mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { ${FIELDS} } secret } }`,
