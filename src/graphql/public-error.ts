@@ -6,6 +6,7 @@
  */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
+import { isImpossibleText } from '../storage/prisma-errors.ts';
 
 export interface ErrorLog {
   error(fields: object, message: string): void;
@@ -34,6 +35,9 @@ export function publicError(error: unknown, { requestId, log }: ErrorPlace): Pub
   if (origin instanceof ServiceError) return { message: origin.message, ...place, extensions: origin.extensions };
   if (origin instanceof Error && isAboutRequest(error, origin)) {
     return { message: origin.message, ...place, extensions: { code: 'INVALID' } };
+  }
+  if (isImpossibleText(origin)) {
+    return { message: 'No text may hold the character U+0000', ...place, extensions: { code: 'INVALID' } };
   }
   log.error({ err: origin, requestId, ...(place.path && { path: place.path.join('.') }) }, 'Internal error');
   return { message: 'Internal error', ...place, extensions: { code: 'INTERNAL_ERROR', info: { requestId } } };

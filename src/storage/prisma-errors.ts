@@ -5,6 +5,7 @@ const UNIQUE_VIOLATION = 'P2002';
 const FOREIGN_KEY_VIOLATION = 'P2003';
 const RECORD_NOT_FOUND = 'P2025';
 const TRANSACTION_CONFLICT = 'P2034';
+const DRIVER_ERROR = 'P2039';
 
 /** A row with the same unique value is there already. */
 export function isUniqueViolation(error: unknown): boolean {
@@ -24,6 +25,15 @@ export function isNotFound(error: unknown): boolean {
 /** A serializable transaction met another one and was undone: it may be tried again. */
 export function isTransactionConflict(error: unknown): boolean {
   return codeOf(error) === TRANSACTION_CONFLICT;
+}
+
+/** A text holds U+0000, which PostgreSQL knows no place for (its code 22021); nothing stored is equal to it. */
+export function isImpossibleText(error: unknown): boolean {
+  if (codeOf(error) !== DRIVER_ERROR) return false;
+  const { meta } = error as {
+    readonly meta?: { readonly driverAdapterError?: { readonly cause?: { code?: unknown } } };
+  };
+  return meta?.driverAdapterError?.cause?.code === '22021';
 }
 
 /** For a write that found its row, or the one it belongs to, removed meanwhile. */
