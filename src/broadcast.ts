@@ -43,11 +43,6 @@ export class Broadcast<Snapshot, Change> {
     for (const subscriber of this.#subscribers) subscriber.push(event);
   }
 
-  /** Tells everybody that what they hold is stale: the next thing each reads is a GAP and a new snapshot. */
-  restart(): void {
-    for (const subscriber of this.#subscribers) subscriber.overflow();
-  }
-
   subscribe({
     limit = DEFAULT_QUEUE_LIMIT,
     signal,
