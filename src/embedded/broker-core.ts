@@ -196,17 +196,6 @@ export class BrokerCore {
     await new Promise<void>((resolve) => this.#deliver(null, { topic, payload: bytes, qos }, accepted, resolve));
   }
 
-  /** Every message that matches, whatever a client could be told; the returned function ends it. */
-  subscribe(filter: string, listener: (packet: AedesPublishPacket) => void): () => void {
-    const deliver = (packet: AedesPublishPacket, done: () => void) => {
-      // aedes matches `#` with `$SYS` here, and tells its own events.
-      if (filterMatches(filter, packet.topic) && !packet.topic.startsWith(this.#ownTopics)) listener(packet);
-      done();
-    };
-    this.#aedes.subscribe(filter, deliver, () => {});
-    return () => this.#aedes.unsubscribe(filter, deliver, () => {});
-  }
-
   /** To one client, whether or not it subscribed. QoS 0. */
   sendTo(client: Client, topic: string, payload: string): void {
     const packet = { cmd: 'publish', topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false } as const;

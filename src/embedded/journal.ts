@@ -77,10 +77,6 @@ export class Journal {
     return this.#commit;
   }
 
-  get isClean(): boolean {
-    return this.#writes.length === 0;
-  }
-
   close(): void {
     if (!this.#open) return;
     this.#flush();
