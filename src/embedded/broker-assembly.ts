@@ -1,13 +1,14 @@
 import { AccountPlugin } from './account-plugin.ts';
 import { AdministratorAccess } from './administrator-access.ts';
-import { BrokerCore, DEFAULT_BROKER_LIMITS } from './broker-core.ts';
+import { BrokerCore } from './broker-core.ts';
 import { BrokerPlugin } from './broker-plugin.ts';
+import { BrokerStore } from './broker-store.ts';
 import { ClientRegistry } from './client-registry.ts';
 import { ControlServer } from './control-server.ts';
 import { InspectPlugin } from './inspect-plugin.ts';
 import { LicensePlugin } from './license-plugin.ts';
+import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, listenMqtt, listenWebSocket } from './listeners.ts';
-import { DEFAULT_LIMITS, Persistence } from './persistence.ts';
 import { SysStatistics } from './sys-statistics.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
@@ -34,17 +35,18 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     for (let closer = closers.pop(); closer; closer = closers.pop()) await closer();
   };
   try {
-    const persistence = new Persistence({ folder: options.folder, onBroken: hooks.onBroken });
-    closers.push(() => persistence.journal.close());
-    const access = await AdministratorAccess.open(persistence.journal, options.administrator);
-    const registry = new ClientRegistry(persistence.sessions);
+    const { folder } = options;
+    const store = new BrokerStore({ folder, limits: DEFAULT_STORE_LIMITS, onBroken: hooks.onBroken });
+    closers.push(() => store.close());
+    const access = await AdministratorAccess.open(store.journal, options.administrator);
+    const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
       publish: (topic, payload) => void core.publish(topic, payload),
       onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
     });
     closers.push(() => control.close());
     const core = await BrokerCore.start({
-      persistence,
+      store,
       registry,
       access,
       limits: DEFAULT_BROKER_LIMITS,
@@ -60,7 +62,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     control.register(
       new InspectPlugin({
         registry,
-        limits: DEFAULT_LIMITS,
+        limits: DEFAULT_STORE_LIMITS,
         since,
         emit: (event) => control.emit('cedalo/inspect', event),
       }),
@@ -70,7 +72,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
 
     const { version, sysIntervalMs: intervalMs } = options;
-    const statistics = new SysStatistics({ version, core, registry, persistence, intervalMs });
+    const statistics = new SysStatistics({ version, core, registry, store, intervalMs });
     closers.push(() => statistics.close());
 
     const { maxConnections, maxPacketBytes } = DEFAULT_BROKER_LIMITS;

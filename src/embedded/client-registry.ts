@@ -1,5 +1,6 @@
 import { type Connection, subscriptionsOf } from './connection.ts';
-import type { Session, SessionStore } from './session-store.ts';
+import type { Session } from './session.ts';
+import type { SessionStore } from './session-store.ts';
 
 /** What the connections that ended had counted, so that totals never fall. */
 export interface Totals {

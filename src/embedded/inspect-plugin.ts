@@ -11,13 +11,13 @@ import type { ControlCommand } from '../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
-import type { PersistenceLimits } from './persistence.ts';
+import type { QueueLimits } from './limits.ts';
 import { pageOf, requiredText, runCommandOf } from './plugin-arguments.ts';
-import type { Session } from './session-store.ts';
+import type { Session } from './session.ts';
 
 export interface InspectPluginOptions {
   readonly registry: ClientRegistry;
-  readonly limits: PersistenceLimits;
+  readonly limits: QueueLimits;
   /** Epoch milliseconds since when the broker runs. */
   readonly since: number;
   readonly emit: (event: ClientsChangedEvent) => void;

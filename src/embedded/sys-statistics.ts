@@ -1,12 +1,12 @@
 import type { BrokerCore } from './broker-core.ts';
+import type { BrokerStore } from './broker-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
-import type { Persistence } from './persistence.ts';
 
 export interface SysStatisticsOptions {
   readonly version: string;
   readonly core: BrokerCore;
   readonly registry: ClientRegistry;
-  readonly persistence: Persistence;
+  readonly store: BrokerStore;
   /** 10 s, as Mosquitto's sys_interval. */
   readonly intervalMs: number;
 }
@@ -33,8 +33,8 @@ export class SysStatistics {
   }
 
   #update(): void {
-    const { core, registry, persistence } = this.#options;
-    const { sessions, retained } = persistence;
+    const { core, registry, store } = this.#options;
+    const { queues, retained } = store;
     const totals = registry.totals();
     const connected = registry.connectedCount;
     const offline = registry.offlineCount;
@@ -49,14 +49,14 @@ export class SysStatistics {
     this.#tell('messages/sent', totals.delivered + totals.answers);
     this.#tell('publish/messages/received', totals.published);
     this.#tell('publish/messages/sent', totals.delivered);
-    this.#tell('publish/messages/dropped', sessions.dropped + core.refusedPublishes);
+    this.#tell('publish/messages/dropped', queues.dropped + core.refusedPublishes);
     this.#tell('publish/bytes/received', totals.publishedBytes);
     this.#tell('publish/bytes/sent', totals.deliveredBytes);
     this.#tell('bytes/received', totals.bytesRead);
     this.#tell('bytes/sent', totals.bytesWritten);
-    this.#tell('messages/stored', sessions.messageCount);
-    this.#tell('store/messages/count', sessions.messageCount);
-    this.#tell('store/messages/bytes', sessions.messageBytes);
+    this.#tell('messages/stored', queues.count);
+    this.#tell('store/messages/count', queues.count);
+    this.#tell('store/messages/bytes', queues.bytes);
     this.#tell('subscriptions/count', registry.subscriptionCount());
     this.#tell('shared_subscriptions/count', 0);
     this.#tell('retained messages/count', retained.count);

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import abstractPersistence from 'aedes-persistence/abstract.js';
+import { BrokerStore } from '../../dist/embedded/broker-store.js';
+import { DEFAULT_STORE_LIMITS } from '../../dist/embedded/limits.js';
 import { Persistence } from '../../dist/embedded/persistence.js';
 
 const root = mkdtempSync(join(tmpdir(), 'persistence-'));
@@ -13,10 +15,14 @@ abstractPersistence({
   test,
   testAsync: true,
   persistence: () =>
-    new Persistence({
-      folder: mkdtempSync(join(root, 'broker-')),
-      onBroken: (error) => {
-        throw error;
-      },
-    }),
+    new Persistence(
+      new BrokerStore({
+        folder: mkdtempSync(join(root, 'broker-')),
+        limits: DEFAULT_STORE_LIMITS,
+        onBroken: (error) => {
+          throw error;
+        },
+      }),
+      () => true,
+    ),
 });

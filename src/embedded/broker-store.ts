@@ -1,0 +1,97 @@
+import { type ClientRef, IncomingStore } from './incoming-store.ts';
+import { Journal } from './journal.ts';
+import type { StoreLimits } from './limits.ts';
+import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
+import { RetainedStore } from './retained-store.ts';
+import type { StoredMessage } from './session.ts';
+import { SessionStore } from './session-store.ts';
+import { WillStore } from './will-store.ts';
+
+export interface BrokerStoreOptions {
+  readonly folder: string;
+  readonly limits: StoreLimits;
+  readonly onBroken: (error: Error) => void;
+}
+
+export interface Publish {
+  readonly topic: string;
+  readonly payload: Uint8Array | string;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly messageId?: number | undefined;
+}
+
+/** What one accepted publish left behind. */
+export interface Accepted {
+  /** Null: no session queues it. */
+  readonly message: StoredMessage | null;
+  /** Whether the acknowledgement has to wait for `commit()`. */
+  readonly isDurable: boolean;
+}
+
+/**
+ * What one embedded broker keeps, in memory over one journal (`journal.ts`). What a resolved `commit()` covers survives a killed
+ * process; what nobody waits for is on disk within the journal's lazy time.
+ */
+export class BrokerStore {
+  readonly journal: Journal;
+  readonly queues: MessageQueues;
+  readonly sessions: SessionStore;
+  readonly retained: RetainedStore;
+  readonly incoming: IncomingStore;
+  readonly wills: WillStore;
+
+  constructor({ folder, limits, onBroken }: BrokerStoreOptions) {
+    this.journal = new Journal({ folder, onBroken });
+    this.queues = new MessageQueues(this.journal, limits);
+    this.sessions = new SessionStore(this.journal, this.queues);
+    const { retainedMessages: maxCount, retainedBytes: maxBytes } = limits;
+    this.retained = new RetainedStore(this.journal, { maxCount, maxBytes });
+    this.incoming = new IncomingStore(this.journal);
+    this.wills = new WillStore(this.journal);
+  }
+
+  /** What earlier runs left; `number` gives each queued message its place among what the broker core delivers. */
+  load(number: () => DeliveryNumber): void {
+    this.sessions.load(number, Date.now());
+    this.incoming.load();
+    this.wills.load();
+  }
+
+  commit(): Promise<void> {
+    return this.journal.commit();
+  }
+
+  /**
+   * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `client` is null where
+   * no packet id has to be remembered.
+   */
+  accept(client: ClientRef | null, { topic, payload, qos, retain, messageId }: Publish): Accepted {
+    const matches = qos > 0 ? this.sessions.match(topic) : [];
+    // What is kept must not hold on to the socket buffer it was read in.
+    const kept = retain || matches.length > 0 ? compact(payload) : payload;
+    let isDurable = retain ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true }) : false;
+    const message = qos > 0 ? this.sessions.enqueue(matches, topic, kept, qos === 2 ? 2 : 1) : null;
+    if (message) isDurable = true;
+    if (client && qos === 2 && messageId !== undefined && this.incoming.take(client, messageId)) isDurable = true;
+    return { message, isDurable };
+  }
+
+  /** The message that is delivered under this number leaves the queue of a session unsent. */
+  discard(clientId: string, counter: number): void {
+    const session = this.sessions.get(clientId);
+    const entry = session?.byCounter.get(counter);
+    if (session && entry) this.queues.settle(session, entry);
+  }
+
+  close(): void {
+    this.journal.close();
+  }
+}
+
+function compact(payload: Uint8Array | string): Uint8Array | string {
+  if (typeof payload === 'string') return payload;
+  const copy = Buffer.allocUnsafeSlow(payload.length);
+  copy.set(payload);
+  return copy;
+}

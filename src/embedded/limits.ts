@@ -1,0 +1,54 @@
+/** Every bound of an embedded broker, with its default. */
+export interface BrokerLimits {
+  readonly maxConnections: number;
+  readonly maxPacketBytes: number;
+  /** Persistent sessions, connected or not. They are never expired, so further ones are refused. */
+  readonly maxSessions: number;
+  /** Topic filters of one client. */
+  readonly maxFilters: number;
+  /**
+   * QoS 2 publishes of one client that wait for PUBREL. MQTT 3.1.1 cannot tell a client to send fewer, and its PUBRELs come behind
+   * its publishes, so the bound is the protocol's own: there are no more packet ids.
+   */
+  readonly maxIncoming: number;
+  readonly connectTimeoutMs: number;
+  /** How long a client may leave its socket full before it is disconnected. */
+  readonly drainTimeoutMs: number;
+}
+
+export interface QueueLimits {
+  /** Messages queued for a client that is away (Mosquitto's max_queued_messages); 1,000. */
+  readonly offlineMessages: number;
+  /** Messages sent to a connected client and not acknowledged yet; 20,000. */
+  readonly onlineMessages: number;
+  /** Payload bytes of one session; 32 MiB. */
+  readonly sessionBytes: number;
+  /** Payload bytes of all sessions, each payload once; 256 MiB. */
+  readonly totalBytes: number;
+}
+
+export interface StoreLimits extends QueueLimits {
+  /** 100,000. */
+  readonly retainedMessages: number;
+  /** Payload bytes; 128 MiB. */
+  readonly retainedBytes: number;
+}
+
+export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
+  maxConnections: 20_000,
+  maxPacketBytes: 10 * 1_048_576,
+  maxSessions: 100_000,
+  maxFilters: 10_000,
+  maxIncoming: 65_535,
+  connectTimeoutMs: 10_000,
+  drainTimeoutMs: 10_000,
+};
+
+export const DEFAULT_STORE_LIMITS: StoreLimits = {
+  offlineMessages: 1_000,
+  onlineMessages: 20_000,
+  sessionBytes: 32 * 1_048_576,
+  totalBytes: 256 * 1_048_576,
+  retainedMessages: 100_000,
+  retainedBytes: 128 * 1_048_576,
+};

@@ -1,0 +1,173 @@
+import type { Journal } from './journal.ts';
+import type { QueueLimits } from './limits.ts';
+import type { QueueEntry, Session, StoredMessage } from './session.ts';
+
+/** The broker core's name for a message that it delivers. */
+export interface DeliveryNumber {
+  readonly brokerId: string;
+  readonly counter: number;
+}
+
+/**
+ * The queues of QoS 1 and 2 messages of all sessions, and the messages in them, each kept once: in memory and in the journal.
+ * A queue that is full refuses the newest message and counts it. Nothing here waits for the journal.
+ *
+ * A message is queued, then numbered when the broker core delivers it, and goes when the last session is done with it.
+ */
+export class MessageQueues {
+  readonly #journal: Journal;
+  readonly #limits: QueueLimits;
+  #nextMessageId = 1;
+  #count = 0;
+  #bytes = 0;
+  #dropped = 0;
+
+  constructor(journal: Journal, limits: QueueLimits) {
+    this.#journal = journal;
+    this.#limits = limits;
+  }
+
+  /** Messages that any session waits for. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Their payloads. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Messages that a full queue refused, since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** `number` gives each message its place among what the broker core delivers. */
+  load(sessionOf: (clientId: string) => Session, number: () => DeliveryNumber): void {
+    const messages = this.#loadMessages(number);
+    type QueueRow = {
+      client_id: string;
+      position: number;
+      message_id: number;
+      qos: 1 | 2;
+      packet_id: number | null;
+      released: number;
+    };
+    for (const row of this.#journal.rows<QueueRow>('SELECT * FROM queue ORDER BY client_id, position')) {
+      const message = messages.get(row.message_id);
+      if (!message) continue;
+      const session = sessionOf(row.client_id);
+      const packetId = row.packet_id ?? undefined;
+      const dup = packetId !== undefined;
+      const entry = { position: row.position, message, qos: row.qos, packetId, released: row.released === 1, dup };
+      session.nextPosition = row.position + 1;
+      this.#link(session, entry);
+      session.byCounter.set(message.counter, entry);
+    }
+  }
+
+  #loadMessages(number: () => DeliveryNumber): Map<number, StoredMessage> {
+    this.#journal.add('DELETE FROM message WHERE id NOT IN (SELECT message_id FROM queue)');
+    const messages = new Map<number, StoredMessage>();
+    type MessageRow = { id: number; topic: string; payload: Buffer };
+    const kept = 'SELECT * FROM message WHERE id IN (SELECT message_id FROM queue) ORDER BY id';
+    for (const row of this.#journal.rows<MessageRow>(kept)) {
+      messages.set(row.id, { ...row, ...number(), references: 0, queued: [] });
+    }
+    // Those that are about to be deleted, too: their ids are still taken.
+    const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
+    this.#nextMessageId = (last?.id ?? 0) + 1;
+    return messages;
+  }
+
+  /** Queues a message for each session at its QoS; null: for none. */
+  add(granted: ReadonlyMap<Session, 1 | 2>, topic: string, payload: Uint8Array | string): StoredMessage | null {
+    let message: StoredMessage | null = null;
+    for (const [session, qos] of granted) {
+      const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
+      const isFull = session.queue.size >= limit || session.queuedBytes + payload.length > this.#limits.sessionBytes;
+      if (isFull || (!message && this.#bytes + payload.length > this.#limits.totalBytes)) {
+        session.dropped += 1;
+        this.#dropped += 1;
+        continue;
+      }
+      message ??= this.#store(topic, payload);
+      const position = session.nextPosition;
+      session.nextPosition += 1;
+      const entry: QueueEntry = { position, message, qos, packetId: undefined, released: false, dup: false };
+      this.#link(session, entry);
+      message.queued.push({ session, entry });
+      const sql = 'INSERT INTO queue (client_id, position, message_id, qos) VALUES (?, ?, ?, ?)';
+      this.#journal.add(sql, session.id, position, message.id, qos);
+    }
+    return message;
+  }
+
+  /** The broker core delivers the message from now on under this number. */
+  number(message: StoredMessage, { brokerId, counter }: DeliveryNumber): void {
+    message.brokerId = brokerId;
+    message.counter = counter;
+    for (const { session, entry } of message.queued) {
+      if (session.queue.get(entry.position) === entry) session.byCounter.set(counter, entry);
+    }
+    message.queued = [];
+  }
+
+  sent(session: Session, entry: QueueEntry, packetId: number): void {
+    if (entry.packetId === packetId) return;
+    if (entry.packetId !== undefined) session.byPacketId.delete(entry.packetId);
+    entry.packetId = packetId;
+    session.byPacketId.set(packetId, entry);
+    const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
+    this.#journal.add(sql, packetId, session.id, entry.position);
+  }
+
+  released(session: Session, entry: QueueEntry): void {
+    if (entry.released) return;
+    entry.released = true;
+    this.#journal.add('UPDATE queue SET released = 1 WHERE client_id = ? AND position = ?', session.id, entry.position);
+  }
+
+  /** Done with: acknowledged, or no longer allowed. */
+  settle(session: Session, entry: QueueEntry): void {
+    this.#unlink(session, entry);
+    session.queue.delete(entry.position);
+    this.#journal.add('DELETE FROM queue WHERE client_id = ? AND position = ?', session.id, entry.position);
+  }
+
+  /** The session ended, and its queue with it. */
+  end(session: Session): void {
+    for (const entry of session.queue.values()) this.#unlink(session, entry);
+    this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);
+  }
+
+  #store(topic: string, payload: Uint8Array | string): StoredMessage {
+    const id = this.#nextMessageId;
+    this.#nextMessageId += 1;
+    this.#journal.add('INSERT INTO message VALUES (?, ?, ?)', id, topic, Buffer.from(payload));
+    return { id, topic, payload, brokerId: undefined, counter: 0, references: 0, queued: [] };
+  }
+
+  #link(session: Session, entry: QueueEntry): void {
+    const { message } = entry;
+    session.queue.set(entry.position, entry);
+    if (entry.packetId !== undefined) session.byPacketId.set(entry.packetId, entry);
+    session.queuedBytes += message.payload.length;
+    message.references += 1;
+    if (message.references > 1) return;
+    this.#count += 1;
+    this.#bytes += message.payload.length;
+  }
+
+  #unlink(session: Session, entry: QueueEntry): void {
+    const { message, packetId } = entry;
+    session.byCounter.delete(message.counter);
+    if (packetId !== undefined && session.byPacketId.get(packetId) === entry) session.byPacketId.delete(packetId);
+    session.queuedBytes -= message.payload.length;
+    message.references -= 1;
+    if (message.references > 0) return;
+    this.#count -= 1;
+    this.#bytes -= message.payload.length;
+    this.#journal.add('DELETE FROM message WHERE id = ?', message.id);
+  }
+}
