@@ -1,13 +1,9 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from 'node:v8';
+import { holdHeap } from './cli/heap.ts';
 import { runCommand } from './cli/program.ts';
 
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
-
-// Prisma's query compiler is WebAssembly, and its plans are kept: optimising it costs some 50 MB for work that is hardly ever done again.
-setFlagsFromString('--no-wasm-tier-up');
-setFlagsFromString('--no-wasm-dynamic-tiering');
-
+holdHeap();
 const stop = new AbortController();
 let askedAt = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import type { Config } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type StartReport, startService } from '../service.ts';
+import { releaseHeap } from './heap.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Runs the service until the process is asked to end. */
@@ -11,6 +12,7 @@ export async function serve(config: Config, { out, isTerminal, stop, onBug }: Te
   // The process ends then, and whoever supervises it starts it anew: nothing that was acknowledged is lost by that.
   onBug((error) => log.fatal({ err: error }, 'ended by a bug'));
   const service = await startService(config, { log });
+  releaseHeap();
   out(startMessage(service.report));
   if (!stop.aborted) await once(stop, 'abort');
   log.info('stopping');
