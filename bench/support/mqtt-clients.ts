@@ -1,0 +1,53 @@
+/**
+ * Many MQTT 3.1.1 clients in one process: a CONNECT each, no keep-alive, nothing else. Run as
+ * `node mqtt-clients.js <port> <first> <count>` with the password in MQTT_PASSWORD and an IPC channel; tells the parent `connected`
+ * when every one has its CONNACK, and ends them with the channel.
+ */
+import { connect, type Socket } from 'node:net';
+import { generate } from 'mqtt-packet';
+import { clientId } from './client-id.ts';
+
+const [port, first, count] = process.argv.slice(2).map(Number) as [number, number, number];
+const password = Buffer.from(process.env.MQTT_PASSWORD ?? '');
+/** CONNECTs under way at once. */
+const CONCURRENCY = 100;
+/** Connections from one address: well below the number of ephemeral ports. */
+const PER_ADDRESS = 4_000;
+
+process.on('disconnect', () => process.exit(0));
+const sockets: Socket[] = [];
+let next = 0;
+await Promise.all(
+  Array.from({ length: CONCURRENCY }, async () => {
+    while (next < count) sockets.push(await client(first + next++));
+  }),
+);
+process.send?.('connected');
+
+function client(number: number): Promise<Socket> {
+  // All of 127/8 is loopback on Linux only.
+  const address =
+    process.platform === 'linux' ? { localAddress: `127.0.0.${2 + Math.floor(number / PER_ADDRESS)}` } : {};
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', ...address }, () => socket.write(connectPacket(number)));
+    socket.once('data', ([type, , , code]) => {
+      if (type === 0x20 && code === 0) resolve(socket);
+      else reject(new Error(`CONNACK ${code}`));
+    });
+    socket.once('close', () => {
+      throw new Error('The broker ended a connection');
+    });
+    socket.once('error', reject);
+  });
+}
+
+function connectPacket(number: number): Buffer {
+  return generate({
+    cmd: 'connect',
+    clientId: clientId(number),
+    username: 'admin',
+    password,
+    clean: true,
+    keepalive: 0,
+  });
+}

@@ -1,0 +1,83 @@
+/** The product as its users run it: a process of its own, on free ports and a data folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** Benchmarks are run from the root of the project, see run.mjs. */
+const ROOT = process.cwd();
+const ROOT_PASSWORD = 'correct horse battery';
+
+export interface Product {
+  readonly process: ChildProcess;
+  readonly url: string;
+  readonly mqttPort: number;
+  /** Of the embedded broker's administrator. */
+  readonly mqttPassword: string;
+  /** From the start of the command to the start message. */
+  readonly readyMs: number;
+  /** Session token of the root administrator. */
+  login(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** `node dist/main.js serve`, or another command that does the same; with `npm start` npm stays beside it. */
+export const SERVE = [process.execPath, join(ROOT, 'dist/main.js'), 'serve'];
+
+export async function startProduct(dataDir: string, [program = '', ...args] = SERVE): Promise<Product> {
+  if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Error('run `npm run build` first');
+  const startedAt = performance.now();
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      PORT: '0',
+      MQTT_PORT: '0',
+      MQTT_WS_PORT: '0',
+      DATA_DIR: dataDir,
+      LOG_LEVEL: 'error',
+      ROOT_PASSWORD,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // A group of its own, so that `npm start` ends with everything below it.
+    detached: true,
+  });
+  const exit = once(child, 'exit');
+  const message = await startMessage(child);
+  const readyMs = performance.now() - startedAt;
+  const url = /GraphQL +(\S+)\/graphql/.exec(message)?.[1] ?? '';
+  const [, mqttPort, passwordFile = ''] = /MQTT +mqtt:\/\/\S+:(\d+).*password in (\S+)/.exec(message) ?? [];
+  return {
+    process: child,
+    url,
+    mqttPort: Number(mqttPort),
+    mqttPassword: readFileSync(resolve(ROOT, passwordFile), 'utf8').trim(),
+    readyMs,
+    async login() {
+      const query = 'mutation ($input: LoginInput!) { login(input: $input) { token } }';
+      const input = { email: 'admin@localhost', password: ROOT_PASSWORD };
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query, variables: { input } }),
+      });
+      const { data } = (await response.json()) as { data: { login: { token: string } } };
+      return data.login.token;
+    },
+    async close() {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+      await exit;
+    },
+  };
+}
+
+function startMessage(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk) => {
+      text += chunk;
+      if (/Brokergraph is ready[\s\S]*\n\n/.test(text)) resolve(text);
+    });
+    child.once('exit', () => reject(new Error(`The product did not start: ${text}`)));
+  });
+}
