@@ -187,6 +187,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     if (config.embeddedBroker) {
       closers.add(() => cloudBrokers.close());
       await cloudBrokers.start();
+    } else if (storage.engine === 'sqlite') {
+      // On PostgreSQL another process may run them.
+      await cloudBrokers.noteStopped();
     }
     // Before the brokers that run here: their end is no news of a lost connection.
     closers.add(() => services.runtimes.close());

@@ -179,7 +179,7 @@ export class BrokerRuntimes {
     if (after === null || before === null || !sameConnection(after, before)) {
       this.#enqueue(broker.id, async () => {
         await this.#closeRuntime(broker.id);
-        if (after?.url != null) await this.#openRuntime(after);
+        if (after !== null && isReachable(after)) await this.#openRuntime(after);
       });
     }
     this.#tell(broker, after);
@@ -223,7 +223,7 @@ export class BrokerRuntimes {
   #withoutLink(id: string): LinkStatus {
     const broker = this.#options.directory.get(id);
     const since = broker === null ? Date.now() : Date.parse(broker.updatedAt);
-    return { state: broker?.url == null ? 'CLOSED' : 'CONNECTING', since };
+    return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
   }
 
   async #openRuntime(broker: BrokerRecord): Promise<void> {
@@ -325,5 +325,8 @@ const CONNECTION_COLUMNS = [
   'verifyCaCert',
 ] as const satisfies (keyof BrokerRecord)[];
 
+/** A broker that this service runs has its address only while it runs: somebody else may listen there otherwise. */
+const isReachable = ({ type, state, url }: BrokerRecord) => url !== null && (type !== 'CLOUD' || state === 'ACTIVE');
+
 const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
-  CONNECTION_COLUMNS.every((column) => a[column] === b[column]);
+  isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

@@ -102,6 +102,7 @@ export class BrokerService {
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
+    issues.push(...secretsForAnotherHost(broker, input));
     if (issues.length > 0) throw invalid(issues);
     const row = await this.#db.broker
       .update({ where: { id }, data: this.#columns(id, input) })
@@ -214,6 +215,26 @@ function refuseConnection(input: BrokerInput): void {
     reason: 'cannot be changed: this service runs the broker itself',
   }));
   if (issues.length > 0) throw invalid(issues);
+}
+
+/**
+ * Who may change an address must not learn a secret by it: what is stored goes to the host it was entered for, and is given
+ * again for another one (or in the clear where it went by TLS before).
+ */
+function secretsForAnotherHost(broker: BrokerRecord, input: BrokerInput): InputIssue[] {
+  if (input.url == null || broker.url === null || sameReceiver(broker.url, input.url)) return [];
+  const stored = { password: broker.sealedPassword, clientKey: broker.sealedClientKey };
+  return (['password', 'clientKey'] as const)
+    .filter((name) => stored[name] !== null && input[name] === undefined)
+    .map((name) => ({
+      path: `input.${name}`,
+      reason: 'is stored for another address; give it again, or null, with the new url',
+    }));
+}
+
+function sameReceiver(before: string, after: string): boolean {
+  const [a, b] = [new URL(before), new URL(after)];
+  return a.host === b.host && a.protocol === b.protocol;
 }
 
 function nameIssues({ name, description }: BrokerInput): InputIssue[] {

@@ -103,6 +103,14 @@ export class CloudBrokers {
     await Promise.all(wanted.map((broker) => this.#run(broker)));
   }
 
+  /** Notes that brokers which were running when the service ended are not, where this service shall not start them. */
+  async noteStopped(): Promise<void> {
+    const stale = [...this.#options.directory.all()].filter(
+      ({ type, state }) => type === 'CLOUD' && state !== 'INACTIVE',
+    );
+    await Promise.all(stale.map(({ id }) => this.#write(id, 'INACTIVE')));
+  }
+
   async close(): Promise<void> {
     this.#closing = true;
     this.#stop();

@@ -8,7 +8,7 @@ import { writeToStream } from 'mqtt-packet';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
-// What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, which saves nothing that can be measured.
+// What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, for one small allocation less per packet.
 Object.assign(writeToStream, { cacheNumbers: false });
 
 const port = parentPort;

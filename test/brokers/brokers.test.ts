@@ -304,3 +304,40 @@ test('of 20 brokers of which 3 are down, 17 answer in full and 3 fields are null
   for (const { extensions } of errors ?? [])
     expect(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT']).toContain(extensions.code);
 });
+
+test('a stored secret is not sent to another address: it has to be given again with the new one', async () => {
+  const service = await startTestService();
+  const { rest, projectId, root } = service;
+  const id = await addBroker(service, {
+    name: 'b',
+    url: 'mqtts://broker.example.com',
+    username: 'u',
+    password: 'secret',
+  });
+  const change = (body: object) => rest('PUT', `/api/projects/${projectId}/brokers/${id}`, root, body);
+  for (const url of ['mqtts://evil.example.com', 'mqtts://broker.example.com:9999', 'mqtt://broker.example.com']) {
+    const { status, body } = await change({ url });
+    expect([url, status, body.info?.issues[0].path]).toEqual([url, 400, 'input.password']);
+  }
+  expect((await change({ url: 'mqtts://broker.example.com/', name: 'same place' })).status).toBe(204);
+  expect((await change({ url: 'mqtts://other.example.com', password: 'secret' })).status).toBe(204);
+  expect((await change({ url: 'mqtts://third.example.com', password: null })).status).toBe(204);
+  expect((await change({ url: 'mqtts://fourth.example.com' })).status).toBe(204);
+});
+
+test('a broker of this service that does not run is not looked for at its old address', async () => {
+  const dataDir = temporaryFolder();
+  const first = await startTestService({ dataDir, embeddedBroker: true });
+  const broker = await first.storage.db.broker.findFirstOrThrow();
+  await first.storage.db.broker.update({ where: { id: broker.id }, data: { state: 'ACTIVE' } });
+  const before = first.services.runtimes.status(broker.id).state;
+  await first.close();
+
+  const second = await startTestService({ dataDir, embeddedBroker: false });
+  const { data } = await second.graphql(
+    'query ($id: ID!) { broker(id: $id) { connection { state } ... on CloudBroker { state targetState } } }',
+    { id: broker.id },
+  );
+  expect(before).not.toBe('CLOSED');
+  expect(data.broker).toEqual({ connection: { state: 'CLOSED' }, state: 'INACTIVE', targetState: 'ACTIVE' });
+});
