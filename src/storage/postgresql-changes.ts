@@ -33,6 +33,8 @@ export class PostgresqlChanges implements Changes {
   /** Tells own notifications from those of others. */
   readonly #origin = randomUUID();
   #client: Client | null = null;
+  /** Never rejects. */
+  #lastAnswer: Promise<unknown> = Promise.resolve();
   #missed = false;
   #closed = false;
   #reconnectMs = RECONNECT_MS;
@@ -139,8 +141,14 @@ export class PostgresqlChanges implements Changes {
     if (!told) this.#missed = true;
   }
 
-  /** Whether the server did it in time; a connection on which it did not is given up. */
-  async #ask(client: Client, sql: string, values: string[]): Promise<boolean> {
+  /** Whether the server did it in time; a connection on which it did not is given up. One at a time, as pg wants it. */
+  #ask(client: Client, sql: string, values: string[]): Promise<boolean> {
+    const answer = this.#lastAnswer.then(() => this.#askNow(client, sql, values));
+    this.#lastAnswer = answer;
+    return answer;
+  }
+
+  async #askNow(client: Client, sql: string, values: string[]): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer in ${ANSWER_MS} ms`)), ANSWER_MS);

@@ -325,19 +325,23 @@ test('a stored secret is not sent to another address: it has to be given again w
   expect((await change({ url: 'mqtts://fourth.example.com' })).status).toBe(204);
 });
 
-test('a broker of this service that does not run is not looked for at its old address', async () => {
-  const dataDir = temporaryFolder();
-  const first = await startTestService({ dataDir, embeddedBroker: true });
-  const broker = await first.storage.db.broker.findFirstOrThrow();
-  await first.storage.db.broker.update({ where: { id: broker.id }, data: { state: 'ACTIVE' } });
-  const before = first.services.runtimes.status(broker.id).state;
-  await first.close();
+// On PostgreSQL another process may be running it.
+test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
+  'a broker of this service that does not run is not looked for at its old address',
+  async () => {
+    const dataDir = temporaryFolder();
+    const first = await startTestService({ dataDir, embeddedBroker: true });
+    const broker = await first.storage.db.broker.findFirstOrThrow();
+    await first.storage.db.broker.update({ where: { id: broker.id }, data: { state: 'ACTIVE' } });
+    const before = first.services.runtimes.status(broker.id).state;
+    await first.close();
 
-  const second = await startTestService({ dataDir, embeddedBroker: false });
-  const { data } = await second.graphql(
-    'query ($id: ID!) { broker(id: $id) { connection { state } ... on CloudBroker { state targetState } } }',
-    { id: broker.id },
-  );
-  expect(before).not.toBe('CLOSED');
-  expect(data.broker).toEqual({ connection: { state: 'CLOSED' }, state: 'INACTIVE', targetState: 'ACTIVE' });
-});
+    const second = await startTestService({ dataDir, embeddedBroker: false });
+    const { data } = await second.graphql(
+      'query ($id: ID!) { broker(id: $id) { connection { state } ... on CloudBroker { state targetState } } }',
+      { id: broker.id },
+    );
+    expect(before).not.toBe('CLOSED');
+    expect(data.broker).toEqual({ connection: { state: 'CLOSED' }, state: 'INACTIVE', targetState: 'ACTIVE' });
+  },
+);
