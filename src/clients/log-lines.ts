@@ -2,7 +2,8 @@ import type { ClientProtocolVersion } from './inspect-control.ts';
 
 /**
  * What Mosquitto's log tells of clients, line by line, in the wording of 2.0.x and of 2.1. Lines that tell nothing of clients,
- * or were cut (they end at 1000 bytes), are null.
+ * or were cut (they end at 1000 bytes), are null. So are lines longer than MAX_LINE, which no Mosquitto writes: the patterns
+ * take time that grows with the square of a line that is made for it.
  *
  * Client ids and user names are free text and stand in the lines as they are, so a line can be made to look like another.
  * What comes out is good for display and never a base for permissions.
@@ -47,6 +48,9 @@ const VERSIONS: Readonly<Record<string, ClientProtocolVersion>> = {
   '5': 'v5',
 };
 
+/** Characters. */
+const MAX_LINE = 2_000;
+
 const TIMESTAMP = /^(?:(\d{1,12})|\d[\dT:.+-]+Z?): /;
 const OPENED = /^New connection from (\S+):(\d+) on port (\d+)\.$/;
 // The id is greedy, so that the last " (p" of a line counts.
@@ -69,6 +73,7 @@ const ENDED_2_0: readonly (readonly [RegExp, string])[] = [
  * @param isKnown whether a client of this id is known: ids and filters may both hold blanks, so this tells where one ends
  */
 export function parseLogLine(level: string, line: string, isKnown: (clientid: string) => boolean): LogLine | null {
+  if (line.length > MAX_LINE) return null;
   const stamp = TIMESTAMP.exec(line);
   const at = stamp?.[1] === undefined ? null : Number(stamp[1]) * 1_000;
   const text = stamp ? line.slice(stamp[0].length) : line;

@@ -185,3 +185,14 @@ test('any line is parsed or passed over in no time', () => {
     }),
   );
 });
+
+test.each([
+  ['N', `Client ${'x disconnected due to '.repeat(200_000)}`],
+  ['N', `Client ${' [a:1] disconnected: '.repeat(200_000)}`],
+  ['N', `New client connected from ${"a:1 as  (p5, c0, k60, u'".repeat(200_000)}`],
+  ['M/subscribe', ' 0'.repeat(2_000_000)],
+])('a line of megabytes, which only a hostile broker tells, holds nobody up (%s)', (level, text) => {
+  const from = performance.now();
+  expect(parseLogLine(level, text, known('a'))).toBeNull();
+  expect(performance.now() - from).toBeLessThan(50);
+});
