@@ -10,8 +10,9 @@ import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../mqtt/bro
  * link gets other settings. Numbers that no counter can reach (2.0 shows underflows) are passed over.
  *
  * Filters are named one by one instead of `$SYS/#`, which would bring the broker's whole log too.
- * Bounds: MAX_TOPICS topics, later ones are not taken up; MAX_PAYLOAD bytes, longer payloads are not taken up; HISTORY samples,
- * at least SAMPLE_MS apart, the oldest dropped.
+ * Bounds: MAX_TOPICS topics, later ones are not taken up; MAX_TOPIC_LENGTH characters and MAX_LEVELS levels (what is nested by
+ * the thousand can no longer be written as JSON) and MAX_PAYLOAD bytes, what is longer is not taken up; HISTORY samples, at least
+ * SAMPLE_MS apart, the oldest dropped.
  */
 export interface SysTopicsSample {
   /** Nested by topic level without `$SYS`: `{ broker: { clients: { total: "3" } } }`. */
@@ -41,6 +42,8 @@ const FILTERS = [
 
 const MAX_TOPICS = 2_000;
 const MAX_PAYLOAD = 1_024;
+const MAX_TOPIC_LENGTH = 512;
+const MAX_LEVELS = 20;
 
 export type SysTopicsEvent = BroadcastEvent<SysTopicsSample, SysTopicsSample>;
 
@@ -127,6 +130,7 @@ export class SysTopics {
 
   #received({ topic, payload }: BrokerMessage): void {
     if (payload.length === 0 || payload.length > MAX_PAYLOAD) return;
+    if (topic.length > MAX_TOPIC_LENGTH || topic.split('/').length > MAX_LEVELS) return;
     if (this.#values.size >= MAX_TOPICS && !this.#values.has(topic)) return;
     const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
     if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text))) return;

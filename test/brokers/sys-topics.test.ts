@@ -57,6 +57,7 @@ test('absurd numbers, long payloads and hostile topic names do no harm', async (
   await broker.publish('$SYS/broker/metrics/both', 'leaf');
   await broker.publish('$SYS/broker/metrics/both/below', 'deeper');
   await broker.publish('$SYS/broker/metrics/long', 'x'.repeat(2_000));
+  await broker.publish(`$SYS/broker/metrics/deep${'/x'.repeat(60)}`, 'end');
   for (let n = 0; n < 3_000; n++) await broker.publish(`$SYS/broker/metrics/many/${n}`, String(n));
   await broker.publish('$SYS/broker/heap/current', '101');
   await expect.poll(() => sys.valueOf('$SYS/broker/heap/current')).toBe('101');
@@ -65,6 +66,7 @@ test('absurd numbers, long payloads and hostile topic names do no harm', async (
   expect(topics.broker.metrics.constructor).toBe('text');
   expect(topics.broker.metrics.both).toEqual({ below: 'deeper' });
   expect(topics.broker.metrics).not.toHaveProperty('long');
+  expect(topics.broker.metrics).not.toHaveProperty('deep');
   expect(Object.keys(topics.broker.metrics.many as object).length).toBeLessThan(2_000);
   expect(sys.history().length).toBeLessThanOrEqual(3);
 });
