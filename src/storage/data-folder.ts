@@ -9,9 +9,9 @@
  * Errors: ServiceError IN_USE when another process (or another part of this one) owns the folder; INTERNAL_ERROR when the
  * folder cannot be made or written.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { ServiceError } from '../errors.ts';
 
@@ -45,9 +45,20 @@ export function openDataFolder(dataDir: string): DataFolder {
   return { path, close: () => lock.close() };
 }
 
+/** Step by step: Node 20's own `recursive` never returns where a parent accepts no folders (`/proc/x`). */
+function makeFolder(path: string): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
 function openLock(path: string): Sqlite.Database {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     return new Sqlite(join(path, 'lock'), { timeout: 0 });
   } catch (error) {
     throw unusable(path, error);

@@ -170,3 +170,8 @@ function deferred() {
   });
   return { promise, resolve };
 }
+
+test('a data folder that cannot be made is an error in words, at once', async () => {
+  const opening = openStorage({ dataDir: '/proc/brokergraph/data', log: silentLog });
+  await expect(opening).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+});
