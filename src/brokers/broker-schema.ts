@@ -2,6 +2,7 @@ import type { ControlCapability } from '../control/plugin.ts';
 import { invalid } from '../errors.ts';
 import { builder, inProject, onBroker } from '../graphql/builder.ts';
 import { BROKER_TYPE_NAMES, Node } from '../graphql/node.ts';
+import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { listConnection } from '../paging.ts';
 import { Project, ProjectSettings } from '../projects/project-schema.ts';
@@ -148,13 +149,13 @@ Broker.implement({
       description: 'Waits for the first attempt to connect, at most the per-broker deadline.',
       type: BrokerInfo,
       nullable: true,
-      complexity: 5,
+      complexity: QUESTION_COST,
       resolve: (broker, _args, { services }) => services.runtimes.info(broker),
     }),
     license: t.field({
       type: License,
       nullable: true,
-      complexity: 5,
+      complexity: QUESTION_COST,
       resolve: (broker, _args, { services }) => services.runtimes.license(broker),
     }),
     capabilities: t.field({
@@ -216,6 +217,7 @@ builder.objectFields(Project, (t) => ({
     {
       description: 'In order of creation.',
       type: Broker,
+      complexity: pageCost,
       args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
       resolve: ({ id }, args, { services, viewer }) => listConnection(services.brokers.visibleIn(id, viewer), args),
     },
@@ -235,6 +237,7 @@ builder.objectFields(ProjectSettings, (t) => ({
   brokers: t.field({
     description: 'All of them, in order of creation.',
     type: [Broker],
+    complexity: pageCost({}),
     resolve: ({ id }, _args, { services, viewer }) => [...services.brokers.visibleIn(id, viewer)],
   }),
 }));

@@ -2,6 +2,7 @@ import { Broker } from '../brokers/broker-schema.ts';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
 import { LiveEventKind } from '../graphql/live-event.ts';
+import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
 import type { ClientsEvent, ClientView } from './client-service.ts';
 import {
   type ClientListener,
@@ -125,66 +126,79 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     numSubscriptions: t.float({
       description: 'Active subscriptions.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ numSubscriptions }) => numSubscriptions ?? null),
     }),
     numPublished: t.float({
       description: 'Messages received from the client.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ numPublished }) => numPublished ?? null),
     }),
     numSubscribed: t.float({
       description: 'Messages sent to the client.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ numSubscribed }) => numSubscribed ?? null),
     }),
     numDropped: t.float({
       description: 'Messages dropped because a queue was full.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ numDropped }) => numDropped ?? null),
     }),
     bytesPublished: t.float({
       description: 'Payload bytes received from the client.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ bytesPublished }) => bytesPublished ?? null),
     }),
     bytesSubscribed: t.float({
       description: 'Payload bytes sent to the client.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ bytesSubscribed }) => bytesSubscribed ?? null),
     }),
     keepalive: t.int({
       description: 'Seconds.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ keepalive }) => keepalive ?? null),
     }),
     cleanSession: t.boolean({
       description: 'The broker forgets the session when the client reconnects.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ cleanSession }) => cleanSession ?? null),
     }),
     tls: t.field({
       type: ClientTlsType,
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ tls }) => tls ?? null),
     }),
     listener: t.field({
       type: ClientListenerType,
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ listener }) => listener ?? null),
     }),
     will: t.field({
       type: ClientWillType,
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ will }) => will ?? null),
     }),
     subscriptions: t.stringList({
       description: 'Topic filters.',
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ subscriptions }) => (subscriptions ? [...subscriptions] : null)),
     }),
     inflight: t.field({
       type: ClientInflightType,
       nullable: true,
+      complexity: QUESTION_COST,
       resolve: (client) => detail(client, ({ inflight }) => inflight ?? null),
     }),
     source: t.field({ type: ClientSource, resolve: ({ source }) => source }),
@@ -216,6 +230,7 @@ builder.interfaceFields(Broker, (t) => ({
       description: 'Clients in order of their ids: connected ones, and persistent sessions (connected: false).',
       type: ConnectedClient,
       nullable: true,
+      complexity: pageCost,
       args: {
         filter: t.arg({ type: ClientFilter }),
         offset: t.arg.int({ description: 'Entries left out at the start.' }),
@@ -244,6 +259,7 @@ builder.interfaceFields(Broker, (t) => ({
     type: ConnectedClient,
     nullable: true,
     description: 'Null when the broker has no such client.',
+    complexity: QUESTION_COST,
     args: { clientId: t.arg.string({ required: true }) },
     resolve: (broker, { clientId }, { services }) => services.clients.find(broker, clientId),
   }),

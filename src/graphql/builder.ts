@@ -14,6 +14,7 @@ import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
+import { COUNTED_BY_PAGE } from './page-cost.ts';
 
 /** Scopes throw what the caller shall see (401, 403 or 404), so "false" never has to be explained afterwards. */
 interface AuthScopes {
@@ -45,7 +46,8 @@ export const builder = new SchemaBuilder<{
   },
   // Ids are the same in REST and GraphQL and carry their kind, so nothing is encoded.
   relay: {
-    nodesOnConnection: true,
+    nodesOnConnection: { complexity: COUNTED_BY_PAGE },
+    edgesFieldOptions: { complexity: COUNTED_BY_PAGE },
     encodeGlobalID: (_typename, id) => String(id),
     nodeQueryOptions: false,
     nodesQueryOptions: false,

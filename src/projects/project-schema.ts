@@ -1,6 +1,7 @@
 import { requireSignedIn, requireWholeProject } from '../auth/viewer.ts';
 import { builder, checkedByService, inProject, signedIn } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
+import { pageCost } from '../graphql/page-cost.ts';
 import { listConnection } from '../paging.ts';
 import { User } from '../users/user-schema.ts';
 import type { ProjectOwner, ProjectRecord } from './project-directory.ts';
@@ -143,6 +144,7 @@ builder.queryFields((t) => ({
       description: 'Those the caller has a role in, in order of creation.',
       type: Project,
       ...signedIn,
+      complexity: pageCost,
       args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
       resolve: (_root, args, { services, viewer }) => listConnection(services.projects.visibleTo(viewer), args),
     },

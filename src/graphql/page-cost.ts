@@ -1,0 +1,13 @@
+import { DEFAULT_PAGE, type PageArguments } from '../paging.ts';
+
+/** A question that a broker is asked. */
+export const QUESTION_COST = 5;
+
+/** What a page costs: its entries are as many as were asked for. Without it a connection would count as one object. */
+export function pageCost({ first, last }: PageArguments): { field: number; multiplier: number } {
+  const asked = Math.min(first ?? Number.POSITIVE_INFINITY, last ?? Number.POSITIVE_INFINITY);
+  return { field: 1, multiplier: Number.isFinite(asked) ? asked : DEFAULT_PAGE };
+}
+
+/** For the lists of a page, whose entries `pageCost` has counted already. */
+export const COUNTED_BY_PAGE = { field: 1, multiplier: 1 } as const;
