@@ -144,21 +144,22 @@ export class Cost {
     this.#variables = costVariables(schema, this.#document);
   }
 
-  /** Throws RATE_LIMITED. `variables` as they were sent. */
-  check(context: object, variables: Variables): void {
-    const actual = this.#of(context, variables);
+  /** Throws RATE_LIMITED, and what is wrong with an argument that the cost depends on. `sent` is what `coerced` was made of. */
+  check(context: object, sent: Variables, coerced: Variables): void {
+    const actual = this.#of(context, sent, coerced);
     if (actual <= this.#limit) return;
     throw new ServiceError('RATE_LIMITED', `The document costs ${actual}, the limit is ${this.#limit}`, {
       info: { limit: this.#limit, actual },
     });
   }
 
-  #of(context: object, variables: Variables): number {
+  #of(context: object, variables: Variables, coerced: Variables): number {
     if (this.#variables.length === 0) {
       this.#fixed ??= this.#calculate(context, variables);
       return this.#fixed;
     }
-    const key = JSON.stringify(this.#variables.map((name) => variables[name]));
+    // By what graphql-js makes of them: an absent one may have a default, which null has not.
+    const key = JSON.stringify(this.#variables.map((name) => (name in coerced ? [coerced[name]] : [])));
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const cost = this.#calculate(context, variables);

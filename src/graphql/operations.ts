@@ -228,10 +228,10 @@ export class Operation {
       coerced = values.coerced;
     }
     try {
-      this.#cost.check(context, variables);
+      this.#cost.check(context, variables, coerced);
     } catch (error) {
-      // Anything else is an argument that the cost cannot be calculated from: its own field says so.
-      if (error instanceof ServiceError) return [asGraphQLError(error)];
+      // An argument that the cost cannot be calculated from refuses all: nobody knows what the rest would cost.
+      return [asGraphQLError(error)];
     }
     return coerced;
   }

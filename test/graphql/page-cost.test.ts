@@ -33,3 +33,20 @@ test.each([
   expect(errors).toBeUndefined();
   expect(data.project.brokers.nodes).toEqual([]);
 });
+
+test('null for a variable is not remembered as its default', async () => {
+  const { graphql } = await startTestService();
+  const query = 'query ($n: Int = 9000) { projects(first: $n) { nodes { id name description } } }';
+  expect((await graphql(query, { n: null })).errors).toBeUndefined();
+  expect((await graphql(query)).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+});
+
+test('one argument that no cost can be calculated from does not let the rest of the document through', async () => {
+  const { graphql, projectId } = await startTestService();
+  const query = clients('(first: 1000)', '(first: 1000)', DETAILS)
+    .replace('($id: ID!)', '($id: ID!, $v: String = "x")')
+    .replace('{ id ', '{ odd: connectedClients(filter: { value: $v }) { totalCount } ');
+  const { data, errors } = await graphql(query, { id: projectId, v: null });
+  expect(errors?.[0]?.extensions.code).toBe('INVALID');
+  expect(data).toBeUndefined();
+});
