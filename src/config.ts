@@ -188,7 +188,7 @@ export const SETTINGS = {
   }),
   maxQueryCost: setting({
     env: 'MAX_QUERY_COST',
-    fallback: '20000',
+    fallback: '50000',
     parse: integer(100, 10_000_000),
     help: 'Most that one GraphQL document may cost (fields, multiplied by the lists they are in)',
   }),

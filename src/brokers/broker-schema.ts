@@ -237,7 +237,6 @@ builder.objectFields(ProjectSettings, (t) => ({
   brokers: t.field({
     description: 'All of them, in order of creation.',
     type: [Broker],
-    complexity: pageCost({}),
     resolve: ({ id }, _args, { services, viewer }) => [...services.brokers.visibleIn(id, viewer)],
   }),
 }));

@@ -40,7 +40,7 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
   aliases: 30,
   rootFields: 30,
   directives: 50,
-  cost: 20_000,
+  cost: 50_000,
 };
 
 /** Throws INVALID for the first limit that the document passes. Cycles of fragments are left to validation. */

@@ -1,12 +1,15 @@
-import { DEFAULT_PAGE, type PageArguments } from '../paging.ts';
+import type { PageArguments } from '../paging.ts';
 
 /** A question that a broker is asked. */
-export const QUESTION_COST = 5;
+export const QUESTION_COST = 10;
+
+/** What a list counts whose size nobody said: few have more, and what people ask first must not be refused. */
+const UNSAID_SIZE = 10;
 
 /** What a page costs: its entries are as many as were asked for. Without it a connection would count as one object. */
 export function pageCost({ first, last }: PageArguments): { field: number; multiplier: number } {
   const asked = Math.min(first ?? Number.POSITIVE_INFINITY, last ?? Number.POSITIVE_INFINITY);
-  return { field: 1, multiplier: Number.isFinite(asked) ? asked : DEFAULT_PAGE };
+  return { field: 1, multiplier: Number.isFinite(asked) ? asked : UNSAID_SIZE };
 }
 
 /** For the lists of a page, whose entries `pageCost` has counted already. */

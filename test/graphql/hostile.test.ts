@@ -54,7 +54,7 @@ test('a limit tells itself and what was asked', async () => {
     query: '{ brokers(first: 100000) { id name } }',
   });
   expect(json.errors[0].extensions.info).toEqual({
-    limit: 20_000,
+    limit: 50_000,
     actual: 200_001,
   });
 });

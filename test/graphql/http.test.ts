@@ -37,7 +37,7 @@ const REQUESTS: readonly (readonly [query: string, variables?: object, operation
   ['{ broker(id: "brk_1") { strictUrl } whoami }'],
   ['{ wide { strictInt } }'],
   ['{ brokers { strictUrl } }'],
-  ['{ brokers(first: 30000) { id } }'],
+  ['{ brokers(first: 60000) { id } }'],
   ['query A { hello } query B { whoami }', {}, 'B'],
   ['query A { hello } query B { whoami }'],
   ['query A { hello } query B { whoami }', {}, 'C'],
