@@ -33,6 +33,12 @@ export interface WebSocketRoadOptions {
   readonly keepAliveMs?: number;
 }
 
+/** The operations of one socket. */
+interface Running {
+  count: number;
+  readonly streams: Set<EventStream>;
+}
+
 interface Extra {
   readonly req: IncomingMessage;
   readonly socket: WebSocket;
@@ -87,7 +93,7 @@ export class WebSocketRoad {
       alive = true;
     });
 
-    const running = { count: 0 };
+    const running: Running = { count: 0, streams: new Set() };
     let sent = 0;
     const closed = this.#protocol(running, maxOperations).opened(
       {
@@ -117,11 +123,13 @@ export class WebSocketRoad {
     );
     socket.once('close', (code, reason) => {
       clearInterval(pings);
+      // The protocol library forgets a stream whose id was completed and used again while it started.
+      for (const stream of running.streams) stream.return?.().catch(() => {});
       closed(code, String(reason)).catch((error) => endpoint.log.error({ err: error }, 'WebSocket close failed'));
     });
   }
 
-  #protocol(running: { count: number }, maxOperations: number) {
+  #protocol(running: Running, maxOperations: number) {
     const { endpoint, contextFor } = this.#options;
     return makeServer<Record<string, unknown>, Extra>({
       onConnect: async ({ extra, connectionParams }) => {
@@ -153,7 +161,7 @@ export class WebSocketRoad {
             // The event that says why goes out first: it is on its way when this runs.
             if (code === 'NOT_ALLOWED' || code === 'UNAUTHORIZED') forbid();
           });
-          if (Symbol.asyncIterator in answer) return execution('subscription', endpoint, counting(answer, done));
+          if (Symbol.asyncIterator in answer) return execution('subscription', endpoint, counting(answer, running, done));
           done();
           const { errors, data } = answer.result;
           if (errors && data === undefined) return errors.map((error) => new Refusal(error));
@@ -192,26 +200,32 @@ function execution(kind: keyof typeof PLACEHOLDER, endpoint: Endpoint, result: P
   return { schema: endpoint.operations.schema, document: PLACEHOLDER[kind], contextValue: null, result };
 }
 
-function counting(stream: EventStream, done: () => void): EventStream {
-  return {
+function counting(source: EventStream, { streams }: Running, done: () => void): EventStream {
+  const end = () => {
+    streams.delete(stream);
+    done();
+  };
+  const stream: EventStream = {
     async next() {
-      const event = await stream.next();
-      if (event.done) done();
+      const event = await source.next();
+      if (event.done) end();
       return event;
     },
     async return() {
-      done();
-      return (await stream.return?.()) ?? { done: true, value: undefined };
+      end();
+      return (await source.return?.()) ?? { done: true, value: undefined };
     },
     async throw(error) {
-      done();
-      await stream.return?.();
+      end();
+      await source.return?.();
       throw error;
     },
     [Symbol.asyncIterator]() {
       return this;
     },
   };
+  streams.add(stream);
+  return stream;
 }
 
 function authorizationOf(params: Readonly<Record<string, unknown>> | undefined): string | undefined {

@@ -166,6 +166,27 @@ test('a client that goes away ends its subscriptions', async () => {
   await until(() => ticks.subscriberCount === 0);
 });
 
+test('subscriptions that took the id of one that was still starting end with their connection', async () => {
+  const { ticks, tick } = createTicks();
+  const server = await startGraphqlServer({ ticks });
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws');
+  onTestFinished(() => socket.terminate());
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send(JSON.stringify({ type: 'connection_init' }));
+  await new Promise((resolve) => socket.once('message', resolve));
+  for (let i = 0; i < 20; i++) {
+    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: TICKS } }));
+    socket.send(JSON.stringify({ id: '1', type: 'complete' }));
+  }
+  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: TICKS } }));
+  await until(() => ticks.subscriberCount > 0);
+  socket.terminate();
+  await until(() => {
+    tick();
+    return ticks.subscriberCount === 0;
+  });
+});
+
 test('a WebSocket that reads nothing stops its subscription from making more', {
   timeout: 20_000,
 }, async () => {
