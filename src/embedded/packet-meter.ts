@@ -28,8 +28,8 @@ export function meterPackets(client: Client, connection: Connection, maxPacketBy
   const parse = parser.parse;
   parser.parse = (chunk) => {
     const rest = parse.call(parser, chunk);
-    // The packet that is being read; -1 between two packets.
-    const limit = client.connected ? maxPacketBytes : Math.min(maxPacketBytes, MAX_CONNECT_BYTES);
+    // The packet that is being read; -1 between two packets. aedes calls a client connected when its queue was sent, which is late.
+    const limit = connection.identity ? maxPacketBytes : Math.min(maxPacketBytes, MAX_CONNECT_BYTES);
     if (parser.packet.length > limit) parser.emit('error', new Error(`packet of ${parser.packet.length} bytes`));
     return rest;
   };

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
+import { parser as createParser, generate } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseClientDetail } from '../../src/clients/inspect-control.ts';
@@ -286,6 +288,38 @@ test('a packet over the limit ends its connection before it is read, and no othe
   loud.publish('big', Buffer.alloc(11 * 1_048_576));
   await closed;
   await quiet.publishAsync('still', 'here', { qos: 1 });
+});
+
+test('a client may send large messages while its queue is still being sent', async () => {
+  const { mqttPort } = await startTestBroker();
+  const device = await connect(mqttPort, { clientId: 'device', clean: false });
+  await device.subscribeAsync('queued', { qos: 1 });
+  await device.endAsync();
+  const other = await connect(mqttPort);
+  for (let n = 0; n < 25; n++) await other.publishAsync('queued', Buffer.alloc(1_000_000), { qos: 1 });
+
+  const socket = createConnection(mqttPort, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const { username, password } = ADMINISTRATOR;
+  const about = { protocolVersion: 4, clientId: 'device', clean: false, keepalive: 0, username } as const;
+  socket.write(generate({ cmd: 'connect', ...about, password: Buffer.from(password) }));
+  const parser = createParser();
+  const acknowledged = new Promise<string>((resolve) => {
+    parser.on('packet', ({ cmd, messageId }) => {
+      if (cmd === 'puback' && messageId === 7) resolve('acknowledged');
+    });
+    socket.once('close', () => resolve('closed'));
+  });
+  const [first] = await once(socket, 'data');
+  socket.pause();
+  parser.parse(first);
+  const flags = { qos: 1, dup: false, retain: false } as const;
+  socket.write(generate({ cmd: 'publish', topic: 'large', payload: Buffer.alloc(500_000), messageId: 7, ...flags }));
+  // The broker has read the message by then, and cannot have sent the queue.
+  for (let n = 0; n < 50; n++) await other.publishAsync('other', 'x', { qos: 1 });
+  socket.on('data', (chunk) => parser.parse(chunk));
+  socket.resume();
+  expect(await acknowledged).toBe('acknowledged');
 });
 
 test('close() with clients connected ends, twice is fine, and sessions survive it', async () => {
