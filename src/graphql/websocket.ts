@@ -161,7 +161,8 @@ export class WebSocketRoad {
             // The event that says why goes out first: it is on its way when this runs.
             if (code === 'NOT_ALLOWED' || code === 'UNAUTHORIZED') forbid();
           });
-          if (Symbol.asyncIterator in answer) return execution('subscription', endpoint, counting(answer, running, done));
+          if (Symbol.asyncIterator in answer)
+            return execution('subscription', endpoint, counting(answer, running, done));
           done();
           const { errors, data } = answer.result;
           if (errors && data === undefined) return errors.map((error) => new Refusal(error));
