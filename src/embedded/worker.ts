@@ -44,9 +44,9 @@ try {
   broker = await startBroker(workerData as WorkerOptions, {
     onProblem,
     onBroken: (error) => {
-      // Out of whatever stack reported it; an uncaught error ends the thread.
+      // Out of whatever stack reported it; an uncaught error ends the thread. SQLite's own kind would reach the service without its text.
       setImmediate(() => {
-        throw error;
+        throw new Error(`the journal cannot be written: ${error.message}`);
       });
     },
   });

@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { ADMINISTRATOR, collect, startTestBroker, temporaryFolder } from './embedded.ts';
@@ -201,3 +203,39 @@ test('a broker that fails says so, and starts anew on the same port with what wa
   const { until } = collectFrom(url, { clientId: 'device', clean: false });
   expect((await until((seen) => seen.length > 0))[0]?.text).toBe('kept');
 }, 60_000);
+
+test('a journal that cannot be written acknowledges nothing, says why, and is tried again', async () => {
+  const folder = temporaryFolder();
+  const before = await startTestBroker({ folder });
+  const keeper = await connectTo(`mqtt://127.0.0.1:${before.mqttPort}`);
+  await keeper.publishAsync('kept', 'before', { qos: 1, retain: true });
+  await before.close();
+  const db = new Database(join(folder, 'broker.sqlite'));
+  db.exec(`CREATE TRIGGER full BEFORE INSERT ON retained WHEN NEW.topic = 'too much'
+    BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`);
+  db.close();
+
+  const reasons: (string | undefined)[] = [];
+  let running = () => {};
+  const restarted = new Promise<void>((resolve) => {
+    running = resolve;
+  });
+  const broker = await startTestBroker({
+    folder,
+    onState: (state, reason) => {
+      if (state === 'FAILED') reasons.push(reason);
+      if (state === 'RUNNING' && reasons.length > 0) running();
+    },
+  });
+  const url = `mqtt://127.0.0.1:${broker.mqttPort}`;
+  const publisher = await connectTo(url);
+  const lost = new Promise<string>((resolve) => publisher.once('close', () => resolve('lost')));
+  const answered = publisher.publishAsync('too much', 'x', { qos: 1, retain: true }).then(() => 'acknowledged');
+  expect(await Promise.race([lost, answered.catch(() => lost)])).toBe('lost');
+  await restarted;
+  expect(reasons[0]).toContain('database or disk is full');
+  const reader = await connectTo(url);
+  const { until } = collect(reader);
+  await reader.subscribeAsync('#');
+  expect((await until((seen) => seen.length > 0))[0]?.text).toBe('before');
+});
