@@ -23,6 +23,8 @@ const CACHED_VIEWERS = 10_000;
 const CACHE_MS = 60_000;
 /** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
 const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
+/** Long-lived operations of one person or token, over all its connections: each keeps a queue and hears every event. */
+const MAX_GUARDS = 1_000;
 /** Node's timers end at 2^31 ms. */
 const LONGEST_TIMER_MS = 2_000_000_000;
 
@@ -63,6 +65,8 @@ export class AuthService {
   readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
   readonly #guards = new Set<Guard>();
+  /** How many of them each viewer has, by its id. */
+  readonly #guardCounts = new Map<string, number>();
   readonly #passwords = new PasswordChecker();
   readonly #throttle = new LoginThrottle();
   readonly #turns = new Turns(PASSWORD_CHECKS);
@@ -173,8 +177,15 @@ export class AuthService {
   /**
    * Watches what a long-lived operation was allowed with. `check` throws what the caller would get; it runs again, with the
    * viewer as it is then, whenever something it was made from changes and when the credential expires.
+   * Errors: RATE_LIMITED for more than MAX_GUARDS at once.
    */
   guard(viewer: Viewer, check: (viewer: Viewer | null) => void): RightsGuard {
+    const count = (this.#guardCounts.get(viewer.id) ?? 0) + 1;
+    if (count > MAX_GUARDS) {
+      const info = { limit: MAX_GUARDS, actual: count };
+      throw new ServiceError('RATE_LIMITED', 'Too many subscriptions at once', { info });
+    }
+    this.#guardCounts.set(viewer.id, count);
     const guard: Guard = { viewer, check, controller: new AbortController(), timer: undefined };
     this.#guards.add(guard);
     this.#armExpiry(guard, viewer.expiresAt);
@@ -272,7 +283,10 @@ export class AuthService {
 
   #drop(guard: Guard): void {
     clearTimeout(guard.timer);
-    this.#guards.delete(guard);
+    if (!this.#guards.delete(guard)) return;
+    const left = (this.#guardCounts.get(guard.viewer.id) ?? 1) - 1;
+    if (left > 0) this.#guardCounts.set(guard.viewer.id, left);
+    else this.#guardCounts.delete(guard.viewer.id);
   }
 }
 
