@@ -5,7 +5,8 @@
  * the compiler refuses stays with graphql-js; both answer the same. Refused documents are kept too: sending one again
  * costs a look-up.
  *
- * Bounds: `maxDocuments` entries and `MAX_CACHED_TEXT` characters of text, the least recently used go first; a longer
+ * Bounds: MAX_COMPILED programs of all documents together, the least recently used are compiled anew when they come back;
+ * `maxDocuments` entries and `MAX_CACHED_TEXT` characters of text, the least recently used go first; a longer
  * document is never kept.
  */
 import {
@@ -54,6 +55,13 @@ export interface OperationContext {
   readonly viewer: Viewer | null;
 }
 
+/** Programs in use, each with what makes its operation forget it. */
+type CompiledPrograms = LRUCache<CompiledRun, () => void>;
+
+interface OperationsParts extends Required<OperationsOptions> {
+  readonly compiled: CompiledPrograms;
+}
+
 export type MaybePromise<T> = T | Promise<T>;
 
 const MAX_CACHED_TEXT = 4_000_000;
@@ -62,10 +70,12 @@ const MAX_DOCUMENT_TEXT = 100_000;
 const MAX_VARIABLE_ERRORS = 50;
 /** Combinations of @skip and @include that are compiled for one operation; others stay with graphql-js. */
 const MAX_VARIANTS = 16;
+/** A program takes some 300 kB, up to some MB: one for each variant of each document would be more than there is. */
+const MAX_COMPILED = 256;
 const NO_VARIABLES: Variables = Object.freeze({});
 
 export class Operations {
-  readonly #options: Required<OperationsOptions>;
+  readonly #options: OperationsParts;
   readonly #documents: LRUCache<string, PreparedDocument>;
 
   constructor({
@@ -76,7 +86,8 @@ export class Operations {
     executor = 'auto',
   }: OperationsOptions) {
     guardLists(schema);
-    this.#options = { schema, limits, introspection, maxDocuments, executor };
+    const compiled: CompiledPrograms = new LRUCache({ max: MAX_COMPILED, dispose: (forget) => forget() });
+    this.#options = { schema, limits, introspection, maxDocuments, executor, compiled };
     this.#documents = new LRUCache({
       max: maxDocuments,
       maxSize: MAX_CACHED_TEXT,
@@ -101,13 +112,13 @@ export class Operations {
 }
 
 class PreparedDocument {
-  readonly #options: Required<OperationsOptions>;
+  readonly #options: OperationsParts;
   readonly #document: DocumentNode | null;
   readonly #errors: readonly GraphQLError[];
   readonly #operations = new Map<OperationDefinitionNode, Operation>();
   #only: Operation | null = null;
 
-  constructor(options: Required<OperationsOptions>, text: string) {
+  constructor(options: OperationsParts, text: string) {
     this.#options = options;
     const prepared = prepare(options, text);
     this.#document = 'kind' in prepared ? prepared : null;
@@ -135,10 +146,7 @@ class PreparedDocument {
   }
 }
 
-function prepare(
-  { schema, limits }: Required<OperationsOptions>,
-  text: string,
-): DocumentNode | readonly GraphQLError[] {
+function prepare({ schema, limits }: OperationsParts, text: string): DocumentNode | readonly GraphQLError[] {
   try {
     const document = parse(text, { maxTokens: limits.tokens });
     checkShape(document, limits);
@@ -160,13 +168,13 @@ export class Operation {
   readonly kind: OperationTypeNode;
   readonly name: string | null;
   readonly document: DocumentNode;
-  readonly #options: Required<OperationsOptions>;
+  readonly #options: OperationsParts;
   readonly #node: OperationDefinitionNode;
   readonly #cost: Cost;
   readonly #guarded: boolean;
   readonly #program: Program;
 
-  constructor(options: Required<OperationsOptions>, document: DocumentNode, node: OperationDefinitionNode) {
+  constructor(options: OperationsParts, document: DocumentNode, node: OperationDefinitionNode) {
     this.kind = node.operation;
     this.name = node.name?.value ?? null;
     this.document = document;
@@ -176,6 +184,7 @@ export class Operation {
     this.#guarded = options.introspection === 'signed-in' && asksForSchema(document);
     this.#program = new Program(options.schema, document, node, {
       compileAfter: options.executor === 'js' ? Infinity : 1,
+      compiled: options.compiled,
     });
   }
 
@@ -244,6 +253,8 @@ interface ProgramOptions {
   /** Runs by graphql-js before the first compilation. */
   readonly compileAfter: number;
   readonly leaves?: LeafOptions;
+  /** None: kept as long as the program. */
+  readonly compiled?: CompiledPrograms;
 }
 
 /** The two executors behind one operation. */
@@ -274,10 +285,15 @@ class Program {
     this.#conditions ??= conditionVariables(this.#document);
     const key = this.#conditions.map((name) => (coerced[name] === true ? '1' : '0')).join('');
     const known = this.#variants.get(key);
-    if (known) return known;
+    if (known) {
+      // Used just now.
+      this.#options.compiled?.get(known);
+      return known;
+    }
     if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
     const run = compile(this.#schema, this.#document, this.#node, coerced, this.#options.leaves);
     this.#variants.set(key, run);
+    this.#options.compiled?.set(run, () => this.#variants.delete(key));
     return run;
   }
 
