@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { BrokerControls } from '../control/broker-controls.ts';
 import { KNOWN_APIS } from '../control/capability-probe.ts';
 import type { ControlCapability } from '../control/plugin.ts';
+import { ServiceError } from '../errors.ts';
 import { BrokerLink } from '../mqtt/broker-link.ts';
 import { whenConnected } from '../mqtt/when-connected.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -32,7 +33,12 @@ const SLOW_ACK_MS = 25;
 
 /** Connects to a broker as the service would, and tells what its configuration lacks. Errors: BROKER_UNREACHABLE with why. */
 export async function doctor(config: Config, { out }: Terminal, url: string, options: DoctorOptions): Promise<void> {
-  const file = async (path: string | undefined) => (path === undefined ? undefined : readFile(path, 'utf8'));
+  const file = async (path: string | undefined) => {
+    if (path === undefined) return undefined;
+    return readFile(path, 'utf8').catch((cause: unknown) => {
+      throw new ServiceError('INVALID', `The file ${path} cannot be read`, { cause });
+    });
+  };
   const [password, ca, cert, key] = await Promise.all([
     file(options.passwordFile),
     file(options.ca),

@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Config, ConfigError, readConfig, SETTINGS } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { VERSION } from '../version.ts';
@@ -77,13 +77,23 @@ function createProgram(terminal: Terminal): Command {
     .addOption(json())
     .action(async (email, options) => (await import('./users.ts')).resetPassword(config(), terminal, email, options));
 
+  program
+    .command('project')
+    .description('Where brokers, members and tokens live.')
+    .command('list')
+    .description('All projects.')
+    .addOption(json())
+    .action(async (options) => (await import('./projects.ts')).listProjects(config(), terminal, options));
+
   const token = program.command('token').description('Credentials of projects for programs.');
   token
     .command('create')
     .description('Make a token; its secret is shown once.')
     .requiredOption('--project <id>', 'id of the project')
     .requiredOption('--name <name>', 'what it is for')
-    .addOption(new Option('--role <role>', 'what it may do').choices(['viewer', 'editor', 'admin']).default('viewer'))
+    .addOption(
+      new Option('--role <role>', 'what it may do: viewer, editor or admin').default('viewer').argParser(projectRole),
+    )
     .option('--broker <id...>', 'only these brokers')
     .option('--days <number>', 'ends after so many days; without it: when revoked')
     .addOption(json())
@@ -113,6 +123,12 @@ function createProgram(terminal: Terminal): Command {
     .action(async (url, options) => (await import('./doctor.ts')).doctor(config(), terminal, url, options));
 
   return program;
+}
+
+/** Either spelling: the graph's and that of the REST interface. */
+function projectRole(text: string): string {
+  if (/^(viewer|editor|admin)$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('It is viewer, editor or admin.');
 }
 
 function settingsHelp(): string {

@@ -112,7 +112,10 @@ class LogFollower implements ControlPlugin {
       this.#ledger.version = textOf(payload);
     });
     await this.#subscribe(UPTIME, ({ payload }) => this.#uptimeTold(Number.parseInt(textOf(payload), 10)));
-    await this.#subscribe(CONNECTED_COUNT, ({ payload }) => this.#countTold(Number.parseInt(textOf(payload), 10)));
+    // A retained count is one of some time ago, before our own connection among others: it proves nothing.
+    await this.#subscribe(CONNECTED_COUNT, ({ payload, retain }) => {
+      if (!retain) this.#countTold(Number.parseInt(textOf(payload), 10));
+    });
     return this.#verify();
   }
 

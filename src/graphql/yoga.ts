@@ -48,10 +48,25 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
     onResultProcess({ request, result, resultProcessor, setResultProcessor, serverContext }) {
       const type = acceptedType(request.headers.get('accept') ?? undefined);
       const streams = request.headers.get('accept')?.includes(EVENT_STREAM) === true;
-      if (type === null || Symbol.asyncIterator in result || (streams && resultProcessor)) return;
-      setResultProcessor((given, { Response }) => {
+      if (Symbol.asyncIterator in result) return;
+      const answerOf = (given: object) => {
         const { requestContext } = serverContext as unknown as ServerContext;
-        const answer = answers.get(given) ?? refusedByYoga(given, requestContext, endpoint);
+        return answers.get(given) ?? refusedByYoga(given, requestContext, endpoint);
+      };
+      if (streams && resultProcessor) {
+        // One answer as a stream of one event, with the status that it has by every other road.
+        setResultProcessor((given, { Response }) => {
+          const answer = answerOf(given);
+          const status = statusOf(answer, JSON_TYPE);
+          const body = `event: next\ndata: ${JSON.stringify(answer.result)}\n\nevent: complete\ndata:\n\n`;
+          const headers = { ...headersFor(status, JSON_TYPE), 'content-type': EVENT_STREAM };
+          return new Response(body, { status, headers });
+        }, EVENT_STREAM);
+        return;
+      }
+      if (type === null) return;
+      setResultProcessor((given, { Response }) => {
+        const answer = answerOf(given);
         const status = statusOf(answer, type);
         return new Response(JSON.stringify(answer.result), {
           status,

@@ -101,7 +101,10 @@ test('users and tokens are managed without a running service, and beside one', a
     projects: { nodes: { id: string }[] };
   };
   const project = projects.nodes[0]?.id ?? '';
-  const made = json(await run(['token', 'create', '--project', project, '--name', 'ci', '--json'], env));
+  expect(json(await run(['project', 'list', '--json'], env))).toMatchObject([{ id: project, name: 'First project' }]);
+  const made = json(
+    await run(['token', 'create', '--project', project, '--name', 'ci', '--role', 'VIEWER', '--json'], env),
+  );
   expect(
     (
       await fetch(`${service.url}/api/projects/${project}/brokers`, {

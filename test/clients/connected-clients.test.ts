@@ -4,7 +4,7 @@ import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../support/mosquitto.ts';
-import { startTestService, type TestService } from '../support/service.ts';
+import { bearer, startTestService, type TestService } from '../support/service.ts';
 import { subscribe } from '../support/subscription.ts';
 
 const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
@@ -131,6 +131,23 @@ for (const [kind, start, source] of [
   });
 }
 
+test('what is refused by SSE has the status that it has elsewhere', async () => {
+  const service = await startTestService();
+  const ask = async (query: string, token: string | null) => {
+    const response = await fetch(`${service.url}/graphql`, {
+      method: 'POST',
+      headers: { ...bearer(token), 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ query }),
+    });
+    return [response.status, /"code":"(\w+)"/.exec(await response.text())?.[1]];
+  };
+  const watch = 'subscription { brokerStatus(projectId: "prj_none") { kind } }';
+  expect(await ask(watch, null)).toEqual([401, 'UNAUTHORIZED']);
+  expect(await ask(watch, 'bgs_wrong')).toEqual([401, 'UNAUTHORIZED']);
+  expect(await ask(watch, service.root)).toEqual([404, 'NOT_FOUND']);
+  expect(await ask('subscription { nothing }', service.root)).toEqual([200, 'INVALID']);
+});
+
 test('the same events come by SSE', async () => {
   const { service, broker } = await embedded();
   await connected(service, broker.id);
@@ -163,6 +180,27 @@ test('clients that were there before are known to be missing: the list says that
   await expect
     .poll(async () => (await service.graphql(LIST, { id: body.id })).data.broker.connectedClients, { timeout: 15_000 })
     .toMatchObject({ isComplete: false, since: expect.any(String) });
+});
+
+test('a retained count of before, which happens to fit, makes no list complete', async () => {
+  const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
+  const early = await broker.client({ clientId: 'early', ...ADMIN });
+  const counted = new Promise<void>((resolve) => {
+    early.on('message', (_topic, payload) => {
+      if (payload.toString() === '1') resolve();
+    });
+  });
+  await early.subscribeAsync('$SYS/broker/clients/connected');
+  await counted;
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
+    name: 'm',
+    url: broker.url,
+    ...ADMIN,
+  });
+  await connected(service, body.id);
+  const { data } = await service.graphql(LIST, { id: body.id });
+  expect(data.broker.connectedClients).toMatchObject({ totalCount: 1, isComplete: false });
 });
 
 test('a Mosquitto without the log feed is refused with what to configure, never with an empty list', async () => {
