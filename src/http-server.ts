@@ -56,7 +56,8 @@ export async function startHttpServer(
   if (served !== null) serve(served);
   const server = createServer(LIMITS, (req, res) => {
     answering.add(res);
-    res.once('close', () => answering.delete(res));
+    // `on`, here and below: it closes once, and `once` would wrap the function for each request.
+    res.on('close', () => answering.delete(res));
     if (logged !== null) logRequest(req, res, logged);
     if (parts === null) answerEarly(req, res);
     else dispatch(req, res, parts);
@@ -138,7 +139,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
 
 function observed(kind: RequestKind, res: ServerResponse, metrics: Metrics): void {
   const start = performance.now();
-  res.once('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
+  res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
 }
 
 function answer(res: ServerResponse, status: number, body: object): void {

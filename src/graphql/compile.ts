@@ -49,12 +49,12 @@ import { withOriginalResolvers } from './whole-lists.ts';
 export type Variables = Readonly<Record<string, unknown>>;
 export type Serializers = Readonly<Record<string, (value: unknown) => unknown>>;
 
-/** Runs with variables that graphql-js has coerced. `null`: these values need graphql-js (nothing has been run). */
+/** Runs with variables that graphql-js has coerced. `null`: these values need graphql-js. */
 export type CompiledRun = (
   rootValue: unknown,
   context: unknown,
   variables: Variables,
-) => ExecutionResult | Promise<ExecutionResult> | null;
+) => ExecutionResult | null | Promise<ExecutionResult | null>;
 
 export interface CompileOptions {
   readonly serializers?: Serializers;
@@ -144,7 +144,7 @@ function schemaWithRaw(schema: GraphQLSchema): GraphQLSchema {
   });
 }
 
-function onlyOperation(document: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
+export function onlyOperation(document: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
   const definitions = document.definitions.filter(
     (definition) => definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION,
   );
@@ -152,7 +152,7 @@ function onlyOperation(document: DocumentNode, operation: OperationDefinitionNod
 }
 
 /** Leaves out what `@skip` and `@include` leave out. */
-function withoutConditions(document: DocumentNode, conditions: Variables): DocumentNode {
+export function withoutConditions(document: DocumentNode, conditions: Variables): DocumentNode {
   const decide = (node: FieldNode | InlineFragmentNode | SelectionNode) => {
     for (const { name, arguments: args } of node.directives ?? []) {
       const value = args?.find((argument) => argument.name.value === 'if')?.value;

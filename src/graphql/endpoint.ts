@@ -6,8 +6,9 @@ import type { ExecutionResult } from 'graphql';
 import type { RequestContext } from '../context.ts';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 import type { Variables } from './compile.ts';
-import { Operation, type Operations } from './operations.ts';
+import { type MaybePromise, Operation, type Operations } from './operations.ts';
 import { type ErrorLog, type ErrorPlace, type PublicResult, publicError, publicResult } from './public-error.ts';
+import type { TextResult } from './text-run.ts';
 
 export interface RequestFacts {
   /** Names in lower case; `x-request-id` is always there. */
@@ -31,6 +32,8 @@ export interface Answer {
   readonly result: PublicResult;
   /** False: not a GraphQL request at all, whatever its media type. */
   readonly wellFormed: boolean;
+  /** `result.data` as JSON. Where it is there, `result` itself must not be written. */
+  readonly dataText?: string | undefined;
 }
 
 export type EventStream = AsyncIterableIterator<PublicResult>;
@@ -38,6 +41,8 @@ export type EventStream = AsyncIterableIterator<PublicResult>;
 export interface RunOptions {
   /** GET may not change anything. */
   readonly queriesOnly?: boolean;
+  /** The caller takes `dataText`. */
+  readonly toText?: boolean;
 }
 
 export class Endpoint {
@@ -49,23 +54,29 @@ export class Endpoint {
     this.log = log;
   }
 
-  /** Answers a query or mutation. Never rejects. */
-  async run(body: unknown, context: RequestContext, { queriesOnly = false }: RunOptions = {}): Promise<Answer> {
+  /** Answers a query or mutation; at once when nothing had to be waited for. Never throws, never rejects. */
+  run(body: unknown, context: RequestContext, { queriesOnly, toText }: RunOptions = {}): MaybePromise<Answer> {
     const place = { requestId: context.requestId, log: this.log };
+    const answer = (result: TextResult): Answer => ({
+      result: publicResult(result, place),
+      wellFormed: true,
+      dataText: result.dataText,
+    });
+    const refuse = (error: unknown): Answer => ({ result: { errors: [publicError(error, place)] }, wellFormed: false });
     try {
       const { query, variables, operationName } = readParams(body);
       const operation = this.operations.find(query, operationName);
-      if (!(operation instanceof Operation))
-        return { result: publicResult({ errors: operation }, place), wellFormed: true };
+      if (!(operation instanceof Operation)) return answer({ errors: operation });
       if (operation.kind === 'subscription') {
         throw new ServiceError('METHOD_NOT_ALLOWED', 'Subscribe over WebSocket, or accept text/event-stream');
       }
       if (queriesOnly && operation.kind !== 'query')
         throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations need POST');
-      const result = await operation.execute(context, variables ?? undefined);
-      return { result: publicResult(result, place), wellFormed: true };
+      const sent = variables ?? undefined;
+      const result = toText ? operation.executeToText(context, sent) : operation.execute(context, sent);
+      return result instanceof Promise ? result.then(answer).catch(refuse) : answer(result);
     } catch (error) {
-      return { result: { errors: [publicError(error, place)] }, wellFormed: false };
+      return refuse(error);
     }
   }
 

@@ -1,6 +1,7 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
+import { endWithText, textBody } from '../text-body.ts';
 import type { Answer } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 
@@ -58,11 +59,17 @@ export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType
   // The caller went away: there is nobody to tell.
   if (res.headersSent || res.destroyed) return;
   const status = forcedStatus ?? statusOf(answer, type);
-  const body = Buffer.from(JSON.stringify(answer.result));
+  const body = textBody(textOf(answer));
   const headers = headersFor(status, type);
-  headers['content-length'] = String(body.length);
+  headers['content-length'] = String(body.bytes);
   res.writeHead(status, headers);
-  res.end(body);
+  endWithText(res, body);
+}
+
+function textOf({ result, dataText }: Answer): string {
+  if (dataText === undefined) return JSON.stringify(result);
+  if (result.errors === undefined) return `{"data":${dataText}}`;
+  return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
 }
 
 /** Refuses what never became a GraphQL request. `status` where the protocol has one that no error code stands for. */
@@ -93,33 +100,37 @@ export function isJsonBody({ headers }: IncomingMessage): boolean {
   return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }
 
-/** The whole body, or TOO_LARGE as soon as it is known to be; what still comes is thrown away by Node. */
-export function readBody(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const tooLarge = () => new ServiceError('TOO_LARGE', `The body is larger than ${maxBytes} bytes`);
-    if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
-      reject(tooLarge());
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const onData = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBytes) {
-        chunks.push(chunk);
-        return;
-      }
-      req.off('data', onData);
-      reject(tooLarge());
-    };
-    const onEarlyEnd = () => reject(new ServiceError('INVALID', 'The request ended early'));
-    req.on('data', onData);
-    req.once('end', () => {
-      // Also a request that was read whole closes.
-      req.off('close', onEarlyEnd);
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    });
-    req.once('error', onEarlyEnd);
-    req.once('close', onEarlyEnd);
+/**
+ * Gives the whole body, or TOO_LARGE as soon as it is known to be; what still comes is thrown away by Node. One of the two
+ * functions is called, once. Functions and no promise: a request that is answered at once shall not wait for a turn.
+ */
+export function readBody(
+  req: IncomingMessage,
+  maxBytes: number,
+  onBody: (body: Buffer) => void,
+  onError: (error: ServiceError) => void,
+): void {
+  const tooLarge = () => new ServiceError('TOO_LARGE', `The body is larger than ${maxBytes} bytes`);
+  if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
+    onError(tooLarge());
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let over = false;
+  const end = (tell: () => void) => {
+    if (over) return;
+    over = true;
+    tell();
+  };
+  const onEarlyEnd = () => end(() => onError(new ServiceError('INVALID', 'The request ended early')));
+  req.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else end(() => onError(tooLarge()));
   });
+  req.on('end', () => end(() => onBody(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))));
+  req.on('error', onEarlyEnd);
+  // Also a request that was read whole closes.
+  req.on('close', onEarlyEnd);
 }

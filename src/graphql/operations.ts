@@ -36,6 +36,7 @@ import {
   type Variables,
 } from './compile.ts';
 import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
+import { compileToText, type TextResult } from './text-run.ts';
 import { guardLists } from './whole-lists.ts';
 
 export interface OperationsOptions {
@@ -173,6 +174,7 @@ export class Operation {
   readonly #cost: Cost;
   readonly #guarded: boolean;
   readonly #program: Program;
+  readonly #toText: Program;
 
   constructor(options: OperationsParts, document: DocumentNode, node: OperationDefinitionNode) {
     this.kind = node.operation;
@@ -182,10 +184,12 @@ export class Operation {
     this.#node = node;
     this.#cost = new Cost(options.schema, document, node, options.limits.cost);
     this.#guarded = options.introspection === 'signed-in' && asksForSchema(document);
-    this.#program = new Program(options.schema, document, node, {
-      compileAfter: options.executor === 'js' ? Infinity : 1,
-      compiled: options.compiled,
-    });
+    const programs = { compileAfter: options.executor === 'js' ? Infinity : 1, compiled: options.compiled };
+    this.#program = new Program(options.schema, document, node, programs);
+    this.#toText =
+      node.operation === OperationTypeNode.QUERY
+        ? new Program(options.schema, document, node, { ...programs, toText: true })
+        : this.#program;
   }
 
   /** Queries and mutations. Never throws, never rejects. */
@@ -193,6 +197,13 @@ export class Operation {
     const coerced = this.#admit(context, variables);
     if (Array.isArray(coerced)) return { errors: coerced };
     return this.#program.run(undefined, context, variables, coerced as Variables);
+  }
+
+  /** Like `execute`, for callers who write the result as JSON: where they find the text of `data`, they have to take that. */
+  executeToText(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<TextResult> {
+    const coerced = this.#admit(context, variables);
+    if (Array.isArray(coerced)) return { errors: coerced };
+    return this.#toText.run(undefined, context, variables, coerced as Variables);
   }
 
   /**
@@ -253,6 +264,8 @@ interface ProgramOptions {
   /** Runs by graphql-js before the first compilation. */
   readonly compileAfter: number;
   readonly leaves?: LeafOptions;
+  /** Compiled runs give TextResults: for queries. */
+  readonly toText?: boolean;
   /** None: kept as long as the program. */
   readonly compiled?: CompiledPrograms;
 }
@@ -276,8 +289,9 @@ class Program {
   }
 
   run(root: unknown, context: unknown, sent: Variables, coerced: Variables): MaybePromise<ExecutionResult> {
-    const compiled = this.#compiled(coerced);
-    return compiled?.(root, context, coerced) ?? this.#interpret(root, context, sent);
+    const result = this.#compiled(coerced)?.(root, context, coerced);
+    if (result instanceof Promise) return result.then((known) => known ?? this.#interpret(root, context, sent));
+    return result ?? this.#interpret(root, context, sent);
   }
 
   /** Compiles the variant for these variables. Throws NotCompilable. */
@@ -291,7 +305,9 @@ class Program {
       return known;
     }
     if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
-    const run = compile(this.#schema, this.#document, this.#node, coerced, this.#options.leaves);
+    const run = this.#options.toText
+      ? compileToText(this.#schema, this.#document, this.#node, coerced)
+      : compile(this.#schema, this.#document, this.#node, coerced, this.#options.leaves);
     this.#variants.set(key, run);
     this.#options.compiled?.set(run, () => this.#variants.delete(key));
     return run;

@@ -62,8 +62,6 @@ export function createGraphqlServer({
   const endpoint = new Endpoint(operations, log);
   const yogaRoad = createYogaRoad({ endpoint, maxBodyBytes, path });
   const origins = new Set(corsOrigins);
-  const shortRoadOptions = { endpoint, maxBodyBytes };
-
   const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
     const own = req.headers as Record<string, string | undefined>;
     return contextFor({
@@ -72,6 +70,7 @@ export function createGraphqlServer({
       url: req.url ?? '',
     });
   };
+  const shortRoadOptions = { endpoint, maxBodyBytes, contextFor: contextOf };
   const webSockets = new WebSocketRoad({ endpoint, contextFor: contextOf, maxMessageBytes: maxBodyBytes, keepAliveMs });
 
   const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {
@@ -107,12 +106,7 @@ export function createGraphqlServer({
         } else if (type === null) {
           writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
         } else {
-          run(
-            shortRoad(req, res, type, () => contextOf(req), shortRoadOptions),
-            req,
-            res,
-            log,
-          );
+          shortRoad(req, res, type, shortRoadOptions);
         }
       } else if (req.method !== 'GET') {
         writeRefusal(res, 'METHOD_NOT_ALLOWED', 'Use POST, or GET for queries');

@@ -6,34 +6,53 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Answer, Endpoint } from './endpoint.ts';
 import { type MediaType, readBody, writeAnswer } from './http.ts';
+import type { MaybePromise } from './operations.ts';
 import { publicError } from './public-error.ts';
 
 export interface ShortRoadOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
+  /** Throws UNAUTHORIZED and what else makes a context impossible. */
+  readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
 }
 
-/** Throws UNAUTHORIZED and what else makes a context impossible. */
-export type MakeContext = () => RequestContext | Promise<RequestContext>;
+const TO_TEXT = { toText: true } as const;
 
-export async function shortRoad(
+/**
+ * Answers one request; never throws. There is no promise between the body and the answer where nothing is waited for: each
+ * costs a turn of the queue, and all of them were a tenth of the work for a list of 50.
+ */
+export function shortRoad(
   req: IncomingMessage,
   res: ServerResponse,
   type: MediaType,
-  makeContext: MakeContext,
-  { endpoint, maxBodyBytes }: ShortRoadOptions,
-): Promise<void> {
-  let answer: Awaited<ReturnType<Endpoint['run']>>;
-  try {
-    const body = await readBody(req, maxBodyBytes);
-    answer = await endpoint.run(parseBody(body), await makeContext());
-  } catch (error) {
-    const requestId = String(req.headers['x-request-id']);
-    answer = { result: { errors: [publicError(error, { requestId, log: endpoint.log })] }, wellFormed: false };
+  { endpoint, maxBodyBytes, contextFor }: ShortRoadOptions,
+): void {
+  const write = (answer: Answer) => writeAnswer(res, answer, type);
+  const fail = (error: unknown) => {
+    const place = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
+    write({ result: { errors: [publicError(error, place)] }, wellFormed: false });
+  };
+  const onBody = (body: Buffer) => {
+    const params = parseBody(body);
+    proceed(contextFor(req), (context) => proceed(endpoint.run(params, context, TO_TEXT), write, fail), fail);
+  };
+  readBody(req, maxBodyBytes, (body) => proceed(body, onBody, fail), fail);
+}
+
+/** Goes on with a value, at once if it is there. */
+function proceed<T>(value: MaybePromise<T>, next: (value: T) => void, fail: (error: unknown) => void): void {
+  if (value instanceof Promise) {
+    value.then(next).catch(fail);
+    return;
   }
-  writeAnswer(res, answer, type);
+  try {
+    next(value);
+  } catch (error) {
+    fail(error);
+  }
 }
 
 function parseBody(body: Buffer): unknown {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../errors.ts';
 import type { PublicError } from '../graphql/public-error.ts';
+import { endWithText, textBody } from '../text-body.ts';
 import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
 
 /** Body of every error answer. */
@@ -70,10 +71,12 @@ export class Exchange {
 
   json(status: number, text: string, total?: number): void {
     const head = this.#head(contentTypeOf(this.revision));
-    head.push('Content-Length', Buffer.byteLength(text));
+    const body = textBody(text);
+    head.push('Content-Length', body.bytes);
     if (total !== undefined) head.push('X-Total-Count', total);
     this.res.writeHead(status, head);
-    this.res.end(this.isHead ? undefined : text);
+    if (this.isHead) this.res.end();
+    else endWithText(this.res, body);
   }
 
   /** Opens an answer that is written piece by piece. */

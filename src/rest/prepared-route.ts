@@ -1,5 +1,6 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type ExecutionResult, type GraphQLSchema, isEnumType, parse } from 'graphql';
+import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
 import { type CheckBody, compileBodyCheck, compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
@@ -32,6 +33,8 @@ export interface PreparedRoute<C> {
   readonly operation: CompiledOperation<C>;
   readonly checkBody: CheckBody | null;
   readonly pick: readonly string[] | null;
+  /** Writes what is picked. */
+  readonly write: WriteJson;
   readonly total: readonly string[] | null;
   readonly pageInfo: readonly string[] | null;
   readonly status: 200 | 204 | 207;
@@ -64,11 +67,13 @@ export function prepareRoute<C>(
     const versions = Object.fromEntries(
       REVISIONS.map((revision) => [revision, prepareVersion(route, { body, ajv }, revision)]),
     ) as Record<Revision, PreparedVersion>;
+    const pick = route.pick?.split('.') ?? null;
     return {
       route,
       operation,
       checkBody: route.body ? compileBodyCheck(ajv, route.body) : null,
-      pick: route.pick?.split('.') ?? null,
+      pick,
+      write: (pick && createJsonWriter(schema, document, { path: pick })) ?? JSON.stringify,
       total: route.total?.split('.') ?? null,
       pageInfo: route.stream?.pageInfo.split('.') ?? null,
       status,

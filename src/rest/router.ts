@@ -186,12 +186,11 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     }
     const { status, pageInfo } = prepared;
     const total = totalOf(result.data, prepared.total);
-    const body = bodyOf(exchange, prepared, input, result);
+    const text = textOf(exchange, prepared, input, result);
     if (status === 204) exchange.empty(204);
-    else if (pages === null || !pageOf(result, pageInfo).hasNextPage)
-      exchange.json(status, JSON.stringify(body), total);
+    else if (pages === null || !pageOf(result, pageInfo).hasNextPage) exchange.json(status, text, total);
     else {
-      const first: ListPage = { text: JSON.stringify(body), ...pageOf(result, pageInfo) };
+      const first: ListPage = { text, ...pageOf(result, pageInfo) };
       streamList(exchange, status, total, first, nextPageOf(exchange, prepared, input, pages)).catch((err: unknown) => {
         log.error(
           { err, requestId: exchange.requestId, path: prepared.route.path },
@@ -216,7 +215,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       const error = firstError(exchange, result);
       if (error) throw new ServiceError(error.extensions.code, error.message);
       const { hasNextPage, endCursor } = pageOf(result, prepared.pageInfo);
-      const text = JSON.stringify(bodyOf(exchange, prepared, input, result));
+      const text = textOf(exchange, prepared, input, result);
       return { text, hasNextPage: hasNextPage && left > 0, endCursor };
     };
   }
@@ -226,23 +225,23 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     return result.errors ? publicResult(result, { requestId, log }).errors?.[0] : undefined;
   }
 
-  /** The part of a result that is answered. Errors: NOT_FOUND where there is nothing to pick. */
-  function bodyOf(
+  /** The part of a result that is answered, as JSON. Errors: NOT_FOUND where there is nothing to pick. */
+  function textOf(
     { revision }: Exchange,
-    { pick, route, versions }: PreparedRoute<C>,
+    { pick, route, versions, write }: PreparedRoute<C>,
     input: RouteInput,
     { data }: ExecutionResult,
-  ): unknown {
-    if (pick === null) return undefined;
+  ): string {
+    if (pick === null) return '';
     const body = follow(data, pick);
     if (body === null || body === undefined)
       throw new ServiceError('NOT_FOUND', `${route.summary}: there is no such thing`);
     const { nameKey } = route;
     if (nameKey !== undefined && input.query.verbose === false && Array.isArray(body)) {
-      return body.map((item: Record<string, unknown>) => item[nameKey]);
+      return JSON.stringify(body.map((item: Record<string, unknown>) => item[nameKey]));
     }
     versions[revision].trim?.(body);
-    return body;
+    return write(body);
   }
 
   function fail(exchange: Exchange, error: unknown): void {
