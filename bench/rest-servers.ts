@@ -12,53 +12,11 @@ import { brokerRoutes } from '../src/brokers/broker-routes.ts';
 import type { RequestContext } from '../src/context.ts';
 import { compileOperation } from '../src/graphql/operations.ts';
 import { schema } from '../src/graphql/schema.ts';
+import { startHttpServer } from '../src/http-server.ts';
 import { authorizeRoute } from '../src/rest/authorize.ts';
 import { createRestServer } from '../src/rest/router.ts';
+import { brokers, contextFor, PROJECT, surroundings, unused } from './plant.ts';
 import { serveBench } from './support/serve.ts';
-
-const PROJECT = 'prj_bench';
-const COUNT = 50;
-const NOW = '2026-01-31T12:00:00.000Z';
-
-const brokers: readonly BrokerRecord[] = Array.from({ length: COUNT }, (_, i) => ({
-  id: `brk_${String(i).padStart(20, '0')}`,
-  projectId: PROJECT,
-  type: 'SELF_HOSTED',
-  name: `broker ${i}`,
-  description: `The broker of hall ${i}`,
-  url: `mqtts://broker-${i}.example.com:8883`,
-  ha: false,
-  clusterMode: null,
-  metricsEnabled: true,
-  username: 'gateway',
-  sealedPassword: null,
-  caCert: null,
-  caCertFile: null,
-  clientCert: null,
-  clientCertFile: null,
-  sealedClientKey: null,
-  clientKeyFile: null,
-  verifyCaCert: true,
-  createdAt: NOW,
-  updatedAt: NOW,
-  canceledAt: null,
-  issuedTo: null,
-  productId: null,
-  paymentSubscriptionItemId: null,
-  periodStart: null,
-  periodEnd: null,
-  options: null,
-  subdomain: null,
-  zoneName: null,
-  deployedAt: null,
-  shutdownAt: null,
-  location: null,
-  state: null,
-  targetState: null,
-  engine: null,
-  mqttPort: null,
-  mqttWsPort: null,
-}));
 
 /** As the route answers them. */
 const answer = () =>
@@ -76,34 +34,18 @@ const answer = () =>
     isConnected: true,
   }));
 
-function graph(): RequestListener {
-  const project = { id: PROJECT, name: 'bench', description: '', strictRoles: false };
-  const services = {
-    projects: { visible: () => project },
-    brokers: { visibleIn: () => brokers },
-    runtimes: { isConnected: () => true },
-  };
-  const viewer = {
-    kind: 'USER',
-    id: 'usr_bench',
-    name: 'bench',
-    credentialId: 'ses_bench',
-    expiresAt: Number.POSITIVE_INFINITY,
-    isRootAdmin: false,
-    projectRoles: new Map([[PROJECT, 'VIEWER']]),
-    brokers: null,
-  } as const;
+/** The product's own HTTP server. */
+async function graph(): Promise<number> {
   const { handle } = createRestServer<RequestContext>({
     routes: brokerRoutes,
     schema,
-    // Only what the list reaches: the benchmark is about the layers above the services.
-    contextFor: ({ headers, address }) =>
-      ({ viewer, requestId: headers['x-request-id'] ?? '', address, services }) as unknown as RequestContext,
+    contextFor,
     authorize: authorizeRoute,
     compileOperation,
     log: console,
   });
-  return handle;
+  const { port } = await startHttpServer('127.0.0.1', 0, { rest: { handle }, graphql: unused, ...surroundings() });
+  return port;
 }
 
 function plain(): RequestListener {
@@ -122,13 +64,12 @@ function plain(): RequestListener {
   };
 }
 
-/** The kinds of brokers as the product's graph has them, with the documented keys: sofa-api knows no aliases. */
-const COMMON = `type: BrokerType! id: ID! name: String! project_id: ID! ha: Boolean! created_at: String! updated_at: String!
+/** The kinds of brokers as the product's graph has them, with the documented keys and spelling: sofa-api knows no aliases. */
+const COMMON = `type: String! id: ID! name: String! project_id: ID! ha: Boolean! created_at: String! updated_at: String!
   url: String verify_ca_cert: Boolean! description: String isConnected: Boolean!`;
 const PRODUCT = `issued_to: String! product_id: String! period_start: String! period_end: String canceled_at: String
   payment_subscription_item_id: String`;
 const SOFA_SCHEMA = `
-  enum BrokerType { CLOUD SELF_HOSTED ON_PREMISE_SETUP }
   interface Broker { ${COMMON} }
   type SelfHostedBroker implements Broker { ${COMMON} }
   type OnPremiseSetup implements Broker { ${COMMON} ${PRODUCT} }
@@ -144,6 +85,7 @@ function sofa(): RequestListener {
   };
   (schema.getType('Broker') as GraphQLInterfaceType).resolveType = () => 'SelfHostedBroker';
   set('Query', 'brokers', () => brokers);
+  set('SelfHostedBroker', 'type', () => 'self-hosted');
   set('SelfHostedBroker', 'project_id', ({ projectId }) => projectId);
   set('SelfHostedBroker', 'created_at', ({ createdAt }) => createdAt);
   set('SelfHostedBroker', 'updated_at', ({ updatedAt }) => updatedAt);
@@ -152,9 +94,18 @@ function sofa(): RequestListener {
   return useSofa({ basePath: '/api', schema });
 }
 
-const SERVERS: Readonly<Record<string, () => RequestListener>> = { graph, plain, sofa };
+async function listen(listener: RequestListener): Promise<number> {
+  const server = createServer({ keepAliveTimeout: 65_000 }, listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
 
-const listener = SERVERS[process.argv[2] ?? '']?.();
-if (!listener) throw new Error(`There is no server "${process.argv[2]}"`);
-const server = createServer(listener);
-server.listen(0, '127.0.0.1', () => serveBench((server.address() as AddressInfo).port));
+const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
+  graph,
+  plain: () => listen(plain()),
+  sofa: () => listen(sofa()),
+};
+
+const start = SERVERS[process.argv[2] ?? ''];
+if (!start) throw new Error(`Known servers: ${Object.keys(SERVERS).join(', ')}`);
+serveBench(await start());

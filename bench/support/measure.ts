@@ -1,8 +1,12 @@
 /**
  * Measures servers against each other: each in a process of its own on one core, load from here on the others, in short
  * rounds that take turns, so that what else the machine does hits all alike. What counts is requests per second of the
- * server's processor time, by median over the rounds: it is steadier than requests per second on a shared machine.
+ * server's processor time: it is steadier than requests per second on a shared machine. A ratio is the median of the ratios of
+ * each round, whose two sides were measured within a second.
+ *
+ * Before anything is measured all have to give the same answer.
  */
+import { deepStrictEqual } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -21,21 +25,30 @@ export interface MeasureOptions {
   readonly connections: number;
 }
 
-export interface Figures {
-  /** Requests per CPU second of the server, median. */
+export interface Round {
+  /** Requests per CPU second of the server. */
   readonly perCpuSecond: number;
-  /** Requests per second, median. */
   readonly perSecond: number;
 }
 
-export const DEFAULTS: MeasureOptions = { rounds: 9, roundMs: 700, connections: 8 };
+/** By contender; the rounds of all are in the same order. */
+export type Figures = ReadonlyMap<string, readonly Round[]>;
 
-export async function measure(contenders: readonly Contender[], options = DEFAULTS): Promise<Map<string, Figures>> {
-  const running: { readonly contender: Contender; readonly server: Server; readonly rounds: Figures[] }[] = [];
+const DEFAULTS: MeasureOptions = { rounds: Number(process.env.BENCH_ROUNDS ?? 21), roundMs: 300, connections: 8 };
+/** Unmeasured: compilation by V8 and by the servers themselves. */
+const WARM_UP_ROUNDS = 4;
+
+export async function measure(contenders: readonly Contender[], options = DEFAULTS): Promise<Figures> {
+  const running: { readonly contender: Contender; readonly server: Server; readonly rounds: Round[] }[] = [];
   try {
     for (const contender of contenders) running.push({ contender, server: await start(contender), rounds: [] });
-    // Twice unmeasured: compilation by V8 and by the servers themselves.
-    for (let round = -2; round < options.rounds; round++) {
+    let first: unknown;
+    for (const { contender, server } of running) {
+      const answer = await answerOf(server.port, contender.load);
+      first ??= answer;
+      deepStrictEqual(answer, first, `${contender.name} answers something else`);
+    }
+    for (let round = -WARM_UP_ROUNDS; round < options.rounds; round++) {
       for (const { contender, server, rounds } of running) {
         const before = await server.cpuSeconds();
         const { answers, seconds } = await drive(server.port, contender.load, options.connections, options.roundMs);
@@ -46,31 +59,36 @@ export async function measure(contenders: readonly Contender[], options = DEFAUL
   } finally {
     for (const { server } of running) server.close();
   }
-  return new Map(
-    running.map(({ contender, rounds }) => [
-      contender.name,
-      {
-        perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
-        perSecond: median(rounds.map(({ perSecond }) => perSecond)),
-      },
-    ]),
-  );
+  return new Map(running.map(({ contender, rounds }) => [contender.name, rounds]));
+}
+
+async function answerOf(port: number, { method, path, headers = {}, body }: Load): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  return response.json();
 }
 
 /** Prints each ratio and whether it is reached. True when all are. */
 export function report(
   title: string,
-  figures: ReadonlyMap<string, Figures>,
+  figures: Figures,
   subject: string,
   targets: Readonly<Record<string, number>>,
 ): boolean {
   console.log(`\n${title}: requests per CPU second of the server (requests per second)`);
-  for (const [name, { perCpuSecond, perSecond }] of figures) {
+  for (const [name, rounds] of figures) {
+    const perCpuSecond = median(rounds.map((round) => round.perCpuSecond));
+    const perSecond = median(rounds.map((round) => round.perSecond));
     console.log(`  ${name.padEnd(16)} ${perCpuSecond.toFixed(0).padStart(7)} (${perSecond.toFixed(0)})`);
   }
   let reached = true;
+  const own = figures.get(subject) ?? [];
   for (const [peer, target] of Object.entries(targets)) {
-    const ratio = (figures.get(subject)?.perCpuSecond ?? 0) / (figures.get(peer)?.perCpuSecond ?? Number.NaN);
+    const others = figures.get(peer) ?? [];
+    const ratio = median(own.map(({ perCpuSecond }, i) => perCpuSecond / (others[i]?.perCpuSecond ?? Number.NaN)));
     const good = ratio >= target;
     reached &&= good;
     console.log(`  ${good ? 'ok  ' : 'FAIL'} ${subject} is ${ratio.toFixed(2)} times ${peer} (at least ${target})`);

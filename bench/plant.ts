@@ -1,0 +1,127 @@
+/** What the benchmarks ask for: five projects with ten brokers each and one with fifty, in memory, behind the product's own graph. */
+import type { Viewer } from '../src/auth/viewer.ts';
+import type { BrokerRecord } from '../src/brokers/broker-directory.ts';
+import type { RequestContext } from '../src/context.ts';
+import { notFound } from '../src/errors.ts';
+import type { RequestFacts } from '../src/graphql/endpoint.ts';
+import { Metrics } from '../src/metrics.ts';
+import type { ProjectRecord } from '../src/projects/project-directory.ts';
+
+/** The project with COUNT brokers. */
+export const PROJECT = 'prj_bench';
+const COUNT = 50;
+const SMALL_PROJECTS = 5;
+const SMALL_COUNT = 10;
+
+const NOW = '2026-01-31T12:00:00.000Z';
+const CONNECTED_SINCE = Date.parse(NOW);
+
+const project = (id: string): ProjectRecord => ({
+  id,
+  name: `Plant ${id}`,
+  description: 'A plant with halls',
+  strictRoles: false,
+  owner: { userId: 'usr_bench', organisationId: null, name: 'bench@example.com' },
+  createdAt: NOW,
+  updatedAt: NOW,
+});
+
+const broker = (projectId: string, i: number): BrokerRecord => ({
+  id: `brk_${projectId}_${String(i).padStart(14, '0')}`,
+  projectId,
+  type: 'SELF_HOSTED',
+  name: `broker ${i}`,
+  description: `The broker of hall ${i}`,
+  url: `mqtts://broker-${i}.example.com:8883`,
+  ha: false,
+  clusterMode: null,
+  metricsEnabled: true,
+  username: 'gateway',
+  sealedPassword: null,
+  caCert: null,
+  caCertFile: null,
+  clientCert: null,
+  clientCertFile: null,
+  sealedClientKey: null,
+  clientKeyFile: null,
+  verifyCaCert: true,
+  createdAt: NOW,
+  updatedAt: NOW,
+  canceledAt: null,
+  issuedTo: null,
+  productId: null,
+  paymentSubscriptionItemId: null,
+  periodStart: null,
+  periodEnd: null,
+  options: null,
+  subdomain: null,
+  zoneName: null,
+  deployedAt: null,
+  shutdownAt: null,
+  location: null,
+  state: null,
+  targetState: null,
+  engine: null,
+  mqttPort: null,
+  mqttWsPort: null,
+});
+
+const brokersOf = (projectId: string, count: number) => Array.from({ length: count }, (_, i) => broker(projectId, i));
+
+const projects = [PROJECT, ...Array.from({ length: SMALL_PROJECTS }, (_, i) => `${PROJECT}_${i}`)].map(project);
+const brokersByProject = new Map(projects.map(({ id }) => [id, brokersOf(id, id === PROJECT ? COUNT : SMALL_COUNT)]));
+
+/** The records behind the REST list. */
+export const brokers: readonly BrokerRecord[] = brokersByProject.get(PROJECT) ?? [];
+
+const byId = new Map(projects.map((project) => [project.id, project]));
+const smallProjects = projects.slice(1);
+
+const viewer: Viewer = {
+  kind: 'USER',
+  id: 'usr_bench',
+  name: 'bench',
+  credentialId: 'ses_bench',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: false,
+  projectRoles: new Map(projects.map(({ id }) => [id, 'VIEWER'])),
+  brokers: null,
+};
+
+/** Only what the benchmarks reach, without a database: they are about the layers above the services. */
+const services = {
+  projects: {
+    visible(id: string) {
+      const found = byId.get(id);
+      if (!found) throw notFound('project', id);
+      return found;
+    },
+    visibleTo: () => smallProjects,
+    roleOf: () => 'VIEWER' as const,
+  },
+  brokers: { visibleIn: (projectId: string) => brokersByProject.get(projectId) ?? [] },
+  runtimes: {
+    isConnected: () => true,
+    status: () => ({ state: 'CONNECTED' as const, since: CONNECTED_SINCE }),
+  },
+};
+
+/** A context of its own for each request, for every contender. */
+export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 'address'>): RequestContext =>
+  ({ viewer, requestId: headers['x-request-id'] ?? '', address, services }) as unknown as RequestContext;
+
+/** What the product's HTTP server needs beside the road that is measured. */
+export const surroundings = () => ({
+  metrics: new Metrics({ brokers: () => [] }),
+  ready: () => Promise.resolve(),
+});
+
+/** For the road that is not measured. */
+export const unused = {
+  handle(): void {
+    throw new Error('not part of this benchmark');
+  },
+  upgrade(): void {
+    throw new Error('not part of this benchmark');
+  },
+};
