@@ -56,11 +56,15 @@ function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
   const folder = join(temporary, 'a new folder');
   mkdirSync(folder);
   const tarball = join(temporary, JSON.parse(packed)[0].filename);
-  execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--engine-strict', tarball], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  execFileSync(
+    'npm',
+    ['install', '--prefer-offline', '--no-audit', '--no-fund', '--engine-strict', '--prefix', folder, tarball],
+    {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   return { folder, env };
 }
 
