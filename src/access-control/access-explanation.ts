@@ -1,0 +1,60 @@
+import type { AclRule, DefaultAclType } from './access-model.ts';
+
+export const ACCESS_ACTIONS = ['PUBLISH', 'RECEIVE', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
+export type AccessAction = (typeof ACCESS_ACTIONS)[number];
+
+/** Who asks for access. */
+export interface AccessIdentity {
+  /** Null: connected without user name. */
+  readonly username: string | null;
+  /** Null: not said; rules with `%c` cannot be decided then. */
+  readonly clientId: string | null;
+}
+
+export interface AccessQuestion extends AccessIdentity {
+  readonly action: AccessAction;
+  /** A topic, or with SUBSCRIBE and UNSUBSCRIBE a filter. */
+  readonly topic: string;
+  /** What if the account held these roles too, or not these. */
+  readonly withRoles?: readonly { readonly name: string; readonly priority: number }[];
+  readonly withoutRoles?: readonly string[];
+}
+
+/** By which way a role came to be looked at. `group` null: the client's own. */
+export interface RoleSource {
+  readonly rolename: string;
+  readonly group: string | null;
+  /** Priority of the role in its holder. */
+  readonly priority: number;
+}
+
+/** MATCHED decides. UNDECIDABLE: it has `%c` or `%u` and the identity does not say. */
+export const RULE_VERDICTS = ['MATCHED', 'NOT_MATCHED', 'UNDECIDABLE', 'WILDCARD_DENIED'] as const;
+export type RuleVerdict = (typeof RULE_VERDICTS)[number];
+
+/** One rule that was looked at; WILDCARD_DENIED has no rule: the role's flag decided. */
+export interface LookedAt extends RoleSource {
+  readonly rule: AclRule | null;
+  readonly verdict: RuleVerdict;
+}
+
+/**
+ * RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default allows, but never below $CONTROL. UNKNOWN_USER: dynamic
+ * security does not know the user and leaves it to other plugins. DISABLED, CLIENT_ID: the account cannot connect so.
+ */
+export const DECISION_REASONS = ['RULE', 'DEFAULT', 'CONTROL_TOPIC', 'UNKNOWN_USER', 'DISABLED', 'CLIENT_ID'] as const;
+export type DecisionReason = (typeof DECISION_REASONS)[number];
+
+export interface Explanation {
+  readonly allowed: boolean;
+  readonly reason: DecisionReason;
+  readonly decidedBy: LookedAt | null;
+  readonly defaultAclType: DefaultAclType;
+  readonly defaultAllows: boolean;
+  /** In the order in which the broker looks, up to the one that decided. */
+  readonly lookedAt: readonly LookedAt[];
+  /** Another plugin, a password file or a certificate's identity may decide otherwise; the text says what. */
+  readonly elsewhere: string | null;
+  /** What the broker gets wrong or leaves out that matters here, in words. */
+  readonly remarks: readonly string[];
+}
