@@ -4,13 +4,15 @@ import type { Viewer } from './auth/viewer.ts';
 import { BrokerDirectory } from './brokers/broker-directory.ts';
 import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import { BrokerService } from './brokers/broker-service.ts';
-import { CloudBrokers, passwordFile } from './brokers/cloud-brokers.ts';
+import { CloudBrokers } from './brokers/cloud-brokers.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
 import { ClientService } from './clients/client-service.ts';
 import { inspectPlugin } from './clients/inspect-plugin.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
+import { contextMaker } from './context-maker.ts';
 import { forOrigins } from './cross-origin.ts';
+import { ensureFirstBroker, mqttReport } from './first-broker.ts';
 import { DEFAULT_LIMITS } from './graphql/limits.ts';
 import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
@@ -195,7 +197,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(() => services.runtimes.close());
     await services.runtimes.start();
 
-    const contextFor = contextMaker(core, config);
+    const contextFor = contextMaker(services, storage.db, config);
     const graphql = createGraphqlServer({
       schema,
       contextFor,
@@ -251,52 +253,4 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     await closers.close();
     throw error;
   }
-}
-
-/** A first project with an embedded broker in it, so that the first start already shows everything working. */
-async function ensureFirstBroker(config: Config, { services, storage, cloudBrokers, brokerDirectory }: ServiceCore) {
-  for (const broker of brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
-  const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
-  if (root === null || (await storage.db.project.count()) > 0) return null;
-  const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
-  const { mqttPort, mqttWsPort } = config;
-  return cloudBrokers.createFirst({ projectId: project.id, mqttPort, mqttWsPort, issuedTo: root.email });
-}
-
-function mqttReport({ mqttHost, dataDir }: Config, brokerId: string, ports: { mqtt: number; ws: number | null }) {
-  const host = mqttHost.includes(':') ? `[${mqttHost}]` : mqttHost;
-  return {
-    url: `mqtt://${host}:${ports.mqtt}`,
-    wsUrl: ports.ws === null ? null : `ws://${host}:${ports.ws}`,
-    username: 'admin',
-    passwordFile: passwordFile(dataDir, brokerId),
-  };
-}
-
-interface RequestFacts {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly address: string;
-  readonly url: string;
-  readonly requestId?: string;
-}
-
-/** One context per request, whichever road it came by. Errors: UNAUTHORIZED. */
-function contextMaker({ services, storage: { db } }: ServiceCore, { trustProxy }: Config) {
-  return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
-    const make = (viewer: Viewer | null): RequestContext => ({
-      viewer,
-      requestId: requestId ?? String(headers['x-request-id'] ?? ''),
-      address: trustProxy
-        ? // The last is the proxy's own word; what stands before it may be the caller's.
-          String(headers['x-forwarded-for'] ?? '')
-            .split(',')
-            .at(-1)
-            ?.trim() || address
-        : address,
-      db,
-      services,
-    });
-    const viewer = services.auth.viewerOf(headers.authorization as string | undefined);
-    return viewer instanceof Promise ? viewer.then(make) : make(viewer);
-  };
 }

@@ -1,0 +1,32 @@
+import type { BrokerRecord } from './brokers/broker-directory.ts';
+import { ADMINISTRATOR, passwordFile } from './brokers/cloud-brokers.ts';
+import type { Config } from './config.ts';
+import type { ServiceCore } from './service.ts';
+
+/** A first project with an embedded broker in it, so that the first start already shows everything working. */
+export async function ensureFirstBroker(
+  config: Config,
+  { services, storage, cloudBrokers, brokerDirectory }: ServiceCore,
+): Promise<BrokerRecord | null> {
+  for (const broker of brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
+  const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
+  if (root === null || (await storage.db.project.count()) > 0) return null;
+  const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
+  const { mqttPort, mqttWsPort } = config;
+  return cloudBrokers.createFirst({ projectId: project.id, mqttPort, mqttWsPort, issuedTo: root.email });
+}
+
+/** Where it is reached, for the start message. */
+export function mqttReport(
+  { mqttHost, dataDir }: Config,
+  brokerId: string,
+  ports: { mqtt: number; ws: number | null },
+) {
+  const host = mqttHost.includes(':') ? `[${mqttHost}]` : mqttHost;
+  return {
+    url: `mqtt://${host}:${ports.mqtt}`,
+    wsUrl: ports.ws === null ? null : `ws://${host}:${ports.ws}`,
+    username: ADMINISTRATOR,
+    passwordFile: passwordFile(dataDir, brokerId),
+  };
+}
