@@ -2,9 +2,10 @@ import { ServiceError } from '../errors.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { KNOWN_APIS, probe } from './capability-probe.ts';
-import { ControlClient, withoutNulls } from './control-client.ts';
+import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
 import {
+  type ControlCall,
   type ControlCaller,
   type ControlCapability,
   type ControlPlugin,
@@ -12,6 +13,7 @@ import {
   type PluginFactory,
 } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /**
  * The control APIs of one broker, whoever serves them: the broker itself if it answers, else a plugin of ours on the same
@@ -79,14 +81,39 @@ export class BrokerControls implements ControlCaller {
     command: string,
     fields: Readonly<Record<string, unknown>> = {},
   ): Promise<T> {
-    const { capability, plugin } = await this.#resolution(api);
-    if (plugin) return (await this.#execute(plugin, command, fields)) as T;
-    if (capability.provider === 'NONE') {
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `Nobody serves ${api}`, {
-        info: { api, reason: capability.reason },
-      });
-    }
+    const plugin = await this.#provider(api);
+    if (plugin) return (await this.#execute(plugin, command, fields, this.#options.timeoutMs)) as T;
     return (await this.#client.call(api, command, fields)) as T;
+  }
+
+  async callAll(
+    api: ControlApi,
+    commands: readonly ControlCall[],
+    options: { readonly timeoutMs?: number } = {},
+  ): Promise<PromiseSettledResult<unknown>[]> {
+    let plugin: ControlPlugin | null;
+    try {
+      plugin = await this.#provider(api);
+    } catch (reason) {
+      return commands.map(() => ({ status: 'rejected', reason }));
+    }
+    if (!plugin) return this.#client.callAll(api, commands, options);
+    const results: PromiseSettledResult<unknown>[] = [];
+    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
+    for (const { command, fields = {} } of commands) {
+      results.push(...(await Promise.allSettled([this.#execute(plugin, command, fields, timeoutMs)])));
+    }
+    return results;
+  }
+
+  onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop {
+    return this.#client.onForeignAnswers(api, (commands) => {
+      try {
+        listener(commands);
+      } catch (error) {
+        this.#onFault(error);
+      }
+    });
   }
 
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop {
@@ -120,6 +147,15 @@ export class BrokerControls implements ControlCaller {
     this.#listeners.clear();
     this.#resolutions.clear();
     await this.#closePlugins();
+  }
+
+  /** The plugin of ours that serves the API; null: the broker does. Errors: NOT_SUPPORTED_BY_BROKER, as `capability`. */
+  async #provider(api: ControlApi): Promise<ControlPlugin | null> {
+    const { capability, plugin } = await this.#resolution(api);
+    if (capability.provider !== 'NONE') return plugin;
+    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `Nobody serves ${api}`, {
+      info: { api, reason: capability.reason },
+    });
   }
 
   #resolution(api: ControlApi): Promise<Resolution> {
@@ -172,8 +208,12 @@ export class BrokerControls implements ControlCaller {
     return plugin;
   }
 
-  async #execute(plugin: ControlPlugin, command: string, fields: Readonly<Record<string, unknown>>): Promise<unknown> {
-    const { timeoutMs } = this.#options;
+  async #execute(
+    plugin: ControlPlugin,
+    command: string,
+    fields: Readonly<Record<string, unknown>>,
+    timeoutMs: number,
+  ): Promise<unknown> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {

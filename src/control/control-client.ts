@@ -3,8 +3,11 @@ import { ServiceError } from '../errors.ts';
 import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { type ControlApi, type ControlEvent, requestTopic, responseTopic } from './envelope.ts';
+import { isRead, payloadsOf, type Queued } from './payloads.ts';
+import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
 import { isStructuralError, parseResponsePayload } from './response-payload.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /**
  * Asks a broker over its `$CONTROL` topics.
@@ -13,8 +16,8 @@ import { isStructuralError, parseResponsePayload } from './response-payload.ts';
  * data, which is unique among all processes, because the broker tells every answer to every subscriber. QoS 0: a broker that
  * does not set TCP no-delay takes 40 ms to acknowledge QoS 1; `probe` alone uses QoS 1, where MQTT 5 tells a refused publish.
  *
- * Bounds: MAX_PENDING commands without answer (more are refused with BROKER_TIMEOUT), MAX_COMMANDS and MAX_WRITES commands and
- * MAX_BYTES per payload (more ride in the next one). Answers that come late, twice or for others are dropped.
+ * Bounds: MAX_PENDING commands without answer (more are refused with BROKER_TIMEOUT), payloads as in payloads.ts.
+ * Answers that nobody waits for are told to `onForeignAnswers` by the names of their commands and dropped.
  * Errors: as ControlCaller says. When the connection ends or the time is over while a write waits, `info.outcome` is 'unknown':
  * the broker may have done it.
  */
@@ -30,21 +33,11 @@ export interface CallOptions {
 }
 
 const MAX_PENDING = 10_000;
-const MAX_COMMANDS = 100;
-/** Mosquitto 2.0 saves its whole security file after each write, and serves nobody meanwhile. */
-const MAX_WRITES = 10;
-/** A quarter of the packet size that Mosquitto 2.1 accepts by default. */
-const MAX_BYTES = 500_000;
 
-const READS = /^(get|list|is[A-Z])|Count$/;
-export const isRead = (command: string): boolean => READS.test(command);
-
-interface Pending {
+interface Pending extends Queued {
   readonly api: ControlApi;
-  readonly command: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly correlationData: string;
-  readonly text: string;
   readonly probe: boolean;
   readonly resolve: (data: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -61,6 +54,7 @@ export class ControlClient {
   readonly #queues = new Map<ControlApi, Pending[]>();
   readonly #responses = new Map<ControlApi, Promise<Stop>>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
+  readonly #foreignListeners = new Map<ControlApi, Set<(commands: readonly string[]) => void>>();
   readonly #stopStatus: Stop;
   #counter = 0;
   #flushing = false;
@@ -80,30 +74,40 @@ export class ControlClient {
     fields: Readonly<Record<string, unknown>> = {},
     { timeoutMs = this.#timeoutMs, probe = false }: CallOptions = {},
   ): Promise<unknown> {
-    await whenConnected(this.#session, timeoutMs);
-    await this.#listen(api);
-    if (this.#pending.size >= MAX_PENDING) {
-      throw new ServiceError('BROKER_TIMEOUT', 'Too many commands wait for an answer of the broker');
+    await this.#ready(api, 1, timeoutMs);
+    return this.#enqueue(api, { command, fields }, { timeoutMs, probe, group: null });
+  }
+
+  /** As ControlCaller says. */
+  async callAll(
+    api: ControlApi,
+    commands: readonly ControlCall[],
+    { timeoutMs = this.#timeoutMs }: { readonly timeoutMs?: number } = {},
+  ): Promise<PromiseSettledResult<unknown>[]> {
+    try {
+      await this.#ready(api, commands.length, timeoutMs);
+    } catch (reason) {
+      return commands.map(() => ({ status: 'rejected', reason }));
     }
-    return new Promise((resolve, reject) => {
-      const correlationData = `${this.#prefix}-${(this.#counter++).toString(36)}`;
-      const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
-      const timer = setTimeout(() => this.#late(correlationData, timeoutMs), timeoutMs);
-      const pending = { api, command, fields, correlationData, text, probe, resolve, reject, timer, sent: false };
-      this.#pending.set(correlationData, pending);
-      const queue = this.#queues.get(api);
-      if (queue) queue.push(pending);
-      else this.#queues.set(api, [pending]);
-      if (this.#flushing) return;
-      this.#flushing = true;
-      setImmediate(() => this.#flush());
-    });
+    const group = Symbol(api);
+    const options = { timeoutMs, probe: false, group };
+    return Promise.allSettled(commands.map((command) => this.#enqueue(api, command, options)));
   }
 
   /** Events that the broker tells on the response topic of an API, which is subscribed from the first call or `subscribe` on. */
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop {
     const listeners = this.#listeners.get(api) ?? new Set();
     this.#listeners.set(api, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /**
+   * The commands of answers that nobody here waits for: other administrators', and our own that were answered too late. Told once
+   * the response topic is subscribed, which the first call does.
+   */
+  onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop {
+    const listeners = this.#foreignListeners.get(api) ?? new Set();
+    this.#foreignListeners.set(api, listeners.add(listener));
     return () => listeners.delete(listener);
   }
 
@@ -114,6 +118,7 @@ export class ControlClient {
     this.#stopStatus();
     this.#disconnected();
     this.#listeners.clear();
+    this.#foreignListeners.clear();
     for (const response of this.#responses.values()) {
       response.then(
         (stop) => stop(),
@@ -121,6 +126,47 @@ export class ControlClient {
       );
     }
     this.#responses.clear();
+  }
+
+  /** Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT where `count` more are too many; nothing was sent then. */
+  async #ready(api: ControlApi, count: number, timeoutMs: number): Promise<void> {
+    await whenConnected(this.#session, timeoutMs);
+    await this.#listen(api);
+    if (this.#pending.size + count > MAX_PENDING) {
+      throw new ServiceError('BROKER_TIMEOUT', 'Too many commands wait for an answer of the broker');
+    }
+  }
+
+  #enqueue(
+    api: ControlApi,
+    { command, fields = {} }: ControlCall,
+    { timeoutMs, probe, group }: { readonly timeoutMs: number } & Pick<Pending, 'probe' | 'group'>,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const correlationData = `${this.#prefix}-${(this.#counter++).toString(36)}`;
+      const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
+      const timer = setTimeout(() => this.#late(correlationData, timeoutMs), timeoutMs);
+      const pending = {
+        api,
+        command,
+        fields,
+        correlationData,
+        text,
+        probe,
+        group,
+        resolve,
+        reject,
+        timer,
+        sent: false,
+      };
+      this.#pending.set(correlationData, pending);
+      const queue = this.#queues.get(api);
+      if (queue) queue.push(pending);
+      else this.#queues.set(api, [pending]);
+      if (this.#flushing) return;
+      this.#flushing = true;
+      setImmediate(() => this.#flush());
+    });
   }
 
   #listen(api: ControlApi): Promise<Stop> {
@@ -157,15 +203,18 @@ export class ControlClient {
 
   #received(api: ControlApi, bytes: Uint8Array): void {
     const { responses, events, error } = parseResponsePayload(bytes);
+    const foreign: string[] = [];
     for (const answer of responses) {
-      if (answer.correlationData !== null) {
-        const pending = this.#pending.get(answer.correlationData);
-        if (pending?.api === api) this.#settle(pending, answer.data, answer.error);
-      } else if (isStructuralError(answer)) {
+      if (isStructuralError(answer)) {
         const oldest = this.#oldest(api);
         if (oldest) this.#settle(oldest, undefined, answer.error);
+        continue;
       }
+      const pending = answer.correlationData === null ? undefined : this.#pending.get(answer.correlationData);
+      if (pending?.api === api) this.#settle(pending, answer.data, answer.error);
+      else foreign.push(answer.command);
     }
+    if (foreign.length > 0) for (const listener of this.#foreignListeners.get(api) ?? []) listener(foreign);
     if (error !== null) {
       for (const pending of [...this.#pending.values()]) {
         if (pending.api === api && pending.sent) this.#settle(pending, undefined, error);
@@ -223,43 +272,4 @@ export class ControlClient {
 function outcomeOf({ api, command, sent }: Pending): Readonly<Record<string, unknown>> {
   if (!sent) return { api, command, outcome: 'not sent' };
   return isRead(command) ? { api, command } : { api, command, outcome: 'unknown' };
-}
-
-function* payloadsOf(queue: readonly Pending[]): Generator<Pending[]> {
-  let payload: Pending[] = [];
-  let writes = 0;
-  let bytes = 0;
-  for (const pending of queue) {
-    const write = isRead(pending.command) ? 0 : 1;
-    const full =
-      payload.length >= MAX_COMMANDS || writes + write > MAX_WRITES || bytes + pending.text.length > MAX_BYTES;
-    if (full && payload.length > 0) {
-      yield payload;
-      payload = [];
-      writes = 0;
-      bytes = 0;
-    }
-    payload.push(pending);
-    writes += write;
-    bytes += pending.text.length;
-  }
-  if (payload.length > 0) yield payload;
-}
-
-/**
- * Mosquitto reads null as a wrong type and not as absent. In the security plugin's commands it is left out at every depth; other
- * APIs carry documents of their users (a query, a configuration), where only the command's own fields are ours to change.
- */
-export function withoutNulls(api: ControlApi, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(
-    api === 'dynamic-security' ? kept.map(([key, value]) => [key, deepWithoutNulls(value)]) : kept,
-  );
-}
-
-function deepWithoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((item) => item !== null && item !== undefined).map(deepWithoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
-  return Object.fromEntries(kept.map(([key, item]) => [key, deepWithoutNulls(item)]));
 }

@@ -13,6 +13,14 @@ export interface ControlPlugin {
    */
   execute(command: ControlCommand): unknown | Promise<unknown>;
   close(): void | Promise<void>;
+  /** The name that answers to a command carry, where it is not the one that was sent. */
+  nameOf?(command: string): string | undefined;
+  /** Before the first command of a request runs: what takes long and does not depend on their order. */
+  prepare?(commands: readonly ControlCommand[]): Promise<void>;
+  /** After the last command of a request, before its answer leaves. Rejected: nothing is answered. */
+  settle?(): Promise<void>;
+  /** The answer was delivered, or is not going to be soon. */
+  answered?(): void;
 }
 
 /** A command was understood and refused; the message is the envelope's `error`. */
@@ -46,6 +54,12 @@ export interface ControlCapability {
   readonly reason?: string;
 }
 
+/** A command to be sent: its name, and the fields beside it in the envelope. */
+export interface ControlCall {
+  readonly command: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
 /** What callers of control APIs hold: one broker's APIs, whoever serves them. */
 export interface ControlCaller {
   /**
@@ -53,6 +67,21 @@ export interface ControlCaller {
    * BROKER_TIMEOUT, NOT_FOUND / ALREADY_EXISTS / INVALID / BROKER_REJECTED by the refusal's text (`info.brokerError`).
    */
   call<T = unknown>(api: ControlApi, command: string, fields?: Readonly<Record<string, unknown>>): Promise<T>;
+  /**
+   * The commands in one payload where they fit (500 kB, else in several), in their order; each is settled by itself, with the
+   * errors of `call`. Never rejects. A group is neither mixed with other commands nor split by the bound on writes, and the
+   * broker does nothing else between its commands. A hosted plugin executes them one after the other.
+   */
+  callAll(
+    api: ControlApi,
+    commands: readonly ControlCall[],
+    options?: { readonly timeoutMs?: number },
+  ): Promise<PromiseSettledResult<unknown>[]>;
+  /**
+   * Tells the commands of answers on the response topic that nobody here waits for: other administrators', and own ones that
+   * were answered too late. Known from the first call on. Silent where a plugin of ours serves the API.
+   */
+  onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop;
   /** Events of an API, whoever serves it. Silent where the provider has none. */
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop;
   /** Resolved lazily and remembered for the connection. */

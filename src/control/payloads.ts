@@ -1,0 +1,45 @@
+/**
+ * Which commands ride together in one request payload. Commands asked for one by one: at most MAX_COMMANDS, MAX_WRITES and
+ * MAX_BYTES; more ride in the next one. A group is a payload of its own, bound by MAX_BYTES alone: who asks for it knows how much
+ * the broker stands.
+ */
+const MAX_COMMANDS = 100;
+/** Mosquitto 2.0 saves its whole security file after each write, and serves nobody meanwhile. */
+const MAX_WRITES = 10;
+/** A quarter of the packet size that Mosquitto 2.1 accepts by default. */
+const MAX_BYTES = 500_000;
+
+const READS = /^(get|list|is[A-Z])|Count$/;
+export const isRead = (command: string): boolean => READS.test(command);
+
+export interface Queued {
+  readonly command: string;
+  /** As it stands in the payload. */
+  readonly text: string;
+  /** What it rides with; null: with whatever else was asked in the same turn. */
+  readonly group: symbol | null;
+}
+
+export function* payloadsOf<T extends Queued>(queue: readonly T[]): Generator<T[]> {
+  let payload: T[] = [];
+  let writes = 0;
+  let bytes = 0;
+  for (const pending of queue) {
+    const write = isRead(pending.command) ? 0 : 1;
+    const size = Buffer.byteLength(pending.text);
+    const isFull =
+      pending.group !== payload[0]?.group ||
+      bytes + size > MAX_BYTES ||
+      (pending.group === null && (payload.length >= MAX_COMMANDS || writes + write > MAX_WRITES));
+    if (isFull && payload.length > 0) {
+      yield payload;
+      payload = [];
+      writes = 0;
+      bytes = 0;
+    }
+    payload.push(pending);
+    writes += write;
+    bytes += size;
+  }
+  if (payload.length > 0) yield payload;
+}
