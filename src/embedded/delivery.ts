@@ -1,10 +1,10 @@
 import type { Aedes, AedesPublishPacket, Client } from 'aedes';
+import { filterMatches } from '../mqtt/filter-match.ts';
 import type { AccessControl } from './access.ts';
 import type { BrokerStore } from './broker-store.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
 import { unsentPackets } from './queued-packet.ts';
 import type { StoredMessage } from './session.ts';
-import { filterMatches } from './topic-filter.ts';
 
 export interface DeliveryOptions {
   readonly aedes: Aedes;

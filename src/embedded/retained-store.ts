@@ -1,5 +1,5 @@
+import { filterMatches, hasWildcard } from '../mqtt/filter-match.ts';
 import type { Journal } from './journal.ts';
-import { filterMatches, hasWildcard } from './topic-filter.ts';
 
 export interface RetainedPacket {
   readonly cmd: 'publish';

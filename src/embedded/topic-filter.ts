@@ -1,33 +1,4 @@
-/**
- * Whether a topic filter matches a topic, by MQTT 3.1.1 section 4.7: `+` is one level, a last `#` is this level and all below,
- * and a filter that starts with a wildcard does not match topics that start with `$` [MQTT-4.7.2-1].
- */
-export function filterMatches(filter: string, topic: string): boolean {
-  if (topic.charCodeAt(0) === DOLLAR && (filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH)) return false;
-  let at = 0;
-  let position = 0;
-  while (at < filter.length) {
-    const code = filter.charCodeAt(at);
-    if (code === HASH) return true;
-    if (code === PLUS) {
-      while (position < topic.length && topic.charCodeAt(position) !== SLASH) position += 1;
-      at += 1;
-      continue;
-    }
-    if (position === topic.length) return filter.startsWith('/#', at) && at + 2 === filter.length;
-    if (code !== topic.charCodeAt(position)) return false;
-    at += 1;
-    position += 1;
-  }
-  return position === topic.length;
-}
-
-export const hasWildcard = (filter: string): boolean => filter.includes('+') || filter.includes('#');
-
 const DOLLAR = 36;
-const PLUS = 43;
-const HASH = 35;
-const SLASH = 47;
 
 interface TreeNode<T> {
   readonly children: Map<string, TreeNode<T>>;

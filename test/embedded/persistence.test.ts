@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { filterMatches, SubscriptionTree } from '../../src/embedded/topic-filter.ts';
+import { SubscriptionTree } from '../../src/embedded/topic-filter.ts';
+import { filterMatches } from '../../src/mqtt/filter-match.ts';
 
 test('the persistence passes the suite that aedes-persistence ships for implementers', async () => {
   const suite = new URL('./persistence-abstract.mjs', import.meta.url).pathname;
