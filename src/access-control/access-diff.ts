@@ -1,0 +1,243 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type InputIssue, invalid } from '../errors.ts';
+import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from './access-change.ts';
+import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
+import type {
+  AccessClient,
+  AccessDialect,
+  AccessGroup,
+  AccessPolicy,
+  AccessRole,
+  AclRule,
+  DefaultAcl,
+} from './access-model.ts';
+import { ownAccess } from './own-access.ts';
+
+export interface DiffOptions {
+  /** Delete what the document does not name. The account, groups and roles of this service's own connection stay. */
+  readonly deleteOthers: boolean;
+  /** By user name, for accounts that are made. Those that are there keep theirs, since it cannot be compared. */
+  readonly passwords: ReadonlyMap<string, string>;
+  /** The account of this service's own connection; null: it connects without user name. */
+  readonly gatewayUsername: string | null;
+}
+
+export interface AccessDiff {
+  /**
+   * In the order in which they must be written: roles, groups, clients, default ACL, anonymous group, then deletions, clients
+   * before groups before roles, so that nothing is named before it is there. Names never change, so that nothing has to be
+   * deleted first. Empty: the broker has it all.
+   */
+  readonly changes: readonly AccessChange[];
+  /** What will not be as the document says, and why; for people. At most one for each reason. */
+  readonly notes: readonly string[];
+  /** Accounts that will be made without password, sorted: nobody can connect as them before one is set. */
+  readonly needPassword: readonly string[];
+}
+
+/**
+ * The fewest changes after which a broker holds what the document says. An object of the document is brought to exactly what it
+ * says there; others stay or are deleted, as the options say. What the broker cannot hold is left out and noted. The account of
+ * this service's own connection is never touched. Pure. Errors: INVALID for an empty password.
+ */
+export function changesTowards(
+  policy: AccessPolicy,
+  dialect: AccessDialect,
+  document: AccessDocument,
+  options: DiffOptions,
+): AccessDiff {
+  checkPasswords(options.passwords);
+  // Both in the form of documents, in which what means the same is the same.
+  const have = policyOf(documentOf(policy));
+  const notes = new Notes();
+  const want = holdable(policyOf(document), have, dialect, notes);
+  const { gatewayUsername } = options;
+  const own = ownAccess(have, gatewayUsername);
+  const needPassword: string[] = [];
+  const changes: AccessChange[] = [];
+
+  for (const role of want.roles.values()) {
+    const { rolename } = role;
+    const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
+    const mode = modeOf(have.roles, rolename, fields);
+    if (mode === null) continue;
+    if (own.roles.has(rolename)) notes.add(NOTE.ownChanges, `role "${rolename}"`);
+    changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
+  }
+  for (const group of want.groups.values()) {
+    const { groupname } = group;
+    const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
+    const mode = modeOf(have.groups, groupname, fields);
+    if (mode === null) continue;
+    if (own.groups.has(groupname)) notes.add(NOTE.ownChanges, `group "${groupname}"`);
+    changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
+  }
+  for (const client of want.clients.values()) {
+    const { username } = client;
+    const fields: ClientFields = differences(have.clients.get(username) ?? NEW_CLIENT, client, CLIENT_KEYS);
+    const mode = modeOf(have.clients, username, fields);
+    const password = options.passwords.get(username);
+    if (mode === 'CREATE' && username !== gatewayUsername) {
+      if (password === undefined) needPassword.push(username);
+      changes.push({
+        kind: 'PUT_CLIENT',
+        username,
+        mode,
+        fields: password === undefined ? fields : { ...fields, password },
+      });
+      continue;
+    }
+    if (password !== undefined) notes.add(NOTE.passwordStays, `"${username}"`);
+    if (mode === null) continue;
+    if (username === gatewayUsername) notes.add(NOTE.ownAccount, `"${username}"`);
+    else changes.push({ kind: 'PUT_CLIENT', username, mode, fields });
+  }
+  for (const username of options.passwords.keys()) {
+    if (!want.clients.has(username)) notes.add(NOTE.passwordUnused, `"${username}"`);
+  }
+
+  const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl, DEFAULT_ACL_KEYS);
+  if (Object.keys(acl).length > 0) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
+  const anonymousGroup = have.anonymousGroup;
+  if (want.anonymousGroup !== null && want.anonymousGroup !== anonymousGroup) {
+    changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
+  }
+  /** A broker can name another group for connections without user name, and never none. */
+  const unsettable = want.anonymousGroup === null ? anonymousGroup : null;
+  if (unsettable !== null && (want.groups.has(unsettable) || !options.deleteOthers)) {
+    notes.add(NOTE.anonymousGroup, `"${unsettable}"`);
+  }
+
+  if (options.deleteOthers) {
+    for (const username of have.clients.keys()) {
+      if (want.clients.has(username)) continue;
+      if (username === gatewayUsername) notes.add(NOTE.ownKept, `account "${username}"`);
+      else changes.push({ kind: 'DELETE_CLIENT', username });
+    }
+    for (const [groupname, { roles }] of have.groups) {
+      if (want.groups.has(groupname)) continue;
+      if (own.groups.has(groupname)) notes.add(NOTE.ownKept, `group "${groupname}"`);
+      else if (groupname !== unsettable) changes.push({ kind: 'DELETE_GROUP', groupname });
+      else {
+        notes.add(NOTE.anonymousEmptied, `"${groupname}"`);
+        if (roles.length > 0) changes.push({ kind: 'PUT_GROUP', groupname, mode: 'UPDATE', fields: { roles: [] } });
+      }
+    }
+    for (const rolename of have.roles.keys()) {
+      if (want.roles.has(rolename)) continue;
+      if (own.roles.has(rolename)) notes.add(NOTE.ownKept, `role "${rolename}"`);
+      else changes.push({ kind: 'DELETE_ROLE', rolename });
+    }
+  }
+  return { changes, notes: notes.texts(), needPassword };
+}
+
+const TEXT_KEYS = ['textName', 'textDescription'] as const;
+const ROLE_KEYS = [...TEXT_KEYS, 'allowWildcardSubs', 'acls'] as const;
+const GROUP_KEYS = [...TEXT_KEYS, 'roles'] as const;
+const CLIENT_KEYS = ['clientId', ...TEXT_KEYS, 'disabled', 'roles', 'groups'] as const;
+const DEFAULT_ACL_KEYS = ['publishClientSend', 'publishClientReceive', 'subscribe', 'unsubscribe'] as const;
+
+/** What an object is that was made by its name alone. */
+const NEW_ROLE: Omit<AccessRole, 'rolename'> = {
+  textName: null,
+  textDescription: null,
+  allowWildcardSubs: true,
+  acls: [],
+};
+const NEW_GROUP: Omit<AccessGroup, 'groupname'> = { textName: null, textDescription: null, roles: [] };
+const NEW_CLIENT: Omit<AccessClient, 'username'> = {
+  clientId: null,
+  textName: null,
+  textDescription: null,
+  disabled: false,
+  roles: [],
+  groups: [],
+};
+
+/** The keys that differ, with what is wanted. */
+function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
+  have: Readonly<Record<K, unknown>>,
+  want: T,
+  keys: readonly K[],
+): { [key in K]?: NonNullable<T[key]> } {
+  return Object.fromEntries(
+    keys.filter((key) => !isDeepStrictEqual(have[key], want[key])).map((key) => [key, want[key]]),
+  ) as { [key in K]?: NonNullable<T[key]> };
+}
+
+/** Null: it is there as it should be. */
+function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: object): PutMode | null {
+  if (!objects.has(name)) return 'CREATE';
+  return Object.keys(fields).length > 0 ? 'UPDATE' : null;
+}
+
+/** What of it this broker can hold; the rest is noted. */
+function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect, notes: Notes): AccessPolicy {
+  if (dialect.wildcardFlag && dialect.substitution) return want;
+  const roles = [...want.roles].map(([rolename, role]): [string, AccessRole] => {
+    if (!dialect.wildcardFlag && role.allowWildcardSubs === false) notes.add(NOTE.wildcardFlag, `"${rolename}"`);
+    const held = have.roles.get(rolename)?.acls ?? [];
+    const acls = role.acls.filter((rule) => {
+      if (dialect.substitution || !substitutes(rule)) return true;
+      notes.add(NOTE.substitution, `"${rule.topic}" of "${rolename}"`);
+      // One that is there may stay: it matches nothing, and taking it out would disconnect its holders.
+      return held.some((known) => isDeepStrictEqual(known, rule));
+    });
+    return [rolename, { ...role, acls, allowWildcardSubs: dialect.wildcardFlag ? role.allowWildcardSubs : true }];
+  });
+  return { ...want, roles: new Map(roles) };
+}
+
+/** Literal rules are compared as they are everywhere. */
+function substitutes({ aclType, topic }: AclRule): boolean {
+  return !aclType.endsWith('Literal') && topic.split('/').some((level) => level === '%c' || level === '%u');
+}
+
+function checkPasswords(passwords: ReadonlyMap<string, string>): void {
+  const issues: InputIssue[] = [];
+  for (const [username, password] of passwords) {
+    if (password === '' || password.includes('\0')) {
+      issues.push({ path: `passwords/${username}`, reason: 'must not be empty or hold the character U+0000' });
+    }
+  }
+  if (issues.length > 0) throw invalid(issues);
+}
+
+const NOTE = {
+  ownAccount: 'This service connects with an account that the document describes otherwise; it stays as it is',
+  ownKept: 'Not in the document and kept, because the connection of this service needs it',
+  ownChanges: 'The connection of this service holds what is changed here and may lose rights by it',
+  passwordStays: 'A password is given for an account that is there; it keeps its own',
+  passwordUnused: 'A password is given for an account that the document does not have',
+  anonymousGroup: 'A broker cannot be told to have no anonymous group; it stays',
+  anonymousEmptied:
+    'A broker cannot be told to have no anonymous group; it stays without roles, which has the same effect',
+  wildcardFlag:
+    'This broker cannot forbid wildcard subscriptions by a role (Mosquitto 2.1 can); the roles are made without',
+  substitution:
+    'This broker takes %c and %u literally (Mosquitto 2.1 replaces them); these rules would match nothing and are left out',
+} as const;
+
+type NoteText = (typeof NOTE)[keyof typeof NOTE];
+
+/** Names shown with a note; how many more there are is said. */
+const MAX_NAMES = 20;
+
+/** Notes by reason, however many objects it concerns. */
+class Notes {
+  readonly #names = new Map<NoteText, string[]>();
+
+  add(note: NoteText, name: string): void {
+    const names = this.#names.get(note);
+    if (names) names.push(name);
+    else this.#names.set(note, [name]);
+  }
+
+  texts(): string[] {
+    return [...this.#names].map(([note, names]) => {
+      const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+      return `${note}: ${names.slice(0, MAX_NAMES).join(', ')}${more}.`;
+    });
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  ACL_TYPES,
+  type AccessClient,
+  type AccessGroup,
+  type AccessPolicy,
+  type AccessRole,
+  type AclRule,
+  DEFAULT_ACL_PRIORITY,
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  type DefaultAcl,
+  type Membership,
+} from './access-model.ts';
+
+export const DOCUMENT_FORMAT = 'brokergraph/access-control';
+export const DOCUMENT_VERSION = 1;
+
+/**
+ * A broker's access control as one JSON value that is kept in a repository and applied to brokers: always complete, in one
+ * order, so that two exports differ only in what changed. It never holds passwords. Keys that say nothing are left out.
+ */
+export interface AccessDocument {
+  readonly format: typeof DOCUMENT_FORMAT;
+  readonly version: typeof DOCUMENT_VERSION;
+  readonly defaultAcl: DefaultAcl;
+  /** Left out: none. */
+  readonly anonymousGroup?: string;
+  /** Each list by name, in the order of UTF-16 code units. */
+  readonly roles: readonly DocumentRole[];
+  readonly groups: readonly DocumentGroup[];
+  readonly clients: readonly DocumentClient[];
+}
+
+interface DocumentTexts {
+  readonly textName?: string;
+  readonly textDescription?: string;
+}
+
+export interface DocumentRole extends DocumentTexts {
+  readonly rolename: string;
+  /** Left out: true, as every role of Mosquitto 2.0 has it. */
+  readonly allowWildcardSubs?: boolean;
+  /**
+   * As the broker looks at them: by type, then by priority, highest first. Rules of one type and priority keep the order of the
+   * broker, because the first that matches decides (Mosquitto 2.0).
+   */
+  readonly acls?: readonly DocumentAcl[];
+}
+
+export interface DocumentAcl {
+  readonly aclType: AclRule['aclType'];
+  readonly topic: string;
+  /** Left out: 0. */
+  readonly priority?: number;
+  readonly allow: boolean;
+}
+
+export interface DocumentMembership {
+  readonly name: string;
+  /** Left out: -1. */
+  readonly priority?: number;
+}
+
+export interface DocumentGroup extends DocumentTexts {
+  readonly groupname: string;
+  /** By name; left out: none. */
+  readonly roles?: readonly DocumentMembership[];
+}
+
+export interface DocumentClient extends DocumentTexts {
+  readonly username: string;
+  readonly clientId?: string;
+  /** Left out: false. */
+  readonly disabled?: boolean;
+  /** By name; left out: none. */
+  readonly roles?: readonly DocumentMembership[];
+  readonly groups?: readonly DocumentMembership[];
+}
+
+/**
+ * The document of what a broker has. Left out are references to roles and groups that are not there, which give no access (a
+ * deleted role stays named by its holders in Mosquitto 2.0), and rules that an earlier one of the same type and topic covers.
+ */
+export function documentOf(policy: AccessPolicy): AccessDocument {
+  const { clients, groups, roles, defaultAcl, anonymousGroup } = policy;
+  const { publishClientSend, publishClientReceive, subscribe, unsubscribe } = defaultAcl;
+  return {
+    format: DOCUMENT_FORMAT,
+    version: DOCUMENT_VERSION,
+    defaultAcl: { publishClientSend, publishClientReceive, subscribe, unsubscribe },
+    ...(anonymousGroup !== null && groups.has(anonymousGroup) ? { anonymousGroup } : {}),
+    roles: [...roles.values()].map(roleOf).sort(by('rolename')),
+    groups: [...groups.values()].map((group) => groupOf(group, policy)).sort(by('groupname')),
+    clients: [...clients.values()].map((client) => clientOf(client, policy)).sort(by('username')),
+  };
+}
+
+/** What a broker would have that holds exactly this document. */
+export function policyOf(document: AccessDocument): AccessPolicy {
+  return {
+    defaultAcl: document.defaultAcl,
+    anonymousGroup: document.anonymousGroup ?? null,
+    roles: new Map(
+      document.roles.map((role) => [
+        role.rolename,
+        {
+          rolename: role.rolename,
+          ...textsIn(role),
+          allowWildcardSubs: role.allowWildcardSubs ?? true,
+          acls: (role.acls ?? []).map((acl) => ({ ...acl, priority: acl.priority ?? DEFAULT_ACL_PRIORITY })),
+        },
+      ]),
+    ),
+    groups: new Map(
+      document.groups.map((group) => [
+        group.groupname,
+        { groupname: group.groupname, ...textsIn(group), roles: membershipsIn(group.roles) },
+      ]),
+    ),
+    clients: new Map(
+      document.clients.map((client) => [
+        client.username,
+        {
+          username: client.username,
+          clientId: client.clientId || null,
+          ...textsIn(client),
+          disabled: client.disabled ?? false,
+          roles: membershipsIn(client.roles),
+          groups: membershipsIn(client.groups),
+        },
+      ]),
+    ),
+  };
+}
+
+function roleOf(role: AccessRole): DocumentRole {
+  const acls = aclsOf(role.acls);
+  return {
+    rolename: role.rolename,
+    ...textsOf(role),
+    ...(role.allowWildcardSubs === false ? { allowWildcardSubs: false } : {}),
+    ...(acls.length > 0 ? { acls } : {}),
+  };
+}
+
+function groupOf(group: AccessGroup, policy: AccessPolicy): DocumentGroup {
+  const roles = membershipsOf(group.roles, policy.roles);
+  return { groupname: group.groupname, ...textsOf(group), ...(roles.length > 0 ? { roles } : {}) };
+}
+
+function clientOf(client: AccessClient, policy: AccessPolicy): DocumentClient {
+  const roles = membershipsOf(client.roles, policy.roles);
+  const groups = membershipsOf(client.groups, policy.groups);
+  return {
+    username: client.username,
+    ...(client.clientId ? { clientId: client.clientId } : {}),
+    ...textsOf(client),
+    ...(client.disabled ? { disabled: true } : {}),
+    ...(roles.length > 0 ? { roles } : {}),
+    ...(groups.length > 0 ? { groups } : {}),
+  };
+}
+
+function aclsOf(acls: readonly AclRule[]): DocumentAcl[] {
+  const seen = new Set<string>();
+  return acls
+    .toSorted((a, b) => ACL_TYPES.indexOf(a.aclType) - ACL_TYPES.indexOf(b.aclType) || b.priority - a.priority)
+    .filter(({ aclType, topic }) => {
+      const known = seen.size;
+      return seen.add(`${aclType} ${topic}`).size > known;
+    })
+    .map(({ aclType, topic, priority, allow }) => ({
+      aclType,
+      topic,
+      ...(priority === DEFAULT_ACL_PRIORITY ? {} : { priority }),
+      allow,
+    }));
+}
+
+function membershipsOf(list: readonly Membership[], defined: ReadonlyMap<string, unknown>): DocumentMembership[] {
+  return list
+    .filter(({ name }) => defined.has(name))
+    .map(({ name, priority }) => ({ name, ...(priority === DEFAULT_MEMBERSHIP_PRIORITY ? {} : { priority }) }))
+    .sort(by('name'));
+}
+
+function membershipsIn(list: readonly DocumentMembership[] = []): Membership[] {
+  return list
+    .map(({ name, priority = DEFAULT_MEMBERSHIP_PRIORITY }) => ({ name, priority }))
+    .sort((a, b) => b.priority - a.priority || by('name')(a, b));
+}
+
+/** An empty text says nothing; Mosquitto has no other way to take one back. */
+function textsOf({ textName, textDescription }: Pick<AccessRole, 'textName' | 'textDescription'>): DocumentTexts {
+  return { ...(textName ? { textName } : {}), ...(textDescription ? { textDescription } : {}) };
+}
+
+const textsIn = ({ textName, textDescription }: DocumentTexts) => ({
+  textName: textName || null,
+  textDescription: textDescription || null,
+});
+
+const by =
+  <K extends string>(key: K) =>
+  (a: Readonly<Record<K, string>>, b: Readonly<Record<K, string>>): number =>
+    a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0;
