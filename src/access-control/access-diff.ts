@@ -11,6 +11,7 @@ import type {
   AclRule,
   DefaultAcl,
 } from './access-model.ts';
+import { AccessNotes } from './access-notes.ts';
 import { ownAccess } from './own-access.ts';
 
 export interface DiffOptions {
@@ -49,7 +50,7 @@ export function changesTowards(
   checkPasswords(options.passwords);
   // Both in the form of documents, in which what means the same is the same.
   const have = policyOf(documentOf(policy));
-  const notes = new Notes();
+  const notes = new AccessNotes();
   const want = holdable(policyOf(document), have, dialect, notes);
   const { gatewayUsername } = options;
   const own = ownAccess(have, gatewayUsername);
@@ -173,7 +174,7 @@ function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: obj
 }
 
 /** What of it this broker can hold; the rest is noted. */
-function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect, notes: Notes): AccessPolicy {
+function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect, notes: AccessNotes): AccessPolicy {
   if (dialect.wildcardFlag && dialect.substitution) return want;
   const roles = [...want.roles].map(([rolename, role]): [string, AccessRole] => {
     if (!dialect.wildcardFlag && role.allowWildcardSubs === false) notes.add(NOTE.wildcardFlag, `"${rolename}"`);
@@ -218,26 +219,3 @@ const NOTE = {
   substitution:
     'This broker takes %c and %u literally (Mosquitto 2.1 replaces them); these rules would match nothing and are left out',
 } as const;
-
-type NoteText = (typeof NOTE)[keyof typeof NOTE];
-
-/** Names shown with a note; how many more there are is said. */
-const MAX_NAMES = 20;
-
-/** Notes by reason, however many objects it concerns. */
-class Notes {
-  readonly #names = new Map<NoteText, string[]>();
-
-  add(note: NoteText, name: string): void {
-    const names = this.#names.get(note);
-    if (names) names.push(name);
-    else this.#names.set(note, [name]);
-  }
-
-  texts(): string[] {
-    return [...this.#names].map(([note, names]) => {
-      const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-      return `${note}: ${names.slice(0, MAX_NAMES).join(', ')}${more}.`;
-    });
-  }
-}
