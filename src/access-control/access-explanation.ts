@@ -15,8 +15,9 @@ export interface AccessQuestion extends AccessIdentity {
   readonly action: AccessAction;
   /** A topic, or with SUBSCRIBE and UNSUBSCRIBE a filter. */
   readonly topic: string;
-  /** What if the account held these roles too, or not these. */
+  /** What if the account held these roles itself, with these priorities; for anonymous: the anonymous group. */
   readonly withRoles?: readonly { readonly name: string; readonly priority: number }[];
+  /** What if it held these neither itself nor through a group. */
   readonly withoutRoles?: readonly string[];
 }
 
@@ -28,21 +29,36 @@ export interface RoleSource {
   readonly priority: number;
 }
 
-/** MATCHED decides. UNDECIDABLE: it has `%c` or `%u` and the identity does not say. */
+/** MATCHED decides. UNDECIDABLE: it has `%c`, and would match with a certain client id, but the question names none. */
 export const RULE_VERDICTS = ['MATCHED', 'NOT_MATCHED', 'UNDECIDABLE', 'WILDCARD_DENIED'] as const;
 export type RuleVerdict = (typeof RULE_VERDICTS)[number];
 
-/** One rule that was looked at; WILDCARD_DENIED has no rule: the role's flag decided. */
+/**
+ * One rule that was looked at; WILDCARD_DENIED has no rule: the role's flag decided. A literal rule is looked up by the filter,
+ * so only the one that matches is looked at.
+ */
 export interface LookedAt extends RoleSource {
   readonly rule: AclRule | null;
   readonly verdict: RuleVerdict;
 }
 
+/** Rules that an explanation lists at most. */
+export const MAX_LOOKED_AT = 1_000;
+
 /**
- * RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default allows, but never below $CONTROL. UNKNOWN_USER: dynamic
- * security does not know the user and leaves it to other plugins. DISABLED, CLIENT_ID: the account cannot connect so.
+ * BROKER: the broker itself refuses, whatever the rules. RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default allows, but never below $CONTROL. UNKNOWN_USER: dynamic
+ * security does not know the user and leaves it to other plugins. DISABLED, CLIENT_ID: the account cannot connect so. The rules
+ * that are told are then, and with BROKER, those that would decide otherwise.
  */
-export const DECISION_REASONS = ['RULE', 'DEFAULT', 'CONTROL_TOPIC', 'UNKNOWN_USER', 'DISABLED', 'CLIENT_ID'] as const;
+export const DECISION_REASONS = [
+  'BROKER',
+  'RULE',
+  'DEFAULT',
+  'CONTROL_TOPIC',
+  'UNKNOWN_USER',
+  'DISABLED',
+  'CLIENT_ID',
+] as const;
 export type DecisionReason = (typeof DECISION_REASONS)[number];
 
 export interface Explanation {
@@ -51,10 +67,24 @@ export interface Explanation {
   readonly decidedBy: LookedAt | null;
   readonly defaultAclType: DefaultAclType;
   readonly defaultAllows: boolean;
-  /** In the order in which the broker looks, up to the one that decided. */
+  /** With another client id the answer is the opposite; the remarks name it. Only where the question has no client id. */
+  readonly conditional: boolean;
+  /** In the order in which the broker looks, up to the one that decided; the first MAX_LOOKED_AT of them. */
   readonly lookedAt: readonly LookedAt[];
+  /** How many were looked at; more than `lookedAt` holds where that was cut. */
+  readonly lookedAtTotal: number;
   /** Another plugin, a password file or a certificate's identity may decide otherwise; the text says what. */
   readonly elsewhere: string | null;
   /** What the broker gets wrong or leaves out that matters here, in words. */
   readonly remarks: readonly string[];
+}
+
+/** Somebody who is allowed. */
+export interface Grantee {
+  /** Null: everybody who connects without user name. */
+  readonly username: string | null;
+  readonly reason: 'RULE' | 'DEFAULT';
+  readonly decidedBy: LookedAt | null;
+  /** Not with every client id. */
+  readonly conditional: boolean;
 }

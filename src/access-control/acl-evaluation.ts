@@ -40,8 +40,8 @@ export interface CompiledRole {
   readonly covers: (filter: string, other: string) => boolean;
 }
 
-/** Called for each rule in the order in which it is looked at. */
-export type Observer = (rule: CompiledRule, verdict: RuleVerdict) => void;
+/** Called for each rule in the order in which it is looked at. With UNDECIDABLE: the client id with which it would match. */
+export type Observer = (rule: CompiledRule, verdict: RuleVerdict, clientId: string | null) => void;
 
 const PATTERNS: Readonly<Record<AccessAction, AclType>> = {
   PUBLISH: 'publishClientSend',
@@ -120,13 +120,13 @@ export function decidingRule(
   observe?: Observer,
 ): CompiledRule | null {
   if (action === 'SUBSCRIBE' && role.wildcardDenial && hasWildcard(topic)) {
-    observe?.(role.wildcardDenial, 'WILDCARD_DENIED');
+    observe?.(role.wildcardDenial, 'WILDCARD_DENIED', null);
     return role.wildcardDenial;
   }
   const { literals, patterns } = role.rules[action];
   const exact = literals.size > 0 ? literals.get(topic) : undefined;
   if (exact) {
-    observe?.(exact, 'MATCHED');
+    observe?.(exact, 'MATCHED', null);
     return exact;
   }
   const matches = action === 'PUBLISH' || action === 'RECEIVE' ? filterMatches : role.covers;
@@ -134,10 +134,13 @@ export function decidingRule(
     const rule = patterns[index] as CompiledRule;
     const { filter } = rule;
     if (filter !== null && rule.substitution === null && matches(filter, topic)) {
-      observe?.(rule, 'MATCHED');
+      observe?.(rule, 'MATCHED', null);
       return rule;
     }
-    observe?.(rule, couldMatch(rule, topic, matches) ? 'UNDECIDABLE' : 'NOT_MATCHED');
+    if (observe) {
+      const clientId = matchingClientId(rule, topic, matches);
+      observe(rule, clientId === null ? 'NOT_MATCHED' : 'UNDECIDABLE', clientId);
+    }
   }
   return null;
 }
@@ -190,10 +193,14 @@ function bindRule(rule: CompiledRule, { clientId, username }: AccessIdentity): C
   return { ...rule, filter: named === null ? null : substitute(named, '%c', clientId), substitution: null };
 }
 
-/** Whether there is a client id with which an unbound rule matches: it could only be the level at the place of its first `%c`. */
-function couldMatch(rule: CompiledRule, topic: string, matches: (filter: string, topic: string) => boolean): boolean {
-  if (rule.filter === null || rule.substitution === null) return false;
-  const candidate = topic.split('/')[rule.filter.split('/').indexOf('%c')];
-  const filter = substitute(rule.filter, '%c', candidate ?? null);
-  return filter !== null && matches(filter, topic);
+/** The client id with which an unbound rule matches: it can only be what stands in the topic at the place of its first `%c`. */
+function matchingClientId(
+  rule: CompiledRule,
+  topic: string,
+  matches: (filter: string, topic: string) => boolean,
+): string | null {
+  if (rule.filter === null || rule.substitution === null) return null;
+  const candidate = topic.split('/')[rule.filter.split('/').indexOf('%c')] ?? null;
+  const filter = substitute(rule.filter, '%c', candidate);
+  return filter !== null && matches(filter, topic) ? candidate : null;
 }

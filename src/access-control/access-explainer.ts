@@ -1,0 +1,158 @@
+import { invalid, notFound } from '../errors.ts';
+import { filterProblem, topicProblem } from '../mqtt/topics.ts';
+import { TopicDecisions } from './access-decision.ts';
+import {
+  type AccessAction,
+  type AccessQuestion,
+  type DecisionReason,
+  type Explanation,
+  type Grantee,
+  type LookedAt,
+  MAX_LOOKED_AT,
+  type RoleSource,
+} from './access-explanation.ts';
+import type { AccessClient, AccessDialect, AccessPolicy, Membership } from './access-model.ts';
+import { compareNames, rolesInOrder } from './access-order.ts';
+import { elsewhereOf, remarksOn } from './access-remarks.ts';
+import { bindRole, brokerRefuses, DEFAULT_ACL_OF, decidingRule, defaultAllows } from './acl-evaluation.ts';
+
+/**
+ * What a broker with this policy answers, and why.
+ *
+ * Errors: INVALID (the topic or filter; roles for an anonymous group that is not there), NOT_FOUND (a role of `withRoles` or
+ * `withoutRoles`). An unknown user is an answer, not an error.
+ */
+export function explainAccess(policy: AccessPolicy, dialect: AccessDialect, question: AccessQuestion): Explanation {
+  const { action, topic, username } = question;
+  checkTopic(action, topic);
+  checkRoles(policy, question);
+  const account = username === null ? null : (policy.clients.get(username) ?? null);
+  const identity = { username, clientId: question.clientId ?? account?.clientId ?? null };
+  const sources = sourcesOf(policy, username, account, question);
+  const decisions = new TopicDecisions(policy, dialect, action, topic);
+
+  const lookedAt: LookedAt[] = [];
+  let lookedAtTotal = 0;
+  let decidedBy: LookedAt | null = null;
+  let ruled = defaultAllows(policy.defaultAcl, action, topic);
+  for (const source of sources) {
+    const role = decisions.roleOf(source.rolename);
+    if (!role) continue;
+    const deciding = decidingRule(bindRole(role, identity), action, topic, ({ rule }, verdict) => {
+      lookedAtTotal += 1;
+      if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push({ ...source, rule, verdict });
+    });
+    if (!deciding) continue;
+    decidedBy = { ...source, rule: deciding.rule, verdict: deciding.rule ? 'MATCHED' : 'WILDCARD_DENIED' };
+    ruled = deciding.allow;
+    break;
+  }
+
+  const reason = reasonOf(policy, question, account, decidedBy);
+  const others = [...decisions.alternatives(sources, identity)]
+    .map(([clientId, decision]) => ({
+      clientId,
+      allowed: decision?.rule.allow ?? defaultAllows(policy.defaultAcl, action, topic),
+    }))
+    .filter(({ allowed }) => allowed !== ruled);
+  const isRuled = reason === 'RULE' || reason === 'DEFAULT' || reason === 'CONTROL_TOPIC';
+  const answer = {
+    allowed: isRuled && ruled,
+    reason,
+    decidedBy,
+    defaultAclType: DEFAULT_ACL_OF[action],
+    defaultAllows: policy.defaultAcl[DEFAULT_ACL_OF[action]],
+    conditional: isRuled && others.length > 0,
+    lookedAt,
+    lookedAtTotal,
+  };
+  return {
+    ...answer,
+    elsewhere: elsewhereOf(answer, username),
+    remarks: remarksOn({ question, identity, policy, dialect, answer, sources, others }),
+  };
+}
+
+/**
+ * Everybody who is allowed, sorted by user name, anonymous first. Disabled accounts are left out. An account that may use any
+ * client id is `conditional` where not every one is allowed.
+ *
+ * Errors: INVALID (the topic or filter).
+ */
+export function whoCan(policy: AccessPolicy, dialect: AccessDialect, action: AccessAction, topic: string): Grantee[] {
+  checkTopic(action, topic);
+  if (brokerRefuses(action, topic)) return [];
+  const decisions = new TopicDecisions(policy, dialect, action, topic);
+  const byDefault = defaultAllows(policy.defaultAcl, action, topic);
+  const found: Grantee[] = [];
+  const consider = (username: string | null, account: AccessClient | null) => {
+    const identity = { username, clientId: account?.clientId ?? null };
+    const sources = sourcesOf(policy, username, account, {});
+    const usual = decisions.decide(sources, identity);
+    const others = [...decisions.alternatives(sources, identity)].map(([, decision]) => decision);
+    const allowing = [usual, ...others].find((decision) => decision?.rule.allow ?? byDefault);
+    if (allowing === undefined) return;
+    found.push({
+      username,
+      reason: allowing ? 'RULE' : 'DEFAULT',
+      decidedBy: allowing && { ...allowing.source, rule: allowing.rule.rule, verdict: 'MATCHED' as const },
+      conditional: [usual, ...others].some((decision) => !(decision?.rule.allow ?? byDefault)),
+    });
+  };
+  consider(null, null);
+  const enabled = [...policy.clients.values()].filter(({ disabled }) => !disabled);
+  for (const account of enabled.sort((one, other) => compareNames(one.username, other.username))) {
+    consider(account.username, account);
+  }
+  return found;
+}
+
+function checkTopic(action: AccessAction, topic: string): void {
+  const reason = action === 'PUBLISH' || action === 'RECEIVE' ? topicProblem(topic) : filterProblem(topic);
+  if (reason !== null) throw invalid([{ path: 'topic', reason }]);
+}
+
+function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRoles = [] }: AccessQuestion): void {
+  for (const name of [...withRoles.map((role) => role.name), ...withoutRoles]) {
+    if (!policy.roles.has(name)) throw notFound('role', name);
+  }
+  if (withRoles.length > 0 && username === null && policy.anonymousGroup === null) {
+    throw invalid([{ path: 'withRoles', reason: 'there is no anonymous group that could hold a role' }]);
+  }
+}
+
+/** The roles that are looked at, in their order, with what the question adds and takes away. */
+function sourcesOf(
+  policy: AccessPolicy,
+  username: string | null,
+  account: AccessClient | null,
+  { withRoles = [], withoutRoles = [] }: Pick<AccessQuestion, 'withRoles' | 'withoutRoles'>,
+): RoleSource[] {
+  const changed = (held: readonly Membership[]) => [
+    ...held.filter(({ name }) => !withRoles.some((role) => role.name === name)),
+    ...withRoles,
+  ];
+  const rolesOf = (groupname: string) => policy.groups.get(groupname)?.roles ?? [];
+  const { anonymousGroup } = policy;
+  const sources =
+    username !== null
+      ? rolesInOrder(changed(account?.roles ?? []), account?.groups ?? [], rolesOf)
+      : anonymousGroup === null
+        ? []
+        : rolesInOrder([], [{ name: anonymousGroup, priority: 0 }], (groupname) => changed(rolesOf(groupname)));
+  return withoutRoles.length === 0 ? sources : sources.filter(({ rolename }) => !withoutRoles.includes(rolename));
+}
+
+function reasonOf(
+  policy: AccessPolicy,
+  { action, topic, username, clientId }: AccessQuestion,
+  account: AccessClient | null,
+  decidedBy: LookedAt | null,
+): DecisionReason {
+  if (username !== null && account === null) return 'UNKNOWN_USER';
+  if (account?.disabled) return 'DISABLED';
+  if (account && account.clientId !== null && clientId !== null && clientId !== account.clientId) return 'CLIENT_ID';
+  if (brokerRefuses(action, topic)) return 'BROKER';
+  if (decidedBy) return 'RULE';
+  return policy.defaultAcl[DEFAULT_ACL_OF[action]] && topic.startsWith('$CONTROL') ? 'CONTROL_TOPIC' : 'DEFAULT';
+}

@@ -1,0 +1,132 @@
+import { filterCovers } from '../mqtt/filter-match.ts';
+import { filterProblem } from '../mqtt/topics.ts';
+import type { AccessIdentity, AccessQuestion, Explanation, RoleSource } from './access-explanation.ts';
+import type { AccessDialect, AccessPolicy, AclRule } from './access-model.ts';
+import { substitutionOf } from './acl-filter.ts';
+
+export interface RemarkContext {
+  readonly question: AccessQuestion;
+  /** As the question's, with the client id that the account is bound to. */
+  readonly identity: AccessIdentity;
+  readonly policy: AccessPolicy;
+  readonly dialect: AccessDialect;
+  readonly answer: Omit<Explanation, 'elsewhere' | 'remarks'>;
+  readonly sources: readonly RoleSource[];
+  /** Client ids with which the answer would be the opposite. */
+  readonly others: readonly { readonly clientId: string; readonly allowed: boolean }[];
+}
+
+/** Who else may decide, in words; null: nobody. */
+export function elsewhereOf({ reason, allowed }: RemarkContext['answer'], username: string | null): string | null {
+  switch (reason) {
+    case 'UNKNOWN_USER':
+      return 'Dynamic security does not know this user and leaves login and access to other plugins and to a password file; without one the user cannot connect.';
+    case 'DISABLED':
+    case 'CLIENT_ID':
+      return 'A listener that takes the user name from a certificate (use_identity_as_username) does not ask whether the account is disabled or bound to a client id.';
+    case 'DEFAULT':
+    case 'CONTROL_TOPIC':
+      if (!allowed) return 'What no rule allows is left to other plugins; without one it is denied.';
+  }
+  return username === null ? 'Whether connections without user name are accepted is up to the listener.' : null;
+}
+
+/** What the broker gets wrong or leaves out that matters to this answer. */
+export function remarksOn(context: RemarkContext): string[] {
+  return REMARKS.map((remark) => remark(context)).filter((text) => text !== null);
+}
+
+type Remark = (context: RemarkContext) => string | null;
+
+const asksFilter: ReadonlySet<string> = new Set(['SUBSCRIBE', 'UNSUBSCRIBE']);
+
+const brokerItself: Remark = ({ answer: { reason }, question: { topic } }) => {
+  if (reason !== 'BROKER') return null;
+  return topic.startsWith('$SYS')
+    ? 'The broker lets nobody publish to $SYS, except the state of a bridge.'
+    : 'Topics that begin with $share can only be subscribed; messages have none.';
+};
+
+const neverByDefault: Remark = ({ answer: { reason } }) =>
+  reason === 'CONTROL_TOPIC' ? 'The default never allows what begins with $CONTROL; it takes a rule.' : null;
+
+const noAnonymousGroup: Remark = ({ question: { username }, policy: { anonymousGroup } }) =>
+  username === null && anonymousGroup === null ? 'There is no anonymous group, so only the default decides.' : null;
+
+const literalPlaces: Remark = ({ dialect, answer }) => {
+  const rule = dialect.substitution ? undefined : lookedAtRules(answer).find(({ topic }) => substitutionOf(topic));
+  return rule
+    ? `This broker takes %c and %u as they stand (Mosquitto before 2.1), so ${named(rule)} stands for no client.`
+    : null;
+};
+
+const unusableIdentity: Remark = ({ dialect, answer, identity }) => {
+  if (!dialect.substitution) return null;
+  const places = lookedAtRules(answer).map(({ topic }) => substitutionOf(topic));
+  const values = [
+    places.some((place) => place?.clientId) ? identity.clientId : null,
+    places.some((place) => place?.username) ? identity.username : null,
+  ];
+  const value = values.find((candidate) => candidate !== null && (candidate === '' || /[/+#]/.test(candidate)));
+  return value === undefined
+    ? null
+    : `Rules with %c or %u never match for "${value}": it is empty or holds /, + or #, which have a meaning in topics.`;
+};
+
+const otherClientIds: Remark = ({ answer, others }) => {
+  if (!answer.conditional) return null;
+  const ids = others.map(({ clientId }) => `"${clientId}"`).join(', ');
+  return `With client id ${ids} it is ${answer.allowed ? 'denied' : 'allowed'}; the question names none.`;
+};
+
+const dollarByWildcard: Remark = ({ question: { action, topic }, dialect, answer: { decidedBy } }) => {
+  if (dialect.guardsDollar || !asksFilter.has(action) || !topic.startsWith('$')) return null;
+  const rule = decidedBy?.rule;
+  return rule && /^[+#]/.test(rule.topic) && rule.topic !== topic
+    ? `Before Mosquitto 2.1 wildcards stand for $SYS, $CONTROL and $share too, so ${named(rule)} decides on "${topic}".`
+    : null;
+};
+
+const tooWide: Remark = ({ question: { action, topic }, dialect, answer: { decidedBy } }) => {
+  if (dialect.guardsDollar || !asksFilter.has(action) || topic.startsWith('$')) return null;
+  const rule = decidedBy?.rule;
+  return rule && rule.topic !== topic && !filterCovers(rule.topic, topic)
+    ? `Before Mosquitto 2.1 a last # is taken off before filters are compared, so ${named(rule)} decides on "${topic}", which is wider.`
+    : null;
+};
+
+const sharedByFullName: Remark = ({ question: { action, topic } }) =>
+  asksFilter.has(action) && topic.startsWith('$share/')
+    ? 'A shared subscription is compared with its whole name: a rule for its topics alone does not allow it, one that begins with $share/+/ does.'
+    : null;
+
+const notAFilter: Remark = ({ answer }) => {
+  const rule = lookedAtRules(answer).find(({ topic }) => filterProblem(topic) !== null);
+  return rule ? `${named(rule)} is no valid topic filter (${filterProblem(rule.topic)}).` : null;
+};
+
+const missingRoles: Remark = ({ sources, policy }) => {
+  const missing = [...new Set(sources.map(({ rolename }) => rolename))].filter((name) => !policy.roles.has(name));
+  return missing.length > 0
+    ? `There is no role ${missing.map((name) => `"${name}"`).join(', ')}, though it is held.`
+    : null;
+};
+
+const REMARKS: readonly Remark[] = [
+  brokerItself,
+  neverByDefault,
+  noAnonymousGroup,
+  otherClientIds,
+  literalPlaces,
+  unusableIdentity,
+  dollarByWildcard,
+  tooWide,
+  sharedByFullName,
+  notAFilter,
+  missingRoles,
+];
+
+const lookedAtRules = ({ lookedAt }: RemarkContext['answer']): AclRule[] =>
+  lookedAt.map(({ rule }) => rule).filter((rule) => rule !== null);
+
+const named = ({ aclType, topic }: AclRule): string => `${aclType} "${topic}"`;
