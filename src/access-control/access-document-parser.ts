@@ -12,7 +12,7 @@ import {
   policyOf,
 } from './access-document.ts';
 import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './access-model.ts';
-import { nameProblem, textProblem } from './access-names.ts';
+import { nameProblem, plainTextProblem, textProblem } from './access-names.ts';
 
 /** Of each kind: more than any broker has that answers in time. */
 const MAX_OBJECTS = 100_000;
@@ -94,8 +94,8 @@ function issuesOf(document: AccessDocument): InputIssue[] {
     for (const [i, { name }] of list.entries()) tell(`${path}/${i}/name`, defined.has(name) ? null : UNDEFINED);
   };
   const texts = (path: string, object: { readonly textName?: string; readonly textDescription?: string }) => {
-    tell(`${path}/textName`, textProblem(object.textName ?? ''));
-    tell(`${path}/textDescription`, textProblem(object.textDescription ?? ''));
+    tell(`${path}/textName`, plainTextProblem(object.textName ?? ''));
+    tell(`${path}/textDescription`, plainTextProblem(object.textDescription ?? ''));
   };
 
   if (document.anonymousGroup !== undefined && !groups.has(document.anonymousGroup)) tell('/anonymousGroup', UNDEFINED);
@@ -109,7 +109,7 @@ function issuesOf(document: AccessDocument): InputIssue[] {
   }
   for (const [i, client] of document.clients.entries()) {
     texts(`/clients/${i}`, client);
-    tell(`/clients/${i}/clientId`, client.clientId ? nameProblem(client.clientId) : null);
+    tell(`/clients/${i}/clientId`, textProblem(client.clientId ?? ''));
     references(`/clients/${i}/roles`, client.roles, roles);
     references(`/clients/${i}/groups`, client.groups, groups);
   }
@@ -124,7 +124,7 @@ function aclIssues(
   const known = new Set<string>();
   for (const [i, { aclType, topic }] of acls.entries()) {
     const rule = `${aclType} ${topic}`;
-    tell(`${path}/${i}/topic`, filterProblem(topic) ?? nameProblem(topic) ?? (known.has(rule) ? TWICE_IN_TYPE : null));
+    tell(`${path}/${i}/topic`, filterProblem(topic) ?? textProblem(topic) ?? (known.has(rule) ? TWICE_IN_TYPE : null));
     known.add(rule);
   }
 }

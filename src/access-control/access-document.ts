@@ -10,6 +10,7 @@ import {
   type DefaultAcl,
   type Membership,
 } from './access-model.ts';
+import { compareNames, membershipsInOrder } from './access-order.ts';
 
 export const DOCUMENT_FORMAT = 'brokergraph/access-control';
 export const DOCUMENT_VERSION = 1;
@@ -24,7 +25,7 @@ export interface AccessDocument {
   readonly defaultAcl: DefaultAcl;
   /** Left out: none. */
   readonly anonymousGroup?: string;
-  /** Each list by name, in the order of UTF-16 code units. */
+  /** Each list by name, in the order of code points. */
   readonly roles: readonly DocumentRole[];
   readonly groups: readonly DocumentGroup[];
   readonly clients: readonly DocumentClient[];
@@ -78,7 +79,8 @@ export interface DocumentClient extends DocumentTexts {
 
 /**
  * The document of what a broker has. Left out are references to roles and groups that are not there, which give no access (a
- * deleted role stays named by its holders in Mosquitto 2.0), and rules that an earlier one of the same type and topic covers.
+ * deleted role stays named by its holders in Mosquitto 2.0), and of several rules of one type and topic, which only a file can
+ * hold, all but the one that the broker finds: the first, or of the literal types the last.
  */
 export function documentOf(policy: AccessPolicy): AccessDocument {
   const { clients, groups, roles, defaultAcl, anonymousGroup } = policy;
@@ -161,19 +163,19 @@ function clientOf(client: AccessClient, policy: AccessPolicy): DocumentClient {
 }
 
 function aclsOf(acls: readonly AclRule[]): DocumentAcl[] {
-  const seen = new Set<string>();
-  return acls
-    .toSorted((a, b) => ACL_TYPES.indexOf(a.aclType) - ACL_TYPES.indexOf(b.aclType) || b.priority - a.priority)
-    .filter(({ aclType, topic }) => {
-      const known = seen.size;
-      return seen.add(`${aclType} ${topic}`).size > known;
-    })
-    .map(({ aclType, topic, priority, allow }) => ({
-      aclType,
-      topic,
-      ...(priority === DEFAULT_ACL_PRIORITY ? {} : { priority }),
-      allow,
-    }));
+  const rules = new Map<string, AclRule>();
+  for (const rule of acls.toSorted(
+    (a, b) => ACL_TYPES.indexOf(a.aclType) - ACL_TYPES.indexOf(b.aclType) || b.priority - a.priority,
+  )) {
+    const key = `${rule.aclType} ${rule.topic}`;
+    if (!rules.has(key) || rule.aclType.endsWith('Literal')) rules.set(key, rule);
+  }
+  return [...rules.values()].map(({ aclType, topic, priority, allow }) => ({
+    aclType,
+    topic,
+    ...(priority === DEFAULT_ACL_PRIORITY ? {} : { priority }),
+    allow,
+  }));
 }
 
 function membershipsOf(list: readonly Membership[], defined: ReadonlyMap<string, unknown>): DocumentMembership[] {
@@ -184,9 +186,7 @@ function membershipsOf(list: readonly Membership[], defined: ReadonlyMap<string,
 }
 
 function membershipsIn(list: readonly DocumentMembership[] = []): Membership[] {
-  return list
-    .map(({ name, priority = DEFAULT_MEMBERSHIP_PRIORITY }) => ({ name, priority }))
-    .sort((a, b) => b.priority - a.priority || by('name')(a, b));
+  return membershipsInOrder(list.map(({ name, priority = DEFAULT_MEMBERSHIP_PRIORITY }) => ({ name, priority })));
 }
 
 /** An empty text says nothing; Mosquitto has no other way to take one back. */
@@ -202,4 +202,4 @@ const textsIn = ({ textName, textDescription }: DocumentTexts) => ({
 const by =
   <K extends string>(key: K) =>
   (a: Readonly<Record<K, string>>, b: Readonly<Record<K, string>>): number =>
-    a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0;
+    compareNames(a[key], b[key]);

@@ -15,7 +15,7 @@ import {
   MAX_PRIORITY,
   type Membership,
 } from './access-model.ts';
-import { nameProblem } from './access-names.ts';
+import { nameProblem, textProblem } from './access-names.ts';
 import { AccessNotes } from './access-notes.ts';
 
 /** What a Mosquitto's own file says, and what of it has no place in a document. */
@@ -127,7 +127,7 @@ class FileReader {
   client(username: string, from: Entry, roles: ReadonlyMap<string, unknown>): AccessClient {
     if (from.has('password') || from.has('encoded_password')) this.#notes.add(WARNING.password, `"${username}"`);
     const clientId = textOf(from, 'clientid') || null;
-    const usable = clientId === null || nameProblem(clientId) === null;
+    const usable = textProblem(clientId ?? '') === null;
     // Without the id anybody could use the account from any client.
     if (!usable) this.#notes.add(WARNING.clientId, `"${username}"`);
     return {
@@ -174,7 +174,7 @@ class FileReader {
     const said = textOf(from, 'acltype') ?? '';
     const aclType = ACL_TYPES.find((type) => type.toLowerCase() === said.toLowerCase());
     const topic = textOf(from, 'topic');
-    if (!aclType || topic === null || filterProblem(topic) !== null || nameProblem(topic) !== null) {
+    if (!aclType || topic === null || filterProblem(topic) !== null || textProblem(topic) !== null) {
       this.#notes.add(WARNING.rule, `${said} ${JSON.stringify(topic)} of "${rolename}"`);
       return null;
     }
@@ -223,6 +223,6 @@ const WARNING = {
   twice: 'Named twice in the file; the last one counts',
   unknown: 'Not known here and left out',
   reference: 'Named in the file and not there; left out',
-  rule: 'Rules without effect in the broker, by an unknown type or a topic that is no filter; left out',
+  rule: 'Rules of an unknown type or with a topic that is no filter; left out',
   priority: `Priorities are limited to ${MAX_PRIORITY}`,
 } as const;
