@@ -12,7 +12,8 @@ export type RunOperation = (document: string, variables: Readonly<Record<string,
 
 /** Longer paths cannot be bound on Linux; such a folder simply has no door, and commands need the service stopped. */
 const MAX_SOCKET_PATH = 107;
-const MAX_REQUEST_BYTES = 1_000_000;
+/** Enough for the access control of a broker with some hundred thousand accounts; only the folder's owner can send it. */
+const MAX_REQUEST_BYTES = 64_000_000;
 
 const socketIn = (dataDir: string): string | null => {
   const path = join(resolve(dataDir), 'operator.sock');
