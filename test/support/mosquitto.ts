@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +45,8 @@ export interface Mosquitto {
   readonly webSocketUrl: string;
   /** With TLS: the authority, and a certificate of a client. */
   readonly certificates: Certificates | null;
+  /** What dynamic security keeps, as it is on disk. */
+  readAccessFile(): string;
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -108,6 +110,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     url,
     webSocketUrl: `ws://127.0.0.1:${webSocketPort}`,
     certificates,
+    readAccessFile: () => readFileSync(join(folder, 'dynsec.json'), 'utf8'),
     start,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
