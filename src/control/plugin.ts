@@ -19,8 +19,8 @@ export interface ControlPlugin {
   prepare?(commands: readonly ControlCommand[]): Promise<void>;
   /** After the last command of a request, before its answer leaves. Rejected: nothing is answered. */
   settle?(): Promise<void>;
-  /** The answer was delivered, or is not going to be soon. */
-  answered?(): void;
+  /** Asked for before the answer leaves: what is to be done once it was delivered, or will not be soon. */
+  afterAnswer?(): (() => void) | null;
 }
 
 /** A command was understood and refused; the message is the envelope's `error`. */

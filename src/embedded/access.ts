@@ -26,4 +26,5 @@ export interface AccessControl {
   mayPublish(identity: Identity, topic: string): boolean;
   maySubscribe(identity: Identity, filter: string): boolean;
   mayReceive(identity: Identity, topic: string): boolean;
+  mayUnsubscribe(identity: Identity, filter: string): boolean;
 }

@@ -41,6 +41,7 @@ export class Admission {
     const clientId = client.id;
     if (connection.hasNoId && !connection.isClean) return IDENTIFIER_REJECTED;
     if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return SERVER_UNAVAILABLE;
+    registry.claimed(connection, username ?? null);
     const verdict = await access.authenticate({ clientId, username, password });
     if (verdict === 'BUSY') return SERVER_UNAVAILABLE;
     if (verdict === 'REFUSED' || connection.will?.topic.startsWith('$CONTROL/')) return NOT_AUTHORIZED;

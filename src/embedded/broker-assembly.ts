@@ -1,14 +1,18 @@
-import { AccountPlugin } from './account-plugin.ts';
-import { AdministratorAccess } from './administrator-access.ts';
 import { BrokerCore } from './broker-core.ts';
 import { BrokerPlugin } from './broker-plugin.ts';
 import { BrokerStore } from './broker-store.ts';
 import { ClientRegistry } from './client-registry.ts';
 import { ControlServer } from './control-server.ts';
+import { DEFAULT_ACCESS_LIMITS } from './dynamic-security/access-limits.ts';
+import { AccessStore } from './dynamic-security/access-store.ts';
+import { ensureAdministrator } from './dynamic-security/administrator.ts';
+import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
+import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { InspectPlugin } from './inspect-plugin.ts';
 import { LicensePlugin } from './license-plugin.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, listenMqtt, listenWebSocket } from './listeners.ts';
+import { PasswordCheck } from './password-check.ts';
 import { SysStatistics } from './sys-statistics.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
@@ -38,10 +42,13 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const { folder } = options;
     const store = new BrokerStore({ folder, limits: DEFAULT_STORE_LIMITS, onBroken: hooks.onBroken });
     closers.push(() => store.close());
-    const access = await AdministratorAccess.open(store.journal, options.administrator);
+    const accessStore = new AccessStore(store.journal, DEFAULT_ACCESS_LIMITS);
+    const passwords = new PasswordCheck();
+    const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
+    await ensureAdministrator(accessStore, options.administrator, passwords, access);
     const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
-      publish: (topic, payload) => void core.publish(topic, payload),
+      publish: (topic, payload) => core.publish(topic, payload),
       onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
     });
     closers.push(() => control.close());
@@ -68,7 +75,16 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       }),
     );
     control.register(new LicensePlugin(since, apis));
-    control.register(new AccountPlugin(options.administrator.username, registry));
+    control.register(
+      new DynamicSecurityPlugin({
+        store: accessStore,
+        kick: core.kick,
+        addresses: (username) =>
+          Array.from(registry.claimedBy(username))
+            .filter(({ identity }) => identity !== null)
+            .map(({ address }) => address),
+      }),
+    );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
 
     const { version, sysIntervalMs: intervalMs } = options;

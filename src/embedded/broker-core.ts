@@ -12,6 +12,7 @@ import type { BrokerLimits } from './limits.ts';
 import { meterPackets } from './packet-meter.ts';
 import { Persistence } from './persistence.ts';
 import { PublishIntake } from './publish-intake.ts';
+import { guardUnsubscribe } from './unsubscribe-intake.ts';
 
 export interface BrokerCoreOptions {
   readonly store: BrokerStore;
@@ -152,13 +153,26 @@ export class BrokerCore {
 
   /** Serves MQTT on a stream until either side ends it. */
   readonly accept = (connection: Connection, stream: Duplex): void => {
-    const { registry, limits } = this.#options;
+    const { registry, access, limits } = this.#options;
     registry.opened(connection);
     stream.once('close', () => registry.closed(connection, Date.now()));
     const client = this.#aedes.handle(stream);
     connection.client = client;
     this.#connections.set(client, connection);
     meterPackets(client, connection, limits.maxPacketBytes);
+    guardUnsubscribe(client, connection, access);
+  };
+
+  /** Ends the connections of these accounts (null: those without user name) without their wills; their sessions stay. */
+  readonly kick = (usernames: Iterable<string | null>): void => {
+    for (const username of usernames) {
+      for (const { client } of [...this.#options.registry.claimedBy(username)]) {
+        if (!client) continue;
+        // As if it had sent DISCONNECT, or aedes would publish the will.
+        (client as unknown as { _disconnected: boolean })._disconnected = true;
+        client.close();
+      }
+    }
   };
 
   /** Publishes for the broker itself; no access control. Resolves when it is delivered to sockets, and durable if it must be. */

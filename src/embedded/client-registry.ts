@@ -22,6 +22,7 @@ export class ClientRegistry {
   readonly #sessions: SessionStore;
   readonly #connections = new Map<string, Connection>();
   readonly #open = new Set<Connection>();
+  readonly #byUsername = new Map<string | null, Set<Connection>>();
   readonly #ended: Totals = emptyTotals();
   readonly #listeners = new Set<(clientId: string) => void>();
   #maximum = 0;
@@ -78,6 +79,20 @@ export class ClientRegistry {
     this.#open.add(connection);
   }
 
+  /** Its CONNECT came; whether it is let in is not known yet. */
+  claimed(connection: Connection, username: string | null): void {
+    if (!this.#open.has(connection)) return;
+    connection.claimedUsername = username;
+    const connections = this.#byUsername.get(username);
+    if (connections) connections.add(connection);
+    else this.#byUsername.set(username, new Set([connection]));
+  }
+
+  /** Connections that came with a user name, let in or not; null: those without one. */
+  claimedBy(username: string | null): Iterable<Connection> {
+    return this.#byUsername.get(username) ?? [];
+  }
+
   connected(clientId: string, connection: Connection): void {
     this.#connections.set(clientId, connection);
     const session = this.#sessions.get(clientId);
@@ -89,6 +104,7 @@ export class ClientRegistry {
   closed(connection: Connection, now: number): void {
     if (!this.#open.delete(connection)) return;
     connection.isClosed = true;
+    this.#unclaim(connection);
     addTotals(this.#ended, connection);
     const clientId = connection.identity?.clientId;
     if (clientId === undefined) return;
@@ -115,6 +131,14 @@ export class ClientRegistry {
       this.#sortedIds = [...ids].sort();
     }
     return this.#sortedIds;
+  }
+
+  #unclaim(connection: Connection): void {
+    const { claimedUsername } = connection;
+    if (claimedUsername === undefined) return;
+    const connections = this.#byUsername.get(claimedUsername);
+    connections?.delete(connection);
+    if (connections?.size === 0) this.#byUsername.delete(claimedUsername);
   }
 
   #changed(clientId: string): void {

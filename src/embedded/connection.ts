@@ -25,6 +25,8 @@ export class Connection {
   readonly #socket: Socket;
   /** Set when the broker core took the stream. */
   client: Client | null = null;
+  /** The user name that its CONNECT came with, let in or not; null: without one, undefined: no CONNECT came. */
+  claimedUsername: string | null | undefined = undefined;
   /** Set when the client was let in. */
   identity: Identity | null = null;
   protocolVersion = 0;

@@ -1,12 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ControlEvent, requestTopic, responseTopic } from '../control/envelope.ts';
 import type { ControlPlugin } from '../control/plugin.ts';
 import { serveControlRequest } from '../control/serve.ts';
 
 export interface ControlServerOptions {
-  /** To everyone who subscribed to the topic; QoS 0, not retained. */
-  readonly publish: (topic: string, payload: string) => void;
+  /** To everyone who subscribed to the topic; QoS 0, not retained. Resolves when it was written to their sockets. */
+  readonly publish: (topic: string, payload: string) => Promise<void>;
   readonly onBug: (error: unknown, command: string) => void;
 }
+
+/** How long what follows an answer waits at most for it to be delivered. */
+const DELIVERY_TIMEOUT_MS = 500;
 
 /** Answers the one who asked, whether or not it subscribed. */
 export type Answer = (topic: string, payload: string) => void;
@@ -41,21 +45,29 @@ export class ControlServer {
   }
 
   emit(api: ControlPlugin['api'], event: ControlEvent): void {
-    this.#options.publish(responseTopic(api), JSON.stringify(event));
+    void this.#options.publish(responseTopic(api), JSON.stringify(event));
   }
 
-  /** Resolves when the request was answered; never rejects. */
+  /** Resolves when the request was answered, or could not be: what it did could not be kept. Never rejects. */
   serve(topic: string, payload: Uint8Array, answer: Answer): Promise<void> {
     const endpoint = this.#endpoints.get(topic);
     if (!endpoint) {
       answer(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
       return Promise.resolve();
     }
-    endpoint.tail = endpoint.tail.then(async () => {
-      const response = await serveControlRequest(payload, endpoint.plugin, this.#options.onBug);
-      this.#options.publish(endpoint.response, response);
-    });
+    endpoint.tail = endpoint.tail
+      .then(() => this.#answer(endpoint, payload))
+      .catch((error: unknown) => this.#options.onBug(error, topic));
     return endpoint.tail;
+  }
+
+  async #answer({ plugin, response: topic }: Endpoint, payload: Uint8Array): Promise<void> {
+    const response = await serveControlRequest(payload, plugin, this.#options.onBug);
+    const afterwards = plugin.afterAnswer?.();
+    const delivered = this.#options.publish(topic, response);
+    // One subscriber whose socket is full must not put it off for the others.
+    if (afterwards)
+      void Promise.race([delivered, delay(DELIVERY_TIMEOUT_MS, undefined, { ref: false })]).then(afterwards);
   }
 
   async close(): Promise<void> {

@@ -162,4 +162,15 @@ const MIGRATIONS = [
   CREATE TABLE incoming (client_id TEXT NOT NULL, packet_id INTEGER NOT NULL, PRIMARY KEY (client_id, packet_id)) WITHOUT ROWID;
   CREATE TABLE will (client_id TEXT PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL) WITHOUT ROWID;
   `,
+  // Access control: `about` is the object of the access model as JSON. The account of older folders becomes a client.
+  `
+  CREATE TABLE access_client (username TEXT PRIMARY KEY, about TEXT NOT NULL, password_hash TEXT) WITHOUT ROWID;
+  CREATE TABLE access_group (groupname TEXT PRIMARY KEY, about TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE access_role (rolename TEXT PRIMARY KEY, about TEXT NOT NULL) WITHOUT ROWID;
+  INSERT INTO access_client (username, about, password_hash) SELECT username, json_object(
+    'username', username, 'clientId', NULL, 'textName', NULL, 'textDescription', NULL,
+    'disabled', json('false'), 'roles', json('[]'), 'groups', json('[]')
+  ), password_hash FROM account;
+  DROP TABLE account;
+  `,
 ];

@@ -1,0 +1,21 @@
+/** Every bound of the access control of an embedded broker, with its default. What is beyond is refused; what is there stays. */
+export interface AccessLimits {
+  readonly clients: number;
+  readonly groups: number;
+  readonly roles: number;
+  /** Rules of one role. */
+  readonly acls: number;
+  /** Roles or groups of one client, roles of one group. */
+  readonly memberships: number;
+  /** Characters of everything that is kept: names, texts, topics, and some for each membership and rule. */
+  readonly size: number;
+}
+
+export const DEFAULT_ACCESS_LIMITS: AccessLimits = {
+  clients: 100_000,
+  groups: 20_000,
+  roles: 20_000,
+  acls: 10_000,
+  memberships: 1_000,
+  size: 100_000_000,
+};

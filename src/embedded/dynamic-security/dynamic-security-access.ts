@@ -1,0 +1,136 @@
+import type { AccessAction } from '../../access-control/access-explanation.ts';
+import type { AccessDialect, AccessRole } from '../../access-control/access-model.ts';
+import { rolesInOrder } from '../../access-control/access-order.ts';
+import {
+  bindRole,
+  brokerRefuses,
+  type CompiledRole,
+  compileRole,
+  decide,
+  defaultAllows,
+} from '../../access-control/acl-evaluation.ts';
+import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
+import { ACCOUNT_COST, hashPassword, type PasswordCheck } from '../password-check.ts';
+import type { AccessState } from './access-state.ts';
+
+/** The embedded broker decides as Mosquitto 2.1 does. */
+export const EMBEDDED_DIALECT: AccessDialect = {
+  substitution: true,
+  wildcardFlag: true,
+  guardsDollar: true,
+  kicksOnRoleAcls: true,
+  guardsAnonymousGroup: true,
+  changeIndex: true,
+  writesPerPayload: 500,
+};
+
+/**
+ * Access by dynamic security. Whoever connects without user name is let in where an anonymous group is set, which Mosquitto leaves
+ * to its listeners' `allow_anonymous`.
+ *
+ * What an account's roles say is compiled once and dropped when something changes: at most one list for each account, and one for
+ * each connection.
+ */
+export class DynamicSecurityAccess implements AccessControl {
+  readonly #state: AccessState;
+  readonly #passwords: PasswordCheck;
+  /** Of a password that nobody has. */
+  readonly #nobodysHash: string;
+  readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
+  readonly #accounts = new Map<string | null, readonly CompiledRole[]>();
+  readonly #connections = new WeakMap<Identity, ConnectionRoles>();
+
+  private constructor(state: AccessState, passwords: PasswordCheck, nobodysHash: string) {
+    this.#state = state;
+    this.#passwords = passwords;
+    this.#nobodysHash = nobodysHash;
+    state.onChange((username) => {
+      if (username === null) this.#accounts.clear();
+      else this.#accounts.delete(username);
+    });
+  }
+
+  static async create(state: AccessState, passwords: PasswordCheck): Promise<DynamicSecurityAccess> {
+    return new DynamicSecurityAccess(state, passwords, await hashPassword(crypto.randomUUID(), ACCOUNT_COST));
+  }
+
+  async authenticate(credentials: Credentials): Promise<Verdict> {
+    const { username, password } = credentials;
+    if (username === undefined) return this.#state.policy.anonymousGroup === null ? 'REFUSED' : 'ACCEPTED';
+    if (password === undefined) return 'REFUSED';
+    // Who cannot be let in costs the same check, or the time would tell which names exist.
+    const hash = this.#hashFor(credentials);
+    const result = await this.#passwords.check(password, hash ?? this.#nobodysHash);
+    if (result === 'BUSY') return 'BUSY';
+    // Meanwhile the account may have changed.
+    return result === 'RIGHT' && hash !== null && this.#hashFor(credentials) === hash ? 'ACCEPTED' : 'REFUSED';
+  }
+
+  mayPublish(identity: Identity, topic: string): boolean {
+    return this.#may(identity, 'PUBLISH', topic);
+  }
+
+  mayReceive(identity: Identity, topic: string): boolean {
+    return this.#may(identity, 'RECEIVE', topic);
+  }
+
+  maySubscribe(identity: Identity, filter: string): boolean {
+    return this.#may(identity, 'SUBSCRIBE', filter);
+  }
+
+  mayUnsubscribe(identity: Identity, filter: string): boolean {
+    return this.#may(identity, 'UNSUBSCRIBE', filter);
+  }
+
+  /** Null: whatever the password, the client is not let in. */
+  #hashFor({ username = '', clientId }: Credentials): string | null {
+    const account = this.#state.policy.clients.get(username);
+    if (!account || account.disabled || (account.clientId !== null && account.clientId !== clientId)) return null;
+    return this.#state.passwordHash(username);
+  }
+
+  #may(identity: Identity, action: AccessAction, topic: string): boolean {
+    if (brokerRefuses(action, topic)) return false;
+    const roles = this.#rolesFor(identity);
+    return (
+      roles !== null && (decide(roles, action, topic) ?? defaultAllows(this.#state.policy.defaultAcl, action, topic))
+    );
+  }
+
+  /** Null: there is no such account any more. */
+  #rolesFor(identity: Identity): readonly CompiledRole[] | null {
+    const roles = this.#accounts.get(identity.username) ?? this.#compile(identity.username);
+    if (!roles) return null;
+    const known = this.#connections.get(identity);
+    if (known?.roles === roles) return known.bound;
+    const bound = roles.map((role) => bindRole(role, identity));
+    this.#connections.set(identity, { roles, bound });
+    return bound;
+  }
+
+  #compile(username: string | null): readonly CompiledRole[] | null {
+    const { clients, groups, anonymousGroup } = this.#state.policy;
+    const account = username === null ? null : clients.get(username);
+    if (account === undefined) return null;
+    const memberships = account?.groups ?? (anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }]);
+    const ordered = rolesInOrder(account?.roles ?? [], memberships, (name) => groups.get(name)?.roles ?? []);
+    const roles = ordered.flatMap(({ rolename }) => this.#compiledRole(rolename) ?? []);
+    this.#accounts.set(username, roles);
+    return roles;
+  }
+
+  #compiledRole(rolename: string): CompiledRole | null {
+    const role = this.#state.policy.roles.get(rolename);
+    if (!role) return null;
+    const known = this.#compiled.get(role);
+    if (known) return known;
+    const compiled = compileRole(role, EMBEDDED_DIALECT);
+    this.#compiled.set(role, compiled);
+    return compiled;
+  }
+}
+
+interface ConnectionRoles {
+  readonly roles: readonly CompiledRole[];
+  readonly bound: readonly CompiledRole[];
+}
