@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { runDifferential } from './differential.ts';
+import { mosquittoTarget } from './differential-mosquitto.ts';
+
+test('what is explained is what brokers do: 500 random questions', async () => {
+  const seed = Number(process.env.SEED ?? 20_260);
+  const result = await runDifferential([await mosquittoTarget()], { seed, policies: 10, checksPerPolicy: 50 });
+  expect(result.disagreements, `SEED=${seed} shows these again`).toEqual([]);
+  expect(result.compared).toBeGreaterThanOrEqual(500);
+  expect(result.allowed / result.compared).toBeGreaterThan(0.2);
+});
