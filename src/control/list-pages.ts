@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import type { ControlApi } from './envelope.ts';
 import type { ControlCaller } from './plugin.ts';
 
-export interface ListPagesOptions {
+export interface ListPagesOptions<T = unknown> {
   /** Fields of the command beside `count` and `offset`, such as `verbose`. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Where to start. Default 0. */
@@ -13,11 +13,20 @@ export interface ListPagesOptions {
   readonly firstPage?: number;
   /** Size that later pages aim at. Default 500 kB: a broker silently drops answers above its packet size. */
   readonly pageBytes?: number;
+  /** Most items; a longer list is TOO_LARGE. Default: any number. */
+  readonly maxItems?: number;
+  /**
+   * What an item is known by. Then each page begins with the last item of the one before: if it is not there, the list has
+   * moved, and `isSteady` says so.
+   */
+  readonly nameOf?: (item: T) => unknown;
 }
 
 export interface ListedPages<T> {
   readonly items: T[];
   readonly totalCount: number;
+  /** False: the list changed while it was read, so that an item may be missing or there twice. */
+  readonly isSteady: boolean;
   /** `data` of each page, for what a list carries beside its items. */
   readonly pages: readonly Readonly<Record<string, unknown>>[];
 }
@@ -28,41 +37,56 @@ const MAX_PAGES = 10_000;
 
 /**
  * A `list…` command page by page. The size of a page follows the size of the items seen; one that gets no answer is asked for
- * again in halves. Items are not checked: `key` names the array in `data`.
+ * again in halves, down to one item. Items are not checked: `key` names the array in `data`. Errors: those of the caller, TOO_LARGE.
  */
 export async function listPages<T = unknown>(
   caller: ControlCaller,
   api: ControlApi,
   command: string,
   key: string,
-  { fields = {}, offset = 0, count = -1, firstPage = 100, pageBytes = 500_000 }: ListPagesOptions = {},
+  options: ListPagesOptions<T> = {},
 ): Promise<ListedPages<T>> {
+  const { fields = {}, offset = 0, count = -1, firstPage = 100, pageBytes = 500_000, nameOf } = options;
+  const { maxItems = Number.POSITIVE_INFINITY } = options;
   const items: T[] = [];
   const pages: Readonly<Record<string, unknown>>[] = [];
   let totalCount = 0;
+  let isSteady = true;
   let size = firstPage;
   for (let asked = 0; asked < MAX_PAGES; asked++) {
     const wanted = count < 0 ? size : Math.min(size, count - items.length);
     // Never 0: brokers answer one item then.
     if (wanted < 1) break;
+    const overlap = nameOf !== undefined && items.length > 0 ? 1 : 0;
     let data: unknown;
     try {
-      data = await caller.call(api, command, { ...fields, count: wanted, offset: offset + items.length });
+      const place = { count: wanted + overlap, offset: offset + items.length - overlap };
+      data = await caller.call(api, command, { ...fields, ...place });
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'BROKER_TIMEOUT' || size <= firstPage) throw error;
-      size = Math.max(firstPage, Math.floor(wanted / 2));
+      if (!(error instanceof ServiceError) || error.code !== 'BROKER_TIMEOUT' || wanted === 1) throw error;
+      size = Math.floor(wanted / 2);
       continue;
     }
     const page = typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
     const found: unknown = page[key];
-    const list = (Array.isArray(found) ? found.slice(0, wanted) : []) as T[];
+    const list = (Array.isArray(found) ? found.slice(0, wanted + overlap) : []) as T[];
+    if (nameOf !== undefined && overlap > 0) {
+      const [again] = list.splice(0, 1);
+      isSteady &&= again !== undefined && nameOf(again) === nameOf(items[items.length - 1] as T);
+    }
     pages.push(page);
-    items.push(...list);
-    if (typeof page.totalCount === 'number') totalCount = page.totalCount;
+    for (const item of list) items.push(item);
+    if (typeof page.totalCount === 'number') {
+      isSteady &&= pages.length === 1 || page.totalCount === totalCount;
+      totalCount = page.totalCount;
+    }
+    if (totalCount > maxItems || items.length > maxItems) {
+      throw new ServiceError('TOO_LARGE', `${command} of ${api} has more than ${maxItems} entries`);
+    }
     if (list.length === 0 || offset + items.length >= totalCount) break;
     size = pageSize(list, pageBytes);
   }
-  return { items, totalCount: Math.max(totalCount, offset + items.length), pages };
+  return { items, totalCount: Math.max(totalCount, offset + items.length), isSteady, pages };
 }
 
 /** By the size of a few items; the whole page would cost as much as the broker's answer did. */

@@ -1,0 +1,9 @@
+/** How a text narrows a list down. Case-sensitive everywhere. */
+export type FilterMode = 'contains' | 'equals' | 'startsWith' | 'endsWith';
+
+export const FITS: Readonly<Record<FilterMode, (text: string, value: string) => boolean>> = {
+  contains: (text, value) => text.includes(value),
+  equals: (text, value) => text === value,
+  startsWith: (text, value) => text.startsWith(value),
+  endsWith: (text, value) => text.endsWith(value),
+};
