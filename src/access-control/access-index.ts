@@ -197,13 +197,11 @@ export class AccessIndex {
   }
 
   #isFresh({ isSettled, changeIndex }: AccessSnapshot): boolean {
-    const now = Date.now();
-    if (!isSettled || changeIndex !== null) {
-      // Who changes all the time is not read all the time.
-      const isChanged = isSettled && this.#stale.size > 0;
-      return !isChanged && now - this.#checkedAt < this.#checkMs;
-    }
-    return this.#checkedAt > 0 && this.#stale.size === 0 && now - this.#oldest() < this.#maxAgeMs;
+    const isChecked = Date.now() - this.#checkedAt < this.#checkMs;
+    // Who changes all the time is not read all the time.
+    if (!isSettled) return isChecked;
+    if (this.#stale.size > 0) return false;
+    return changeIndex === null ? this.#checkedAt > 0 && !this.#isOld(this.#oldest()) : isChecked;
   }
 
   /** One after the other, whatever becomes of each. */
@@ -214,6 +212,9 @@ export class AccessIndex {
   }
 
   async #freshen(): Promise<AccessSnapshot> {
+    if (this.#changeIndex === null) {
+      for (const part of ACCESS_PARTS) if (this.#isOld(this.#parts[part].readAt)) this.#stale.add(part);
+    }
     for (let readings = 0; ; readings++) {
       const doubts = this.#doubts;
       const told = await this.#check.ask();
@@ -241,12 +242,10 @@ export class AccessIndex {
   #compare({ changeIndex, counts }: Told): void {
     if (changeIndex !== this.#changeIndex) this.#changed(ACCESS_PARTS);
     this.#changeIndex = changeIndex;
-    const now = Date.now();
     for (const part of ACCESS_PARTS) {
-      const { objects, unreadable, readAt } = this.#parts[part];
-      const isOld = changeIndex === null && now - readAt >= this.#maxAgeMs;
+      const { objects, unreadable } = this.#parts[part];
       const count = counts[part];
-      if (isOld || (count !== null && count !== objects.size + unreadable)) this.#stale.add(part);
+      if (count !== null && count !== objects.size + unreadable) this.#stale.add(part);
     }
   }
 
@@ -283,6 +282,10 @@ export class AccessIndex {
     this.#snapshot = snapshot;
     this.#checkedAt = doubts === this.#doubts ? askedAt : 0;
     return snapshot;
+  }
+
+  #isOld(readAt: number): boolean {
+    return Date.now() - readAt >= this.#maxAgeMs;
   }
 
   #oldest(): number {
