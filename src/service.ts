@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { AccessControlService } from './access-control/access-control-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
 import { BrokerDirectory } from './brokers/broker-directory.ts';
@@ -131,6 +132,8 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     closers.add(() => runtimes.close());
     const clients = new ClientService({ runtimes });
     closers.add(() => clients.close());
+    const accessControl = new AccessControlService({ runtimes, clients });
+    closers.add(() => accessControl.close());
     const cloudBrokers = new CloudBrokers({
       db,
       brokers,
@@ -157,6 +160,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       brokers,
       runtimes,
       clients,
+      accessControl,
     };
     const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
     return {

@@ -1,3 +1,4 @@
+import type { AccessControlService } from './access-control/access-control-service.ts';
 import type { AuthService } from './auth/auth-service.ts';
 import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import type { BrokerService } from './brokers/broker-service.ts';
@@ -17,4 +18,5 @@ export interface Services {
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
+  readonly accessControl: AccessControlService;
 }

@@ -207,7 +207,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
   }),
 });
 
-const FilterMode = builder.enumType('FilterMode', {
+export const FilterMode = builder.enumType('FilterMode', {
   values: {
     CONTAINS: { value: 'contains' },
     EQUALS: { value: 'equals' },

@@ -3,6 +3,7 @@ import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { ServiceError } from '../errors.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
+import type { FilterMode } from '../text-filter.ts';
 import {
   type ClientChange,
   type ClientListState,
@@ -11,7 +12,6 @@ import {
   type ClientSource,
 } from './client-registry.ts';
 import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect-control.ts';
-import type { FilterMode } from './sorted-clients.ts';
 
 /** A client as the graph shows it. */
 export interface ClientView {
@@ -30,6 +30,14 @@ export interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
   readonly since: number | null;
   readonly asOf: number;
+}
+
+/** Who is connected to a broker now, without the persistent sessions that are offline. */
+export interface ConnectedClients {
+  readonly clients: readonly ConnectedClientSummary[];
+  /** False: others may be connected that nobody can tell of. */
+  readonly isComplete: boolean;
+  readonly viewOf: (client: ConnectedClientSummary) => ClientView;
 }
 
 export interface ClientsEvent {
@@ -96,6 +104,16 @@ export class ClientService {
       const { source, asOf } = await sourceOf(runtime);
       return { broker, known, isDetailed: true, readDetail: async () => known, source, asOf };
     });
+  }
+
+  /** All that are connected, in one piece. Errors: of a broker that cannot be asked. */
+  async connected(broker: BrokerRecord): Promise<ConnectedClients> {
+    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page());
+    return {
+      clients: page.clients.filter(({ connected }) => connected !== false),
+      isComplete: page.complete,
+      viewOf: (client) => viewOf(this.#runtimes, broker, client, page),
+    };
   }
 
   /** All clients now, then each change. Errors: of a broker that cannot be asked. */

@@ -100,6 +100,22 @@ export const onBroker = (role: ProjectRole) => ({
 });
 
 /**
+ * For root fields that change what a broker holds: VIEWER, as the REST interface documents it, and EDITOR in projects with
+ * `strictRoles`. Arguments as for `onBroker`.
+ */
+export const writesOnBroker = {
+  authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
+    const { brokerId = '', projectId } = args.input ?? args;
+    const broker = services.brokers.visible(brokerId, viewer, 'VIEWER', projectId);
+    if (services.projects.visible(broker.projectId, viewer).strictRoles) {
+      services.brokers.visible(brokerId, viewer, 'EDITOR', projectId);
+    }
+    return true;
+  },
+  ...requires('VIEWER'),
+} as const;
+
+/**
  * For root fields whose resolver asks a service that checks the caller itself. Leaves out the scopes' cache for each request, whose
  * weak map costs more than a list of 50 entries.
  */

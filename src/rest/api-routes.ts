@@ -1,3 +1,4 @@
+import { accessControlRoutes } from '../access-control/access-control-routes.ts';
 import { brokerRoutes } from '../brokers/broker-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
@@ -5,4 +6,10 @@ import { pendingRoutes } from './pending-routes.ts';
 import type { AnyRoute } from './route.ts';
 
 /** Every entry of the REST interface. */
-export const apiRoutes: readonly AnyRoute[] = [...projectRoutes, ...brokerRoutes, ...clientRoutes, ...pendingRoutes];
+export const apiRoutes: readonly AnyRoute[] = [
+  ...projectRoutes,
+  ...brokerRoutes,
+  ...clientRoutes,
+  ...accessControlRoutes,
+  ...pendingRoutes,
+];

@@ -58,18 +58,6 @@ export const pendingRoutes: readonly PendingRoute[] = [
     ['PUT', `${BROKER}/client-control/subscribe`, 'VIEWER', 'Subscribe a client to a topic'],
     ['PUT', `${BROKER}/client-control/unsubscribe`, 'VIEWER', 'Unsubscribe a client from a topic'],
   ]),
-  ...section('4.7', 'Access control', '3.3', [
-    ['GET', `${BROKER}/acldefault`, 'VIEWER', 'Read the default ACL'],
-    ['PUT', `${BROKER}/acldefault`, 'VIEWER', 'Change the default ACL'],
-    ['GET', `${BROKER}/clients`, 'VIEWER', 'List the clients of the access control'],
-    ['POST', `${BROKER}/clients`, 'VIEWER', 'Create a client'],
-    ['PUT', `${BROKER}/clients`, 'VIEWER', 'Change a client'],
-    ['DELETE', `${BROKER}/clients`, 'VIEWER', 'Delete a client'],
-    ['PUT', `${BROKER}/clients/enable`, 'VIEWER', 'Enable or disable a client'],
-    ['GET', `${BROKER}/groups`, 'VIEWER', 'List the groups of the access control'],
-    ['POST', `${BROKER}/groups`, 'VIEWER', 'Create a group'],
-    ['PUT', `${BROKER}/groups`, 'VIEWER', 'Change a group'],
-  ]),
   ...section('4.9', 'Topic tree', '3.0', [
     ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
     ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],

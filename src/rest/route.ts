@@ -16,6 +16,8 @@ export interface RouteInput {
   readonly query: Readonly<Record<string, unknown>>;
   /** The JSON body as the route's schema describes it; an empty object for routes without one. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The JSON body where the route's schema describes an array; else empty. */
+  readonly list: readonly unknown[];
 }
 
 /** Documented spelling of each value of a GraphQL enum, by the value's GraphQL name. */
@@ -78,6 +80,8 @@ export interface Route extends RouteBase {
   readonly spell?: Readonly<Record<string, Spelling>>;
   /** With `verbose=false` in the query a list's items are replaced by this key of theirs. */
   readonly nameKey?: string;
+  /** The query parameter that asks for one item of a list alone: with it `verbose` does not matter. */
+  readonly singleBy?: string;
   /**
    * For lists that may be asked for whole (`count=-1`, where `when` is true) or for more than a page (`first` above `pageSize`): the
    * variables `first`, `after` and `offset` are replaced for each page and pages are written one by one, so that the list never

@@ -141,13 +141,16 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const query = parseQuery ? parseQuery(search) : NOTHING;
     const { checkBody } = prepared;
     if (checkBody === null) {
-      run(exchange, prepared, { params, query, body: NOTHING }, context);
+      run(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
       return;
     }
     readJsonBody(exchange.req, maxBodyBytes)
       .then((body) => {
         checkBody(body);
-        run(exchange, prepared, { params, query, body: body as RouteInput['body'] }, context);
+        const input = Array.isArray(body)
+          ? { params, query, body: NOTHING, list: body }
+          : { params, query, body: body as RouteInput['body'], list: [] };
+        run(exchange, prepared, input, context);
       })
       .catch((error: unknown) => fail(exchange, error));
   }
@@ -236,8 +239,13 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const body = follow(data, pick);
     if (body === null || body === undefined)
       throw new ServiceError('NOT_FOUND', `${route.summary}: there is no such thing`);
-    const { nameKey } = route;
-    if (nameKey !== undefined && input.query.verbose === false && Array.isArray(body)) {
+    const { nameKey, singleBy = '' } = route;
+    if (
+      nameKey !== undefined &&
+      input.query.verbose === false &&
+      input.query[singleBy] === undefined &&
+      Array.isArray(body)
+    ) {
       return JSON.stringify(body.map((item: Record<string, unknown>) => item[nameKey]));
     }
     versions[revision].trim?.(body);

@@ -1,0 +1,201 @@
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
+import { notFound } from '../errors.ts';
+import { type ListConnection, listConnection, type PageArguments } from '../paging.ts';
+import type { AccessChange } from './access-change.ts';
+import { type AccessDocument, documentOf } from './access-document.ts';
+import { explainAccess, whoCan } from './access-explainer.ts';
+import type { AccessAction, AccessQuestion, Explanation, Grantee } from './access-explanation.ts';
+import { type ImportPlan, type ImportSource, planImport } from './access-import.ts';
+import { AccessIndex, type AccessSnapshot } from './access-index.ts';
+import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './access-model.ts';
+import {
+  type ClientPageArguments,
+  clientsPage,
+  type GroupPageArguments,
+  groupsPage,
+  type RolePageArguments,
+  rolesPage,
+} from './access-pages.ts';
+import type { WriteReport } from './access-report.ts';
+import { AccessView, RoleHolders, type Seen } from './access-view.ts';
+import { AccessWriter } from './access-writer.ts';
+
+/** Changes, or how they follow from what the broker has. */
+export type WantedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);
+
+export interface ImportRequest {
+  readonly source: ImportSource;
+  /** Remove what the source does not name. */
+  readonly deleteOthers: boolean;
+  /** By user name. */
+  readonly passwords: ReadonlyMap<string, string>;
+  readonly dryRun: boolean;
+}
+
+export interface ImportReport extends Omit<ImportPlan, 'changes'> {
+  readonly report: WriteReport;
+}
+
+interface BrokerAccess {
+  readonly index: AccessIndex;
+  readonly writer: AccessWriter;
+}
+
+/**
+ * The access control of brokers: one index and one writer per broker, shared by everybody. Reading ends within the deadline that
+ * every broker has; writing takes as long as the writer allows, because a list of changes is many commands.
+ */
+export class AccessControlService {
+  readonly #runtimes: BrokerRuntimes;
+  readonly #clients: ClientService;
+  readonly #brokers = new Map<string, BrokerAccess>();
+  readonly #holders = new WeakMap<AccessPolicy, RoleHolders>();
+
+  constructor({ runtimes, clients }: { readonly runtimes: BrokerRuntimes; readonly clients: ClientService }) {
+    this.#runtimes = runtimes;
+    this.#clients = clients;
+    runtimes.onRuntime((runtime, change) => {
+      if (change === 'CLOSING') this.#close(runtime.id);
+    });
+  }
+
+  /** Errors: of a broker that cannot be asked; NOT_SUPPORTED_BY_BROKER without dynamic security. */
+  async view(broker: BrokerRecord): Promise<AccessView> {
+    return this.#viewOf(broker, await this.#runtimes.ask(broker, (runtime) => this.#of(broker, runtime).index.read()));
+  }
+
+  /** Errors: as `view`; INVALID. */
+  async clients(broker: BrokerRecord, args: ClientPageArguments): Promise<ListConnection<Seen<AccessClient>>> {
+    const view = await this.view(broker);
+    return seenPage(view, clientsPage(view.snapshot, args));
+  }
+
+  /** Errors: as `clients`. */
+  async groups(broker: BrokerRecord, args: GroupPageArguments): Promise<ListConnection<Seen<AccessGroup>>> {
+    const view = await this.view(broker);
+    return seenPage(view, groupsPage(view.snapshot, args));
+  }
+
+  /** Errors: as `clients`. */
+  async roles(broker: BrokerRecord, args: RolePageArguments): Promise<ListConnection<Seen<AccessRole>>> {
+    const view = await this.view(broker);
+    return seenPage(view, rolesPage(view.snapshot, args));
+  }
+
+  /** A page of one, with the account of this name. Errors: as `view`; NOT_FOUND. */
+  async onlyClient(broker: BrokerRecord, username: string): Promise<ListConnection<Seen<AccessClient>>> {
+    const client = (await this.view(broker)).client(username);
+    if (client === null) throw notFound('client', username);
+    return {
+      edges: [{ cursor: username, node: client }],
+      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: username, endCursor: username },
+      totalCount: 1,
+    };
+  }
+
+  /** Errors: as `view`, before anything was sent. What became of the changes is the report's. */
+  async write(broker: BrokerRecord, wanted: WantedChanges, dryRun: boolean): Promise<WriteReport> {
+    const { index, writer } = await this.#access(broker);
+    const changes = typeof wanted === 'function' ? wanted((await index.read()).policy) : wanted;
+    return writer.write(changes, { dryRun });
+  }
+
+  /** Errors: as `view`; INVALID. */
+  async explain(broker: BrokerRecord, question: AccessQuestion): Promise<Seen<Explanation>> {
+    const view = await this.view(broker);
+    return { view, object: explainAccess(view.policy, view.snapshot.dialect, question) };
+  }
+
+  /** Errors: as `explain`. */
+  async whoCan(
+    broker: BrokerRecord,
+    action: AccessAction,
+    topic: string,
+    args: PageArguments,
+  ): Promise<ListConnection<Seen<Grantee>>> {
+    const view = await this.view(broker);
+    const grantees = whoCan(view.policy, view.snapshot.dialect, action, topic);
+    const { edges, ...page } = listConnection(grantees.map(listed).sort(byId), args);
+    return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node.grantee } })) };
+  }
+
+  /** Errors: as `view`. */
+  async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
+    return documentOf((await this.view(broker)).policy);
+  }
+
+  /** Errors: as `view`; INVALID with every issue of the source. */
+  async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
+    const { index, writer } = await this.#access(broker);
+    const { policy, dialect } = await index.current();
+    const { source, dryRun, deleteOthers, passwords } = request;
+    const gatewayUsername = broker.username;
+    const { changes, ...plan } = planImport(policy, dialect, source, { deleteOthers, passwords, gatewayUsername });
+    return { ...plan, report: await writer.write(changes, { dryRun }) };
+  }
+
+  close(): void {
+    for (const id of [...this.#brokers.keys()]) this.#close(id);
+  }
+
+  #close(id: string): void {
+    this.#brokers.get(id)?.index.close();
+    this.#brokers.delete(id);
+  }
+
+  #access(broker: BrokerRecord): Promise<BrokerAccess> {
+    return this.#runtimes.ask(broker, async (runtime) => this.#of(broker, runtime));
+  }
+
+  /** The entry's user name is as long as its runtime: a change of it makes a new one. */
+  #of(broker: BrokerRecord, { id, controls, link, sys }: BrokerRuntime): BrokerAccess {
+    let access = this.#brokers.get(id);
+    if (access === undefined) {
+      const index = new AccessIndex({
+        controls,
+        session: link,
+        brokerVersion: () => sys.valueOf('$SYS/broker/version'),
+      });
+      const writer = new AccessWriter({
+        index,
+        controls,
+        session: link,
+        gatewayUsername: broker.username,
+        connectedClients: async () => connectedNow(await this.#clients.connected(broker)),
+      });
+      access = { index, writer };
+      this.#brokers.set(id, access);
+    }
+    return access;
+  }
+
+  #viewOf(broker: BrokerRecord, snapshot: AccessSnapshot): AccessView {
+    let holders = this.#holders.get(snapshot.policy);
+    if (holders === undefined) {
+      holders = new RoleHolders(snapshot.policy);
+      this.#holders.set(snapshot.policy, holders);
+    }
+    return new AccessView({ broker, snapshot, holders, connected: () => this.#clients.connected(broker) });
+  }
+}
+
+function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): ListConnection<Seen<T>> {
+  return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node } })) };
+}
+
+/** No account has the empty name. */
+const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });
+const byId = (a: { readonly id: string }, b: { readonly id: string }) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+/** How the inspect API names those that gave no user name. */
+const ANONYMOUS = '<anonymous>';
+
+const connectedNow = ({ clients, isComplete }: ConnectedClients) => ({
+  clients: clients.map(({ clientid, username }) => ({
+    clientId: clientid,
+    username: username === ANONYMOUS ? null : username,
+  })),
+  isComplete,
+});
