@@ -1,6 +1,7 @@
 import type { ServiceError } from '../errors.ts';
 import type { AccessChange } from './access-change.ts';
 import type { AccessPolicy } from './access-model.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
 
 /** One thing of the policy that a command may have changed, to be read again. */
 export type TouchedObject =
@@ -18,16 +19,10 @@ export interface Kick {
   readonly gateway: boolean;
 }
 
-/** A command of `dynamic-security` with its fields as they go over the wire. */
-export interface DynsecCommand {
-  readonly command: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-export interface PlannedCommand extends DynsecCommand {
+export type PlannedCommand = DynsecWrite & {
   readonly touches: readonly TouchedObject[];
   readonly kicks: Kick;
-}
+};
 
 /** Without commands and error: it is so already. */
 export interface PlannedChange {

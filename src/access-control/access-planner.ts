@@ -1,18 +1,141 @@
+import { invalid, ServiceError } from '../errors.ts';
 import type { AccessChange } from './access-change.ts';
 import type { AccessDialect, AccessPolicy } from './access-model.ts';
-import type { AccessPlan } from './access-plan.ts';
+import type { AccessPlan, PlannedChange, PlannedCommand, TouchedObject } from './access-plan.ts';
+import { changeIssues } from './change-validation.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
+import { kickOf } from './kicks.ts';
+import { OwnAccount } from './own-account.ts';
+import {
+  addClientGroup,
+  addClientRole,
+  deleteClient,
+  putClient,
+  removeClientGroup,
+  removeClientRole,
+} from './plan-client.ts';
+import { addGroupRole, deleteGroup, putGroup, removeGroupRole, setAnonymousGroup } from './plan-group.ts';
+import { deleteRole, putRole, putRoleAcl, removeRoleAcl, setDefaultAcl } from './plan-role.ts';
+import { PolicyDraft } from './policy-draft.ts';
 
 export interface PlanOptions {
   /** The account of this service's own connection; null: it connects without user name. */
   readonly gatewayUsername: string | null;
 }
 
-/** The commands that bring about `changes`, each on the result of those before it. Pure. */
+/**
+ * The commands that bring about `changes`, each on the result of those before it. Pure.
+ *
+ * What is so already needs no command: most of them disconnect somebody. A change that cannot be carried out has an error and
+ * no commands, and the others are planned as if it were not there.
+ */
 export function planChanges(
   policy: AccessPolicy,
-  _dialect: AccessDialect,
+  dialect: AccessDialect,
   changes: readonly AccessChange[],
-  _options: PlanOptions,
+  { gatewayUsername }: PlanOptions,
 ): AccessPlan {
-  return { changes: changes.map((change) => ({ change, commands: [], error: null })), after: policy };
+  const draft = new PolicyDraft(policy);
+  const own = new OwnAccount(policy, dialect, gatewayUsername);
+  const planned = changes.map((change): PlannedChange => {
+    const undo = draft.checkpoint();
+    try {
+      const commands = writesOf(draft, dialect, change).map((write) => {
+        own.checkWrite(write);
+        const command = annotated(draft, dialect, write, gatewayUsername);
+        draft.run(write);
+        return command;
+      });
+      if (commands.length > 0) own.checkPolicy(draft);
+      return { change, commands, error: null };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      undo();
+      return { change, commands: [], error };
+    }
+  });
+  return { changes: planned, after: draft };
 }
+
+/** Errors: as PlannedChange says. */
+function writesOf(draft: PolicyDraft, dialect: AccessDialect, change: AccessChange): DynsecWrite[] {
+  const issues = changeIssues(change);
+  if (issues.length > 0) throw invalid(issues);
+  switch (change.kind) {
+    case 'PUT_CLIENT':
+      return putClient(draft, change);
+    case 'DELETE_CLIENT':
+      return deleteClient(draft, change);
+    case 'ADD_CLIENT_ROLE':
+      return addClientRole(draft, change);
+    case 'REMOVE_CLIENT_ROLE':
+      return removeClientRole(draft, change);
+    case 'ADD_CLIENT_GROUP':
+      return addClientGroup(draft, change);
+    case 'REMOVE_CLIENT_GROUP':
+      return removeClientGroup(draft, change);
+    case 'PUT_GROUP':
+      return putGroup(draft, change);
+    case 'DELETE_GROUP':
+      return deleteGroup(draft, change);
+    case 'ADD_GROUP_ROLE':
+      return addGroupRole(draft, change);
+    case 'REMOVE_GROUP_ROLE':
+      return removeGroupRole(draft, change);
+    case 'PUT_ROLE':
+      return putRole(draft, dialect, change);
+    case 'DELETE_ROLE':
+      return deleteRole(draft, change);
+    case 'PUT_ROLE_ACL':
+      return putRoleAcl(draft, dialect, change);
+    case 'REMOVE_ROLE_ACL':
+      return removeRoleAcl(draft, change);
+    case 'SET_DEFAULT_ACL':
+      return setDefaultAcl(draft, change);
+    case 'SET_ANONYMOUS_GROUP':
+      return setAnonymousGroup(draft, change);
+  }
+}
+
+function annotated(
+  draft: PolicyDraft,
+  dialect: AccessDialect,
+  write: DynsecWrite,
+  gatewayUsername: string | null,
+): PlannedCommand {
+  return { ...write, touches: touchedBy(draft, write), kicks: kickOf(draft, dialect, write, gatewayUsername) };
+}
+
+function touchedBy(draft: PolicyDraft, write: DynsecWrite): readonly TouchedObject[] {
+  switch (write.command) {
+    case 'setDefaultACLAccess':
+      return [{ kind: 'DEFAULT_ACL' }];
+    case 'setAnonymousGroup':
+      return [{ kind: 'ANONYMOUS_GROUP' }];
+    case 'deleteGroup': {
+      const { groupname } = write.fields;
+      return [{ kind: 'GROUP', name: groupname }, ...clients(draft.membersOf(groupname))];
+    }
+    case 'modifyGroup': {
+      const { groupname, clients: members } = write.fields;
+      const touched = members === undefined ? [] : [...draft.membersOf(groupname), ...members.map(usernameOf)];
+      return [{ kind: 'GROUP', name: groupname }, ...clients(touched)];
+    }
+    case 'createGroup':
+    case 'addGroupRole':
+    case 'removeGroupRole':
+      return [{ kind: 'GROUP', name: write.fields.groupname }];
+    case 'createRole':
+    case 'modifyRole':
+    case 'deleteRole':
+    case 'addRoleACL':
+    case 'removeRoleACL':
+      return [{ kind: 'ROLE', name: write.fields.rolename }];
+    default:
+      return clients([write.fields.username]);
+  }
+}
+
+const usernameOf = ({ username }: { readonly username: string }): string => username;
+const clients = (usernames: readonly string[]): TouchedObject[] =>
+  [...new Set(usernames)].map((name) => ({ kind: 'CLIENT', name }));

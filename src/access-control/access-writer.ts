@@ -1,49 +1,68 @@
-import type { BrokerSession } from '../mqtt/broker-session.ts';
+import { ServiceError } from '../errors.ts';
 import type { AccessChange } from './access-change.ts';
-import type { AccessDialect, AccessPolicy } from './access-model.ts';
-import type { DynsecCommand, TouchedObject } from './access-plan.ts';
 import type { WriteReport } from './access-report.ts';
+import { blastRadius, type ConnectedNow } from './kicks.ts';
+import { reportOf } from './write-report.ts';
+import { type WriteParts, WriteRun } from './write-run.ts';
 
-/** What a writer needs of an AccessIndex. */
-export interface PolicySource {
-  current(): Promise<PolicyNow>;
-  refresh(touched: readonly TouchedObject[]): Promise<PolicyNow>;
-}
-
-export interface PolicyNow {
-  readonly policy: AccessPolicy;
-  readonly dialect: AccessDialect;
-}
-
-/** Who is connected, as far as the broker can tell. */
-export interface ConnectedNow {
-  readonly clients: readonly { readonly clientId: string; readonly username: string | null }[];
-  readonly isComplete: boolean;
-}
-
-export interface AccessWriterOptions {
-  readonly index: PolicySource;
-  /** A ControlCaller. */
-  readonly controls: {
-    callAll(
-      api: 'dynamic-security',
-      commands: readonly DynsecCommand[],
-      options?: { readonly timeoutMs?: number },
-    ): Promise<PromiseSettledResult<unknown>[]>;
-  };
-  readonly session: Pick<BrokerSession, 'status' | 'onStatus'>;
-  /** The account of this service's own connection; null: it connects without user name. */
-  readonly gatewayUsername: string | null;
+export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs'> {
+  /** Who is connected. Where that cannot be found out, the report says that it is not complete. */
   readonly connectedClients: () => Promise<ConnectedNow>;
-  /** Longest wait for a broker to come back and be read after an answer was lost. Default 10,000. */
+  /** Longest wait for a broker to come back and be read after an answer was lost, milliseconds. Default 10,000. */
   readonly readBackMs?: number;
 }
 
-/** Carries out changes of one broker, one list after the other, and says what became of them. */
-export class AccessWriter {
-  constructor(_options: AccessWriterOptions) {}
+/** Lists that wait while one is carried out. */
+const MAX_WAITING = 16;
 
-  async write(_changes: readonly AccessChange[], _options: { readonly dryRun: boolean }): Promise<WriteReport> {
-    throw new Error('not written yet');
+/**
+ * Writes the access control of one broker and says what became of it: APPLIED only what the broker answered and still has when
+ * it is read again, or what it has although its answer was lost. A command that was lost and did not happen is REJECTED with the
+ * code of the loss. Lists are carried out one after the other; MAX_WAITING may wait, more are RATE_LIMITED.
+ */
+export class AccessWriter {
+  readonly #parts: WriteParts;
+  readonly #connectedClients: () => Promise<ConnectedNow>;
+  #tail: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor({ connectedClients, readBackMs = 10_000, ...parts }: AccessWriterOptions) {
+    this.#parts = { ...parts, readBackMs };
+    this.#connectedClients = connectedClients;
+  }
+
+  /**
+   * Errors: RATE_LIMITED, and those of a broker that cannot be read before anything is sent. Whatever happens to a change is in
+   * the report.
+   */
+  async write(changes: readonly AccessChange[], { dryRun }: { readonly dryRun: boolean }): Promise<WriteReport> {
+    if (dryRun) return this.#run(changes, false);
+    if (this.#waiting >= MAX_WAITING) {
+      throw new ServiceError('RATE_LIMITED', 'Too many changes of this broker are waiting', {
+        info: { retryAfterSeconds: 5 },
+      });
+    }
+    this.#waiting += 1;
+    const report = this.#tail.then(() => {
+      this.#waiting -= 1;
+      return this.#run(changes, true);
+    });
+    this.#tail = report.catch(() => undefined);
+    return report;
+  }
+
+  async #run(changes: readonly AccessChange[], isReal: boolean): Promise<WriteReport> {
+    const run = new WriteRun(this.#parts, await this.#parts.index.current(), changes);
+    // Afterwards those who were disconnected are not connected.
+    const connected = await this.#connected(run);
+    if (isReal) await run.execute();
+    return reportOf(run.progress, blastRadius(run.kicks, connected));
+  }
+
+  async #connected({ kicks }: WriteRun): Promise<ConnectedNow> {
+    if (!kicks.some(({ usernames, anonymous }) => anonymous || usernames.length > 0)) {
+      return { clients: [], isComplete: true };
+    }
+    return this.#connectedClients().catch(() => ({ clients: [], isComplete: false }));
   }
 }
