@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type InputIssue, invalid } from '../errors.ts';
+import { type InputIssue, invalid, ServiceError } from '../errors.ts';
 import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from './access-change.ts';
 import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
 import type {
@@ -12,7 +12,9 @@ import type {
   DefaultAcl,
 } from './access-model.ts';
 import { AccessNotes } from './access-notes.ts';
+import { substitutionOf } from './acl-filter.ts';
 import { ownAccess } from './own-access.ts';
+import { OwnAccount } from './own-account.ts';
 
 export interface DiffOptions {
   /** Delete what the document does not name. The account, groups and roles of this service's own connection stay. */
@@ -54,6 +56,11 @@ export function changesTowards(
   const want = holdable(policyOf(document), have, dialect, notes);
   const { gatewayUsername } = options;
   const own = ownAccess(have, gatewayUsername);
+  const refusal = lockOut(have, want, dialect, gatewayUsername);
+  const mayChangeOwn = (name: string) => {
+    notes.add(refusal === null ? NOTE.ownChanges : `${refusal}, so that these stay as they are`, name);
+    return refusal === null;
+  };
   const needPassword: string[] = [];
   const changes: AccessChange[] = [];
 
@@ -62,7 +69,7 @@ export function changesTowards(
     const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
     const mode = modeOf(have.roles, rolename, fields);
     if (mode === null) continue;
-    if (own.roles.has(rolename)) notes.add(NOTE.ownChanges, `role "${rolename}"`);
+    if (own.roles.has(rolename) && !mayChangeOwn(`role "${rolename}"`)) continue;
     changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
   }
   for (const group of want.groups.values()) {
@@ -70,7 +77,7 @@ export function changesTowards(
     const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
     const mode = modeOf(have.groups, groupname, fields);
     if (mode === null) continue;
-    if (own.groups.has(groupname)) notes.add(NOTE.ownChanges, `group "${groupname}"`);
+    if (own.groups.has(groupname) && !mayChangeOwn(`group "${groupname}"`)) continue;
     changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
   }
   for (const client of want.clients.values()) {
@@ -173,6 +180,24 @@ function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: obj
   return Object.keys(fields).length > 0 ? 'UPDATE' : null;
 }
 
+/** Why roles and groups cannot all become as they are wanted: this service would lock itself out. Null: they can. */
+function lockOut(
+  have: AccessPolicy,
+  want: AccessPolicy,
+  dialect: AccessDialect,
+  username: string | null,
+): string | null {
+  const roles = new Map([...have.roles, ...want.roles]);
+  const groups = new Map([...have.groups, ...want.groups]);
+  try {
+    new OwnAccount(have, dialect, username).checkPolicy({ ...have, roles, groups });
+    return null;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'IN_USE') return error.message;
+    throw error;
+  }
+}
+
 /** What of it this broker can hold; the rest is noted. */
 function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect, notes: AccessNotes): AccessPolicy {
   if (dialect.wildcardFlag && dialect.substitution) return want;
@@ -192,7 +217,7 @@ function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect
 
 /** Literal rules are compared as they are everywhere. */
 function substitutes({ aclType, topic }: AclRule): boolean {
-  return !aclType.endsWith('Literal') && topic.split('/').some((level) => level === '%c' || level === '%u');
+  return !aclType.endsWith('Literal') && substitutionOf(topic) !== null;
 }
 
 function checkPasswords(passwords: ReadonlyMap<string, string>): void {
@@ -208,7 +233,7 @@ function checkPasswords(passwords: ReadonlyMap<string, string>): void {
 const NOTE = {
   ownAccount: 'This service connects with an account that the document describes otherwise; it stays as it is',
   ownKept: 'Not in the document and kept, because the connection of this service needs it',
-  ownChanges: 'The connection of this service holds what is changed here and may lose rights by it',
+  ownChanges: 'The connection of this service has rights by what is changed here; it can still manage access control',
   passwordStays: 'A password is given for an account that is there; it keeps its own',
   passwordUnused: 'A password is given for an account that the document does not have',
   anonymousGroup: 'A broker cannot be told to have no anonymous group; it stays',

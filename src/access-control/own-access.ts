@@ -9,14 +9,12 @@ export interface OwnAccess {
 /** `username` null: the service connects without user name, so by the anonymous group. */
 export function ownAccess(policy: AccessPolicy, username: string | null): OwnAccess {
   const client = username === null ? undefined : policy.clients.get(username);
-  const groups =
-    username === null
-      ? policy.anonymousGroup === null
-        ? []
-        : [policy.anonymousGroup]
-      : (client?.groups ?? []).map(nameOf);
+  const groups = (username === null ? anonymousOf(policy) : (client?.groups ?? [])).map(nameOf);
   const roles = [...(client?.roles ?? []), ...groups.flatMap((name) => policy.groups.get(name)?.roles ?? [])];
   return { groups: new Set(groups), roles: new Set(roles.map(nameOf)) };
 }
+
+const anonymousOf = ({ anonymousGroup }: AccessPolicy): Membership[] =>
+  anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }];
 
 const nameOf = ({ name }: Membership): string => name;

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { type Config, ConfigError, readConfig, SETTINGS } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { VERSION } from '../version.ts';
+import { addAccessCommands } from './access-commands.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Runs one command; answers the exit code: 0 done, 1 refused or failed, 2 a wrong command line or setting. */
@@ -109,6 +110,8 @@ function createProgram(terminal: Terminal): Command {
     .description('End a token at once.')
     .addOption(json())
     .action(async (id, options) => (await import('./tokens.ts')).revokeToken(config(), terminal, id, options));
+
+  addAccessCommands(program, config, terminal);
 
   program
     .command('doctor <url>')

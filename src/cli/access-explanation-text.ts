@@ -1,0 +1,62 @@
+import { shown } from './access-import-text.ts';
+import { table } from './terminal.ts';
+
+/** What the graph tells of a decision. */
+export interface ShownExplanation {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly conditional: boolean;
+  readonly elsewhere: string | null;
+  readonly remarks: readonly string[];
+  readonly lookedAtTotal: number;
+  readonly lookedAt: readonly {
+    readonly rolename: string;
+    readonly groupname: string | null;
+    readonly priority: number;
+    readonly verdict: string;
+    readonly rule: {
+      readonly aclType: string;
+      readonly topic: string;
+      readonly priority: number;
+      readonly allow: boolean;
+    } | null;
+  }[];
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  BROKER: 'the broker itself refuses, whatever the rules',
+  RULE: 'by the last rule below',
+  DEFAULT: 'by the default: no rule matched',
+  CONTROL_TOPIC: 'no rule matched, and the default never allows topics below $CONTROL',
+  UNKNOWN_USER: 'there is no such account',
+  DISABLED: 'the account is disabled and cannot connect',
+  CLIENT_ID: 'the account cannot connect with this client id',
+};
+
+export function explanationText(explanation: ShownExplanation): string {
+  const { allowed, reason, conditional, elsewhere, remarks, lookedAt, lookedAtTotal } = explanation;
+  const lines = [
+    `${allowed ? 'ALLOWED' : 'DENIED'}: ${REASONS[reason] ?? reason}`,
+    ...(conditional ? ['With another client id the answer is the opposite.'] : []),
+  ];
+  const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
+    shown(rolename),
+    shown(groupname ?? '-'),
+    rule === null ? 'no wildcards' : `${rule.allow ? 'allow' : 'deny'} ${rule.aclType.toLowerCase()}`,
+    shown(rule?.topic ?? '-'),
+    String(rule?.priority ?? '-'),
+    verdict.toLowerCase().replaceAll('_', ' '),
+  ]);
+  if (rows.length > 0) {
+    lines.push(
+      '',
+      ...table([['ROLE', 'BY GROUP', 'RULE', 'TOPIC', 'PRIORITY', 'VERDICT'], ...rows])
+        .trimEnd()
+        .split('\n'),
+    );
+  }
+  if (lookedAtTotal > rows.length) lines.push(`… and ${lookedAtTotal - rows.length} more`);
+  const words = [...(elsewhere === null ? [] : [elsewhere]), ...remarks];
+  if (words.length > 0) lines.push('', ...words.map(shown));
+  return lines.map((line) => `${line}\n`).join('');
+}

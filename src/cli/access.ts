@@ -1,0 +1,154 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Config } from '../config.ts';
+import { invalid, ServiceError } from '../errors.ts';
+import { explanationText, type ShownExplanation } from './access-explanation-text.ts';
+import { importText, type ShownImport } from './access-import-text.ts';
+import { runOnGraph } from './graph.ts';
+import type { Terminal } from './terminal.ts';
+
+interface ExportOptions {
+  readonly output?: string;
+}
+
+/** Writes the document as it is kept in a repository: indented, so that changes are lines. */
+export async function exportAccess(
+  config: Config,
+  { out, err }: Terminal,
+  brokerId: string,
+  { output }: ExportOptions,
+): Promise<void> {
+  const { exportAccessControl: document } = await runOnGraph<{
+    exportAccessControl: Readonly<Record<'clients' | 'groups' | 'roles', readonly unknown[]>>;
+  }>(config, 'query ($brokerId: ID!) { exportAccessControl(brokerId: $brokerId) }', { brokerId });
+  const text = `${JSON.stringify(document, null, 2)}\n`;
+  if (output === undefined) {
+    out(text);
+    return;
+  }
+  await writeFile(output, text).catch((cause: unknown) => {
+    throw new ServiceError('INVALID', `The file ${output} cannot be written`, { cause });
+  });
+  const { clients, groups, roles } = document;
+  err(`Wrote ${clients.length} clients, ${groups.length} groups and ${roles.length} roles to ${output}.\n`);
+}
+
+export interface ImportOptions {
+  readonly mosquittoFile?: boolean;
+  readonly deleteOthers?: boolean;
+  readonly passwords?: string;
+  readonly json?: boolean;
+}
+
+const IMPORT_FIELDS = `
+  outcome notes needPassword
+  changes { outcome commands { command fields state error { message } } error { message } }
+  blastRadius { clientCount clients { clientId username } usernames anonymous gateway isComplete }`;
+const PLAN = `query ($input: AccessControlImportInput!) { report: planAccessControl(input: $input) { ${IMPORT_FIELDS} } }`;
+const APPLY = `mutation ($input: AccessControlImportInput!) { report: applyAccessControl(input: $input) { ${IMPORT_FIELDS} } }`;
+
+/** Errors: INVALID for files that cannot be read; those of the graph; BROKER_REJECTED when not everything can be planned. */
+export const planAccess = (
+  config: Config,
+  terminal: Terminal,
+  brokerId: string,
+  file: string,
+  options: ImportOptions,
+) => runImport(config, terminal, PLAN, brokerId, file, options);
+
+/** Errors: as `planAccess`; BROKER_REJECTED when not everything was applied, after telling what was. */
+export const applyAccess = (
+  config: Config,
+  terminal: Terminal,
+  brokerId: string,
+  file: string,
+  options: ImportOptions,
+) => runImport(config, terminal, APPLY, brokerId, file, options);
+
+async function runImport(
+  config: Config,
+  { out }: Terminal,
+  operation: string,
+  brokerId: string,
+  file: string,
+  { mosquittoFile, deleteOthers = false, passwords, json }: ImportOptions,
+): Promise<void> {
+  const text = await readText(file);
+  const input = {
+    brokerId,
+    ...(mosquittoFile ? { mosquittoFile: text } : { document: parse(file, text) }),
+    deleteOthers,
+    passwords: passwords === undefined ? [] : await readPasswords(passwords),
+  };
+  const { report } = await runOnGraph<{ report: ShownImport }>(config, operation, { input });
+  out(json ? `${JSON.stringify(report)}\n` : importText(report));
+  const failed = report.changes.filter(({ outcome }) => !DONE.has(outcome)).length;
+  if (failed > 0) {
+    throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes cannot be told as done`);
+  }
+}
+
+const DONE: ReadonlySet<string> = new Set(['APPLIED', 'UNCHANGED', 'PLANNED']);
+
+export interface ExplainOptions {
+  readonly username?: string;
+  readonly clientId?: string;
+  readonly withRole?: readonly string[];
+  readonly withoutRole?: readonly string[];
+  readonly json?: boolean;
+}
+
+const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, $clientId: String, $action: AccessAction!,
+    $topic: String!, $withRoles: [HeldRoleInput!], $withoutRoles: [String!]) {
+  explainAccess(brokerId: $brokerId, username: $username, anonymous: $anonymous, clientId: $clientId, action: $action,
+      topic: $topic, withRoles: $withRoles, withoutRoles: $withoutRoles) {
+    allowed reason conditional elsewhere remarks lookedAtTotal
+    lookedAt { rolename groupname priority verdict rule { aclType topic priority allow } }
+  }
+}`;
+
+/** Without a user name: somebody who connects without one. Errors: those of the graph. */
+export async function explainAccess(
+  config: Config,
+  { out }: Terminal,
+  brokerId: string,
+  action: string,
+  topic: string,
+  { username, clientId, withRole = [], withoutRole = [], json }: ExplainOptions,
+): Promise<void> {
+  const { explainAccess: explanation } = await runOnGraph<{ explainAccess: ShownExplanation }>(config, EXPLAIN, {
+    brokerId,
+    ...(username === undefined ? { anonymous: true } : { username }),
+    clientId,
+    action: action.toUpperCase(),
+    topic,
+    withRoles: withRole.map((rolename) => ({ rolename })),
+    withoutRoles: withoutRole,
+  });
+  out(json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation));
+}
+
+/** Passwords never are arguments, which everybody on the machine can read: a file with a JSON object, by user name. */
+async function readPasswords(file: string): Promise<{ username: string; password: string }[]> {
+  const value = parse(file, await readText(file));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid([{ path: file, reason: 'must be a JSON object: user names with their passwords' }]);
+  }
+  return Object.entries(value).map(([username, password]) => {
+    if (typeof password === 'string') return { username, password };
+    throw invalid([{ path: `${file}: ${username}`, reason: 'must be a text' }]);
+  });
+}
+
+function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });
+  });
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ServiceError('INVALID', `The file ${file} is not JSON`, { cause });
+  }
+}
