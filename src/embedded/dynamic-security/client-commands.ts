@@ -84,7 +84,8 @@ export const CLIENT_COMMANDS: CommandTable = {
   modifyClient(command, { state, passwordHash, kick }) {
     const client = find(state, requiredUsername(command));
     const clientId = lenientText(command, 'clientid');
-    if (clientId !== undefined) checkClientId(command);
+    // Here Mosquitto takes control characters; what is no text cannot be kept.
+    if (/\p{Cs}/u.test(String(fieldOf(command, 'clientid')))) throw new ControlRefusal('Client ID not valid UTF-8');
     const modified: AccessClient = {
       ...client,
       clientId: clientId === undefined ? client.clientId : clientId || null,
