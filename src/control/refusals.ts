@@ -21,6 +21,19 @@ const MAX_TEXT = 500;
 /** Fields that name what a command is about, the most telling first. */
 const NAMES = ['username', 'groupname', 'rolename', 'clientid', 'streamname', 'clustername', 'file_name'] as const;
 
+/**
+ * What a text that begins so is about: a field, or the one entry of a list. A command has several names, and the first is not
+ * always the one that failed: "Role not found" of `addClientRole` is about the role.
+ */
+const SUBJECTS: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^client id\b/i, ['clientid']],
+  [/^('roles'|role)(?!\w)/i, ['rolename', 'roles']],
+  [/^('groups'|group)(?!\w)/i, ['groupname', 'groups']],
+  [/^('clients'|client)(?!\w)/i, ['username', 'clientid', 'clients']],
+  [/^acl\b|^topic\b|acl topic$/i, ['topic']],
+  [/acltype$/i, ['acltype']],
+];
+
 export function meaningOf(text: string): ErrorCode {
   for (const [pattern, code] of MEANINGS) if (pattern.test(text)) return code;
   return 'BROKER_REJECTED';
@@ -34,12 +47,28 @@ export function refusalOf(
   fields: Readonly<Record<string, unknown>> = {},
 ): ServiceError {
   const brokerError = error.slice(0, MAX_TEXT);
-  const key = NAMES.find((field) => typeof fields[field] === 'string');
-  const name = key === undefined ? undefined : String(fields[key]).slice(0, MAX_TEXT);
+  const name = nameOf(brokerError, fields)?.slice(0, MAX_TEXT);
   const code = meaningOf(brokerError);
   const info = { brokerError, api, command, ...(name === undefined ? {} : { name }) };
   if (code === 'NOT_SUPPORTED_BY_BROKER') {
     return new ServiceError(code, `The broker does not know ${command} of ${api}`, { info });
   }
   return new ServiceError(code, name === undefined ? brokerError : `${brokerError}: "${name}"`, { info });
+}
+
+/** What the text is about, as the caller named it; undefined: it was one of several, or has no name. */
+function nameOf(text: string, fields: Readonly<Record<string, unknown>>): string | undefined {
+  const subject = SUBJECTS.find(([pattern]) => pattern.test(text))?.[1];
+  for (const key of subject ?? NAMES) {
+    const value = fields[key];
+    if (typeof value === 'string') return value;
+    if (Array.isArray(value)) return value.length === 1 ? nameOfEntry(value[0]) : undefined;
+  }
+  return undefined;
+}
+
+function nameOfEntry(entry: unknown): string | undefined {
+  const fields = typeof entry === 'object' && entry !== null ? (entry as Readonly<Record<string, unknown>>) : {};
+  const key = NAMES.find((name) => typeof fields[name] === 'string');
+  return key === undefined ? undefined : String(fields[key]);
 }

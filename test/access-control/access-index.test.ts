@@ -142,6 +142,37 @@ test('own writes are put in by a refresh: one payload for what was touched', asy
   expect(await index.read()).toBe(snapshot);
 });
 
+test('a group that is read again tells who joined and who left, and what is gone leaves its holders', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const { controls, index } = await openIndex(broker.url);
+  await send(
+    controls,
+    { command: 'createRole', fields: { rolename: 'r' } },
+    { command: 'createGroup', fields: { groupname: 'g' } },
+    { command: 'addGroupRole', fields: { groupname: 'g', rolename: 'r' } },
+    { command: 'createClient', fields: { username: 'u' } },
+    { command: 'createClient', fields: { username: 'v' } },
+    { command: 'addClientRole', fields: { username: 'u', rolename: 'r' } },
+    { command: 'addGroupClient', fields: { groupname: 'g', username: 'u' } },
+  );
+  await index.read();
+  await send(
+    controls,
+    { command: 'removeGroupClient', fields: { groupname: 'g', username: 'u' } },
+    { command: 'addGroupClient', fields: { groupname: 'g', username: 'v', priority: 4 } },
+    { command: 'deleteRole', fields: { rolename: 'r' } },
+  );
+  const { policy, members } = await index.refresh([
+    { kind: 'GROUP', name: 'g' },
+    { kind: 'ROLE', name: 'r' },
+  ]);
+  expect(members).toEqual(new Map([['g', [{ name: 'v', priority: 4 }]]]));
+  expect(policy.clients.get('u')).toMatchObject({ roles: [], groups: [] });
+  expect(policy.groups.get('g')?.roles).toEqual([]);
+  await send(controls, { command: 'deleteGroup', fields: { groupname: 'g' } });
+  expect((await index.refresh([{ kind: 'GROUP', name: 'g' }])).policy.clients.get('v')?.groups).toEqual([]);
+});
+
 test('without a change index it is read again by age, with one when the index moved', async () => {
   const old = await startDynsec({ clients: 3 });
   const aged = await openIndex(old.url, { maxAgeMs: 0 });
@@ -265,10 +296,12 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     .tuple(name, name, priority)
     .map(([g, r, p]) => on('addGroupRole', { groupname: g, rolename: r, priority: p }, group(g))),
   fc.tuple(name, name).map(([g, r]) => on('removeGroupRole', { groupname: g, rolename: r }, group(g))),
-  // By the group alone: it tells its members.
   fc
     .tuple(name, name, priority)
-    .map(([g, u, p]) => on('addGroupClient', { groupname: g, username: u, priority: p }, group(g))),
+    .map(([g, u, p]) =>
+      on('addGroupClient', { groupname: g, username: u, priority: p }, group(g), { kind: 'CLIENT', name: u }),
+    ),
+  // By the group alone: it tells its members.
   fc.tuple(name, name).map(([g, u]) => on('removeGroupClient', { groupname: g, username: u }, group(g))),
   fc
     .tuple(name, fc.constantFrom('x', 'y/#'), priority, fc.boolean())
@@ -279,6 +312,15 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     .boolean()
     .map((allow) => on('setDefaultACLAccess', { acls: [{ acltype: 'subscribe', allow }] }, { kind: 'DEFAULT_ACL' })),
 );
+
+/** A role that is made again in the write that deleted it would have to be told with its holders. */
+function withoutRebirths(batch: readonly Write[]): Write[] {
+  const deleted = new Set<unknown>();
+  return batch.filter(([{ command, fields }]) => {
+    if (command === 'deleteRole') deleted.add(fields?.rolename);
+    return command !== 'createRole' || !deleted.has(fields?.rolename);
+  });
+}
 
 const plain = (policy: AccessPolicy) => ({
   ...policy,
@@ -295,7 +337,7 @@ test('after any writes a refresh is what a broker that is read anew tells', asyn
   await index.read();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(write, { minLength: 1, maxLength: 6 }), { maxLength: 12 }), async (batches) => {
-      for (const batch of batches) {
+      for (const batch of batches.map(withoutRebirths)) {
         await controls.callAll(
           DYNSEC_API,
           batch.map(([call]) => call),

@@ -78,6 +78,39 @@ test('hosted plugins are called with the semantics of the wire', async () => {
   expect(plugin.closed).toBe(1);
 });
 
+test('a hosted plugin executes a group one after the other, and a group that nobody serves is refused whole', async () => {
+  const broker = await startMosquitto();
+  const running: number[] = [];
+  const order: unknown[] = [];
+  const plugin: PluginFactory = {
+    api: 'cedalo/topictree',
+    create: async () => ({
+      api: 'cedalo/topictree',
+      async execute({ command, n }) {
+        running.push(1);
+        expect(running).toHaveLength(1);
+        await Promise.resolve();
+        running.pop();
+        order.push(n);
+        if (command === 'removeFilter') throw new ControlRefusal('Filter not found');
+        return { n };
+      },
+      close: () => undefined,
+    }),
+  };
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin], silenceMs: 100 });
+  const results = await controls.callAll('cedalo/topictree', [
+    { command: 'setTtl', fields: { n: 1 } },
+    { command: 'removeFilter', fields: { n: 2 } },
+    { command: 'setTtl', fields: { n: 3 } },
+  ]);
+  expect(order).toEqual([1, 2, 3]);
+  expect(results).toMatchObject([{ value: { n: 1 } }, { reason: { code: 'NOT_FOUND' } }, { value: { n: 3 } }]);
+  expect(await controls.callAll('cedalo/ha', [{ command: 'getCluster' }])).toMatchObject([
+    { status: 'rejected', reason: { code: 'NOT_SUPPORTED_BY_BROKER' } },
+  ]);
+});
+
 test('a silent endpoint counts as not served after about a second, once per connection', async () => {
   const broker = await startMosquitto();
   const link = await connectedLink({ url: broker.url });
@@ -150,4 +183,53 @@ test('listPages reads a long list whole, in pages that grow with what they hold'
   expect(pages).toHaveLength(2);
   const page = await listPages(controls, 'dynamic-security', 'listRoles', 'roles', { offset: 499, count: 10 });
   expect(page).toMatchObject({ items: ['role-0498', 'role-0499'], totalCount: 501 });
+  const named = await listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
+    firstPage: 7,
+    pageBytes: 700,
+    nameOf: (item) => item,
+  });
+  expect(named).toMatchObject({ items: ['admin', ...names], isSteady: true });
+  await expect(listPages(controls, 'dynamic-security', 'listRoles', 'roles', { maxItems: 500 })).rejects.toMatchObject({
+    code: 'TOO_LARGE',
+  });
+});
+
+test('listPages tells when the list moved between pages, and asks for less where no answer comes', async () => {
+  let names = Array.from({ length: 30 }, (_, n) => `n${String(n).padStart(2, '0')}`);
+  let mostAnswered = Number.POSITIVE_INFINITY;
+  let afterFirst = () => undefined as unknown;
+  const counts: number[] = [];
+  const broker = await startScriptedBroker((_topic, payload) => {
+    const { commands } = JSON.parse(payload) as {
+      commands: { command: string; correlationData: string; count: number; offset: number }[];
+    };
+    const responses = commands.map(({ command, correlationData, count, offset = 0 }) => {
+      counts.push(count);
+      if (offset > 0) afterFirst();
+      return {
+        command,
+        correlationData,
+        data: { totalCount: names.length, roles: names.slice(offset, offset + count) },
+      };
+    });
+    return counts.at(-1) !== undefined && (counts.at(-1) ?? 0) > mostAnswered ? [] : [JSON.stringify({ responses })];
+  });
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { timeoutMs: 100 });
+  const read = () =>
+    listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
+      firstPage: 8,
+      pageBytes: 40,
+      nameOf: (item) => item,
+    });
+  expect(await read()).toMatchObject({ items: names, isSteady: true });
+  // One left at the front and one came at the end: as many as before, and one would be missed.
+  afterFirst = () => {
+    afterFirst = () => undefined;
+    names = [...names.slice(1), 'z'];
+  };
+  expect(await read()).toMatchObject({ isSteady: false });
+  mostAnswered = 3;
+  counts.length = 0;
+  expect(await read()).toMatchObject({ items: names, isSteady: true });
+  expect(counts.slice(0, 3)).toEqual([8, 4, 2]);
 });

@@ -61,6 +61,104 @@ test('commands of one turn ride in one payload, in order', async () => {
   expect(broker.requests.slice(2).map((text) => JSON.parse(text).commands.length)).toEqual([10, 10, 5]);
 });
 
+test('a group of commands is a payload of its own, however many writes it has, and each is settled by itself', async () => {
+  const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
+  const client = await clientOf(broker.url);
+  await client.call('dynamic-security', 'listRoles');
+  const deletions = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ command: 'deleteRole', fields: { n } }));
+  const [, group, , other] = await Promise.all([
+    client.call('dynamic-security', 'deleteRole', { n: 0 }),
+    client.callAll('dynamic-security', deletions(150)),
+    client.call('dynamic-security', 'deleteRole', { n: 1 }),
+    client.callAll('dynamic-security', deletions(2)),
+  ]);
+  expect(group).toEqual(deletions(150).map(({ fields }) => ({ status: 'fulfilled', value: fields })));
+  expect(other).toHaveLength(2);
+  const sizes = broker.requests.slice(1).map((text) => JSON.parse(text).commands.length);
+  // Each group is alone; what is asked for one by one rides with its like.
+  expect([...sizes].sort((a, b) => a - b)).toEqual(expect.arrayContaining([2, 150]));
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(154);
+  expect(await client.callAll('dynamic-security', [])).toEqual([]);
+});
+
+test('a group that does not fit into one payload rides in several, in its order', async () => {
+  const broker = await startScriptedBroker((_topic, payload) => [echo(payload)]);
+  const client = await clientOf(broker.url);
+  const text = 'x'.repeat(100_000);
+  const results = await client.callAll(
+    'dynamic-security',
+    Array.from({ length: 12 }, (_, n) => ({ command: 'createRole', fields: { rolename: `${n}`, text } })),
+  );
+  expect(results.map((result) => (result.status === 'fulfilled' ? result.value : null))).toMatchObject(
+    Array.from({ length: 12 }, (_, n) => ({ rolename: `${n}` })),
+  );
+  expect(broker.requests.map((request) => JSON.parse(request).commands.length)).toEqual([4, 4, 4]);
+});
+
+test('of a group on Mosquitto each command is answered by itself, and a refusal names what failed', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const client = await clientOf(broker.url);
+  const results = await client.callAll('dynamic-security', [
+    { command: 'createClient', fields: { username: 'u' } },
+    { command: 'addClientRole', fields: { username: 'u', rolename: 'none' } },
+    { command: 'addGroupClient', fields: { username: 'u', groupname: 'nowhere' } },
+    { command: 'getClient', fields: { username: 'u' } },
+  ]);
+  expect(results).toMatchObject([
+    { status: 'fulfilled' },
+    { reason: { code: 'NOT_FOUND', message: 'Role not found: "none"', info: { name: 'none' } } },
+    { reason: { code: 'NOT_FOUND', message: 'Group not found: "nowhere"' } },
+    { status: 'fulfilled', value: { client: { username: 'u' } } },
+  ]);
+});
+
+test('a group whose answers are lost with the connection is settled whole', async () => {
+  const broker = await startScriptedBroker(() => []);
+  const client = await clientOf(broker.url);
+  const results = client.callAll('dynamic-security', [{ command: 'deleteRole' }, { command: 'getRole' }]);
+  await expect.poll(() => broker.requests.length).toBe(1);
+  await broker.stop();
+  expect(await results).toMatchObject([
+    { status: 'rejected', reason: { code: 'BROKER_UNREACHABLE', info: { outcome: 'unknown' } } },
+    { status: 'rejected', reason: { code: 'BROKER_UNREACHABLE' } },
+  ]);
+  // Not connected any more: nothing is sent, and nothing is left open.
+  expect(await client.callAll('dynamic-security', [{ command: 'deleteRole' }])).toMatchObject([
+    { status: 'rejected', reason: { code: 'BROKER_UNREACHABLE', info: { state: 'UNREACHABLE' } } },
+  ]);
+});
+
+test('answers to other administrators are told by their commands, own ones are not, late ones are', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const [one, two] = await Promise.all([clientOf(broker.url), clientOf(broker.url)]);
+  const told: string[][] = [];
+  one.onForeignAnswers('dynamic-security', (commands) => told.push([...commands]));
+  await one.call('dynamic-security', 'createRole', { rolename: 'own' });
+  await two.callAll('dynamic-security', [
+    { command: 'createRole', fields: { rolename: 'r' } },
+    { command: 'getRole', fields: { rolename: 'r' } },
+  ]);
+  await one.call('dynamic-security', 'listRoles');
+  expect(told).toEqual([['createRole', 'getRole']]);
+
+  const held: string[] = [];
+  const slow = await startScriptedBroker((_topic, payload) => {
+    held.push(echo(payload));
+    return [];
+  });
+  const late = await clientOf(slow.url, 50);
+  const lateCommands = new Promise((resolve) => {
+    late.onForeignAnswers('dynamic-security', resolve);
+  });
+  await expect(late.call('dynamic-security', 'deleteRole')).rejects.toMatchObject({
+    code: 'BROKER_TIMEOUT',
+    info: { outcome: 'unknown' },
+  });
+  await slow.publish('$CONTROL/dynamic-security/v1/response', held[0] ?? '');
+  expect(await lateCommands).toEqual(['deleteRole']);
+});
+
 test('two clients of one broker do not take each other for the one that asked', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const [one, two] = await Promise.all([clientOf(broker.url), clientOf(broker.url)]);
