@@ -2,6 +2,7 @@ import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../broad
 import type { ControlCaller } from '../control/plugin.ts';
 import { ServiceError } from '../errors.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
+import type { FilterMode } from '../text-filter.ts';
 import {
   type ClientsChangedEvent,
   type ConnectedClientSummary,
@@ -10,7 +11,7 @@ import {
   listClients,
   parseClientsChanged,
 } from './inspect-control.ts';
-import { type ClientFilter, type FilterMode, indexFrom, SortedClients } from './sorted-clients.ts';
+import { type ClientFilter, indexFrom, SortedClients } from './sorted-clients.ts';
 
 /**
  * Who is connected to one broker, observed once for all who look: IDLE -> LIVE -> IDLE.

@@ -1,7 +1,5 @@
+import { FITS, type FilterMode } from '../text-filter.ts';
 import type { ConnectedClientSummary } from './inspect-control.ts';
-
-export const FILTER_MODES = ['contains', 'equals', 'startsWith', 'endsWith'] as const;
-export type FilterMode = (typeof FILTER_MODES)[number];
 
 export interface ClientFilter {
   readonly value: string;
@@ -72,7 +70,7 @@ export class SortedClients {
     const key = `${mode}:${value}`;
     const known = this.#filtered.get(key);
     if (known) return known;
-    const fits = MATCHERS[mode];
+    const fits = FITS[mode];
     const found = this.#sorted.filter(({ clientid, username }) => fits(clientid, value) || fits(username, value));
     if (this.#filtered.size >= MAX_FILTERED) this.#filtered.delete(this.#filtered.keys().next().value ?? '');
     this.#filtered.set(key, found);
@@ -95,13 +93,6 @@ export class SortedClients {
     this.#sorted = [...this.#byId.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
   }
 }
-
-const MATCHERS: Readonly<Record<FilterMode, (text: string, value: string) => boolean>> = {
-  contains: (text, value) => text.includes(value),
-  equals: (text, value) => text === value,
-  startsWith: (text, value) => text.startsWith(value),
-  endsWith: (text, value) => text.endsWith(value),
-};
 
 /** Place of the first client whose id is not before `clientid`. */
 export function indexFrom(clients: readonly ConnectedClientSummary[], clientid: string): number {
