@@ -1,6 +1,13 @@
 import type { AccessAction, AccessIdentity, RoleSource } from './access-explanation.ts';
 import type { AccessDialect, AccessPolicy } from './access-model.ts';
-import { bindRole, type CompiledRole, type CompiledRule, compileRole, decidingRule } from './acl-evaluation.ts';
+import {
+  bindRole,
+  type CompiledRole,
+  type CompiledRule,
+  clientIdsThatMatter,
+  compileRole,
+  decidingRule,
+} from './acl-evaluation.ts';
 
 /** The rule that decides, and by which way it came to be looked at. */
 export interface Decision {
@@ -19,6 +26,7 @@ export class TopicDecisions {
   readonly #topic: string;
   readonly #levels: ReadonlySet<string>;
   readonly #compiled = new Map<string, CompiledRole | null>();
+  readonly #clientIds = new Map<string, readonly string[]>();
   /** By identity as far as it matters, then by role name. */
   readonly #verdicts = new Map<string, Map<string, CompiledRule | null>>();
 
@@ -55,27 +63,37 @@ export class TopicDecisions {
     return null;
   }
 
-  /**
-   * What else could be decided where the client id is not known: one for each client id that makes a difference to `decide`.
-   * `%c` matches only an id that is a level of the topic, so there are no others.
-   */
+  /** What else could be decided where the client id is not known: one for each id with which another rule decides. */
   *alternatives(
     sources: readonly RoleSource[],
     identity: AccessIdentity,
   ): Iterable<[clientId: string, Decision | null]> {
     if (identity.clientId !== null) return;
-    if (!sources.some(({ rolename }) => this.roleOf(rolename)?.isUnbound)) return;
+    const roles = sources.filter(({ rolename }) => this.#clientIdsOf(rolename).length > 0);
+    if (roles.length === 0) return;
+    const ids = new Set(roles.flatMap(({ rolename }) => this.#clientIdsOf(rolename)));
     const usual = this.decide(sources, identity);
-    for (const clientId of this.#levels) {
+    for (const clientId of ids) {
       const decision = this.decide(sources, { ...identity, clientId });
       if (decision?.rule.rule !== usual?.rule.rule) yield [clientId, decision];
     }
   }
 
-  /** Identities differ only by what stands in the topic. */
+  #clientIdsOf(rolename: string): readonly string[] {
+    const known = this.#clientIds.get(rolename);
+    if (known) return known;
+    const role = this.roleOf(rolename);
+    const ids = role ? clientIdsThatMatter(role, this.#action, this.#topic) : [];
+    this.#clientIds.set(rolename, ids);
+    return ids;
+  }
+
+  /** Identities differ only by what stands in the topic: most are all the same here. */
   #verdictsFor({ username, clientId }: AccessIdentity): Map<string, CompiledRule | null> {
-    const inTopic = (value: string | null) => (value !== null && this.#levels.has(value) ? value : '');
-    const key = JSON.stringify([inTopic(username), inTopic(clientId)]);
+    const name = username !== null && this.#levels.has(username) ? username : '';
+    const id = clientId !== null && this.#levels.has(clientId) ? clientId : '';
+    // No level of a topic holds a slash.
+    const key = name === '' && id === '' ? '' : `${name}/${id}`;
     let verdicts = this.#verdicts.get(key);
     if (!verdicts) {
       verdicts = new Map();

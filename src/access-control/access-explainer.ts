@@ -100,11 +100,10 @@ export function whoCan(policy: AccessPolicy, dialect: AccessDialect, action: Acc
     });
   };
   consider(null, null);
-  const enabled = [...policy.clients.values()].filter(({ disabled }) => !disabled);
-  for (const account of enabled.sort((one, other) => compareNames(one.username, other.username))) {
-    consider(account.username, account);
+  for (const account of policy.clients.values()) {
+    if (!account.disabled) consider(account.username, account);
   }
-  return found;
+  return found.sort((one, other) => compareNames(one.username ?? '', other.username ?? ''));
 }
 
 function checkTopic(action: AccessAction, topic: string): void {

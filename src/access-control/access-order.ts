@@ -22,12 +22,13 @@ export function rolesInOrder(
 export function compareNames(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index += 1) {
-    const difference = (one.codePointAt(index) as number) - (other.codePointAt(index) as number);
-    if (difference !== 0) return difference;
+    if (one.charCodeAt(index) === other.charCodeAt(index)) continue;
+    return (one.codePointAt(index) as number) - (other.codePointAt(index) as number);
   }
   return one.length - other.length;
 }
 
-export function membershipsInOrder(memberships: readonly Membership[]): Membership[] {
+export function membershipsInOrder(memberships: readonly Membership[]): readonly Membership[] {
+  if (memberships.length < 2) return memberships;
   return [...memberships].sort((one, other) => other.priority - one.priority || compareNames(one.name, other.name));
 }

@@ -129,7 +129,7 @@ export function decidingRule(
     observe?.(exact, 'MATCHED', null);
     return exact;
   }
-  const matches = action === 'PUBLISH' || action === 'RECEIVE' ? filterMatches : role.covers;
+  const matches = matcherOf(role, action);
   for (let index = 0; index < patterns.length; index += 1) {
     const rule = patterns[index] as CompiledRule;
     const { filter } = rule;
@@ -143,6 +143,17 @@ export function decidingRule(
     }
   }
   return null;
+}
+
+/** Client ids with which some rule of an unbound role matches, whatever the user name. */
+export function clientIdsThatMatter(role: CompiledRole, action: AccessAction, topic: string): string[] {
+  if (!role.isUnbound) return [];
+  const matches = matcherOf(role, action);
+  const ids = role.rules[action].patterns.map((rule) => {
+    const username = rule.filter === null ? null : levelAt(topic, rule.filter, '%u');
+    return matchingClientId(bindRule(rule, { clientId: null, username }), topic, matches);
+  });
+  return ids.filter((id) => id !== null);
 }
 
 /** What happens where no rule matches: `$CONTROL` is never allowed by the default, nor is anything else that begins so. */
@@ -193,14 +204,19 @@ function bindRule(rule: CompiledRule, { clientId, username }: AccessIdentity): C
   return { ...rule, filter: named === null ? null : substitute(named, '%c', clientId), substitution: null };
 }
 
-/** The client id with which an unbound rule matches: it can only be what stands in the topic at the place of its first `%c`. */
-function matchingClientId(
-  rule: CompiledRule,
-  topic: string,
-  matches: (filter: string, topic: string) => boolean,
-): string | null {
-  if (rule.filter === null || rule.substitution === null) return null;
-  const candidate = topic.split('/')[rule.filter.split('/').indexOf('%c')] ?? null;
-  const filter = substitute(rule.filter, '%c', candidate);
-  return filter !== null && matches(filter, topic) ? candidate : null;
+type Matcher = (filter: string, topic: string) => boolean;
+
+const matcherOf = (role: CompiledRole, action: AccessAction): Matcher =>
+  action === 'PUBLISH' || action === 'RECEIVE' ? filterMatches : role.covers;
+
+/** What stands in the topic where the filter has the first of these places. */
+const levelAt = (topic: string, filter: string, place: '%c' | '%u'): string | null =>
+  topic.split('/')[filter.split('/').indexOf(place)] ?? null;
+
+/** The client id with which an unbound rule matches: it can only be what stands in the topic in its place. */
+function matchingClientId({ filter, substitution }: CompiledRule, topic: string, matches: Matcher): string | null {
+  if (filter === null || substitution === null) return null;
+  const candidate = levelAt(topic, filter, '%c');
+  const bound = substitute(filter, '%c', candidate);
+  return bound !== null && matches(bound, topic) ? candidate : null;
 }

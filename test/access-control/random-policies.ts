@@ -88,7 +88,7 @@ function rules(dice: Dice): AclRule[] {
   })).filter(({ aclType, topic }) => !seen.has(`${aclType} ${topic}`) && seen.add(`${aclType} ${topic}`));
 }
 
-const memberships = (dice: Dice, names: readonly string[], atMost: number): Membership[] =>
+const memberships = (dice: Dice, names: readonly string[], atMost: number): readonly Membership[] =>
   membershipsInOrder(dice.some(names, atMost).map((name) => ({ name, priority: dice.pick(PRIORITIES) })));
 
 const byName = <T>(values: readonly T[], nameOf: (value: T) => string) =>
