@@ -25,12 +25,22 @@ const CommandState = builder.enumType('CommandState', {
   } as const,
 });
 
-const ChangeError = builder.objectRef<ServiceError>('ChangeError').implement({
+/** An error as the value of a field: an instance of Error would fail the field. */
+interface Reason {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly info: Readonly<Record<string, unknown>> | null;
+}
+
+const reasonOf = (error: ServiceError | null): Reason | null =>
+  error && { code: error.code, message: error.message, info: error.info ?? null };
+
+const ChangeError = builder.objectRef<Reason>('ChangeError').implement({
   description: 'Why a change did not happen.',
   fields: (t) => ({
-    code: t.string({ description: 'As in the errors of the graph.', resolve: ({ code }): ErrorCode => code }),
+    code: t.exposeString('code', { description: 'As in the errors of the graph.' }),
     message: t.exposeString('message', { description: 'For people.' }),
-    info: t.field({ type: 'JSON', nullable: true, resolve: ({ info }) => info ?? null }),
+    info: t.expose('info', { type: 'JSON', nullable: true }),
   }),
 });
 
@@ -40,7 +50,7 @@ export const AccessCommand = builder.objectRef<CommandReport>('AccessCommand').i
     command: t.exposeString('command'),
     fields: t.field({ description: 'As sent, passwords masked.', type: 'JSON', resolve: ({ fields }) => fields }),
     state: t.field({ type: CommandState, resolve: ({ state }) => state }),
-    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => error }),
+    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
   }),
 });
 
@@ -49,7 +59,7 @@ export const AccessChangeReport = builder.objectRef<ChangeReport>('AccessChangeR
   fields: (t) => ({
     outcome: t.field({ type: ChangeOutcome, resolve: ({ outcome }) => outcome }),
     commands: t.field({ type: [AccessCommand], resolve: ({ commands }) => [...commands] }),
-    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => error }),
+    error: t.field({ type: ChangeError, nullable: true, resolve: ({ error }) => reasonOf(error) }),
   }),
 });
 
@@ -97,7 +107,7 @@ export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
     description: 'With PARTLY_APPLIED: why the rest did not happen.',
     type: ChangeError,
     nullable: true,
-    resolve: ({ error }) => error,
+    resolve: ({ error }) => reasonOf(error),
   }),
   blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
 });
