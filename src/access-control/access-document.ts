@@ -185,7 +185,7 @@ function membershipsOf(list: readonly Membership[], defined: ReadonlyMap<string,
     .sort(by('name'));
 }
 
-function membershipsIn(list: readonly DocumentMembership[] = []): Membership[] {
+function membershipsIn(list: readonly DocumentMembership[] = []): readonly Membership[] {
   return membershipsInOrder(list.map(({ name, priority = DEFAULT_MEMBERSHIP_PRIORITY }) => ({ name, priority })));
 }
 

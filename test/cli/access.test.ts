@@ -1,0 +1,163 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { runCommand } from '../../src/cli/program.ts';
+import { type AccessWorld, accessWorld, KINDS } from '../access-control/access-service.ts';
+import { temporaryFolder } from '../support/database.ts';
+
+/** One command line beside the running service; `exit` is what the shell would see. */
+async function run(world: AccessWorld | null, ...args: string[]): Promise<{ exit: number; out: string; err: string }> {
+  let out = '';
+  let err = '';
+  const exit = await runCommand(['access', ...args], {
+    env: { DATA_DIR: world?.service.config.dataDir ?? temporaryFolder() },
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    isTerminal: false,
+    stop: new AbortController().signal,
+    onBug: () => undefined,
+  });
+  return { exit, out, err };
+}
+
+const file = (name: string, content: unknown): string => {
+  const path = `${temporaryFolder()}/${name}`;
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+};
+
+const READER = {
+  rolename: 'reader',
+  acls: [
+    { aclType: 'subscribePattern', topic: 'secret/#', priority: 2, allow: false },
+    { aclType: 'subscribePattern', topic: '#', allow: true },
+  ],
+};
+
+test.each(KINDS)('the access control of %s is exported, planned, applied and explained', async (kind) => {
+  const world = await accessWorld(kind);
+  const { brokerId } = world;
+  const before = JSON.parse((await run(world, 'export', brokerId)).out);
+  expect(before).toMatchObject({ format: 'brokergraph/access-control', version: 1 });
+
+  const document = {
+    ...before,
+    roles: [...before.roles, READER],
+    clients: [
+      ...before.clients,
+      { username: 'ann', roles: [{ name: 'reader' }] },
+      { username: 'bob', disabled: true },
+      { username: 'eve' },
+    ],
+  };
+  const wanted = file('wanted.json', document);
+  const passwords = file('passwords.json', { ann: 'a secret' });
+
+  const plan = await run(world, 'plan', brokerId, wanted, '--passwords', passwords);
+  expect(plan).toMatchObject({ exit: 0, err: '' });
+  expect(plan.out).toMatch(/^PLANNED +createRole rolename="reader"/m);
+  expect(plan.out).toMatch(/^PLANNED +createClient username="ann" password="\*\*\*"/m);
+  expect(plan.out).toContain('before they have a password: bob, eve\n');
+  expect(plan.out).not.toContain('a secret');
+  expect(JSON.parse((await run(world, 'export', brokerId)).out)).toEqual(before);
+
+  const applied = await run(world, 'apply', brokerId, wanted, '--passwords', passwords);
+  expect(applied).toMatchObject({ exit: 0, err: '' });
+  expect(applied.out).toMatch(/^APPLIED +createClient username="ann"/m);
+  const ann = await world.ask('getClient', { username: 'ann' });
+  expect(ann).toMatchObject({ client: { username: 'ann', roles: [{ rolename: 'reader' }] } });
+
+  const again = await run(world, 'apply', brokerId, wanted, '--passwords', passwords, '--json');
+  expect(JSON.parse(again.out)).toMatchObject({ outcome: 'UNCHANGED', changes: [], needPassword: [] });
+  const output = `${temporaryFolder()}/export.json`;
+  expect((await run(world, 'export', brokerId, '--output', output)).out).toBe('');
+  expect(JSON.parse(readFileSync(output, 'utf8'))).toMatchObject({ clients: expect.arrayContaining(document.clients) });
+
+  const allowed = await run(world, 'explain', brokerId, 'subscribe', 'open/#', '--username', 'ann', '--client-id', 'c');
+  expect(allowed).toMatchObject({
+    exit: 0,
+    out: expect.stringMatching(/^ALLOWED: .*\n\nROLE .*\nreader .*not matched\nreader .* matched\n/),
+  });
+  const denied = await run(world, 'explain', brokerId, 'subscribe', 'secret/a', '--username', 'ann', '--json');
+  expect(JSON.parse(denied.out)).toMatchObject({ allowed: false, reason: 'RULE', lookedAtTotal: 1 });
+  const without = await run(
+    world,
+    'explain',
+    brokerId,
+    'SUBSCRIBE',
+    'a',
+    '--username',
+    'ann',
+    '--without-role',
+    'reader',
+  );
+  expect(without.out).toMatch(/^DENIED: by the default/);
+  const eve = ['explain', brokerId, 'subscribe', 'a', '--username', 'eve', '--json'];
+  expect(JSON.parse((await run(world, ...eve)).out)).toMatchObject({ reason: 'DEFAULT', allowed: false });
+  const withRole = await run(world, ...eve, '--with-role', 'reader');
+  expect(JSON.parse(withRole.out)).toMatchObject({ reason: 'RULE', allowed: true });
+  const anonymous = await run(world, 'explain', brokerId, 'publish', 'a');
+  expect(anonymous).toMatchObject({ exit: 0, out: expect.stringMatching(/^DENIED: /) });
+
+  // Whoever is connected with what is taken away is named, and is there until it is done.
+  const connected = await world.client({ username: 'ann', password: 'a secret', clientId: 'device' });
+  const back = file('before.json', before);
+  const removal = await run(world, 'plan', brokerId, back, '--delete-others');
+  expect(removal.out).toMatch(/^PLANNED +deleteClient username="ann"/m);
+  expect(removal.out).toMatch(/Disconnects accounts ann.*\nConnected of them now: 1.*\n {2}device \(ann\)/);
+  expect(connected.connected).toBe(true);
+  const gone = new Promise<void>((resolve) => connected.once('close', () => resolve()));
+  expect(await run(world, 'apply', brokerId, back, '--delete-others')).toMatchObject({ exit: 0, err: '' });
+  await gone;
+  expect(JSON.parse((await run(world, 'export', brokerId)).out)).toEqual(before);
+});
+
+test('the file of a Mosquitto is planned with what of it is left out', async () => {
+  const world = await accessWorld('Mosquitto 2.0');
+  const dynsec = file('dynamic-security.json', {
+    roles: [{ rolename: 'reader', acls: [] }],
+    clients: [
+      { username: 'ann\u001b[2J', password: 'aGFzaA==', salt: 'c2FsdA==', iterations: 101 },
+      { username: 'bob', password: 'aGFzaA==' },
+    ],
+  });
+  const { exit, out } = await run(world, 'plan', world.brokerId, dynsec, '--mosquitto-file');
+  expect(exit).toBe(0);
+  expect(out).toMatch(/^PLANNED +createClient username="bob"/m);
+  expect(out).toMatch(/^Note: Passwords are kept as hashes.*"bob"/m);
+  // Names come from files of others.
+  expect(out).not.toContain('\u001b');
+  expect((await run(world, 'plan', world.brokerId, dynsec)).exit).toBe(1);
+});
+
+test('what cannot be done is said with its place, and nothing is sent', async () => {
+  const world = await accessWorld('Mosquitto 2.0');
+  const { brokerId } = world;
+  const missing = await run(world, 'plan', brokerId, '/nowhere.json');
+  expect(missing).toMatchObject({ exit: 1, out: '', err: 'error: The file /nowhere.json cannot be read\n' });
+  expect((await run(world, 'plan', brokerId, file('a.json', '{'))).err).toMatch(/is not JSON/);
+  const bad = {
+    ...JSON.parse((await run(world, 'export', brokerId)).out),
+    clients: [{ username: 'a', roles: [{ name: 'x' }] }],
+  };
+  const refused = await run(world, 'apply', brokerId, file('bad.json', bad));
+  expect(refused).toMatchObject({ exit: 1, out: '' });
+  expect(refused.err).toContain('/clients/0/roles/0/name');
+  const good = file('good.json', { ...bad, clients: [] });
+  expect((await run(world, 'plan', brokerId, good)).exit).toBe(0);
+  expect((await run(world, 'plan', brokerId, good, '--passwords', file('p.json', { a: 1 }))).err).toMatch(/a: must be/);
+  expect((await run(world, 'export', 'no-such-broker')).exit).toBe(1);
+  expect((await run(world, 'explain', brokerId, 'explode', 'a')).exit).toBe(2);
+});
+
+test('each command says what it takes', async () => {
+  const help = await run(null, '--help');
+  for (const command of ['export', 'plan', 'apply', 'explain']) {
+    expect(help.out).toContain(command);
+    expect((await run(null, command, '--help')).out).toContain('--json');
+  }
+  expect((await run(null, 'apply', '--help')).out).toMatch(/--mosquitto-file[\s\S]*--delete-others[\s\S]*--passwords/);
+});
