@@ -8,6 +8,7 @@ import { DYNSEC_API } from '../../src/access-control/dynsec-control.ts';
 import { BrokerControls } from '../../src/control/broker-controls.ts';
 import type { ControlCall } from '../../src/control/plugin.ts';
 import type { BrokerLink } from '../../src/mqtt/broker-link.ts';
+import { startTestBroker } from '../embedded/embedded.ts';
 import { connectedLink, reached } from '../support/link.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { countedCommands, startDynsec } from './scripted-dynsec.ts';
@@ -329,9 +330,11 @@ const plain = (policy: AccessPolicy) => ({
   roles: new Map([...policy.roles].sort()),
 });
 
-test('after any writes a refresh is what a broker that is read anew tells', async () => {
-  const broker = await startMosquitto({ access: 'dynsec' });
-  const { controls, index } = await openIndex(broker.url);
+test.each([
+  ['Mosquitto', async () => (await startMosquitto({ access: 'dynsec' })).url],
+  ['the embedded broker', async () => `mqtt://127.0.0.1:${(await startTestBroker()).mqttPort}`],
+])('after any writes to %s a refresh is what it tells to who reads it anew', async (_name, start) => {
+  const { controls, index } = await openIndex(await start());
   const fresh = new AccessIndex({ controls, session: { onStatus: () => () => undefined } });
   onTestFinished(() => fresh.close());
   await index.read();
@@ -342,13 +345,12 @@ test('after any writes a refresh is what a broker that is read anew tells', asyn
           DYNSEC_API,
           batch.map(([call]) => call),
         );
-        const touched = batch.flatMap(([, objects]) => objects);
-        const refreshed = await index.refresh(touched);
+        const refreshed = await index.refresh(batch.flatMap(([, objects]) => objects));
         fresh.invalidate();
         expect(plain(refreshed.policy)).toEqual(plain((await fresh.read()).policy));
         expect(refreshed.isSettled).toBe(true);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 });
