@@ -169,10 +169,14 @@ function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
   want: T,
   keys: readonly K[],
 ): { [key in K]?: NonNullable<T[key]> } {
-  return Object.fromEntries(
-    keys.filter((key) => !isDeepStrictEqual(have[key], want[key])).map((key) => [key, want[key]]),
-  ) as { [key in K]?: NonNullable<T[key]> };
+  return Object.fromEntries(keys.filter((key) => !isSame(have[key], want[key])).map((key) => [key, want[key]])) as {
+    [key in K]?: NonNullable<T[key]>;
+  };
 }
+
+/** Most are texts and empty lists, for which the deep comparison is slow. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === 'object' && typeof other === 'object' && isDeepStrictEqual(one, other));
 
 /** Null: it is there as it should be. */
 function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: object): PutMode | null {

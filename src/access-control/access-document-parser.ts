@@ -90,8 +90,11 @@ function issuesOf(document: AccessDocument): InputIssue[] {
   const groups = names('/groups', document.groups, 'groupname');
   names('/clients', document.clients, 'username');
   const references = (path: string, list: readonly { readonly name: string }[] = [], defined: ReadonlySet<string>) => {
-    names(path, list, 'name');
-    for (const [i, { name }] of list.entries()) tell(`${path}/${i}/name`, defined.has(name) ? null : UNDEFINED);
+    const known = new Set<string>();
+    for (const [i, { name }] of list.entries()) {
+      tell(`${path}/${i}/name`, defined.has(name) ? (known.has(name) ? TWICE : null) : UNDEFINED);
+      known.add(name);
+    }
   };
   const texts = (path: string, object: { readonly textName?: string; readonly textDescription?: string }) => {
     tell(`${path}/textName`, plainTextProblem(object.textName ?? ''));

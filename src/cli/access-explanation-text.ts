@@ -42,7 +42,7 @@ export function explanationText(explanation: ShownExplanation): string {
   const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
     shown(rolename),
     shown(groupname ?? '-'),
-    rule === null ? 'no wildcards' : `${rule.allow ? 'allow' : 'deny'} ${rule.aclType.toLowerCase()}`,
+    rule === null ? 'no wildcards' : `${rule.allow ? 'allow' : 'deny'} ${typeText(rule.aclType)}`,
     shown(rule?.topic ?? '-'),
     String(rule?.priority ?? '-'),
     verdict.toLowerCase().replaceAll('_', ' '),
@@ -60,3 +60,7 @@ export function explanationText(explanation: ShownExplanation): string {
   if (words.length > 0) lines.push('', ...words.map(shown));
   return lines.map((line) => `${line}\n`).join('');
 }
+
+/** As brokers spell it: SUBSCRIBE_PATTERN is subscribePattern. */
+const typeText = (aclType: string): string =>
+  aclType.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());

