@@ -123,7 +123,9 @@ export class AccessControlService {
 
   /** Errors: as `view`. */
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
-    return documentOf((await this.view(broker)).policy);
+    // It is kept, and compared with the next one: what others changed a moment ago belongs into it.
+    const { policy } = await this.#runtimes.ask(broker, (runtime) => this.#of(broker, runtime).index.current());
+    return documentOf(policy);
   }
 
   /** Errors: as `view`; INVALID with every issue of the source. */
