@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AccessDialect, AccessPolicy } from '../../src/access-control/access-model.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
-import { PASSWORD, type Target } from './differential.ts';
+import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
 
 export const MOSQUITTO_2_0: AccessDialect = {
   substitution: false,
@@ -43,10 +43,7 @@ export async function mosquittoTarget(): Promise<Target> {
       writeFileSync(file, fileOf(policy));
       await mosquitto.start();
     },
-    async forget() {
-      await mosquitto.kill();
-      rmSync(join(folder, 'mosquitto.db'), { force: true });
-    },
+    subscriptionsOf: async () => [],
     excuse: () => null,
   };
 }
@@ -60,7 +57,7 @@ const secretOf = (password: string) => ({
 });
 
 function fileOf(policy: AccessPolicy | null): string {
-  const everything = ['#', '$SYS/#', '$CONTROL/#', '$x/#', '$id/#', '$/#', '$CONTROLLED/#'].map((topic) => ({
+  const everything = [...EVERYTHING, '$CONTROL/#'].map((topic) => ({
     acltype: 'publishClientSend',
     topic,
     priority: 0,

@@ -1,5 +1,5 @@
 import { explainAccess } from '../../src/access-control/access-explainer.ts';
-import type { AccessDialect, AccessPolicy } from '../../src/access-control/access-model.ts';
+import { ACL_TYPES, type AccessDialect, type AccessPolicy } from '../../src/access-control/access-model.ts';
 import { type Check, CONTROL_ANSWERS, Dice, randomChecks, randomPolicy } from './random-policies.ts';
 import { WireClient } from './wire-client.ts';
 
@@ -7,19 +7,22 @@ import { WireClient } from './wire-client.ts';
 export interface Target {
   readonly name: string;
   readonly dialect: AccessDialect;
+  /** With 5 a broker says what it refuses; with 4 that is seen by what becomes of it. */
   readonly protocolVersion: 4 | 5;
   readonly port: number;
   /** May do everything, whatever the policy; publishes what others receive. */
   readonly admin: { readonly username: string; readonly password: string };
   /** Resolves when the broker has this policy and no other, and sessions of before are still there. All accounts have `PASSWORD`. */
   load(policy: AccessPolicy): Promise<void>;
-  /** Drops all sessions. */
-  forget(): Promise<void>;
-  /** Why this broker differs on purpose, or by a known defect; null: it has to agree. */
-  excuse(check: Check): string | null;
+  /** Filters that a connected client is subscribed to. Only asked with MQTT 3.1.1. */
+  subscriptionsOf(clientId: string): Promise<readonly string[]>;
+  /** Why this broker differs on purpose, by a known defect, or cannot be watched; null: it has to agree. */
+  excuse(check: Check, policy: AccessPolicy): string | null;
 }
 
 export const PASSWORD = 'secret';
+/** What is below the starts of `random-policies.ts`; `#` leaves out what begins with `$`. */
+export const EVERYTHING = ['#', '$SYS/broker/connection/#', '$x/#', '$id/#', '$/#', '$CONTROLLED/#'];
 const HARMLESS_COMMAND = JSON.stringify({ commands: [{ command: 'getDefaultACLAccess' }] });
 
 export interface Disagreement {
@@ -55,7 +58,7 @@ export async function runDifferential(
     for (const target of targets) {
       const observed = await observe(target, policy, checks);
       for (const [index, check] of checks.entries()) {
-        const excuse = target.excuse(check);
+        const excuse = target.excuse(check, policy);
         if (excuse !== null) {
           excused.set(excuse, (excused.get(excuse) ?? 0) + 1);
           continue;
@@ -81,42 +84,59 @@ export async function runDifferential(
 /** What the broker really does, in the order of `checks`. */
 async function observe(target: Target, policy: AccessPolicy, checks: readonly Check[]): Promise<boolean[]> {
   const results = checks.map(() => false);
-  const identities = new Map(checks.map((check) => [JSON.stringify([check.username, check.clientId]), check]));
-  const mine = (key: string) =>
-    [...checks.entries()].filter(([, { username, clientId }]) => JSON.stringify([username, clientId]) === key);
+  const groups = [...new Set(checks.map(({ clientId }) => clientId))].map((clientId) => {
+    const entries = [...checks.entries()].filter(([, check]) => check.clientId === clientId);
+    return { entries, options: optionsOf(target, clientId, entries[0]?.[1].username ?? null) };
+  });
 
-  // Who is to receive has to be subscribed, which the policy may forbid: so that is done before, in sessions that stay.
-  await target.forget();
-  await target.load(openPolicy(policy, [...identities.values()]));
+  // Who is to receive or unsubscribe has to be subscribed, which the policy may forbid: it is done before, in sessions that stay.
+  await target.load(openPolicy(policy));
   await Promise.all(
-    [...identities].map(async ([key, identity]) => {
-      const topics = mine(key).filter(([, { action }]) => action === 'RECEIVE');
-      const client = topics.length > 0 ? await WireClient.connect(optionsOf(target, identity)) : null;
-      if (client) await client.subscribe(...new Set(topics.map(([, { topic }]) => topic)));
+    groups.map(async ({ entries, options }) => {
+      await (await WireClient.connect({ ...options, clean: true }))?.end();
+      const client = await WireClient.connect(options);
+      const held = entries.filter(([, { action }]) => action === 'RECEIVE' || action === 'UNSUBSCRIBE');
+      for (const topic of new Set(held.map(([, { topic }]) => topic))) await client?.subscribe(topic);
       await client?.end();
     }),
   );
   await target.load(policy);
 
   const admin = await connectAdmin(target);
-  const connected = new Map<string, WireClient>();
-  for (const [key, identity] of identities) {
-    const client = await WireClient.connect(optionsOf(target, identity));
-    if (client) connected.set(key, client);
-  }
+  const connected = groups.map(async (group) => ({ ...group, client: await WireClient.connect(group.options) }));
+  const clients = (await Promise.all(connected)).flatMap((one) => (one.client ? [{ ...one, client: one.client }] : []));
   for (const topic of new Set(checks.filter(({ action }) => action === 'RECEIVE').map(({ topic }) => topic))) {
     if (topic === CONTROL_ANSWERS) await admin.publish('$CONTROL/dynamic-security/v1', HARMLESS_COMMAND);
-    else await admin.publish(topic, 'message');
+    else await admin.publish(topic, 'from the admin');
+  }
+  await Promise.all(clients.map(({ client }) => client.ping()));
+
+  if (target.protocolVersion === 4) await admin.subscribe(...EVERYTHING);
+  await Promise.all(
+    clients.map(async ({ client, entries }) => {
+      const received = new Set(client.received.map(({ topic }) => topic));
+      for (const [index, { action, topic }] of entries) {
+        if (action === 'RECEIVE') results[index] = received.has(topic);
+        if (action === 'PUBLISH') results[index] = (await client.publish(topic, String(index))) < 128;
+        if (action === 'UNSUBSCRIBE') results[index] = ((await client.unsubscribe(topic)) ?? 0) < 128;
+      }
+    }),
+  );
+  if (target.protocolVersion === 4) {
+    await admin.ping();
+    const published = new Set(admin.received.map(({ payload }) => payload));
+    for (const { entries, options } of clients) {
+      const left = await target.subscriptionsOf(options.clientId);
+      for (const [index, { action, topic }] of entries) {
+        if (action === 'PUBLISH') results[index] = published.has(String(index));
+        if (action === 'UNSUBSCRIBE') results[index] = !left.includes(topic);
+      }
+    }
   }
   await Promise.all(
-    [...connected].map(async ([key, client]) => {
-      await client.ping();
-      const received = new Set(client.received.map(({ topic }) => topic));
-      for (const [index, check] of mine(key)) {
-        if (check.action === 'RECEIVE') results[index] = received.has(check.topic);
-        if (check.action === 'PUBLISH') results[index] = (await client.publish(check.topic, 'message')) < 128;
-        if (check.action === 'SUBSCRIBE') results[index] = ((await client.subscribe(check.topic))[0] as number) < 128;
-        if (check.action === 'UNSUBSCRIBE') results[index] = ((await client.unsubscribe(check.topic)) ?? 0) < 128;
+    clients.map(async ({ client, entries }) => {
+      for (const [index, { action, topic }] of entries) {
+        if (action === 'SUBSCRIBE') results[index] = ((await client.subscribe(topic))[0] as number) < 128;
       }
       await client.end();
     }),
@@ -125,30 +145,22 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
   return results;
 }
 
-/** The same accounts with every right, no client id bound and nobody disabled. */
-function openPolicy(policy: AccessPolicy, checks: readonly Check[]): AccessPolicy {
-  const usernames = new Set([...policy.clients.keys(), ...checks.map(({ username }) => username)]);
-  const clients = [...usernames]
-    .filter((username) => username !== null)
-    .map((username) => ({
-      username,
-      clientId: null,
-      textName: null,
-      textDescription: null,
-      disabled: false,
-      roles: [],
-      groups: [],
-    }));
+/** The same accounts with every right, no client id bound and nobody disabled. The default alone would leave out $CONTROL. */
+function openPolicy(policy: AccessPolicy): AccessPolicy {
+  const roles = [{ name: 'open', priority: 0 }];
+  const texts = { textName: null, textDescription: null };
+  const rules = ACL_TYPES.map((aclType) => ({ aclType, topic: '$CONTROL/#', priority: 0, allow: true }));
+  const open = { clientId: null, disabled: false, roles, groups: [] };
   return {
-    clients: new Map(clients.map((client) => [client.username, client])),
-    groups: new Map(),
-    roles: new Map(),
+    clients: new Map([...policy.clients].map(([username, client]) => [username, { ...client, ...open }])),
+    groups: new Map([['open', { groupname: 'open', ...texts, roles }]]),
+    roles: new Map([['open', { rolename: 'open', ...texts, allowWildcardSubs: true, acls: rules }]]),
     defaultAcl: { publishClientSend: true, publishClientReceive: true, subscribe: true, unsubscribe: true },
-    anonymousGroup: null,
+    anonymousGroup: 'open',
   };
 }
 
-const optionsOf = ({ port, protocolVersion }: Target, { username, clientId }: Check) => ({
+const optionsOf = ({ port, protocolVersion }: Target, clientId: string, username: string | null) => ({
   port,
   protocolVersion,
   clientId,
