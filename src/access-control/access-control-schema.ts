@@ -18,6 +18,14 @@ const AccessControlSummary = builder.objectRef<AccessView>('AccessControl').impl
       nullable: true,
       resolve: ({ snapshot }) => snapshot.changeIndex,
     }),
+    isSettled: t.boolean({
+      description: 'False: it changed whenever it was read, so parts of it may be of different moments.',
+      resolve: ({ snapshot }) => snapshot.isSettled,
+    }),
+    unreadable: t.int({
+      description: 'Entries missing here because the broker tells them in a way that nobody can read.',
+      resolve: ({ snapshot }) => snapshot.unreadable,
+    }),
     clientCount: t.int({ resolve: ({ policy }) => policy.clients.size }),
     groupCount: t.int({ resolve: ({ policy }) => policy.groups.size }),
     roleCount: t.int({ resolve: ({ policy }) => policy.roles.size }),

@@ -52,7 +52,8 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
   if (isNonNullType(type)) return valueFor(type.ofType, name, parent, ids);
   if (isListType(type)) return [valueFor(type.ofType, name, parent, ids)];
   if (isInputObjectType(type)) {
-    const required = Object.values(type.getFields()).filter((field) => isNonNullType(field.type));
+    const fields = Object.values(type.getFields());
+    const required = type.isOneOf ? fields.slice(0, 1) : fields.filter((field) => isNonNullType(field.type));
     return Object.fromEntries(required.map((field) => [field.name, valueFor(field.type, field.name, parent, ids)]));
   }
   if (isEnumType(type)) return type.getValues()[0]?.name;

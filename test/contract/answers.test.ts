@@ -5,6 +5,7 @@ import { apiRoutes } from '../../src/rest/api-routes.ts';
 import { createValidator } from '../../src/rest/input.ts';
 import { isPending } from '../../src/rest/prepared-route.ts';
 import { ERROR } from '../../src/rest/schemas.ts';
+import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const ajv = createValidator();
@@ -102,6 +103,49 @@ test('clients of a broker answer as documented, in full and by name', async () =
   expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND']);
   const license = await service.rest('GET', fill(`${BROKER}/license`, ids));
   expectDocumented('GET', `${BROKER}/license`, license);
+});
+
+test.each(['Mosquitto', 'the embedded broker'])('access control of %s answers as documented', async (kind) => {
+  const service = await startTestService({
+    embeddedBroker: kind === 'the embedded broker',
+    env: { BROKER_TIMEOUT_MS: '10000' },
+  });
+  const { projectId } = service;
+  const added =
+    kind === 'Mosquitto'
+      ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
+          url: (await startMosquitto({ access: 'dynsec' })).url,
+          ...ADMIN,
+        })
+      : { body: await service.storage.db.broker.findFirstOrThrow() };
+  const at = fill(BROKER, { projectId, brokerId: added.body.id });
+  const ask = async (method: string, path: string, body?: unknown, query = '') => {
+    const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
+    expectDocumented(method, `${BROKER}${path}`, answer);
+    return answer;
+  };
+  await ask('POST', '/roles', { rolename: 'r', textname: null, textdescription: 'd' });
+  const acl = { acltype: 'subscribePattern', topic: 'a/#', priority: 1, allow: true };
+  await ask('PUT', '/roles', { rolename: 'r', textname: 'R', acls: [acl] });
+  await ask('POST', '/groups', { groupname: 'g', textname: 'G', textdescription: 'd' });
+  await ask('POST', '/clients', { username: 'u', password: 'p', groups: [{ groupname: 'g' }], roles: [] });
+  await ask('POST', '/clients', { username: 'bare', clientid: null, groups: null });
+  await ask('PUT', '/clients', { username: 'u', textname: 'U', roles: [{ rolename: 'r' }] });
+  await ask('PUT', '/groups', { groupname: 'g', clients: [{ username: 'bare' }], roles: [{ rolename: 'r' }] });
+  await ask('PUT', '/clients/enable', { username: 'u', enable: false });
+  await ask('PUT', '/acldefault', [{ acltype: 'publishClientSend', allow: false }]);
+  for (const list of ['/clients', '/groups', '/roles']) {
+    expect((await ask('GET', list)).body.length).toBeGreaterThan(0);
+    expect((await ask('GET', list, undefined, '?verbose=false')).body).toEqual(
+      expect.arrayContaining([expect.any(String)]),
+    );
+    expect((await ask('GET', list, undefined, '?filterValue=nothing+like+it')).body).toEqual([]);
+  }
+  expect((await ask('GET', '/clients', undefined, '?username=u')).body).toMatchObject([{ username: 'u' }]);
+  await ask('GET', '/acldefault');
+  await ask('DELETE', '/clients', undefined, '?username=u');
+  await ask('DELETE', '/groups', undefined, '?groupname=g');
+  await ask('DELETE', '/roles', undefined, '?rolename=r');
 });
 
 test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {
