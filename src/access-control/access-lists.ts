@@ -13,19 +13,9 @@ export interface ListFilter<Target extends string> {
   readonly target: Target;
 }
 
-export const CLIENT_FILTER_TARGETS = [
-  'username',
-  'clientid',
-  'textname',
-  'textdescription',
-  'rolename',
-  'groupname',
-] as const;
-export type ClientFilterTarget = (typeof CLIENT_FILTER_TARGETS)[number];
-export const GROUP_FILTER_TARGETS = ['groupname', 'textname', 'textdescription', 'rolename', 'username'] as const;
-export type GroupFilterTarget = (typeof GROUP_FILTER_TARGETS)[number];
-export const ROLE_FILTER_TARGETS = ['rolename', 'textname', 'textdescription', 'topic'] as const;
-export type RoleFilterTarget = (typeof ROLE_FILTER_TARGETS)[number];
+export type ClientFilterTarget = 'username' | 'clientid' | 'textname' | 'textdescription' | 'rolename' | 'groupname';
+export type GroupFilterTarget = 'groupname' | 'textname' | 'textdescription' | 'rolename' | 'username';
+export type RoleFilterTarget = 'rolename' | 'textname' | 'textdescription' | 'topic';
 
 /** Filtered lists that are kept of one policy, so that the next page of one costs nothing; the oldest is dropped. */
 const MAX_FILTERED = 8;

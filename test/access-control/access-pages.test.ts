@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import type { AccessSnapshot } from '../../src/access-control/access-index.ts';
 import {
   AccessLists,
-  type CLIENT_FILTER_TARGETS,
-  type GROUP_FILTER_TARGETS,
-  type ROLE_FILTER_TARGETS,
+  type ClientFilterTarget,
+  type GroupFilterTarget,
+  type RoleFilterTarget,
 } from '../../src/access-control/access-lists.ts';
 import type { AccessPolicy } from '../../src/access-control/access-model.ts';
 import { clientsPage, groupsPage, rolesPage } from '../../src/access-control/access-pages.ts';
@@ -51,7 +51,7 @@ const SMALL = snapshotOf(
   ],
 );
 
-const names = (value: string, mode: FilterMode, target: (typeof CLIENT_FILTER_TARGETS)[number]) =>
+const names = (value: string, mode: FilterMode, target: ClientFilterTarget) =>
   clientsPage(SMALL, { filter: { value, mode, target } }).edges.map(({ node }) => node.username);
 
 test('clients are filtered by each target and mode, in the case that was given', () => {
@@ -71,14 +71,14 @@ test('clients are filtered by each target and mode, in the case that was given',
 });
 
 test('groups are filtered by members too, roles by the topics of their rules', () => {
-  const groups = (value: string, target: (typeof GROUP_FILTER_TARGETS)[number]) =>
+  const groups = (value: string, target: GroupFilterTarget) =>
     groupsPage(SMALL, { filter: { value, target } }).edges.map(({ node }) => node.groupname);
   expect(groupsPage(SMALL, {}).totalCount).toBe(2);
   expect(groups('bob', 'username')).toEqual(['floor']);
   expect(groups('reader', 'rolename')).toEqual(['floor']);
   expect(groups('Sec', 'textname')).toEqual(['floor']);
   expect(groups('x', 'textdescription')).toEqual([]);
-  const roles = (value: string, target: (typeof ROLE_FILTER_TARGETS)[number]) =>
+  const roles = (value: string, target: RoleFilterTarget) =>
     rolesPage(SMALL, { filter: { value, target } }).edges.map(({ node }) => node.rolename);
   expect(roles('floor/', 'topic')).toEqual(['reader']);
   expect(roles('W', 'textname')).toEqual(['writer']);
