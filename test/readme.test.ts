@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { SETTINGS } from '../src/config.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
+import { temporaryFolder } from './support/database.ts';
 import { ROOT, startTestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
 
@@ -54,6 +55,35 @@ test('the steps to a first success work as printed', async () => {
   expect(lines[0]).toMatch(/^bgs_/);
   expect(output).toContain('"clientId":"dev-17"');
   expect(output).toContain('"clientid":"dev-17"');
+});
+
+test('the steps of managing access work as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id } = await service.storage.db.broker.findFirstOrThrow();
+  const folder = temporaryFolder();
+  const script = shellBlocks('Manage access')
+    .join('\n')
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replaceAll('node dist/main.js', `'${process.execPath}' '${root}dist/main.js'`);
+  const env = { PROJECT: service.projectId, BROKER: id, TOKEN: service.root, DATA_DIR: service.config.dataDir };
+  const shell = spawn('bash', ['-ec', script], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  shell.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const [code] = await once(shell, 'exit');
+  expect(code, output).toBe(0);
+  expect(output).toContain('[{"username":"meter-1","roles":[{"rolename":"sensor"}],"groups":[],"connections":[]}]');
+  expect(output).toContain('"allowed":true,"reason":"RULE","decidedBy":{"rolename":"sensor"');
+  expect(output).toContain('"outcome":"PLANNED"');
+  expect(output).toContain('"usernames":["meter-1"]');
+  expect(JSON.parse(readFileSync(`${folder}/access.json`, 'utf8')).clients).toContainEqual(
+    expect.objectContaining({ username: 'meter-1' }),
+  );
 });
 
 test('the table of settings is the one in config.ts', () => {
