@@ -57,12 +57,13 @@ const secretOf = (password: string) => ({
 });
 
 function fileOf(policy: AccessPolicy | null): string {
-  const everything = [...EVERYTHING, '$CONTROL/#'].map((topic) => ({
-    acltype: 'publishClientSend',
-    topic,
-    priority: 0,
-    allow: true,
-  }));
+  const everything = [...EVERYTHING, '$CONTROL/#'].flatMap((topic) =>
+    ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((acltype) => ({
+      acltype,
+      topic,
+      allow: true,
+    })),
+  );
   const rolesOf = (roles: readonly { name: string; priority: number }[]) =>
     roles.map(({ name, priority }) => ({ rolename: name, priority }));
   const clients = [...(policy?.clients.values() ?? [])];

@@ -23,6 +23,7 @@ export interface Target {
 export const PASSWORD = 'secret';
 /** What is below the starts of `random-policies.ts`; `#` leaves out what begins with `$`. */
 export const EVERYTHING = ['#', '$SYS/broker/connection/#', '$x/#', '$id/#', '$/#', '$CONTROLLED/#'];
+const MARKER = 'differential/marker';
 const HARMLESS_COMMAND = JSON.stringify({ commands: [{ command: 'getDefaultACLAccess' }] });
 
 export interface Disagreement {
@@ -109,9 +110,10 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
     if (topic === CONTROL_ANSWERS) await admin.publish('$CONTROL/dynamic-security/v1', HARMLESS_COMMAND);
     else await admin.publish(topic, 'from the admin');
   }
+  await admin.subscribe(...EVERYTHING);
+  await admin.overtake(MARKER);
   await Promise.all(clients.map(({ client }) => client.ping()));
 
-  if (target.protocolVersion === 4) await admin.subscribe(...EVERYTHING);
   await Promise.all(
     clients.map(async ({ client, entries }) => {
       const received = new Set(client.received.map(({ topic }) => topic));
@@ -123,7 +125,7 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
     }),
   );
   if (target.protocolVersion === 4) {
-    await admin.ping();
+    await admin.overtake(MARKER);
     const published = new Set(admin.received.map(({ payload }) => payload));
     for (const { entries, options } of clients) {
       const left = await target.subscriptionsOf(options.clientId);
@@ -145,11 +147,13 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
   return results;
 }
 
-/** The same accounts with every right, no client id bound and nobody disabled. The default alone would leave out $CONTROL. */
+/** The same accounts with every right, no client id bound and nobody disabled. The default alone leaves out $CONTROL. */
 function openPolicy(policy: AccessPolicy): AccessPolicy {
   const roles = [{ name: 'open', priority: 0 }];
   const texts = { textName: null, textDescription: null };
-  const rules = ACL_TYPES.map((aclType) => ({ aclType, topic: '$CONTROL/#', priority: 0, allow: true }));
+  const rules = ACL_TYPES.flatMap((aclType) =>
+    ['$CONTROL/#', '$CONTROLLED/#'].map((topic) => ({ aclType, topic, priority: 0, allow: true })),
+  );
   const open = { clientId: null, disabled: false, roles, groups: [] };
   return {
     clients: new Map([...policy.clients].map(([username, client]) => [username, { ...client, ...open }])),

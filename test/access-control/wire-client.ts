@@ -20,6 +20,7 @@ export class WireClient {
   readonly received: { readonly topic: string; readonly payload: string }[] = [];
   readonly #socket: Socket;
   readonly #version: 4 | 5;
+  readonly #arrivals = new Map<string, () => void>();
   readonly #waiting = new Map<string, (packet: Packet) => void>();
   #nextId = 1;
 
@@ -52,7 +53,9 @@ export class WireClient {
     const packets = parser({ protocolVersion: version });
     packets.on('packet', (packet: Packet) => {
       if (packet.cmd === 'publish') {
-        this.received.push({ topic: packet.topic, payload: packet.payload.toString() });
+        const payload = packet.payload.toString();
+        this.received.push({ topic: packet.topic, payload });
+        this.#arrivals.get(payload)?.();
         return;
       }
       const key = keyOf(packet.cmd, packet.messageId);
@@ -94,6 +97,17 @@ export class WireClient {
   /** Once answered, everything that the broker had sent before has arrived. */
   async ping(): Promise<void> {
     await this.#ask('pingresp', { cmd: 'pingreq' });
+  }
+
+  /** Sends itself a message over a topic that it is subscribed to; once that is there, the broker has handed out those before. */
+  async overtake(topic: string): Promise<void> {
+    const payload = `marker ${this.#id()}`;
+    const arrived = new Promise<void>((resolve) => {
+      this.#arrivals.set(payload, resolve);
+    });
+    await this.publish(topic, payload);
+    await arrived;
+    this.#arrivals.delete(payload);
   }
 
   async end(): Promise<void> {
