@@ -58,7 +58,10 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       access,
       limits: DEFAULT_BROKER_LIMITS,
       serveControl: (client, topic, payload) =>
-        control.serve(topic, payload, (to, text) => core.sendTo(client, to, text)),
+        control.serve(topic, payload, {
+          receives: (response) => core.receives(client, response),
+          send: (response, text) => core.sendTo(client, response, text),
+        }),
       onProblem: hooks.onProblem,
     });
     closers.push(() => within(CLOSE_TIMEOUT_MS, core.close()));

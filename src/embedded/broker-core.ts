@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
+import { filterMatches } from '../mqtt/filter-match.ts';
 import type { AccessControl } from './access.ts';
 import { ACCEPTED, Admission, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
 import type { BrokerStore } from './broker-store.ts';
@@ -189,11 +190,24 @@ export class BrokerCore {
     await new Promise<void>((resolve) => this.#delivery.deliver(null, live, message, resolve));
   }
 
-  /** To one client, whether or not it subscribed. QoS 0. */
-  sendTo(client: Client, topic: string, payload: string): void {
+  /** Whether a client would get a message on this topic now. */
+  receives(client: Client, topic: string): boolean {
+    const identity = this.#connections.get(client)?.identity;
+    if (!identity || !this.#options.access.mayReceive(identity, topic)) return false;
+    return Object.keys(subscriptionsOf(client)).some((filter) => filterMatches(filter, topic));
+  }
+
+  /** To one client, whether or not it subscribed and may receive it. QoS 0. Resolves when it was written, or could not be. */
+  sendTo(client: Client, topic: string, payload: string): Promise<void> {
+    const connection = this.#connections.get(client);
     const packet = { cmd: 'publish', topic, payload: Buffer.from(payload), qos: 0, retain: false, dup: false } as const;
-    // aedes calls the callback that its types leave out.
-    client.publish(packet, () => {});
+    return new Promise((resolve) => {
+      // Whether it may go out is asked before this returns.
+      if (connection) connection.isAnswered = true;
+      // aedes calls the callback that its types leave out.
+      client.publish(packet, () => resolve());
+      if (connection) connection.isAnswered = false;
+    });
   }
 
   /** Ends every connection; their sessions stay. */

@@ -53,6 +53,8 @@ export class Connection {
   /** Publishes whose journal group is not on disk yet. */
   pendingCommits = 0;
   pendingControl = 0;
+  /** While the broker answers it by itself: an answer needs no right to receive. */
+  isAnswered = false;
   isClosed = false;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {

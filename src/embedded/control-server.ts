@@ -12,8 +12,13 @@ export interface ControlServerOptions {
 /** How long what follows an answer waits at most for it to be delivered. */
 const DELIVERY_TIMEOUT_MS = 500;
 
-/** Answers the one who asked, whether or not it subscribed. */
-export type Answer = (topic: string, payload: string) => void;
+/** The one who asked. */
+export interface Asker {
+  /** Whether it gets what is published on a topic. */
+  receives(topic: string): boolean;
+  /** Resolves when it was written. It gets it whether or not it subscribed and may receive it. */
+  send(topic: string, payload: string): Promise<void>;
+}
 
 interface Endpoint {
   readonly plugin: ControlPlugin;
@@ -49,22 +54,26 @@ export class ControlServer {
   }
 
   /** Resolves when the request was answered, or could not be: what it did could not be kept. Never rejects. */
-  serve(topic: string, payload: Uint8Array, answer: Answer): Promise<void> {
+  serve(topic: string, payload: Uint8Array, asker: Asker): Promise<void> {
     const endpoint = this.#endpoints.get(topic);
     if (!endpoint) {
-      answer(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
+      void asker.send(`${topic}/response`, JSON.stringify({ error: 'endpoint not available' }));
       return Promise.resolve();
     }
     endpoint.tail = endpoint.tail
-      .then(() => this.#answer(endpoint, payload))
+      .then(() => this.#answer(endpoint, payload, asker))
       .catch((error: unknown) => this.#options.onBug(error, topic));
     return endpoint.tail;
   }
 
-  async #answer({ plugin, response: topic }: Endpoint, payload: Uint8Array): Promise<void> {
+  async #answer({ plugin, response: topic }: Endpoint, payload: Uint8Array, asker: Asker): Promise<void> {
+    const isExpected = asker.receives(topic);
     const response = await serveControlRequest(payload, plugin, this.#options.onBug);
     const afterwards = plugin.afterAnswer?.();
-    const delivered = this.#options.publish(topic, response);
+    // Whoever takes away its own right to receive answers has this last one.
+    const isLost = isExpected && !asker.receives(topic);
+    const published = this.#options.publish(topic, response);
+    const delivered = isLost ? Promise.all([published, asker.send(topic, response)]) : published;
     // One subscriber whose socket is full must not put it off for the others.
     if (afterwards)
       void Promise.race([delivered, delay(DELIVERY_TIMEOUT_MS, undefined, { ref: false })]).then(afterwards);

@@ -55,7 +55,7 @@ export class Delivery {
     if (topic.startsWith(ownTopics)) return null;
     // Messages from the queue have a packet id, retained ones and those that this class sends by itself no broker id.
     const isLive = messageId === undefined && Boolean(brokerId) && !retain;
-    if (!access.mayReceive(identity, topic)) {
+    if (!connection.isAnswered && !access.mayReceive(identity, topic)) {
       if (isLive && qos > 0) store.discard(identity.clientId, packet.brokerCounter);
       return null;
     }

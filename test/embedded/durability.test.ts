@@ -1,33 +1,10 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { startBrokerProcess } from './broker-process.ts';
 import { ADMINISTRATOR, collect, startTestBroker, temporaryFolder } from './embedded.ts';
-
-interface BrokerProcess {
-  readonly url: string;
-  /** What was acknowledged before the broker ended; null otherwise (mqtt.js leaves some promises open when a socket ends). */
-  whileAlive<T>(work: Promise<T>): Promise<T | null>;
-  kill(): Promise<void>;
-}
-
-async function startBrokerProcess(folder: string): Promise<BrokerProcess> {
-  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, '0'], { execArgv: [] });
-  const exited = once(child, 'exit');
-  const kill = async () => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  onTestFinished(kill);
-  const ready = once(child, 'message').then(([message]) => message as { port: number });
-  const { port } = await Promise.race([ready, exited.then(() => Promise.reject(new Error('the broker ended')))]);
-  const ended = exited.then(() => null);
-  const whileAlive = <T>(work: Promise<T>) => Promise.race([work.catch(() => null), ended]);
-  return { url: `mqtt://127.0.0.1:${port}`, kill, whileAlive };
-}
 
 async function connectTo(url: string, options: IClientOptions = {}): Promise<MqttClient> {
   const client = await mqtt.connectAsync(url, { ...ADMINISTRATOR, protocolVersion: 4, reconnectPeriod: 0, ...options });

@@ -92,6 +92,7 @@ export async function control(client: MqttClient, api: string, request: unknown)
     };
     client.on('message', listen);
   });
-  await client.publishAsync(`$CONTROL/${api}/v1`, typeof request === 'string' ? request : JSON.stringify(request));
+  const isRaw = typeof request === 'string' || Buffer.isBuffer(request);
+  await client.publishAsync(`$CONTROL/${api}/v1`, isRaw ? request : JSON.stringify(request));
   return answer;
 }

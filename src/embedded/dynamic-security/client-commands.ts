@@ -155,7 +155,7 @@ function find({ policy }: AccessState, username: string): AccessClient {
 const checkClientId = (fields: Fields): string => checkName(String(fieldOf(fields, 'clientid')), 'Client ID');
 
 /** An entry without a name is passed over. */
-function newGroups(fields: Fields, state: AccessState): Membership[] {
+function newGroups(fields: Fields, state: AccessState): readonly Membership[] {
   const groups = new Map<string, Membership>();
   for (const { name, priority } of namedEntries(fields, 'groups', 'groupname') ?? []) {
     if (name === undefined) continue;
@@ -167,7 +167,7 @@ function newGroups(fields: Fields, state: AccessState): Membership[] {
 }
 
 /** Undefined: there is no list. */
-function replacedGroups(fields: Fields, state: AccessState): Membership[] | undefined {
+function replacedGroups(fields: Fields, state: AccessState): readonly Membership[] | undefined {
   const entries = namedEntries(fields, 'groups', 'groupname');
   if (!entries) return undefined;
   const groups = new Map<string, Membership>();

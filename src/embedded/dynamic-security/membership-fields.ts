@@ -11,10 +11,14 @@ export const priorityOf = (fields: Fields): number =>
   clampPriority(integerOf(fields, 'priority', DEFAULT_MEMBERSHIP_PRIORITY));
 
 /** Highest priority first, equals by name. */
-export const sortMemberships = (memberships: Iterable<Membership>): Membership[] =>
+export const sortMemberships = (memberships: Iterable<Membership>): readonly Membership[] =>
   membershipsInOrder([...memberships]);
 
-export function addMembership(to: readonly Membership[], membership: Membership, state: AccessState): Membership[] {
+export function addMembership(
+  to: readonly Membership[],
+  membership: Membership,
+  state: AccessState,
+): readonly Membership[] {
   return checkCount(sortMemberships([...to, membership]), state);
 }
 
@@ -31,7 +35,7 @@ export function rolesOf(
   fields: Fields,
   state: AccessState,
   badList = "'roles' not an array or missing/invalid rolename",
-): Membership[] | undefined {
+): readonly Membership[] | undefined {
   const list = fieldOf(fields, 'roles');
   if (list === undefined) return undefined;
   if (!Array.isArray(list)) throw new ControlRefusal(badList);

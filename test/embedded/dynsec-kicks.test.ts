@@ -1,0 +1,202 @@
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Command, dynsec, dynsecDone } from './dynsec.ts';
+import { collect, connect, startTestBroker } from './embedded.ts';
+
+/** Users of the scene, null: without user name. `direct` holds the role, `member` by its group, `both` twice, `other` not. */
+const USERS = ['direct', 'member', 'both', 'other', null] as const;
+type User = (typeof USERS)[number];
+
+const SCENE: readonly Command[] = [
+  { command: 'createRole', rolename: 'role' },
+  { command: 'createRole', rolename: 'unused' },
+  { command: 'createGroup', groupname: 'group' },
+  { command: 'createGroup', groupname: 'empty' },
+  { command: 'createGroup', groupname: 'anonymous' },
+  { command: 'setAnonymousGroup', groupname: 'anonymous' },
+  // All three ways to come to a role.
+  { command: 'createClient', username: 'direct', password: 'x', roles: [{ rolename: 'role' }] },
+  { command: 'createClient', username: 'member', password: 'x', groups: [{ groupname: 'group' }] },
+  { command: 'createClient', username: 'both', password: 'x' },
+  { command: 'createClient', username: 'other', password: 'x' },
+  { command: 'addClientRole', username: 'both', rolename: 'role' },
+  { command: 'addGroupClient', groupname: 'group', username: 'both' },
+  { command: 'modifyGroup', groupname: 'group', roles: [{ rolename: 'role' }] },
+  { command: 'addRoleACL', rolename: 'role', acltype: 'publishClientSend', topic: 'a', allow: true },
+];
+const ANONYMOUS_HOLDS: Command = { command: 'addGroupRole', groupname: 'anonymous', rolename: 'role' };
+
+async function connectAs(port: number, user: User): Promise<MqttClient> {
+  if (user !== null) return connect(port, { username: user, password: 'x' });
+  return connect(port, { username: undefined, password: undefined } as object);
+}
+
+/** Who is disconnected when these commands are done; the others answer a ping afterwards. */
+async function kickedBy(commands: readonly Command[], scene: readonly Command[] = []): Promise<User[]> {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort);
+  await dynsecDone(admin, ...SCENE, ...scene);
+  const clients = await Promise.all(USERS.map((user) => connectAs(mqttPort, user)));
+  const closed = clients.map((client) => new Promise<boolean>((resolve) => client.once('close', () => resolve(true))));
+  await dynsec(admin, ...commands);
+  // Kicks follow the answer at once: what the broker is asked afterwards comes behind them.
+  await dynsec(admin, { command: 'getDetails' });
+  await dynsec(admin, { command: 'getDetails' });
+  const answers = clients.map((client) =>
+    client.unsubscribeAsync('nothing').then(
+      () => false,
+      () => true,
+    ),
+  );
+  const results = await Promise.all(
+    closed.map((end, index) => Promise.race([end, answers[index] as Promise<boolean>])),
+  );
+  await admin.endAsync();
+  return USERS.filter((_user, index) => results[index]);
+}
+
+const HOLDERS: User[] = ['direct', 'member', 'both'];
+const MEMBERS: User[] = ['member', 'both'];
+
+test.each<[string, Command[], User[], Command[]?]>([
+  ['deleteClient', [{ command: 'deleteClient', username: 'other' }], ['other']],
+  ['disableClient', [{ command: 'disableClient', username: 'other' }], ['other']],
+  ['enableClient', [{ command: 'enableClient', username: 'other' }], []],
+  ['modifyClient without a change', [{ command: 'modifyClient', username: 'other' }], ['other']],
+  ['modifyClient that is refused', [{ command: 'modifyClient', username: 'other', roles: 7 }], []],
+  ['setClientId without a change', [{ command: 'setClientId', username: 'other' }], ['other']],
+  ['setClientPassword', [{ command: 'setClientPassword', username: 'other', password: 'x' }], ['other']],
+  ['addClientRole', [{ command: 'addClientRole', username: 'other', rolename: 'role' }], ['other']],
+  ['addClientRole of a held role', [{ command: 'addClientRole', username: 'direct', rolename: 'role' }], []],
+  ['removeClientRole', [{ command: 'removeClientRole', username: 'other', rolename: 'role' }], ['other']],
+  ['createClient', [{ command: 'createClient', username: 'new', roles: [{ rolename: 'role' }] }], []],
+  ['addGroupClient', [{ command: 'addGroupClient', groupname: 'empty', username: 'other' }], ['other']],
+  [
+    'addGroupClient that is refused',
+    [{ command: 'addGroupClient', groupname: 'nobody', username: 'other' }],
+    ['other'],
+  ],
+  ['removeGroupClient', [{ command: 'removeGroupClient', groupname: 'group', username: 'other' }], ['other']],
+  ['createGroup', [{ command: 'createGroup', groupname: 'new' }], []],
+  ['deleteGroup', [{ command: 'deleteGroup', groupname: 'group' }], MEMBERS],
+  ['modifyGroup with a text', [{ command: 'modifyGroup', groupname: 'group', textname: 'x' }], MEMBERS],
+  [
+    'modifyGroup with members',
+    [{ command: 'modifyGroup', groupname: 'group', clients: [{ username: 'other' }] }],
+    [...MEMBERS, 'other'],
+  ],
+  ['modifyGroup that is refused', [{ command: 'modifyGroup', groupname: 'group', clients: [{}] }], []],
+  ['modifyGroup of the anonymous group', [{ command: 'modifyGroup', groupname: 'anonymous' }], [null]],
+  ['addGroupRole', [{ command: 'addGroupRole', groupname: 'group', rolename: 'unused' }], MEMBERS],
+  ['removeGroupRole', [{ command: 'removeGroupRole', groupname: 'group', rolename: 'unused' }], MEMBERS],
+  ['setAnonymousGroup to the same', [{ command: 'setAnonymousGroup', groupname: 'anonymous' }], [null]],
+  ['createRole', [{ command: 'createRole', rolename: 'new' }], []],
+  ['deleteRole', [{ command: 'deleteRole', rolename: 'role' }], HOLDERS],
+  [
+    'deleteRole that anonymous clients have too',
+    [{ command: 'deleteRole', rolename: 'role' }],
+    [...HOLDERS, null],
+    [ANONYMOUS_HOLDS],
+  ],
+  ['deleteRole of an unused one', [{ command: 'deleteRole', rolename: 'unused' }], []],
+  ['modifyRole with a text', [{ command: 'modifyRole', rolename: 'role', textname: 'x' }], []],
+  ['modifyRole with ACLs', [{ command: 'modifyRole', rolename: 'role', acls: [] }], HOLDERS],
+  ['modifyRole with the flag', [{ command: 'modifyRole', rolename: 'role', allowwildcardsubs: false }], HOLDERS],
+  ['modifyRole with the flag as it is', [{ command: 'modifyRole', rolename: 'role', allowwildcardsubs: true }], []],
+  ['addRoleACL', [{ command: 'addRoleACL', rolename: 'role', acltype: 'publishClientSend', topic: 'b' }], HOLDERS],
+  [
+    'addRoleACL that is refused',
+    [{ command: 'addRoleACL', rolename: 'role', acltype: 'publishClientSend', topic: 'a' }],
+    [],
+  ],
+  [
+    'removeRoleACL',
+    [{ command: 'removeRoleACL', rolename: 'role', acltype: 'publishClientSend', topic: 'a' }],
+    HOLDERS,
+  ],
+  ['setDefaultACLAccess', [{ command: 'setDefaultACLAccess', acls: [{ acltype: 'subscribe', allow: true }] }], []],
+  [
+    'reading',
+    [
+      { command: 'getClient', username: 'other' },
+      { command: 'listRoles', verbose: true },
+    ],
+    [],
+  ],
+  [
+    'several commands',
+    [
+      { command: 'modifyClient', username: 'other' },
+      { command: 'removeGroupRole', groupname: 'group', rolename: 'role' },
+      { command: 'deleteRole', rolename: 'role' },
+    ],
+    [...HOLDERS, 'other'],
+  ],
+])('%s disconnects exactly whom Mosquitto 2.1 does', async (_name, commands, kicked, scene) => {
+  expect(await kickedBy(commands, scene)).toEqual(kicked);
+});
+
+function connecting(port: number, options: IClientOptions): MqttClient {
+  const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 4, reconnectPeriod: 0, ...options });
+  client.on('error', () => {});
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  return client;
+}
+
+test('a client that is kicked leaves its session and its queue, and its will is not published', async () => {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort);
+  const watching = collect(admin);
+  await admin.subscribeAsync(['will', 'end']);
+  const acls = ['publishClientSend', 'subscribePattern'].map((acltype) => ({ acltype, topic: '#', allow: true }));
+  await dynsecDone(
+    admin,
+    { command: 'createRole', rolename: 'all', acls },
+    { command: 'createClient', username: 'dev', password: 'x', roles: [{ rolename: 'all' }] },
+  );
+  const will = { topic: 'will', payload: Buffer.from('gone'), qos: 1, retain: false } as const;
+  const session = { username: 'dev', password: 'x', clientId: 'dev', clean: false } as const;
+  const device = await connect(mqttPort, { ...session, will });
+  await device.subscribeAsync('queue', { qos: 1 });
+  const closed = new Promise<void>((resolve) => device.once('close', () => resolve()));
+  await dynsecDone(admin, { command: 'modifyClient', username: 'dev' });
+  await closed;
+  await admin.publishAsync('queue', 'kept', { qos: 1 });
+  // Collected from before the connection stands: what is queued comes right behind CONNACK.
+  const back = collect(connecting(mqttPort, session));
+  expect((await back.until((seen) => seen.length > 0))[0]?.text).toBe('kept');
+  await admin.publishAsync('end', 'end', { qos: 1 });
+  await watching.until((seen) => seen.some(({ topic }) => topic === 'end'));
+  expect(watching.messages.filter(({ topic }) => topic === 'will')).toEqual([]);
+});
+
+test('an administrator who changes its own account has the answer before it is disconnected', async () => {
+  const { mqttPort } = await startTestBroker();
+  for (let round = 0; round < 20; round += 1) {
+    const admin = await connect(mqttPort);
+    const closed = new Promise<void>((resolve) => admin.once('close', () => resolve()));
+    const [answer] = await dynsec(admin, {
+      command: 'modifyClient',
+      username: 'admin',
+      correlationData: String(round),
+    });
+    expect(answer).toEqual({ command: 'modifyClient', correlationData: String(round) });
+    await closed;
+  }
+});
+
+test('who connects with a password that is changed meanwhile is not let in by it', async () => {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort);
+  await dynsecDone(admin, { command: 'createClient', username: 'dev', password: 'old' });
+  let password = 'old';
+  for (let round = 0; round < 20; round += 1) {
+    const next = `new ${round}`;
+    const device = connecting(mqttPort, { username: 'dev', password });
+    const closed = new Promise<void>((resolve) => device.once('close', () => resolve()));
+    await dynsecDone(admin, { command: 'setClientPassword', username: 'dev', password: next });
+    // Refused, or let in and disconnected, or disconnected on the way in.
+    await closed;
+    password = next;
+  }
+});
