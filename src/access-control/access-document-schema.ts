@@ -1,6 +1,7 @@
 import type { RequestContext } from '../context.ts';
 import { invalid } from '../errors.ts';
 import { builder, onBroker, writesOnBroker } from '../graphql/builder.ts';
+import { WHOLE_POLICY_COST } from '../graphql/page-cost.ts';
 import type { ImportReport, ImportRequest } from './access-control-service.ts';
 import type { ImportSource } from './access-import.ts';
 import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-schema.ts';
@@ -90,7 +91,7 @@ builder.queryFields((t) => ({
     description: 'The whole access control of a broker as one JSON document, without passwords; the same for the same.',
     type: 'JSON',
     ...onBroker('VIEWER'),
-    complexity: 100,
+    complexity: WHOLE_POLICY_COST,
     args: { brokerId: t.arg.id({ required: true }) },
     resolve: (_root, { brokerId }, { services, viewer }) =>
       services.accessControl.exportDocument(services.brokers.visible(brokerId, viewer)),
@@ -99,6 +100,7 @@ builder.queryFields((t) => ({
     description: 'What applyAccessControl would do; sends nothing.',
     type: AccessControlImport,
     ...onBroker('VIEWER'),
+    complexity: WHOLE_POLICY_COST,
     args: { input: t.arg({ type: AccessControlImportInput, required: true }) },
     resolve: (_root, args, context) => run(args, context, true),
   }),

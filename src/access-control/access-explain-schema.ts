@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts';
 import { builder, onBroker } from '../graphql/builder.ts';
-import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
+import { pageCost, QUESTION_COST, WHOLE_POLICY_COST } from '../graphql/page-cost.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import type { Explanation, Grantee, LookedAt } from './access-explanation.ts';
 import { DEFAULT_MEMBERSHIP_PRIORITY } from './access-model.ts';
@@ -177,7 +177,7 @@ builder.queryFields((t) => ({
       description: 'Everybody who may do something on a broker: without user name first, then by user name.',
       type: GranteeType,
       ...onBroker('VIEWER'),
-      complexity: pageCost,
+      complexity: (args) => ({ ...pageCost(args), field: WHOLE_POLICY_COST }),
       args: {
         brokerId: t.arg.id({ required: true }),
         action: t.arg({ type: AccessAction, required: true }),

@@ -3,6 +3,9 @@ import type { PageArguments } from '../paging.ts';
 /** A question that a broker is asked. */
 export const QUESTION_COST = 10;
 
+/** A look at everything that a broker's access control holds: some 50 ms for 20,000 accounts. */
+export const WHOLE_POLICY_COST = 5_000;
+
 /** What a list counts whose size nobody said: few have more, and what people ask first must not be refused. */
 const UNSAID_SIZE = 10;
 

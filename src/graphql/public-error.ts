@@ -34,7 +34,7 @@ export function publicError(error: unknown, { requestId, log }: ErrorPlace): Pub
   const origin = originOf(error);
   if (origin instanceof ServiceError) return { message: origin.message, ...place, extensions: origin.extensions };
   if (origin instanceof Error && isAboutRequest(error, origin)) {
-    return { message: origin.message, ...place, extensions: { code: 'INVALID' } };
+    return { message: withoutValue(origin.message), ...place, extensions: { code: 'INVALID' } };
   }
   if (isImpossibleText(origin)) {
     return { message: 'No text may hold the character U+0000', ...place, extensions: { code: 'INVALID' } };
@@ -48,6 +48,9 @@ export function publicResult({ data, errors }: ExecutionResult, place: ErrorPlac
   if (data === undefined) return { errors: errors.map((error) => publicError(error, place)) };
   return { errors: inOrder(errors, data).map((error) => publicError(error, place)), data };
 }
+
+/** graphql-js quotes values that a scalar cannot take, which may be a password. */
+const withoutValue = (message: string) => message.replace(/^(\w+ cannot represent [^:]*): .*$/s, '$1');
 
 /** The status of a result whose request failed as a whole. */
 export function requestErrorStatus(errors: readonly PublicError[]): number {

@@ -492,6 +492,24 @@ test('a broker without dynamic security says what would help', async () => {
   expect(errors?.[0]?.extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');
 });
 
+test('no refusal of a change quotes a password', async () => {
+  const service = await startTestService();
+  const id = await addBroker(service, 'mqtt://127.0.0.1:9');
+  const refuse = async (input: Record<string, unknown>) => {
+    const answer = await service.graphql(document('createAccessClient'), { input: { brokerId: id, ...input } });
+    expect(answer.errors?.[0]?.extensions.code).toBe('INVALID');
+    expect(JSON.stringify(answer)).not.toMatch(/hush|8472/);
+    return answer.errors?.[0]?.message;
+  };
+  expect(await refuse({ password: 'hush; hush' })).toBe(
+    'Field "username" of required type "String!" was not provided.',
+  );
+  expect(await refuse({ username: 'u', password: 8472 })).toBe('String cannot represent a non string value');
+  await refuse({ username: 'u', password: 'hush', roles: [{ priority: 1 }] });
+  const literal = `mutation { createAccessClient(input: { brokerId: "${id}", username: "u", password: 8472 }) { outcome } }`;
+  expect(JSON.stringify(await service.graphql(literal))).not.toContain('8472');
+});
+
 test('viewers may change access control as documented, unless the project is strict', async () => {
   const world = await accessWorld('Mosquitto 2.0');
   const { service, brokerId } = world;
