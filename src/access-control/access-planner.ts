@@ -14,8 +14,9 @@ import {
   removeClientGroup,
   removeClientRole,
 } from './plan-client.ts';
-import { addGroupRole, deleteGroup, putGroup, removeGroupRole, setAnonymousGroup } from './plan-group.ts';
-import { deleteRole, putRole, putRoleAcl, removeRoleAcl, setDefaultAcl } from './plan-role.ts';
+import { setAnonymousGroup, setDefaultAcl } from './plan-defaults.ts';
+import { addGroupRole, deleteGroup, putGroup, removeGroupRole } from './plan-group.ts';
+import { deleteRole, putRole, putRoleAcl, removeRoleAcl } from './plan-role.ts';
 import { PolicyDraft } from './policy-draft.ts';
 
 export interface PlanOptions {

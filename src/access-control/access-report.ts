@@ -1,9 +1,10 @@
 import type { ServiceError } from '../errors.ts';
 
 /**
- * What became of a change. UNCHANGED: it was so already, nothing was sent. REJECTED: nothing of it happened, the error says why.
- * PARTLY_APPLIED: the commands say which part. UNKNOWN: the answer was lost and the broker could not be read back.
- * PLANNED: a dry run, nothing was sent.
+ * What became of a change. UNCHANGED: it was so already, nothing was sent. REJECTED: nothing of it happened, the error says why;
+ * also where the answer was lost and the broker, read back, has not done it (BROKER_UNREACHABLE, BROKER_TIMEOUT). PARTLY_APPLIED:
+ * the commands say which part. UNKNOWN: the answer was lost and what the broker has does not tell (a password) or cannot be read,
+ * or it answered with success and has something else. PLANNED: a dry run, nothing was sent.
  */
 export const CHANGE_OUTCOMES = ['APPLIED', 'UNCHANGED', 'PARTLY_APPLIED', 'REJECTED', 'UNKNOWN', 'PLANNED'] as const;
 export type ChangeOutcome = (typeof CHANGE_OUTCOMES)[number];
@@ -17,14 +18,14 @@ export interface CommandReport {
   /** As sent, passwords masked by `***`. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly state: CommandState;
-  /** With REJECTED: the broker's reason. */
+  /** With REJECTED: the broker's reason, or that no answer came. With UNKNOWN: why it is not known. */
   readonly error: ServiceError | null;
 }
 
 export interface ChangeReport {
   readonly outcome: ChangeOutcome;
   readonly commands: readonly CommandReport[];
-  /** With REJECTED and PARTLY_APPLIED: the first reason. */
+  /** With REJECTED, PARTLY_APPLIED and UNKNOWN: the first reason. */
   readonly error: ServiceError | null;
 }
 

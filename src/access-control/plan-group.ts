@@ -96,12 +96,6 @@ export function removeGroupRole(
   return roles.some(({ name }) => name === rolename) ? [removeRole(groupname, rolename)] : [];
 }
 
-/** The same one again would disconnect all who are connected without user name. */
-export function setAnonymousGroup(draft: PolicyDraft, { groupname }: Change<'SET_ANONYMOUS_GROUP'>): DynsecWrite[] {
-  groupOf(draft, groupname);
-  return draft.anonymousGroup === groupname ? [] : [{ command: 'setAnonymousGroup', fields: { groupname } }];
-}
-
 function membersOf(draft: PolicyDraft, groupname: string): Membership[] {
   return draft.membersOf(groupname).map((username) => {
     const membership = clientOf(draft, username).groups.find(({ name }) => name === groupname);

@@ -1,13 +1,7 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
 import { filterProblem } from '../mqtt/topics.ts';
 import type { AccessChange } from './access-change.ts';
-import {
-  type AccessDialect,
-  type AccessRole,
-  type AclRule,
-  DEFAULT_ACL_TYPES,
-  type DefaultAclType,
-} from './access-model.ts';
+import type { AccessDialect, AccessRole, AclRule } from './access-model.ts';
 import type { AclEntry, DynsecWrite } from './dynsec-writes.ts';
 import { existing, roleOf, textFields } from './plan-references.ts';
 import { type PolicyDraft, rulesInOrder } from './policy-draft.ts';
@@ -94,14 +88,6 @@ export function removeRoleAcl(
   // modifyRole of other tools can have stored a filter that removeRoleACL refuses to know.
   if (filterProblem(topic) !== null) return [rulesOf(rolename, rest)];
   return [{ command: 'removeRoleACL', fields: { rolename, acltype: aclType, topic } }];
-}
-
-export function setDefaultAcl(draft: PolicyDraft, { acl }: Change<'SET_DEFAULT_ACL'>): DynsecWrite[] {
-  const changed = DEFAULT_ACL_TYPES.flatMap((type: DefaultAclType) => {
-    const allow = acl[type];
-    return allow === undefined || allow === draft.defaultAcl[type] ? [] : [{ acltype: type, allow }];
-  });
-  return changed.length === 0 ? [] : [{ command: 'setDefaultACLAccess', fields: { acls: changed } }];
 }
 
 /** Mosquitto before 2.1 stores `%c` and `%u` and matches them with nothing but themselves. What is there already may stay. */

@@ -45,6 +45,27 @@ export async function readBack(
   return { error: last };
 }
 
+/**
+ * Listens from now on for the loss of the connection; the answer waits for it, `ms` at most. Mosquitto 2.1 and the embedded
+ * broker answer first and disconnect a moment later: what is sent in that moment would be lost.
+ */
+export function awaitLoss(session: Session): (ms: number) => Promise<void> {
+  let told = () => {};
+  const loss = new Promise<void>((resolve) => {
+    told = resolve;
+  });
+  const stop = session.onStatus(({ state }) => {
+    if (state !== 'CONNECTED') told();
+  });
+  return async (ms) => {
+    if (session.status.state !== 'CONNECTED') told();
+    const timer = setTimeout(told, ms);
+    await loss;
+    clearTimeout(timer);
+    stop();
+  };
+}
+
 export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'BROKER_UNREACHABLE' || error.code === 'BROKER_TIMEOUT');
 }

@@ -26,7 +26,7 @@ const OVERHEAD = 80;
  * The commands of one change are kept together (a rule replaced, a role taken from its holders and deleted: nobody sees half of
  * it). What disconnects this service does not ride with what does not: Mosquitto 2.0 then answers nothing of the payload.
  */
-export function nextBatch(pending: readonly Pending[], writesPerPayload: number): BatchEntry[] {
+export function nextBatch(pending: Iterable<Pending>, writesPerPayload: number): BatchEntry[] {
   const batch: BatchEntry[] = [];
   let bytes = 0;
   let kicksGateway: boolean | null = null;

@@ -9,7 +9,7 @@ import type { CommandState } from './access-report.ts';
 import { DYNSEC_API } from './dynsec-control.ts';
 import { judge, type SentCommand, type Verdict } from './lost-answers.ts';
 import { PolicyDraft } from './policy-draft.ts';
-import { isOutage, type PolicyNow, type PolicySource, readBack } from './read-back.ts';
+import { awaitLoss, isOutage, type PolicyNow, type PolicySource, readBack } from './read-back.ts';
 import { type BatchEntry, nextBatch, type Pending } from './write-batches.ts';
 import type { ChangeProgress } from './write-report.ts';
 
@@ -55,7 +55,8 @@ export class WriteRun {
   #now: PolicyNow;
   /** Sent since `#now` was read. */
   #sent: Sent[] = [];
-  readonly #kicks: Kick[] = [];
+  /** Of those before it nothing is left to be sent. */
+  #first = 0;
 
   constructor(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]) {
     this.#parts = parts;
@@ -69,10 +70,11 @@ export class WriteRun {
     return this.#progress;
   }
 
-  /** Of the commands that were sent; before `execute` of those that will be. */
+  /** Of the commands that the broker got to see; before `execute` of those that it will. */
   get kicks(): readonly Kick[] {
-    if (this.#kicks.length > 0) return this.#kicks;
-    return this.#progress.flatMap(({ commands }) => commands.map(({ command }) => command.kicks));
+    const commands = this.#progress.flatMap((progress) => progress.commands);
+    const isSeen = ({ state, error }: Command) => state !== 'NOT_SENT' && !(state === 'REJECTED' && isOutage(error));
+    return commands.filter(isSeen).map(({ command }) => command.kicks);
   }
 
   async execute(): Promise<void> {
@@ -88,18 +90,31 @@ export class WriteRun {
   }
 
   #nextBatch(): BatchEntry[] {
-    const pending = this.#progress.map(({ commands, sent }, index): Pending => {
-      const isStopped = commands.slice(0, sent).some(({ state }) => state !== 'APPLIED');
-      return { index, commands: isStopped ? [] : commands.slice(sent).map(({ command }) => command) };
-    });
-    return nextBatch(pending, this.#now.dialect.writesPerPayload);
+    while (this.#first < this.#progress.length && this.#left(this.#first).length === 0) this.#first += 1;
+    return nextBatch(this.#pending(), this.#now.dialect.writesPerPayload);
+  }
+
+  *#pending(): Generator<Pending> {
+    for (let index = this.#first; index < this.#progress.length; index += 1) {
+      yield { index, commands: this.#left(index) };
+    }
+  }
+
+  /** What of a change is still to be sent. */
+  #left(index: number): readonly PlannedCommand[] {
+    const { commands, sent } = this.#progress[index] ?? { commands: [], sent: 0 };
+    const isStopped = commands.slice(0, sent).some(({ state }) => state !== 'APPLIED');
+    return isStopped ? [] : commands.slice(sent).map(({ command }) => command);
   }
 
   /** False: not all of it went as planned, or this service's connection will be cut. */
   async #send(batch: readonly BatchEntry[]): Promise<boolean> {
+    const kicksGateway = batch.some(({ command }) => command.kicks.gateway);
+    const lossWithin = kicksGateway ? awaitLoss(this.#parts.session) : null;
     const calls = batch.map(({ command: { command, fields } }) => ({ command, fields: { ...fields } }));
     const results = await this.#parts.controls.callAll(DYNSEC_API, calls);
-    let isSmooth = !batch.some(({ command }) => command.kicks.gateway);
+    await lossWithin?.(LOSS_MS);
+    let isSmooth = !kicksGateway;
     for (const [place, { index, command }] of batch.entries()) {
       const progress = this.#progress[index];
       const entry = progress?.commands[progress.sent];
@@ -108,7 +123,6 @@ export class WriteRun {
       const result = results[place];
       const reason = result?.status === 'fulfilled' ? null : asServiceError(result?.reason);
       const answer = reason === null ? 'ACCEPTED' : isLost(reason) ? 'LOST' : 'REFUSED';
-      this.#kicks.push(command.kicks);
       this.#sent.push({ command, entry, answer, reason });
       entry.state = answer === 'ACCEPTED' ? 'APPLIED' : answer === 'REFUSED' ? 'REJECTED' : 'UNKNOWN';
       entry.error = reason;
@@ -176,6 +190,9 @@ export class WriteRun {
     }
   }
 }
+
+/** Longest wait for this service's connection to be cut after a command that does so. */
+const LOSS_MS = 1_000;
 
 /** Nothing is sent again that a broker may have done, and what was not sent in a payload that failed is not known for sure. */
 function isLost(reason: ServiceError): boolean {
