@@ -212,6 +212,6 @@ builder.objectField(ConnectedClient, 'account', (t) =>
     type: AccessClient,
     nullable: true,
     resolve: async ({ broker, known }, _args, { services }) =>
-      (await services.accessControl.view(broker)).client(known.username),
+      (await services.accessControl.view(broker)).account(known.username),
   }),
 );

@@ -19,7 +19,7 @@ import {
   rolesPage,
 } from './access-pages.ts';
 import type { WriteReport } from './access-report.ts';
-import { AccessView, RoleHolders, type Seen } from './access-view.ts';
+import { AccessView, ANONYMOUS, RoleHolders, type Seen } from './access-view.ts';
 import { AccessWriter } from './access-writer.ts';
 
 /** Changes, or how they follow from what the broker has. */
@@ -190,9 +190,6 @@ function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): L
 /** No account has the empty name. */
 const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });
 const byId = (a: { readonly id: string }, b: { readonly id: string }) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-
-/** How the inspect API names those that gave no user name. */
-const ANONYMOUS = '<anonymous>';
 
 const connectedNow = ({ clients, isComplete }: ConnectedClients) => ({
   clients: clients.map(({ clientid, username }) => ({

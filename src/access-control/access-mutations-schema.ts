@@ -1,34 +1,30 @@
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { RequestContext } from '../context.ts';
-import { invalid, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { builder, writesOnBroker } from '../graphql/builder.ts';
 import type { AccessChange } from './access-change.ts';
+import type { InputFields } from './access-change-inputs.ts';
+import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
+import type { BlastRadius, ChangeReport } from './access-report.ts';
+import { reportFields } from './access-report-schema.ts';
 import {
   ANONYMOUS_GROUP_VERBS,
   CLIENT_VERBS,
   DEFAULT_ACL_VERBS,
   GROUP_VERBS,
-  type InputFields,
   ROLE_VERBS,
   type Verb,
-} from './access-change-inputs.ts';
-import type { AccessPolicy } from './access-model.ts';
-import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
-import type { BlastRadius as BlastRadiusData, ChangeReport, WriteReport } from './access-report.ts';
-import { AccessChangeReport, BlastRadius, ChangeOutcome, reportFields } from './access-report-schema.ts';
+} from './access-verbs.ts';
 import type { AccessView } from './access-view.ts';
-
-/** More changes in one call are refused. */
-const MAX_CHANGES = 10_000;
 
 interface Written extends ChangeReport {
   readonly broker: BrokerRecord;
   readonly change: AccessChange;
-  readonly blastRadius: BlastRadiusData;
+  readonly blastRadius: BlastRadius;
 }
 
 const INSIDE_PROJECT = 'When given, the broker must be in this project.';
-const DRY_RUN = 'Send nothing: answer the commands that would be sent and who would be disconnected.';
+export const DRY_RUN = 'Send nothing: answer the commands that would be sent and who would be disconnected.';
 
 const now = async ({ services }: RequestContext, { broker }: Written): Promise<AccessView> =>
   services.accessControl.view(broker);
@@ -85,7 +81,11 @@ const DefaultAclPayload = builder.objectRef<Written>('DefaultAclPayload').implem
 });
 
 /** Every kind of change: a mutation of its own, and an entry of a list of changes. */
-const VERBS: readonly { readonly name: string; readonly verb: Verb; readonly payload: typeof AccessClientPayload }[] = [
+export const VERBS: readonly {
+  readonly name: string;
+  readonly verb: Verb;
+  readonly payload: typeof AccessClientPayload;
+}[] = [
   ...verbs(CLIENT_VERBS, AccessClientPayload),
   ...verbs(GROUP_VERBS, AccessGroupPayload),
   ...verbs(ROLE_VERBS, AccessRolePayload),
@@ -97,9 +97,9 @@ function verbs(of: Readonly<Record<string, Verb>>, payload: typeof AccessClientP
   return Object.entries(of).map(([name, verb]) => ({ name, verb, payload }));
 }
 
-const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+export const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
-const target = (t: InputFields) => ({
+export const target = (t: InputFields) => ({
   brokerId: t.id({ required: true }),
   projectId: t.id({ description: INSIDE_PROJECT }),
 });
@@ -129,7 +129,7 @@ for (const { name, verb, payload } of VERBS) {
         const report = await services.accessControl.write(
           broker,
           (policy) => {
-            made.push(verb.change(args.input, policy));
+            made.push(verb.change(args.input, { policy, path: 'input' }));
             return made;
           },
           dryRun ?? false,
@@ -173,77 +173,4 @@ function throwUnlessApplied({ outcome, commands, error }: ChangeReport): void {
       info,
     },
   );
-}
-
-const AccessChangeInput = builder.inputType('AccessChangeInput', {
-  description: 'One change: exactly one of these.',
-  isOneOf: true,
-  fields: (t) =>
-    Object.fromEntries(
-      VERBS.map(({ name, verb }) => [
-        name,
-        t.field({
-          description: verb.description,
-          type: builder.inputType(`${capital(name)}Change`, { fields: verb.fields }),
-        }),
-      ]),
-    ),
-});
-
-const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
-  fields: (t) => ({
-    ...target(t),
-    changes: t.field({
-      type: [AccessChangeInput],
-      required: true,
-      description: `Carried out in their order, each on the result of those before it. At most ${MAX_CHANGES}.`,
-    }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-  }),
-});
-
-const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessControlPayload').implement({
-  fields: (t) => ({
-    outcome: t.field({
-      description: 'The worst of all changes.',
-      type: ChangeOutcome,
-      resolve: ({ outcome }) => outcome,
-    }),
-    changes: t.field({
-      description: 'One for each change, in their order.',
-      type: [AccessChangeReport],
-      resolve: ({ changes }) => [...changes],
-    }),
-    blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
-  }),
-});
-
-builder.mutationField('changeAccessControl', (t) =>
-  t.field({
-    description:
-      'Many changes in one call. One that is rejected does not stop those after it; each has its own result.',
-    type: ChangeAccessControlPayload,
-    ...writesOnBroker,
-    args: { input: t.arg({ type: ChangeAccessControlInput, required: true }) },
-    resolve: (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }) => {
-      if (changes.length > MAX_CHANGES) {
-        throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);
-      }
-      return services.accessControl.write(
-        services.brokers.visible(brokerId, viewer),
-        (policy) => changes.map((change, index) => changeOf(change, index, policy)),
-        dryRun ?? false,
-      );
-    },
-  }),
-);
-
-function changeOf(given: Readonly<Record<string, unknown>>, index: number, policy: AccessPolicy): AccessChange {
-  const keys = Object.keys(given);
-  const found = VERBS.find(({ name }) => name === keys[0]);
-  // The graph has made sure of it; what is sent to a broker must not depend on that.
-  if (found === undefined || keys.length !== 1) {
-    throw invalid([{ path: `input.changes.${index}`, reason: 'must have exactly one key' }]);
-  }
-  return found.verb.change(given[found.name] as Readonly<Record<string, unknown>>, policy);
 }

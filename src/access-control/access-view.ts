@@ -5,6 +5,9 @@ import { type ListConnection, listConnection, type PageArguments } from '../pagi
 import type { AccessSnapshot } from './access-index.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from './access-model.ts';
 
+/** How the inspect API names those who gave no user name. */
+export const ANONYMOUS = '<anonymous>';
+
 /** Who holds a role, or is in a group: `id` is the name, `priority` that of the role or group in its holder. */
 export interface Holder {
   readonly id: string;
@@ -75,6 +78,11 @@ export class AccessView {
     return this.#holders.of(rolename);
   }
 
+  /** The account that a connection uses; null for one without user name. */
+  account(username: string): Seen<AccessClient> | null {
+    return username === ANONYMOUS ? null : this.client(username);
+  }
+
   /** The connections of an account; null where nobody can tell who is connected. Errors: of a broker that cannot be asked. */
   async connections(username: string): Promise<readonly ClientView[] | null> {
     this.#connected ??= this.#groupConnected();
@@ -87,6 +95,7 @@ export class AccessView {
       const { clients, viewOf } = await this.#readConnected();
       const byUsername = new Map<string, ClientView[]>();
       for (const client of clients) {
+        if (client.username === ANONYMOUS) continue;
         const others = byUsername.get(client.username);
         if (others) others.push(viewOf(client));
         else byUsername.set(client.username, [viewOf(client)]);

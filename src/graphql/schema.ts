@@ -9,6 +9,7 @@ import '../brokers/broker-status-schema.ts';
 import '../clients/client-schema.ts';
 import '../access-control/access-control-schema.ts';
 import '../access-control/access-mutations-schema.ts';
+import '../access-control/access-bulk-schema.ts';
 import '../access-control/access-explain-schema.ts';
 import '../access-control/access-document-schema.ts';
 import './node-schema.ts';

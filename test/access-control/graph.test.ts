@@ -288,7 +288,7 @@ describe.each(KINDS)('on %s', (kind) => {
     });
     expect(await codeOf('updateAccessClient', { username: 'pump', password: null })).toMatchObject({
       code: 'INVALID',
-      info: { issues: [{ path: 'password' }] },
+      info: { issues: [{ path: 'input.password' }] },
     });
     expect(await world.ask('listClients', { verbose: true })).toEqual(before);
   });
@@ -354,6 +354,12 @@ describe.each(KINDS)('on %s', (kind) => {
     const two = [{ deleteAccessClient: { username: 'n0' }, deleteAccessRole: { rolename: 'r' } }];
     await refused(MANY, { input: { brokerId, changes: two } });
     await refused(MANY, { input: { brokerId, changes: [{}] } });
+    const cleared = { updateAccessClient: { username: 'n0', password: null } };
+    const nulled = await refused(MANY, { input: { brokerId, changes: [...clients.slice(0, 1), cleared] } });
+    expect(nulled.extensions).toMatchObject({
+      code: 'INVALID',
+      info: { issues: [{ path: 'input.changes.1.updateAccessClient.password' }] },
+    });
     const tooMany = Array.from({ length: 10_001 }, () => ({ deleteAccessClient: { username: 'n0' } }));
     const { extensions } = await refused(MANY, { input: { brokerId, changes: tooMany } });
     expect(extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'input.changes' }] } });

@@ -227,7 +227,7 @@ test('a broker that is down is 503, and one without dynamic security 405', async
 
 test('a write whose answer is lost for good is 503 and says that nobody knows', async () => {
   const { port } = await startMosquitto({ access: 'dynsec' });
-  const road = await cutRoad(port, 'createGroup');
+  const road = await roadTo(port, (text) => ({ text, cut: text.includes('createGroup') }));
   const service = await startTestService();
   const brokerId = await addBroker(service, `mqtt://127.0.0.1:${road.port}`);
   const path = `/api/projects/${service.projectId}/brokers/${brokerId}/groups`;
@@ -240,8 +240,54 @@ test('a write whose answer is lost for good is 503 and says that nobody knows', 
   });
 });
 
-/** A way to a port that is cut for good right after this text was sent through it. */
-async function cutRoad(port: number, word: string): Promise<{ readonly port: number }> {
+test('a write that a broker did in part is an error by REST, and an outcome in the graph', async () => {
+  const { port } = await startMosquitto({ access: 'dynsec' });
+  // What the service believes to be "role-1" the broker is told to be a role that it has not.
+  const road = await roadTo(port, (text) => ({
+    text: text.includes('addClientRole') ? text.replaceAll('role-1', 'role-0') : text,
+    cut: false,
+  }));
+  const service = await startTestService();
+  const brokerId = await addBroker(service, `mqtt://127.0.0.1:${road.port}`);
+  const at = `/api/projects/${service.projectId}/brokers/${brokerId}`;
+  expect((await service.rest('POST', `${at}/roles`, service.root, { rolename: 'role-1' })).status).toBe(204);
+  const client = { username: 'one', password: 'hush hush', roles: [{ rolename: 'role-1' }] };
+  const answer = await service.rest('POST', `${at}/clients`, service.root, client);
+  expect([answer.status, answer.body.code]).toEqual([400, 'BROKER_REJECTED']);
+  const commands = [
+    { command: 'createClient', state: 'APPLIED' },
+    { command: 'addClientRole', state: 'REJECTED' },
+  ];
+  expect(answer.body.info).toMatchObject({ outcome: 'PARTLY_APPLIED', commands });
+  expect(JSON.stringify(answer.body)).not.toContain('hush');
+  expect((await service.rest('GET', `${at}/clients?username=one`)).body).toMatchObject([
+    { username: 'one', roles: [] },
+  ]);
+
+  const { data, errors } = await service.graphql(
+    `mutation ($input: CreateAccessClientInput!) { createAccessClient(input: $input) {
+      outcome commands { command state } error { code } client { username roles { rolename } }
+    } }`,
+    { input: { brokerId, ...client, username: 'two' } },
+  );
+  expect(errors).toBeUndefined();
+  expect(data.createAccessClient).toEqual({
+    outcome: 'PARTLY_APPLIED',
+    commands,
+    error: { code: expect.any(String) },
+    client: { username: 'two', roles: [] },
+  });
+});
+
+interface Passed {
+  /** What goes on to the port. */
+  readonly text: string;
+  /** After that the road is closed for good. */
+  readonly cut: boolean;
+}
+
+/** A way to a port on which somebody looks at what is sent, and may change it (by as many bytes) or end it. */
+async function roadTo(port: number, pass: (text: string) => Passed): Promise<{ readonly port: number }> {
   const open = new Set<Socket>();
   const server = createServer((near) => {
     const far = dial(port, '127.0.0.1');
@@ -249,8 +295,9 @@ async function cutRoad(port: number, word: string): Promise<{ readonly port: num
     for (const socket of [near, far]) socket.on('error', () => undefined);
     far.pipe(near);
     near.on('data', (data) => {
-      far.write(data);
-      if (!data.includes(word)) return;
+      const { text: sent, cut } = pass(data.toString('latin1'));
+      far.write(Buffer.from(sent, 'latin1'));
+      if (!cut) return;
       server.close();
       for (const socket of open) socket.destroy();
     });

@@ -1,0 +1,86 @@
+import { invalid } from '../errors.ts';
+import { builder, writesOnBroker } from '../graphql/builder.ts';
+import type { AccessChange } from './access-change.ts';
+import type { AccessPolicy } from './access-model.ts';
+import { capital, DRY_RUN, target, VERBS } from './access-mutations-schema.ts';
+import type { WriteReport } from './access-report.ts';
+import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-schema.ts';
+
+/** More changes in one call are refused. */
+const MAX_CHANGES = 10_000;
+
+const AccessChangeInput = builder.inputType('AccessChangeInput', {
+  description: 'One change: exactly one of these.',
+  isOneOf: true,
+  fields: (t) =>
+    Object.fromEntries(
+      VERBS.map(({ name, verb }) => [
+        name,
+        t.field({
+          description: verb.description,
+          type: builder.inputType(`${capital(name)}Change`, { fields: verb.fields }),
+        }),
+      ]),
+    ),
+});
+
+const ChangeAccessControlInput = builder.inputType('ChangeAccessControlInput', {
+  fields: (t) => ({
+    ...target(t),
+    changes: t.field({
+      type: [AccessChangeInput],
+      required: true,
+      description: `Carried out in their order, each on the result of those before it. At most ${MAX_CHANGES}.`,
+    }),
+    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
+  }),
+});
+
+const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessControlPayload').implement({
+  fields: (t) => ({
+    outcome: t.field({
+      description: 'The worst of all changes.',
+      type: ChangeOutcome,
+      resolve: ({ outcome }) => outcome,
+    }),
+    changes: t.field({
+      description: 'One for each change, in their order.',
+      type: [AccessChangeReport],
+      resolve: ({ changes }) => [...changes],
+    }),
+    blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+  }),
+});
+
+builder.mutationField('changeAccessControl', (t) =>
+  t.field({
+    description:
+      'Many changes in one call. One that is rejected does not stop those after it; each has its own result.',
+    type: ChangeAccessControlPayload,
+    ...writesOnBroker,
+    args: { input: t.arg({ type: ChangeAccessControlInput, required: true }) },
+    resolve: (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }) => {
+      if (changes.length > MAX_CHANGES) {
+        throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);
+      }
+      return services.accessControl.write(
+        services.brokers.visible(brokerId, viewer),
+        (policy) => changes.map((change, index) => changeOf(change, index, policy)),
+        dryRun ?? false,
+      );
+    },
+  }),
+);
+
+function changeOf(given: Readonly<Record<string, unknown>>, index: number, policy: AccessPolicy): AccessChange {
+  const keys = Object.keys(given);
+  const found = VERBS.find(({ name }) => name === keys[0]);
+  // The graph has made sure of it; what is sent to a broker must not depend on that.
+  if (found === undefined || keys.length !== 1) {
+    throw invalid([{ path: `input.changes.${index}`, reason: 'must have exactly one key' }]);
+  }
+  return found.verb.change(given[found.name] as Readonly<Record<string, unknown>>, {
+    policy,
+    path: `input.changes.${index}.${found.name}`,
+  });
+}
