@@ -140,6 +140,9 @@ const GroupMember = builder.objectRef<{ readonly view: AccessView; readonly hold
   }),
 });
 
+/** Most hold one or two; counted as ten each, a walk from brokers to rules would be refused. */
+const FEW = { field: 1, multiplier: 2 };
+
 const offset = { description: 'Entries left out at the start.' };
 
 AccessClient.implement({
@@ -160,11 +163,13 @@ AccessClient.implement({
     }),
     roles: t.field({
       description: 'In the order in which the broker looks at them.',
+      complexity: FEW,
       type: [HeldRole],
       resolve: ({ view, object }) => seen(view, object.roles),
     }),
     groups: t.field({
       description: 'In the order in which the broker looks at them.',
+      complexity: FEW,
       type: [JoinedGroup],
       resolve: ({ view, object }) => seen(view, object.groups),
     }),
@@ -193,6 +198,7 @@ AccessGroup.implement({
     }),
     roles: t.field({
       description: 'In the order in which the broker looks at them.',
+      complexity: FEW,
       type: [HeldRole],
       resolve: ({ view, object }) => seen(view, object.roles),
     }),
@@ -237,6 +243,7 @@ AccessRole.implement({
     }),
     acls: t.field({
       description: 'As the broker lists them; of one type and priority the first that matches decides.',
+      complexity: { field: 1, multiplier: 5 },
       type: [AclRule],
       resolve: ({ object }) => [...object.acls],
     }),

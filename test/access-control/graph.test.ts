@@ -498,6 +498,19 @@ test('a broker without dynamic security says what would help', async () => {
   expect(errors?.[0]?.extensions.code).toBe('NOT_SUPPORTED_BY_BROKER');
 });
 
+test('a walk from a project to the rules of its accounts is within the cost of a document, one with all members is not', async () => {
+  const service = await startTestService();
+  const walk = (first: string, entry: string) =>
+    service.graphql(
+      `{ project(id: "${service.projectId}") { brokers { nodes { ${first} { nodes { ${entry} } } } } } }`,
+    );
+  const rules = 'username groups { group { groupname roles { role { rolename acls { aclType topic allow } } } } }';
+  expect((await walk('accessClients', rules)).errors).toBeUndefined();
+  expect((await walk('accessClients(first: 1000)', rules)).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+  const members = await walk('accessGroups(first: 500)', 'members { username }');
+  expect(members.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+});
+
 test('no refusal of a change quotes a password', async () => {
   const service = await startTestService();
   const id = await addBroker(service, 'mqtt://127.0.0.1:9');
