@@ -22,7 +22,7 @@ export interface LiveMessage {
 
 /**
  * How messages reach subscribers. A message leaves at the highest QoS that the client asked for it, once. While the queue of a
- * session is being sent, later messages of QoS 1 and 2 wait behind it.
+ * session is being sent, later messages that leave at QoS 1 and 2 wait behind it.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -59,10 +59,11 @@ export class Delivery {
       if (isLive && qos > 0) store.discard(identity.clientId, packet.brokerCounter);
       return null;
     }
-    if (isLive && connection.isDraining && qos > 0) return null;
-    if (messageId === undefined && qos > connection.lowestQos) {
-      packet.qos = grantedQos(client, topic, qos);
-      if (isLive && packet.qos > 0 && connection.lowestQos === 0 && this.#sendAtHighest(client, packet)) return null;
+    if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
+    if (isLive && packet.qos > 0) {
+      // Its queue has it. What leaves at QoS 0 is in no queue, so it goes now.
+      if (connection.isDraining) return null;
+      if (connection.lowestQos === 0 && this.#sendAtHighest(client, packet)) return null;
     }
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
