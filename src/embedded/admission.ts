@@ -50,7 +50,8 @@ export class Admission {
     if (older) await new Promise<void>((resolve) => older.close(resolve));
     const isNewSession = !connection.isClean && !registry.session(clientId);
     if (isNewSession && store.sessions.count >= limits.maxSessions) return SERVER_UNAVAILABLE;
-    if (connection.isClosed) return SERVER_UNAVAILABLE;
+    // Disconnected meanwhile, perhaps because its account was changed.
+    if (connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
     connection.identity = { clientId, username: username ?? null };
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
     if (connection.isClean) return ACCEPTED;

@@ -59,6 +59,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       limits: DEFAULT_BROKER_LIMITS,
       serveControl: (client, topic, payload) =>
         control.serve(topic, payload, {
+          maySend: (request) => core.maySend(client, request),
           receives: (response) => core.receives(client, response),
           send: (response, text) => core.sendTo(client, response, text),
         }),

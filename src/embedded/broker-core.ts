@@ -190,6 +190,12 @@ export class BrokerCore {
     await new Promise<void>((resolve) => this.#delivery.deliver(null, live, message, resolve));
   }
 
+  /** Whether a client may publish on this topic now. */
+  maySend(client: Client, topic: string): boolean {
+    const identity = this.#connections.get(client)?.identity;
+    return identity ? this.#options.access.mayPublish(identity, topic) : false;
+  }
+
   /** Whether a client would get a message on this topic now. */
   receives(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;

@@ -14,6 +14,8 @@ const DELIVERY_TIMEOUT_MS = 500;
 
 /** The one who asked. */
 export interface Asker {
+  /** Whether it may publish on a topic. */
+  maySend(topic: string): boolean;
   /** Whether it gets what is published on a topic. */
   receives(topic: string): boolean;
   /** Resolves when it was written. It gets it whether or not it subscribed and may receive it. */
@@ -61,7 +63,8 @@ export class ControlServer {
       return Promise.resolve();
     }
     endpoint.tail = endpoint.tail
-      .then(() => this.#answer(endpoint, payload, asker))
+      // What was asked before may have taken away its right.
+      .then(() => (asker.maySend(topic) ? this.#answer(endpoint, payload, asker) : undefined))
       .catch((error: unknown) => this.#options.onBug(error, topic));
     return endpoint.tail;
   }

@@ -19,7 +19,7 @@ export interface EmbeddedBrokerOptions {
   /** Port 0: any free one. A taken port: the next free one. */
   readonly mqtt: { readonly host: string; readonly port: number };
   readonly ws: { readonly host: string; readonly port: number } | null;
-  /** The one account; the folder holds its hash only. */
+  /** The account of the service, which exists and may do everything from each start on; the folder holds its hash only. */
   readonly administrator: { readonly username: string; readonly password: string };
   /** The product's version, told on `$SYS/broker/version`. */
   readonly version?: string;

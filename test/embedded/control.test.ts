@@ -90,7 +90,7 @@ test('requests go to nobody, are not retained, and # does not match $CONTROL', a
   expect(control1.messages.filter(({ topic }) => !topic.endsWith('/response'))).toEqual([]);
 });
 
-test('licence, listeners, plugins and the one account are told', async () => {
+test('licence, listeners, plugins and the administrator are told', async () => {
   const { mqttPort, wsPort } = await startTestBroker();
   const client = await connect(mqttPort);
   const one = async (api: string, command: object) => (await control(client, api, { commands: [command] }))[0]?.data;

@@ -200,3 +200,30 @@ test('who connects with a password that is changed meanwhile is not let in by it
     password = next;
   }
 });
+
+test('a request that waits behind one that takes away its right is not carried out', async () => {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort);
+  const acls = ['publishClientSend', 'subscribePattern', 'publishClientReceive'].map((acltype) => ({
+    acltype,
+    topic: '$CONTROL/#',
+    allow: true,
+  }));
+  await dynsecDone(
+    admin,
+    { command: 'createRole', rolename: 'ops', acls },
+    { command: 'createClient', username: 'ops', password: 'x', roles: [{ rolename: 'ops' }] },
+  );
+  const ops = await connect(mqttPort, { username: 'ops', password: 'x' });
+  const closed = new Promise<void>((resolve) => ops.once('close', () => resolve()));
+  const ask = (...commands: readonly Command[]) =>
+    ops.publish('$CONTROL/dynamic-security/v1', JSON.stringify({ commands }));
+  // The password takes long enough for the second request to come.
+  ask({ command: 'createClient', username: 'slow', password: 'x' }, { command: 'deleteClient', username: 'ops' });
+  ask({ command: 'createRole', rolename: 'sneaked in' });
+  await closed;
+  expect(await dynsecDone(admin, { command: 'listClients' }, { command: 'listRoles' })).toEqual([
+    { totalCount: 2, clients: ['admin', 'slow'] },
+    { totalCount: 2, roles: ['admin', 'ops'] },
+  ]);
+});

@@ -248,6 +248,8 @@ class Holders {
 /** What a membership or a rule takes beside its text. */
 const ENTRY = 50;
 
+export const membershipSize = (name: string): number => ENTRY + name.length;
+
 interface Sized {
   readonly username?: string;
   readonly clientId?: string | null;
@@ -266,8 +268,8 @@ export function sizeOf(object: Sized): number {
   const texts = [username, clientId ?? '', groupname, rolename, textName ?? '', textDescription ?? ''];
   let size = ENTRY;
   for (const text of texts) size += text.length;
-  for (const { name } of object.roles ?? []) size += ENTRY + name.length;
-  for (const { name } of object.groups ?? []) size += ENTRY + name.length;
+  for (const { name } of object.roles ?? []) size += membershipSize(name);
+  for (const { name } of object.groups ?? []) size += membershipSize(name);
   for (const { topic } of object.acls ?? []) size += ENTRY + topic.length;
   return size;
 }

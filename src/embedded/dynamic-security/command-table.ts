@@ -31,6 +31,8 @@ export function kickHolders(rolename: string, context: CommandContext): void {
   for (const groupname of state.groupsWith(rolename)) kickMembers(groupname, context);
 }
 
+export const NO_ROOM = 'Too much access control to keep';
+
 /** Refuses what would grow beyond what may be kept. `old` is what it takes the place of. */
 export function requireRoom(
   state: AccessState,
@@ -38,6 +40,6 @@ export function requireRoom(
   old?: Parameters<typeof sizeOf>[0],
 ): void {
   if (!state.hasRoomFor(sizeOf(object) - (old ? sizeOf(old) : 0))) {
-    throw new ControlRefusal('Too much access control to keep');
+    throw new ControlRefusal(NO_ROOM);
   }
 }

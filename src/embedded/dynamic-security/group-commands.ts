@@ -1,7 +1,7 @@
 import type { AccessGroup } from '../../access-control/access-model.ts';
 import type { Fields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
-import type { AccessState } from './access-state.ts';
+import { type AccessState, membershipSize } from './access-state.ts';
 import {
   lenientText,
   optionalText,
@@ -11,7 +11,7 @@ import {
   requiredText,
   requiredUsername,
 } from './command-fields.ts';
-import { type CommandTable, kickMembers, requireRoom } from './command-table.ts';
+import { type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';
 import { addMembership, holds, namedEntries, priorityOf, rolesOf, withoutMembership } from './membership-fields.ts';
 import { groupAnswer } from './object-answers.ts';
 
@@ -63,7 +63,7 @@ export const GROUP_COMMANDS: CommandTable = {
       textDescription: lenientText(command, 'textdescription') ?? group.textDescription,
       roles: rolesOf(command, state) ?? group.roles,
     };
-    const members = replacedMembers(command, state);
+    const members = replacedMembers(command, group.groupname, state);
     requireRoom(state, modified, group);
     if (members) {
       kickMembers(group.groupname, context);
@@ -140,17 +140,22 @@ function groupAndRole(fields: Fields, state: AccessState): { readonly group: Acc
 }
 
 /** User names with the priority of the group for them; undefined: there is no list. */
-function replacedMembers(fields: Fields, state: AccessState): Map<string, number> | undefined {
+function replacedMembers(fields: Fields, groupname: string, state: AccessState): Map<string, number> | undefined {
   const entries = namedEntries(fields, 'clients', 'username');
   if (!entries) return undefined;
   const members = new Map<string, number>();
+  let joining = 0;
   for (const { name, priority } of entries) {
     if (name === undefined) throw new ControlRefusal("'clients' contains an object with an invalid 'username'");
     const client = state.policy.clients.get(name);
     if (!client) throw new ControlRefusal("'clients' contains an object with a 'username' that does not exist");
+    if (members.has(name)) continue;
+    members.set(name, priority);
+    if (holds(client.groups, groupname)) continue;
     if (client.groups.length >= state.limits.memberships) throw new ControlRefusal('Too many roles or groups');
-    if (!members.has(name)) members.set(name, priority);
+    joining += 1;
   }
+  if (!state.hasRoomFor(joining * membershipSize(groupname))) throw new ControlRefusal(NO_ROOM);
   return members;
 }
 

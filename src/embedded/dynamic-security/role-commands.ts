@@ -30,14 +30,13 @@ export const ROLE_COMMANDS: CommandTable = {
     const rolename = requiredRolename(command);
     const textName = optionalText(command, 'textname') ?? null;
     const textDescription = optionalText(command, 'textdescription') ?? null;
-    const allowWildcardSubs = fieldOf(command, 'allowwildcardsubs') ?? true;
-    if (typeof allowWildcardSubs !== 'boolean' || fieldOf(command, 'allowwildcardsubs') === null) {
-      throw new ControlRefusal('Invalid allowwildcardsubs');
-    }
+    const flag = fieldOf(command, 'allowwildcardsubs');
+    if (flag !== undefined && typeof flag !== 'boolean') throw new ControlRefusal('Invalid allowwildcardsubs');
     const { roles } = state.policy;
     if (roles.has(rolename)) throw new ControlRefusal('Role already exists');
     if (roles.size >= state.limits.roles) throw new ControlRefusal('Too many roles');
-    const role = { rolename, textName, textDescription, allowWildcardSubs, acls: aclsOf(command, state) ?? [] };
+    const acls = aclsOf(command, state) ?? [];
+    const role: AccessRole = { rolename, textName, textDescription, allowWildcardSubs: flag ?? true, acls };
     requireRoom(state, role);
     state.putRole(role);
   },
