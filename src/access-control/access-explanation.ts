@@ -46,9 +46,10 @@ export interface LookedAt extends RoleSource {
 export const MAX_LOOKED_AT = 1_000;
 
 /**
- * BROKER: the broker itself refuses, whatever the rules. RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default allows, but never below $CONTROL. UNKNOWN_USER: dynamic
- * security does not know the user and leaves it to other plugins. DISABLED, CLIENT_ID: the account cannot connect so. The rules
- * that are told are then, and with BROKER, those that would decide otherwise.
+ * BROKER: the broker itself refuses, whatever the rules. RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default
+ * allows, but never below $CONTROL. UNKNOWN_USER: dynamic security does not know the user and leaves it to other plugins.
+ * DISABLED, CLIENT_ID: the account cannot connect so. The rules that are told are then, and with BROKER, those that would decide
+ * otherwise.
  */
 export const DECISION_REASONS = [
   'BROKER',
