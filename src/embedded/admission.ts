@@ -1,5 +1,5 @@
 import type { Client, ConnectPacket } from 'aedes';
-import type { AccessControl } from './access.ts';
+import type { AccessControl, Identity } from './access.ts';
 import type { BrokerStore } from './broker-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
@@ -68,11 +68,24 @@ export class Admission {
       lastConnect: Date.now(),
       lastDisconnect: previousDisconnect,
     });
+    this.#dropForbidden(connection.identity);
     await store.commit();
     return ACCEPTED;
   }
 
-  /** Whether a client may have a filter, by access and by how many it has. */
+  /**
+   * A session that returns loses the subscriptions that it may not have any more, for good: what stays in the store has messages
+   * queued for it. Mosquitto does so since 2.0.12; 2.0.11 leaves them.
+   */
+  #dropForbidden(identity: Identity): void {
+    const { access, store } = this.#options;
+    const { clientId } = identity;
+    for (const filter of store.sessions.get(clientId)?.subscriptions.keys() ?? []) {
+      if (!access.maySubscribe(identity, filter)) store.sessions.unsubscribe(clientId, filter);
+    }
+  }
+
+  /** Whether a client may have a filter, by access and by how many it has. aedes asks for those of a returning session, too. */
   maySubscribe(client: Client, connection: Connection, filter: string): boolean {
     const { access, limits } = this.#options;
     const { identity } = connection;

@@ -276,3 +276,38 @@ test('a role is in force for who holds it by its group from the moment it is ans
   await dynsecDone(admin, { command: 'removeGroupClient', groupname: 'g', username: 'dev' });
   expect(await published(await device(port, 'dev'), admin, ['a'])).toEqual([]);
 });
+
+// Mosquitto asks again since 2.0.12; before, a session kept what it once had (CVE-2021-34434).
+test('a session that returns has only the subscriptions that it may have now, and nothing is queued for the others', async () => {
+  const mayHave = (...filters: readonly string[]) =>
+    role('reader', ['publishClientReceive', '#', true], ...filters.map((f): Acl => ['subscribePattern', f, true]));
+  const { port, admin } = await start(mayHave('kept', 'taken'), {
+    command: 'createClient',
+    username: 'dev',
+    password: 'x',
+    roles: [{ rolename: 'reader' }],
+  });
+  const options = { username: 'dev', password: 'x', clientId: 'dev-id', clean: false };
+  const before = await connect(port, options);
+  await before.subscribeAsync(['kept', 'taken'], { qos: 1 });
+  await before.endAsync();
+  await dynsecDone(admin, { ...mayHave('kept'), command: 'modifyRole' });
+  const publish = async (text: string) => {
+    for (const topic of ['taken', 'kept']) await admin.publishAsync(topic, text, { qos: 1 });
+  };
+  const texts = async (client: MqttClient, last: string) => {
+    const seen = await collect(client).until((messages) => messages.some(({ text }) => text === last));
+    return seen.map(({ topic, text }) => `${topic} ${text}`);
+  };
+
+  const back = await connect(port, options);
+  const live = texts(back, 'live');
+  await publish('live');
+  expect(await live).toEqual(['kept live']);
+  await back.endAsync();
+  await dynsecDone(admin, { ...mayHave('kept', 'taken'), command: 'modifyRole' });
+  await publish('queued');
+  const again = mqtt.connect(`mqtt://127.0.0.1:${port}`, { ...options, protocolVersion: 4, reconnectPeriod: 0 });
+  onTestFinished(() => again.endAsync(true).then(() => {}));
+  expect(await texts(again, 'queued')).toEqual(['kept queued']);
+});
