@@ -23,7 +23,6 @@ export interface Target {
 export const PASSWORD = 'secret';
 /** What is below the starts of `random-policies.ts`; `#` leaves out what begins with `$`. */
 export const EVERYTHING = ['#', '$SYS/broker/connection/#', '$x/#', '$id/#', '$/#', '$CONTROLLED/#'];
-const MARKER = 'differential/marker';
 const HARMLESS_COMMAND = JSON.stringify({ commands: [{ command: 'getDefaultACLAccess' }] });
 
 export interface Disagreement {
@@ -106,16 +105,16 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
   const admin = await connectAdmin(target);
   const connected = groups.map(async (group) => ({ ...group, client: await WireClient.connect(group.options) }));
   const clients = (await Promise.all(connected)).flatMap((one) => (one.client ? [{ ...one, client: one.client }] : []));
+  await admin.subscribe(...EVERYTHING, CONTROL_ANSWERS);
   for (const topic of new Set(checks.filter(({ action }) => action === 'RECEIVE').map(({ topic }) => topic))) {
-    if (topic === CONTROL_ANSWERS) await admin.publish('$CONTROL/dynamic-security/v1', HARMLESS_COMMAND);
-    else await admin.publish(topic, 'from the admin');
+    if (topic === CONTROL_ANSWERS) {
+      const answered = admin.next(CONTROL_ANSWERS);
+      await admin.publish('$CONTROL/dynamic-security/v1', HARMLESS_COMMAND);
+      await answered;
+    } else await admin.publish(topic, 'from the admin');
   }
-  await admin.subscribe(...EVERYTHING);
-  // A broker may hand out to each client in its own time: what is still on its way is let pass by two more rounds.
-  for (let round = 0; round < 3; round += 1) {
-    await admin.overtake(MARKER);
-    await Promise.all(clients.map(({ client }) => client.ping()));
-  }
+  // What is acknowledged, or answered to the admin, was handed out to everybody.
+  await Promise.all(clients.map(({ client }) => client.ping()));
 
   await Promise.all(
     clients.map(async ({ client, entries }) => {
@@ -128,7 +127,7 @@ async function observe(target: Target, policy: AccessPolicy, checks: readonly Ch
     }),
   );
   if (target.protocolVersion === 4) {
-    await admin.overtake(MARKER);
+    await admin.ping();
     const published = new Set(admin.received.map(({ payload }) => payload));
     for (const { entries, options } of clients) {
       const left = await target.subscriptionsOf(options.clientId);

@@ -53,9 +53,8 @@ export class WireClient {
     const packets = parser({ protocolVersion: version });
     packets.on('packet', (packet: Packet) => {
       if (packet.cmd === 'publish') {
-        const payload = packet.payload.toString();
-        this.received.push({ topic: packet.topic, payload });
-        this.#arrivals.get(payload)?.();
+        this.received.push({ topic: packet.topic, payload: packet.payload.toString() });
+        this.#arrivals.get(packet.topic)?.();
         return;
       }
       const key = keyOf(packet.cmd, packet.messageId);
@@ -99,15 +98,10 @@ export class WireClient {
     await this.#ask('pingresp', { cmd: 'pingreq' });
   }
 
-  /** Sends itself a message over a topic that it is subscribed to; once that is there, the broker has handed out those before. */
-  async overtake(topic: string): Promise<void> {
-    const payload = `marker ${this.#id()}`;
-    const arrived = new Promise<void>((resolve) => {
-      this.#arrivals.set(payload, resolve);
-    });
-    await this.publish(topic, payload);
-    await arrived;
-    this.#arrivals.delete(payload);
+  /** The next message on this topic has arrived. */
+  async next(topic: string): Promise<void> {
+    await new Promise<void>((resolve) => this.#arrivals.set(topic, resolve));
+    this.#arrivals.delete(topic);
   }
 
   async end(): Promise<void> {
