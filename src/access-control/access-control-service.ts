@@ -3,6 +3,7 @@ import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.t
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
 import { notFound } from '../errors.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../paging.ts';
+import { inTurns } from '../steps.ts';
 import type { AccessChange } from './access-change.ts';
 import { type AccessDocument, documentOf } from './access-document.ts';
 import { explainAccess, whoCan } from './access-explainer.ts';
@@ -116,8 +117,8 @@ export class AccessControlService {
     args: PageArguments,
   ): Promise<ListConnection<Seen<Grantee>>> {
     const view = await this.view(broker);
-    const grantees = whoCan(view.policy, view.snapshot.dialect, action, topic);
-    const { edges, ...page } = listConnection(grantees.map(listed).sort(byId), args);
+    const grantees = await inTurns(whoCan(view.policy, view.snapshot.dialect, action, topic));
+    const { edges, ...page } = listConnection(grantees.map(listed), args);
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node.grantee } })) };
   }
 
@@ -125,7 +126,7 @@ export class AccessControlService {
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
     // It is kept, and compared with the next one: what others changed a moment ago belongs into it.
     const { policy } = await this.#runtimes.ask(broker, (runtime) => this.#of(broker, runtime).index.current());
-    return documentOf(policy);
+    return inTurns(documentOf(policy));
   }
 
   /** Errors: as `view`; INVALID with every issue of the source. */
@@ -134,7 +135,8 @@ export class AccessControlService {
     const { policy, dialect } = await index.current();
     const { source, dryRun, deleteOthers, passwords } = request;
     const gatewayUsername = broker.username;
-    const { changes, ...plan } = planImport(policy, dialect, source, { deleteOthers, passwords, gatewayUsername });
+    const options = { deleteOthers, passwords, gatewayUsername };
+    const { changes, ...plan } = await inTurns(planImport(policy, dialect, source, options));
     return { ...plan, report: await writer.write(changes, { dryRun }) };
   }
 
@@ -189,7 +191,6 @@ function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): L
 
 /** No account has the empty name. */
 const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });
-const byId = (a: { readonly id: string }, b: { readonly id: string }) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 const connectedNow = ({ clients, isComplete }: ConnectedClients) => ({
   clients: clients.map(({ clientid, username }) => ({

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type InputIssue, invalid, ServiceError } from '../errors.ts';
+import type { Steps } from '../steps.ts';
 import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from './access-change.ts';
 import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
 import type {
@@ -43,17 +44,17 @@ export interface AccessDiff {
  * says there; others stay or are deleted, as the options say. What the broker cannot hold is left out and noted. The account of
  * this service's own connection is never touched. Pure. Errors: INVALID for an empty password.
  */
-export function changesTowards(
+export function* changesTowards(
   policy: AccessPolicy,
   dialect: AccessDialect,
   document: AccessDocument,
   options: DiffOptions,
-): AccessDiff {
+): Steps<AccessDiff> {
   checkPasswords(options.passwords);
   // Both in the form of documents, in which what means the same is the same.
-  const have = policyOf(documentOf(policy));
+  const have = yield* policyOf(yield* documentOf(policy));
   const notes = new AccessNotes();
-  const want = holdable(policyOf(document), have, dialect, notes);
+  const want = holdable(yield* policyOf(document), have, dialect, notes);
   const { gatewayUsername } = options;
   const own = ownAccess(have, gatewayUsername);
   const refusal = lockOut(have, want, dialect, gatewayUsername);
@@ -65,6 +66,7 @@ export function changesTowards(
   const changes: AccessChange[] = [];
 
   for (const role of want.roles.values()) {
+    yield;
     const { rolename } = role;
     const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
     const mode = modeOf(have.roles, rolename, fields);
@@ -73,6 +75,7 @@ export function changesTowards(
     changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
   }
   for (const group of want.groups.values()) {
+    yield;
     const { groupname } = group;
     const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
     const mode = modeOf(have.groups, groupname, fields);
@@ -81,6 +84,7 @@ export function changesTowards(
     changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
   }
   for (const client of want.clients.values()) {
+    yield;
     const { username } = client;
     const fields: ClientFields = differences(have.clients.get(username) ?? NEW_CLIENT, client, CLIENT_KEYS);
     const mode = modeOf(have.clients, username, fields);

@@ -1,8 +1,9 @@
-import { type InputIssue, invalid } from '../errors.ts';
+import { type InputIssue, invalid, ServiceError } from '../errors.ts';
 import { filterProblem } from '../mqtt/topics.ts';
 import { compileBodyCheck, createValidator } from '../rest/input.ts';
 import type { JsonSchema } from '../rest/route.ts';
 import { BOOLEAN, closed } from '../rest/schemas.ts';
+import type { Steps } from '../steps.ts';
 import {
   type AccessDocument,
   DOCUMENT_FORMAT,
@@ -28,6 +29,7 @@ const TEXTS = { textName: TEXT, textDescription: TEXT };
 const PRIORITY: JsonSchema = { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY };
 
 const list = (items: JsonSchema, maxItems: number): JsonSchema => ({ type: 'array', maxItems, items });
+const OBJECTS = list({}, MAX_OBJECTS);
 const MEMBERSHIPS = list(closed({ name: NAME, priority: PRIORITY }, { required: ['name'] }), MAX_LIST);
 const ACLS = list(
   closed(
@@ -36,59 +38,91 @@ const ACLS = list(
   ),
   MAX_LIST,
 );
-const ROLE = closed({ rolename: NAME, ...TEXTS, allowWildcardSubs: BOOLEAN, acls: ACLS }, { required: ['rolename'] });
-const GROUP = closed({ groupname: NAME, ...TEXTS, roles: MEMBERSHIPS }, { required: ['groupname'] });
-const CLIENT = closed(
-  { username: NAME, clientId: TEXT, ...TEXTS, disabled: BOOLEAN, roles: MEMBERSHIPS, groups: MEMBERSHIPS },
-  { required: ['username'] },
-);
+const LISTED = {
+  roles: closed({ rolename: NAME, ...TEXTS, allowWildcardSubs: BOOLEAN, acls: ACLS }, { required: ['rolename'] }),
+  groups: closed({ groupname: NAME, ...TEXTS, roles: MEMBERSHIPS }, { required: ['groupname'] }),
+  clients: closed(
+    { username: NAME, clientId: TEXT, ...TEXTS, disabled: BOOLEAN, roles: MEMBERSHIPS, groups: MEMBERSHIPS },
+    { required: ['username'] },
+  ),
+};
 
-/** The shape of a document; what a schema cannot say is checked after it. */
+/** A document around what its lists hold; what a schema cannot say is checked after it. */
 const DOCUMENT = closed(
   {
     format: { const: DOCUMENT_FORMAT },
     version: { const: DOCUMENT_VERSION },
     defaultAcl: closed(Object.fromEntries(DEFAULT_ACL_TYPES.map((type) => [type, BOOLEAN]))),
     anonymousGroup: NAME,
-    roles: list(ROLE, MAX_OBJECTS),
-    groups: list(GROUP, MAX_OBJECTS),
-    clients: list(CLIENT, MAX_OBJECTS),
+    roles: OBJECTS,
+    groups: OBJECTS,
+    clients: OBJECTS,
   },
   { required: ['format', 'version', 'defaultAcl', 'roles', 'groups', 'clients'] },
 );
 
-const checkShape = compileBodyCheck(createValidator(), DOCUMENT);
+const validator = createValidator();
+const checkDocument = compileBodyCheck(validator, DOCUMENT);
+const CHECKS = {
+  roles: compileBodyCheck(validator, LISTED.roles),
+  groups: compileBodyCheck(validator, LISTED.groups),
+  clients: compileBodyCheck(validator, LISTED.clients),
+};
 
 /**
  * The document that a value is, in the order and with the keys that `documentOf` writes. Errors: INVALID with up to 50 issues,
  * paths as JSON pointers: what is not the shape or size of a document; names and topics that no broker takes; names and rules
  * given twice; references that nothing defines.
  */
-export function parseDocument(value: unknown): AccessDocument {
-  checkShape(value);
+export function* parseDocument(value: unknown): Steps<AccessDocument> {
+  checkDocument(value);
   const document = value as AccessDocument;
-  const issues = issuesOf(document);
+  const misshapen = yield* shapeIssuesOf(document);
+  if (misshapen.length > 0) throw invalid(misshapen);
+  const issues = yield* issuesOf(document);
   if (issues.length > 0) throw invalid(issues);
-  return documentOf(policyOf(document));
+  return yield* documentOf(yield* policyOf(document));
+}
+
+function* shapeIssuesOf(document: AccessDocument): Steps<InputIssue[]> {
+  const issues: InputIssue[] = [];
+  for (const part of ['roles', 'groups', 'clients'] as const) {
+    for (const [i, object] of document[part].entries()) {
+      try {
+        CHECKS[part](object, `/${part}/${i}`);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        issues.push(...((error.info?.issues ?? []) as InputIssue[]));
+        if (issues.length >= MAX_ISSUES) return issues.slice(0, MAX_ISSUES);
+      }
+      yield;
+    }
+  }
+  return issues;
 }
 
 /** What nobody can hold; every name is also the definition that references are looked up in. */
-function issuesOf(document: AccessDocument): InputIssue[] {
+function* issuesOf(document: AccessDocument): Steps<InputIssue[]> {
   const issues: InputIssue[] = [];
   const tell = (path: string, reason: string | null) => {
     if (reason !== null && issues.length < MAX_ISSUES) issues.push({ path, reason });
   };
-  const names = <K extends string>(path: string, objects: readonly Readonly<Record<K, string>>[], key: K) => {
+  function* names<K extends string>(
+    path: string,
+    objects: readonly Readonly<Record<K, string>>[],
+    key: K,
+  ): Steps<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const [i, { [key]: name }] of objects.entries()) {
       tell(`${path}/${i}/${key}`, nameProblem(name) ?? (known.has(name) ? TWICE : null));
       known.add(name);
+      yield;
     }
     return known;
-  };
-  const roles = names('/roles', document.roles, 'rolename');
-  const groups = names('/groups', document.groups, 'groupname');
-  names('/clients', document.clients, 'username');
+  }
+  const roles = yield* names('/roles', document.roles, 'rolename');
+  const groups = yield* names('/groups', document.groups, 'groupname');
+  yield* names('/clients', document.clients, 'username');
   const references = (path: string, list: readonly { readonly name: string }[] = [], defined: ReadonlySet<string>) => {
     const known = new Set<string>();
     for (const [i, { name }] of list.entries()) {
@@ -105,16 +139,19 @@ function issuesOf(document: AccessDocument): InputIssue[] {
   for (const [i, role] of document.roles.entries()) {
     texts(`/roles/${i}`, role);
     aclIssues(`/roles/${i}/acls`, role.acls ?? [], tell);
+    yield;
   }
   for (const [i, group] of document.groups.entries()) {
     texts(`/groups/${i}`, group);
     references(`/groups/${i}/roles`, group.roles, roles);
+    yield;
   }
   for (const [i, client] of document.clients.entries()) {
     texts(`/clients/${i}`, client);
     tell(`/clients/${i}/clientId`, textProblem(client.clientId ?? ''));
     references(`/clients/${i}/roles`, client.roles, roles);
     references(`/clients/${i}/groups`, client.groups, groups);
+    yield;
   }
   return issues;
 }

@@ -1,3 +1,4 @@
+import type { Steps } from '../steps.ts';
 import {
   ACL_TYPES,
   type AccessClient,
@@ -82,7 +83,7 @@ export interface DocumentClient extends DocumentTexts {
  * deleted role stays named by its holders in Mosquitto 2.0), and of several rules of one type and topic, which only a file can
  * hold, all but the one that the broker finds: the first, or of the literal types the last.
  */
-export function documentOf(policy: AccessPolicy): AccessDocument {
+export function* documentOf(policy: AccessPolicy): Steps<AccessDocument> {
   const { clients, groups, roles, defaultAcl, anonymousGroup } = policy;
   const { publishClientSend, publishClientReceive, subscribe, unsubscribe } = defaultAcl;
   return {
@@ -90,49 +91,50 @@ export function documentOf(policy: AccessPolicy): AccessDocument {
     version: DOCUMENT_VERSION,
     defaultAcl: { publishClientSend, publishClientReceive, subscribe, unsubscribe },
     ...(anonymousGroup !== null && groups.has(anonymousGroup) ? { anonymousGroup } : {}),
-    roles: [...roles.values()].map(roleOf).sort(by('rolename')),
-    groups: [...groups.values()].map((group) => groupOf(group, policy)).sort(by('groupname')),
-    clients: [...clients.values()].map((client) => clientOf(client, policy)).sort(by('username')),
+    roles: (yield* mapped(roles.values(), roleOf)).sort(by('rolename')),
+    groups: (yield* mapped(groups.values(), (group) => groupOf(group, policy))).sort(by('groupname')),
+    clients: (yield* mapped(clients.values(), (client) => clientOf(client, policy))).sort(by('username')),
   };
 }
 
 /** What a broker would have that holds exactly this document. */
-export function policyOf(document: AccessDocument): AccessPolicy {
+export function* policyOf(document: AccessDocument): Steps<AccessPolicy> {
   return {
     defaultAcl: document.defaultAcl,
     anonymousGroup: document.anonymousGroup ?? null,
-    roles: new Map(
-      document.roles.map((role) => [
-        role.rolename,
-        {
-          rolename: role.rolename,
-          ...textsIn(role),
-          allowWildcardSubs: role.allowWildcardSubs ?? true,
-          acls: (role.acls ?? []).map((acl) => ({ ...acl, priority: acl.priority ?? DEFAULT_ACL_PRIORITY })),
-        },
-      ]),
-    ),
-    groups: new Map(
-      document.groups.map((group) => [
-        group.groupname,
-        { groupname: group.groupname, ...textsIn(group), roles: membershipsIn(group.roles) },
-      ]),
-    ),
-    clients: new Map(
-      document.clients.map((client) => [
-        client.username,
-        {
-          username: client.username,
-          clientId: client.clientId || null,
-          ...textsIn(client),
-          disabled: client.disabled ?? false,
-          roles: membershipsIn(client.roles),
-          groups: membershipsIn(client.groups),
-        },
-      ]),
-    ),
+    roles: new Map(yield* mapped(document.roles, (role) => [role.rolename, roleIn(role)] as const)),
+    groups: new Map(yield* mapped(document.groups, (group) => [group.groupname, groupIn(group)] as const)),
+    clients: new Map(yield* mapped(document.clients, (client) => [client.username, clientIn(client)] as const)),
   };
 }
+
+function* mapped<From, To>(objects: Iterable<From>, of: (object: From) => To): Steps<To[]> {
+  const all: To[] = [];
+  for (const object of objects) yield void all.push(of(object));
+  return all;
+}
+
+const roleIn = (role: DocumentRole): AccessRole => ({
+  rolename: role.rolename,
+  ...textsIn(role),
+  allowWildcardSubs: role.allowWildcardSubs ?? true,
+  acls: (role.acls ?? []).map((acl) => ({ ...acl, priority: acl.priority ?? DEFAULT_ACL_PRIORITY })),
+});
+
+const groupIn = (group: DocumentGroup): AccessGroup => ({
+  groupname: group.groupname,
+  ...textsIn(group),
+  roles: membershipsIn(group.roles),
+});
+
+const clientIn = (client: DocumentClient): AccessClient => ({
+  username: client.username,
+  clientId: client.clientId || null,
+  ...textsIn(client),
+  disabled: client.disabled ?? false,
+  roles: membershipsIn(client.roles),
+  groups: membershipsIn(client.groups),
+});
 
 function roleOf(role: AccessRole): DocumentRole {
   const acls = aclsOf(role.acls);

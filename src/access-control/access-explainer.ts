@@ -1,5 +1,6 @@
 import { invalid, notFound } from '../errors.ts';
 import { filterProblem, topicProblem } from '../mqtt/topics.ts';
+import type { Steps } from '../steps.ts';
 import { TopicDecisions } from './access-decision.ts';
 import {
   type AccessAction,
@@ -12,7 +13,7 @@ import {
   type RoleSource,
 } from './access-explanation.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from './access-model.ts';
-import { compareNames, rolesInOrder } from './access-order.ts';
+import { rolesInOrder } from './access-order.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
 import { bindRole, brokerRefuses, DEFAULT_ACL_OF, decidingRule, defaultAllows } from './acl-evaluation.ts';
 
@@ -49,7 +50,7 @@ export function explainAccess(policy: AccessPolicy, dialect: AccessDialect, ques
   }
 
   const reason = reasonOf(policy, question, account, decidedBy);
-  const others = [...decisions.alternatives(sources, identity)]
+  const others = [...decisions.alternatives([sources], identity)]
     .map(([clientId, decision]) => ({
       clientId,
       allowed: decision?.rule.allow ?? defaultAllows(policy.defaultAcl, action, topic),
@@ -74,20 +75,25 @@ export function explainAccess(policy: AccessPolicy, dialect: AccessDialect, ques
 }
 
 /**
- * Everybody who is allowed, sorted by user name, anonymous first. Disabled accounts are left out. An account that may use any
+ * Everybody who is allowed, sorted by user name (UTF-16 code units), anonymous first. Disabled accounts are left out. An account that may use any
  * client id is `conditional` where not every one is allowed.
  *
  * Errors: INVALID (the topic or filter).
  */
-export function whoCan(policy: AccessPolicy, dialect: AccessDialect, action: AccessAction, topic: string): Grantee[] {
+export function* whoCan(
+  policy: AccessPolicy,
+  dialect: AccessDialect,
+  action: AccessAction,
+  topic: string,
+): Steps<Grantee[]> {
   checkTopic(action, topic);
   if (brokerRefuses(action, topic)) return [];
   const decisions = new TopicDecisions(policy, dialect, action, topic);
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const found: Grantee[] = [];
-  const consider = (username: string | null, account: AccessClient | null) => {
-    const identity = { username, clientId: account?.clientId ?? null };
-    const sources = sourcesOf(policy, username, account, {});
+  const consider = (username: string | null, account: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>) => {
+    const identity = { username, clientId: account.clientId };
+    const sources = decisions.sourcesOf(account.roles, account.groups);
     const usual = decisions.decide(sources, identity);
     const others = [...decisions.alternatives(sources, identity)].map(([, decision]) => decision);
     const allowing = [usual, ...others].find((decision) => decision?.rule.allow ?? byDefault);
@@ -99,11 +105,15 @@ export function whoCan(policy: AccessPolicy, dialect: AccessDialect, action: Acc
       conditional: [usual, ...others].some((decision) => !(decision?.rule.allow ?? byDefault)),
     });
   };
-  consider(null, null);
+  consider(null, { clientId: null, roles: [], groups: anonymousMemberships(policy) });
   for (const account of policy.clients.values()) {
     if (!account.disabled) consider(account.username, account);
+    yield;
   }
-  return found.sort((one, other) => compareNames(one.username ?? '', other.username ?? ''));
+  return found.sort(({ username: one }, { username: other }) => {
+    if (one === null || other === null) return one === null ? -1 : 1;
+    return one < other ? -1 : 1;
+  });
 }
 
 function checkTopic(action: AccessAction, topic: string): void {
@@ -132,15 +142,15 @@ function sourcesOf(
     ...withRoles,
   ];
   const rolesOf = (groupname: string) => policy.groups.get(groupname)?.roles ?? [];
-  const { anonymousGroup } = policy;
   const sources =
     username !== null
       ? rolesInOrder(changed(account?.roles ?? []), account?.groups ?? [], rolesOf)
-      : anonymousGroup === null
-        ? []
-        : rolesInOrder([], [{ name: anonymousGroup, priority: 0 }], (groupname) => changed(rolesOf(groupname)));
+      : rolesInOrder([], anonymousMemberships(policy), (groupname) => changed(rolesOf(groupname)));
   return withoutRoles.length === 0 ? sources : sources.filter(({ rolename }) => !withoutRoles.includes(rolename));
 }
+
+const anonymousMemberships = ({ anonymousGroup }: AccessPolicy): readonly Membership[] =>
+  anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }];
 
 function reasonOf(
   policy: AccessPolicy,

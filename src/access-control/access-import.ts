@@ -1,3 +1,4 @@
+import type { Steps } from '../steps.ts';
 import type { AccessChange } from './access-change.ts';
 import { changesTowards, type DiffOptions } from './access-diff.ts';
 import { parseDocument } from './access-document-parser.ts';
@@ -17,14 +18,16 @@ export interface ImportPlan {
 }
 
 /** How a broker comes to hold what the source says. Pure. Errors: INVALID with every issue of the source. */
-export function planImport(
+export function* planImport(
   policy: AccessPolicy,
   dialect: AccessDialect,
   source: ImportSource,
   options: DiffOptions,
-): ImportPlan {
-  if ('document' in source) return changesTowards(policy, dialect, parseDocument(source.document), options);
-  const { document, warnings } = parseMosquittoFile(source.mosquittoFile);
-  const plan = changesTowards(policy, dialect, document, options);
+): Steps<ImportPlan> {
+  if ('document' in source) {
+    return yield* changesTowards(policy, dialect, yield* parseDocument(source.document), options);
+  }
+  const { document, warnings } = yield* parseMosquittoFile(source.mosquittoFile);
+  const plan = yield* changesTowards(policy, dialect, document, options);
   return { ...plan, notes: [...warnings, ...plan.notes] };
 }

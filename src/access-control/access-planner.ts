@@ -25,37 +25,58 @@ export interface PlanOptions {
 }
 
 /**
- * The commands that bring about `changes`, each on the result of those before it. Pure.
+ * Finds the commands that bring about changes, each on the result of those before it.
  *
  * What is so already needs no command: most of them disconnect somebody. A change that cannot be carried out has an error and
  * no commands, and the others are planned as if it were not there.
  */
-export function planChanges(
-  policy: AccessPolicy,
-  dialect: AccessDialect,
-  changes: readonly AccessChange[],
-  { gatewayUsername }: PlanOptions,
-): AccessPlan {
-  const draft = new PolicyDraft(policy);
-  const own = new OwnAccount(policy, dialect, gatewayUsername);
-  const planned = changes.map((change): PlannedChange => {
+export class AccessPlanner {
+  readonly #draft: PolicyDraft;
+  readonly #dialect: AccessDialect;
+  readonly #own: OwnAccount;
+  readonly #gatewayUsername: string | null;
+
+  constructor(policy: AccessPolicy, dialect: AccessDialect, { gatewayUsername }: PlanOptions) {
+    this.#draft = new PolicyDraft(policy);
+    this.#dialect = dialect;
+    this.#own = new OwnAccount(policy, dialect, gatewayUsername);
+    this.#gatewayUsername = gatewayUsername;
+  }
+
+  /** The policy once all that was planned is done; changes with what is planned next. */
+  get after(): AccessPolicy {
+    return this.#draft;
+  }
+
+  next(change: AccessChange): PlannedChange {
+    const draft = this.#draft;
     const undo = draft.checkpoint();
     try {
-      const commands = writesOf(draft, dialect, change).map((write) => {
-        own.checkWrite(write);
-        const command = annotated(draft, dialect, write, gatewayUsername);
+      const commands = writesOf(draft, this.#dialect, change).map((write) => {
+        this.#own.checkWrite(write);
+        const command = annotated(draft, this.#dialect, write, this.#gatewayUsername);
         draft.run(write);
         return command;
       });
-      if (commands.length > 0) own.checkPolicy(draft);
+      this.#own.checkChange(commands, draft);
       return { change, commands, error: null };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       undo();
       return { change, commands: [], error };
     }
-  });
-  return { changes: planned, after: draft };
+  }
+}
+
+/** All of `changes`. Pure. */
+export function planChanges(
+  policy: AccessPolicy,
+  dialect: AccessDialect,
+  changes: readonly AccessChange[],
+  options: PlanOptions,
+): AccessPlan {
+  const planner = new AccessPlanner(policy, dialect, options);
+  return { changes: changes.map((change) => planner.next(change)), after: planner.after };
 }
 
 /** Errors: as PlannedChange says. */

@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts';
+import { inTurns } from '../steps.ts';
 import type { AccessChange } from './access-change.ts';
 import type { WriteReport } from './access-report.ts';
 import { blastRadius, type ConnectedNow } from './kicks.ts';
@@ -52,11 +53,11 @@ export class AccessWriter {
   }
 
   async #run(changes: readonly AccessChange[], isReal: boolean): Promise<WriteReport> {
-    const run = new WriteRun(this.#parts, await this.#parts.index.current(), changes);
+    const run = await WriteRun.planned(this.#parts, await this.#parts.index.current(), changes);
     // Afterwards those who were disconnected are not connected.
     const connected = await this.#connected(run);
     if (isReal) await run.execute();
-    return reportOf(run.progress, blastRadius(run.kicks, connected));
+    return inTurns(reportOf(run.progress, blastRadius(run.kicks, connected)));
   }
 
   async #connected({ kicks }: WriteRun): Promise<ConnectedNow> {

@@ -75,9 +75,8 @@ function membersOf(draft: PolicyDraft, groupname: string): Kicked {
 }
 
 function holdersOf(draft: PolicyDraft, rolename: string): Kicked {
-  const groups = draft.groupsWith(rolename).map((groupname) => membersOf(draft, groupname));
-  const usernames = new Set([...draft.clientsWith(rolename), ...groups.flatMap((group) => group.usernames)]);
-  return { usernames: [...usernames], anonymous: groups.some(({ anonymous }) => anonymous) };
+  const groups = draft.groupsWith(rolename);
+  return { usernames: draft.holdersOf(rolename), anonymous: groups.some((name) => draft.anonymousGroup === name) };
 }
 
 /** Who is connected, as far as the broker can tell. */

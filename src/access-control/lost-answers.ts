@@ -1,3 +1,4 @@
+import type { Steps } from '../steps.ts';
 import type { AccessPolicy } from './access-model.ts';
 import type { PlannedCommand } from './access-plan.ts';
 import { PolicyDraft } from './policy-draft.ts';
@@ -24,15 +25,15 @@ export interface SentCommand {
 export type Verdict = 'DONE' | 'NOT_DONE' | 'UNKNOWN';
 
 /** `before`: as it was before the first of `sent`; `now`: what was read after the last. */
-export function judge(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): Verdict[] {
-  const steps = stepsOf(before, sent, now);
-  const lost = judgeLost(steps, sent);
+export function* judge(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): Steps<Verdict[]> {
+  const effects = yield* effectsOfEach(before, sent, now);
+  const lost = yield* judgeLost(effects, sent);
   const verdicts = sent.map(({ answer }, index): Verdict => {
     if (answer === 'LOST') return lost[index] ?? 'UNKNOWN';
     if (answer === 'ACCEPTED') return 'DONE';
-    return refusedVerdict(steps[index] ?? []);
+    return refusedVerdict(effects[index] ?? []);
   });
-  for (const index of contradicted(steps, sent, verdicts)) verdicts[index] = 'UNKNOWN';
+  for (const index of yield* contradicted(effects, sent, verdicts)) verdicts[index] = 'UNKNOWN';
   return verdicts;
 }
 
@@ -45,22 +46,24 @@ interface Effect {
   readonly now: string | undefined;
 }
 
-type Step = readonly Effect[];
+type Effects = readonly Effect[];
 
-function stepsOf(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): Step[] {
+function* effectsOfEach(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): Steps<Effects[]> {
   const draft = new PolicyDraft(before);
-  return sent.map(({ command, answer }) => {
+  const all: Effects[] = [];
+  for (const { command, answer } of sent) {
     const was = factsOf(draft, command.touches);
     const undo = draft.checkpoint();
     draft.run(command);
     const is = factsOf(draft, command.touches);
     if (answer === 'REFUSED') undo();
     const read = factsOf(now, command.touches);
-    return differencesOf(was, is, read);
-  });
+    yield void all.push(differencesOf(was, is, read));
+  }
+  return all;
 }
 
-function differencesOf(was: Facts, is: Facts, read: Facts): Step {
+function differencesOf(was: Facts, is: Facts, read: Facts): Effects {
   const keys = new Set([...was.keys(), ...is.keys()]);
   return [...keys]
     .filter((key) => was.get(key) !== is.get(key))
@@ -68,70 +71,73 @@ function differencesOf(was: Facts, is: Facts, read: Facts): Step {
 }
 
 /** By index; only those of lost answers mean something. */
-function judgeLost(steps: readonly Step[], sent: readonly SentCommand[]): Verdict[] {
+function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): Steps<Verdict[]> {
   if (!sent.some(({ answer }) => answer === 'LOST')) return [];
-  const fits = fittingBeginnings(steps, sent);
+  const fits = yield* fittingBeginnings(all, sent);
   const first = fits[0];
   const last = fits[fits.length - 1];
-  if (first === undefined || last === undefined) return judgeEach(steps, sent);
-  return steps.map((_step, index) => (index < first ? 'DONE' : index >= last ? 'NOT_DONE' : 'UNKNOWN'));
+  if (first === undefined || last === undefined) return judgeEach(all, sent);
+  return all.map((_effects, index) => (index < first ? 'DONE' : index >= last ? 'NOT_DONE' : 'UNKNOWN'));
 }
 
 /** How many of the commands, from the first on, make of `before` what was read; in rising order. */
-function fittingBeginnings(steps: readonly Step[], sent: readonly SentCommand[]): number[] {
+function* fittingBeginnings(all: readonly Effects[], sent: readonly SentCommand[]): Steps<number[]> {
   const values = new Map<string, string | undefined>();
   let wrong = 0;
-  for (const { key, before, now } of effectsOf(steps, sent)) {
+  for (const { key, before, now } of effectsOf(all, sent)) {
     if (values.has(key)) continue;
     values.set(key, before);
     if (before !== now) wrong += 1;
+    yield;
   }
   const answered = sent.findLastIndex(({ answer }) => answer === 'ACCEPTED') + 1;
   const fits: number[] = [];
-  for (let done = 0; done <= steps.length; done += 1) {
+  for (let done = 0; done <= all.length; done += 1) {
     if (done >= answered && wrong === 0) fits.push(done);
     if (sent[done]?.answer === 'REFUSED') continue;
-    for (const { key, after, now } of steps[done] ?? []) {
+    for (const { key, after, now } of all[done] ?? []) {
       if (values.get(key) !== now) wrong -= 1;
       if (after !== now) wrong += 1;
       values.set(key, after);
     }
+    yield;
   }
   return fits;
 }
 
-function judgeEach(steps: readonly Step[], sent: readonly SentCommand[]): Verdict[] {
+function judgeEach(all: readonly Effects[], sent: readonly SentCommand[]): Verdict[] {
   const writers = new Map<string, number>();
-  for (const { key } of effectsOf(steps, sent)) writers.set(key, (writers.get(key) ?? 0) + 1);
-  return steps.map((step) => {
-    const own = step.filter(({ key }) => writers.get(key) === 1);
-    if (own.length === 0 || own.length < step.length) return 'UNKNOWN';
+  for (const { key } of effectsOf(all, sent)) writers.set(key, (writers.get(key) ?? 0) + 1);
+  return all.map((effects) => {
+    const own = effects.filter(({ key }) => writers.get(key) === 1);
+    if (own.length === 0 || own.length < effects.length) return 'UNKNOWN';
     if (own.every(({ after, now }) => after === now)) return 'DONE';
     if (own.every(({ before, now }) => before === now)) return 'NOT_DONE';
     return 'UNKNOWN';
   });
 }
 
-function refusedVerdict(step: Step): Verdict {
-  const visible = step.filter(({ after, now }) => after === now).length;
+function refusedVerdict(effects: Effects): Verdict {
+  const visible = effects.filter(({ after, now }) => after === now).length;
   if (visible === 0) return 'NOT_DONE';
-  return visible === step.length ? 'DONE' : 'UNKNOWN';
+  return visible === effects.length ? 'DONE' : 'UNKNOWN';
 }
 
 /** Commands that were done, of which nobody overwrote the result here, and whose result is not there. */
-function contradicted(
-  steps: readonly Step[],
+function* contradicted(
+  all: readonly Effects[],
   sent: readonly SentCommand[],
   verdicts: readonly Verdict[],
-): ReadonlySet<number> {
+): Steps<ReadonlySet<number>> {
   const lastWriter = new Map<string, { readonly index: number; readonly isThere: boolean }>();
-  for (const [index, step] of steps.entries()) {
+  for (const [index, effects] of all.entries()) {
     if (sent[index]?.answer === 'REFUSED' || verdicts[index] === 'NOT_DONE') continue;
-    for (const { key, after, now } of step) lastWriter.set(key, { index, isThere: after === now });
+    for (const { key, after, now } of effects) lastWriter.set(key, { index, isThere: after === now });
+    yield;
   }
   return new Set([...lastWriter.values()].filter(({ isThere }) => !isThere).map(({ index }) => index));
 }
 
-function* effectsOf(steps: readonly Step[], sent: readonly SentCommand[]): Generator<Effect> {
-  for (const [index, step] of steps.entries()) if (sent[index]?.answer !== 'REFUSED') yield* step;
+function* effectsOf(all: readonly Effects[], sent: readonly SentCommand[]): Generator<Effect> {
+  for (const [index, effects] of all.entries()) if (sent[index]?.answer !== 'REFUSED') yield* effects;
 }

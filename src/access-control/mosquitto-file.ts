@@ -1,5 +1,6 @@
 import { invalid } from '../errors.ts';
 import { filterProblem } from '../mqtt/topics.ts';
+import type { Steps } from '../steps.ts';
 import { type AccessDocument, documentOf } from './access-document.ts';
 import { parseDocument } from './access-document-parser.ts';
 import {
@@ -30,14 +31,14 @@ export interface ImportedFile {
  * It is read as the broker reads it: keys in any case (`mosquitto_ctrl` writes `textName`, the plugin `textname`), what is not
  * of the right type as if it were absent, references to what is not there left out. Errors: INVALID for what is not such a file.
  */
-export function parseMosquittoFile(text: string): ImportedFile {
+export function* parseMosquittoFile(text: string): Steps<ImportedFile> {
   const file = readFile(text);
   const reader = new FileReader(new AccessNotes());
-  const roles = reader.objects(file, 'roles', 'rolename', (name, from) => reader.role(name, from));
-  const clients = reader.objects(file, 'clients', 'username', (name, from) => reader.client(name, from, roles));
-  const groups = reader.objects(file, 'groups', 'groupname', (name, from) => reader.group(name, from, roles));
-  for (const from of reader.list(file, 'groups')) reader.addMembers(from, clients, groups);
-  const document = documentOf({
+  const roles = yield* reader.objects(file, 'roles', 'rolename', (name, from) => reader.role(name, from));
+  const clients = yield* reader.objects(file, 'clients', 'username', (name, from) => reader.client(name, from, roles));
+  const groups = yield* reader.objects(file, 'groups', 'groupname', (name, from) => reader.group(name, from, roles));
+  for (const from of reader.list(file, 'groups')) yield reader.addMembers(from, clients, groups);
+  const document = yield* documentOf({
     roles,
     groups,
     clients,
@@ -45,7 +46,7 @@ export function parseMosquittoFile(text: string): ImportedFile {
     anonymousGroup: reader.reference(textOf(file, 'anonymousgroup'), groups, 'anonymousGroup'),
   });
   // The bounds of a document hold for files, too.
-  return { document: parseDocument(document), warnings: reader.warnings() };
+  return { document: yield* parseDocument(document), warnings: reader.warnings() };
 }
 
 /** An object by its keys in lower case; the first of several counts. */
@@ -88,19 +89,24 @@ class FileReader {
     return this.#notes.texts();
   }
 
-  list(from: Entry, key: string): Entry[] {
+  *list(from: Entry, key: string): Generator<Entry> {
     const list = from.get(key);
-    return Array.isArray(list) ? list.map(entryOf).filter((entry) => entry !== null) : [];
+    if (!Array.isArray(list)) return;
+    for (const item of list) {
+      const entry = entryOf(item);
+      if (entry !== null) yield entry;
+    }
   }
 
-  objects<T>(
+  *objects<T>(
     file: Entry,
     kind: keyof typeof KNOWN_KEYS,
     key: string,
     read: (name: string, from: Entry) => T,
-  ): Map<string, T> {
+  ): Steps<Map<string, T>> {
     const objects = new Map<string, T>();
     for (const from of this.list(file, kind)) {
+      yield;
       const name = textOf(from, key);
       if (name === null) continue;
       if (nameProblem(name) !== null) this.#notes.add(WARNING.name, `${kind} ${JSON.stringify(name)}`);
@@ -116,7 +122,7 @@ class FileReader {
   }
 
   role(rolename: string, from: Entry): AccessRole {
-    const acls = this.list(from, 'acls').flatMap((acl) => this.#rule(rolename, acl) ?? []);
+    const acls = [...this.list(from, 'acls')].flatMap((acl) => this.#rule(rolename, acl) ?? []);
     return { rolename, ...textsOf(from), allowWildcardSubs: from.get('allowwildcardsubs') !== false, acls };
   }
 

@@ -3,9 +3,11 @@ import { ServiceError } from '../errors.ts';
 import type { AccessAction } from './access-explanation.ts';
 import type { AccessDialect, AccessPolicy, AccessRole } from './access-model.ts';
 import { rolesInOrder } from './access-order.ts';
+import type { PlannedCommand } from './access-plan.ts';
 import { bindRole, type CompiledRole, compileRole, decide } from './acl-evaluation.ts';
 import { DYNSEC_API } from './dynsec-control.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
+import { type OwnAccess, ownAccess } from './own-access.ts';
 
 /**
  * Keeps this service from locking itself out: nobody could take back through it what took its rights away.
@@ -20,11 +22,13 @@ export class OwnAccount {
   /** Roles are replaced, never changed, so that one that is the same object is compiled already. */
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
   #rights: readonly Right[];
+  #access: OwnAccess;
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
     this.#username = username;
     this.#dialect = dialect;
     this.#rights = this.#rightsIn(policy);
+    this.#access = ownAccess(policy, username);
   }
 
   /** Errors: IN_USE. */
@@ -35,7 +39,12 @@ export class OwnAccount {
     throw this.#refusal(`This service connects to the broker as "${this.#username}", which therefore cannot ${what}`);
   }
 
-  /** Call once for each change, with the policy as it is afterwards. Errors: IN_USE, the change then does not count. */
+  /** Call after each change, with its commands and the policy as it is then. Errors: IN_USE, the change then does not count. */
+  checkChange(commands: readonly PlannedCommand[], policy: AccessPolicy): void {
+    if (commands.some((command) => this.#isConcerned(command))) this.checkPolicy(policy);
+  }
+
+  /** Errors: IN_USE, the policy then does not count. */
   checkPolicy(policy: AccessPolicy): void {
     const rights = this.#rightsIn(policy);
     const lost = this.#rights.find((right) => !rights.includes(right));
@@ -45,6 +54,18 @@ export class OwnAccount {
       );
     }
     this.#rights = rights;
+    this.#access = ownAccess(policy, this.#username);
+  }
+
+  /** Its rights come from nothing else: what is not touched of these leaves them as they are. */
+  #isConcerned({ touches }: PlannedCommand): boolean {
+    const { groups, roles } = this.#access;
+    return touches.some((object) => {
+      if (object.kind === 'CLIENT') return object.name === this.#username;
+      if (object.kind === 'GROUP') return groups.has(object.name);
+      if (object.kind === 'ROLE') return roles.has(object.name);
+      return object.kind === 'ANONYMOUS_GROUP';
+    });
   }
 
   #rightsIn(policy: AccessPolicy): readonly Right[] {

@@ -10,6 +10,7 @@ import {
 } from './access-model.ts';
 import { membershipsInOrder } from './access-order.ts';
 import type { AclEntry, DynsecWrite, GroupEntry, RoleEntry } from './dynsec-writes.ts';
+import { HolderIndex } from './holder-index.ts';
 
 /**
  * A policy on which commands are tried out. It does what a broker does with a command that it accepts, and judges nothing: what
@@ -21,9 +22,15 @@ export class PolicyDraft implements AccessPolicy {
   readonly roles: Map<string, AccessRole>;
   defaultAcl: DefaultAcl;
   anonymousGroup: string | null;
-  /** Made when first needed, then kept up. */
-  #members: Index | null = null;
-  #holders: Index | null = null;
+  /** Made when first needed, then kept up: clients by group, clients and groups by role. */
+  #members: HolderIndex | null = null;
+  #holders: HolderIndex | null = null;
+  #holdingGroups: HolderIndex | null = null;
+  /** Of `holdersOf`, by role, with the lists that it is made of. */
+  readonly #unions = new Map<
+    string,
+    { readonly of: readonly (readonly string[])[]; readonly all: readonly string[] }
+  >();
   #undo: (() => void)[] | null = null;
 
   constructor({ clients, groups, roles, defaultAcl, anonymousGroup }: AccessPolicy) {
@@ -35,19 +42,32 @@ export class PolicyDraft implements AccessPolicy {
   }
 
   membersOf(groupname: string): readonly string[] {
-    this.#members ??= indexOf(this.clients, ({ groups }) => groups);
-    return [...(this.#members.get(groupname) ?? [])];
+    this.#members ??= HolderIndex.over(this.clients, ({ groups }) => groups);
+    return this.#members.of(groupname);
   }
 
   /** The clients that hold the role themselves. */
   clientsWith(rolename: string): readonly string[] {
-    this.#holders ??= indexOf(this.clients, ({ roles }) => roles);
-    return [...(this.#holders.get(rolename) ?? [])];
+    this.#holders ??= HolderIndex.over(this.clients, ({ roles }) => roles);
+    return this.#holders.of(rolename);
   }
 
   groupsWith(rolename: string): readonly string[] {
-    const groups = [...this.groups.values()].filter(({ roles }) => roles.some(({ name }) => name === rolename));
-    return groups.map(({ groupname }) => groupname);
+    this.#holdingGroups ??= HolderIndex.over(this.groups, ({ roles }) => roles);
+    return this.#holdingGroups.of(rolename);
+  }
+
+  /** The clients that hold the role themselves or by a group; the same list as long as nothing of it changed. */
+  holdersOf(rolename: string): readonly string[] {
+    const lists = [this.clientsWith(rolename), ...this.groupsWith(rolename).map((name) => this.membersOf(name))];
+    const filled = lists.filter(({ length }) => length > 0);
+    const [only] = filled;
+    if (filled.length <= 1) return only ?? [];
+    const known = this.#unions.get(rolename);
+    if (known?.of.length === filled.length && filled.every((list, index) => list === known.of[index])) return known.all;
+    const all = [...new Set(filled.flat())];
+    this.#unions.set(rolename, { of: filled, all });
+    return all;
   }
 
   /** What is done from here on can be taken back by calling the answer, once. Does not nest. */
@@ -106,7 +126,7 @@ export class PolicyDraft implements AccessPolicy {
         break;
       case 'createGroup': {
         const { groupname } = write.fields;
-        this.#set(this.groups, groupname, { groupname, ...newTexts(write.fields), roles: [] });
+        this.#setGroup(groupname, { groupname, ...newTexts(write.fields), roles: [] });
         break;
       }
       case 'modifyGroup': {
@@ -120,7 +140,7 @@ export class PolicyDraft implements AccessPolicy {
       case 'deleteGroup': {
         const { groupname } = write.fields;
         for (const username of this.membersOf(groupname)) this.#leave(username, groupname);
-        this.#set(this.groups, groupname, null);
+        this.#setGroup(groupname, null);
         break;
       }
       case 'setAnonymousGroup': {
@@ -220,7 +240,7 @@ export class PolicyDraft implements AccessPolicy {
 
   #editGroup(groupname: string, edit: (group: AccessGroup) => AccessGroup): void {
     const group = this.groups.get(groupname);
-    if (group) this.#set(this.groups, groupname, edit(group));
+    if (group) this.#setGroup(groupname, edit(group));
   }
 
   #editRole(rolename: string, edit: (role: AccessRole) => AccessRole): void {
@@ -236,8 +256,15 @@ export class PolicyDraft implements AccessPolicy {
   }
 
   #reindex(username: string, before: AccessClient | null, after: AccessClient | null): void {
-    move(this.#members, username, before?.groups, after?.groups);
-    move(this.#holders, username, before?.roles, after?.roles);
+    this.#members?.move(username, before?.groups, after?.groups);
+    this.#holders?.move(username, before?.roles, after?.roles);
+  }
+
+  #setGroup(groupname: string, group: AccessGroup | null): void {
+    const before = this.groups.get(groupname) ?? null;
+    this.#set(this.groups, groupname, group);
+    this.#holdingGroups?.move(groupname, before?.roles, group?.roles);
+    this.#undo?.push(() => this.#holdingGroups?.move(groupname, group?.roles, before?.roles));
   }
 
   #set<T>(map: Map<string, T>, name: string, value: T | null): void {
@@ -248,33 +275,6 @@ export class PolicyDraft implements AccessPolicy {
     });
     if (value === null) map.delete(name);
     else map.set(name, value);
-  }
-}
-
-/** Who names something, by what is named. */
-type Index = Map<string, Set<string>>;
-
-function indexOf(
-  clients: ReadonlyMap<string, AccessClient>,
-  listOf: (client: AccessClient) => readonly Membership[],
-): Index {
-  const index: Index = new Map();
-  for (const client of clients.values()) move(index, client.username, [], listOf(client));
-  return index;
-}
-
-function move(
-  index: Index | null,
-  username: string,
-  before: readonly Membership[] = [],
-  after: readonly Membership[] = [],
-): void {
-  if (!index || before === after) return;
-  for (const { name } of before) index.get(name)?.delete(username);
-  for (const { name } of after) {
-    const names = index.get(name);
-    if (names) names.add(username);
-    else index.set(name, new Set([username]));
   }
 }
 

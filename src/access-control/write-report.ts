@@ -1,4 +1,5 @@
 import type { ServiceError } from '../errors.ts';
+import type { Steps } from '../steps.ts';
 import type { PlannedCommand } from './access-plan.ts';
 import type {
   BlastRadius,
@@ -22,9 +23,10 @@ export interface CommandProgress {
   readonly error: ServiceError | null;
 }
 
-export function reportOf(changes: readonly ChangeProgress[], blastRadius: BlastRadius): WriteReport {
-  const reports = changes.map(changeReportOf);
-  return { outcome: worstOf(reports.map(({ outcome }) => outcome)), changes: reports, blastRadius };
+export function* reportOf(changes: readonly ChangeProgress[], blastRadius: BlastRadius): Steps<WriteReport> {
+  const reports: ChangeReport[] = [];
+  for (const change of changes) yield void reports.push(changeReportOf(change));
+  return { outcome: worstOf(new Set(reports.map(({ outcome }) => outcome))), changes: reports, blastRadius };
 }
 
 function changeReportOf({ commands, error }: ChangeProgress): ChangeReport {
@@ -49,8 +51,8 @@ function outcomeOf(commands: readonly CommandProgress[], error: ServiceError | n
 }
 
 /** Of a dry run REJECTED where anything would be. */
-function worstOf(outcomes: readonly ChangeOutcome[]): ChangeOutcome {
-  const has = (outcome: ChangeOutcome) => outcomes.includes(outcome);
+function worstOf(outcomes: ReadonlySet<ChangeOutcome>): ChangeOutcome {
+  const has = (outcome: ChangeOutcome) => outcomes.has(outcome);
   if (has('UNKNOWN')) return 'UNKNOWN';
   if (has('PARTLY_APPLIED') || (has('REJECTED') && has('APPLIED'))) return 'PARTLY_APPLIED';
   if (has('REJECTED')) return 'REJECTED';

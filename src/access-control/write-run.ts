@@ -1,10 +1,11 @@
 import type { ControlCaller } from '../control/plugin.ts';
 import { ServiceError } from '../errors.ts';
 import type { BrokerSession } from '../mqtt/broker-session.ts';
+import { inTurns, type Steps } from '../steps.ts';
 import type { AccessChange } from './access-change.ts';
 import type { AccessPolicy } from './access-model.ts';
 import type { Kick, PlannedCommand } from './access-plan.ts';
-import { planChanges } from './access-planner.ts';
+import { AccessPlanner } from './access-planner.ts';
 import type { CommandState } from './access-report.ts';
 import { DYNSEC_API } from './dynsec-control.ts';
 import { judge, type SentCommand, type Verdict } from './lost-answers.ts';
@@ -46,7 +47,8 @@ interface Sent extends SentCommand {
  *
  * A change stops at its first command that did not happen; the others go on. After anything that was not as planned (refused, no
  * answer, own connection cut), what was touched is read back, what became of the commands is judged by that, and the changes
- * that were not begun are planned anew on what is there. A command whose answer was lost is never sent a second time.
+ * that were not begun are planned anew on what is there, each before it is sent. A command whose answer was lost is never sent a
+ * second time.
  */
 export class WriteRun {
   readonly #parts: WriteParts;
@@ -57,13 +59,25 @@ export class WriteRun {
   #sent: Sent[] = [];
   /** Of those before it nothing is left to be sent. */
   #first = 0;
+  /** The last change of which something was sent is before it. */
+  #begun = 0;
+  #planner: AccessPlanner;
+  /** Those before it are planned on `#now`. */
+  #planned = 0;
 
-  constructor(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]) {
+  private constructor(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]) {
     this.#parts = parts;
     this.#now = now;
     this.#changes = changes;
     this.#progress = changes.map(() => ({ commands: [], error: null, sent: 0 }));
-    this.#plan(now.policy, 0);
+    this.#planner = this.#plannerOn(now.policy);
+  }
+
+  /** Planned to its end; nothing is sent before `execute`. */
+  static async planned(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]): Promise<WriteRun> {
+    const run = new WriteRun(parts, now, changes);
+    await inTurns(run.#planAll());
+    return run;
   }
 
   get progress(): readonly ChangeProgress[] {
@@ -90,12 +104,13 @@ export class WriteRun {
   }
 
   #nextBatch(): BatchEntry[] {
-    while (this.#first < this.#progress.length && this.#left(this.#first).length === 0) this.#first += 1;
+    while (this.#first < this.#planned && this.#left(this.#first).length === 0) this.#first += 1;
     return nextBatch(this.#pending(), this.#now.dialect.writesPerPayload);
   }
 
   *#pending(): Generator<Pending> {
     for (let index = this.#first; index < this.#progress.length; index += 1) {
+      if (index === this.#planned) this.#planNext();
       yield { index, commands: this.#left(index) };
     }
   }
@@ -120,6 +135,7 @@ export class WriteRun {
       const entry = progress?.commands[progress.sent];
       if (!progress || !entry) continue;
       progress.sent += 1;
+      this.#begun = Math.max(this.#begun, index + 1);
       const result = results[place];
       const reason = result?.status === 'fulfilled' ? null : asServiceError(result?.reason);
       const answer = reason === null ? 'ACCEPTED' : isLost(reason) ? 'LOST' : 'REFUSED';
@@ -143,7 +159,7 @@ export class WriteRun {
       }
       return false;
     }
-    const verdicts = judge(this.#now.policy, this.#sent, now.policy);
+    const verdicts = await inTurns(judge(this.#now.policy, this.#sent, now.policy));
     for (const [place, sent] of this.#sent.entries()) settle(sent, verdicts[place] ?? 'UNKNOWN');
     this.#sent = [];
     this.#now = now;
@@ -153,26 +169,29 @@ export class WriteRun {
 
   /** What was begun goes on as planned; what was not is planned on what will be there then. */
   #planRest(): void {
-    const first = this.#progress.findLastIndex(({ sent }) => sent > 0) + 1;
-    if (first >= this.#changes.length) return;
-    const begun = this.#progress[first - 1];
+    if (this.#begun >= this.#changes.length) return;
     const draft = new PolicyDraft(this.#now.policy);
-    if (begun?.commands.slice(0, begun.sent).every(({ state }) => state === 'APPLIED')) {
-      for (const { command } of begun.commands.slice(begun.sent)) draft.run(command);
-    }
-    this.#plan(draft, first);
+    for (const command of this.#left(this.#begun - 1)) draft.run(command);
+    this.#planner = this.#plannerOn(draft);
+    this.#planned = this.#begun;
   }
 
-  #plan(policy: AccessPolicy, first: number): void {
-    const { gatewayUsername } = this.#parts;
-    const changes = this.#changes.slice(first);
-    const plan = planChanges(policy, this.#now.dialect, changes, { gatewayUsername });
-    for (const [place, { commands, error }] of plan.changes.entries()) {
-      const progress = this.#progress[first + place];
-      if (!progress) continue;
-      progress.commands = commands.map((command) => ({ command, state: 'PLANNED', error: null }));
-      progress.error = error;
-    }
+  #plannerOn(policy: AccessPolicy): AccessPlanner {
+    return new AccessPlanner(policy, this.#now.dialect, { gatewayUsername: this.#parts.gatewayUsername });
+  }
+
+  *#planAll(): Steps<void> {
+    while (this.#planned < this.#changes.length) yield this.#planNext();
+  }
+
+  #planNext(): void {
+    const change = this.#changes[this.#planned];
+    const progress = this.#progress[this.#planned];
+    this.#planned += 1;
+    if (!change || !progress) return;
+    const { commands, error } = this.#planner.next(change);
+    progress.commands = commands.map((command) => ({ command, state: 'PLANNED', error: null }));
+    progress.error = error;
   }
 
   /** The broker cannot be read: nothing more is sent, and what was answered stands. */

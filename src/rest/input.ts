@@ -18,7 +18,8 @@ export function createValidator(): Ajv2020 {
 }
 
 export type ParseQuery = (search: string) => Record<string, unknown>;
-export type CheckBody = (body: unknown) => void;
+/** `at`: where the value stands in the body, as a JSON pointer. */
+export type CheckBody = (body: unknown, at?: string) => void;
 
 type Coerce = (text: string) => unknown;
 
@@ -67,8 +68,8 @@ export function compileQuery(ajv: Ajv2020, schema: JsonSchema, hidden: ReadonlyS
 /** The returned function throws INVALID with every issue; paths are JSON pointers. */
 export function compileBodyCheck(ajv: Ajv2020, schema: JsonSchema): CheckBody {
   const validate = ajv.compile(schema);
-  return (body) => {
-    if (!validate(body)) throw invalid(issuesOf(validate, (pointer) => pointer || '/'));
+  return (body, at = '') => {
+    if (!validate(body)) throw invalid(issuesOf(validate, (pointer) => at + pointer || '/'));
   };
 }
 

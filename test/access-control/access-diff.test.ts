@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changesTowards, type DiffOptions } from '../../src/access-control/access-diff.ts';
-import { type AccessDocument, documentOf, policyOf } from '../../src/access-control/access-document.ts';
-import { parseDocument } from '../../src/access-control/access-document-parser.ts';
+import type { DiffOptions } from '../../src/access-control/access-diff.ts';
+import type { AccessDocument } from '../../src/access-control/access-document.ts';
 import { planChanges } from '../../src/access-control/access-planner.ts';
+import { changesTowards, documentOf, parseDocument, policyOf } from './at-once.ts';
 import { anyDocument, MOSQUITTO_2_0, MOSQUITTO_2_1 } from './random-documents.ts';
 
 const OPTIONS: DiffOptions = { deleteOthers: false, passwords: new Map(), gatewayUsername: 'gateway' };

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { documentOf, policyOf } from '../../src/access-control/access-document.ts';
-import { parseDocument } from '../../src/access-control/access-document-parser.ts';
 import type { AccessPolicy } from '../../src/access-control/access-model.ts';
 import { ServiceError } from '../../src/errors.ts';
+import { documentOf, parseDocument, policyOf } from './at-once.ts';
 import { anyDocument } from './random-documents.ts';
 
 const EMPTY = {

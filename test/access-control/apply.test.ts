@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AccessDocument, documentOf } from '../../src/access-control/access-document.ts';
-import { parseDocument } from '../../src/access-control/access-document-parser.ts';
-import { type ImportSource, planImport } from '../../src/access-control/access-import.ts';
+import type { AccessDocument } from '../../src/access-control/access-document.ts';
+import type { ImportSource } from '../../src/access-control/access-import.ts';
 import type { WriteReport } from '../../src/access-control/access-report.ts';
 import { ADMIN, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
+import { documentOf, parseDocument, planImport } from './at-once.ts';
 import { openAccess } from './opened-access.ts';
 import { anyDocument } from './random-documents.ts';
 

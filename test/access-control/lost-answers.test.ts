@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { AccessChange } from '../../src/access-control/access-change.ts';
 import type { PlannedCommand } from '../../src/access-control/access-plan.ts';
 import { planChanges } from '../../src/access-control/access-planner.ts';
-import { judge, type SentCommand } from '../../src/access-control/lost-answers.ts';
+import type { SentCommand } from '../../src/access-control/lost-answers.ts';
 import { PolicyDraft } from '../../src/access-control/policy-draft.ts';
+import { judge } from './at-once.ts';
 import { MOSQUITTO_2_1, policyOf, rule } from './policy-builder.ts';
 import { at } from './written-access.ts';
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { documentOf } from '../../src/access-control/access-document.ts';
-import { parseMosquittoFile } from '../../src/access-control/mosquitto-file.ts';
 import { ServiceError } from '../../src/errors.ts';
 import { startMosquitto } from '../support/mosquitto.ts';
+import { documentOf, parseMosquittoFile } from './at-once.ts';
 import { openAccess } from './opened-access.ts';
 
 const COMMANDS = [

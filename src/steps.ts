@@ -1,0 +1,48 @@
+import { performance } from 'node:perf_hooks';
+
+/**
+ * Long work in steps of well below a millisecond, with a `yield` after each: the same work is done at once (`atOnce`) where it is
+ * short, or in slices (`inTurns`) between which everybody else is served.
+ */
+export type Steps<T> = Generator<void, T, void>;
+
+/** Milliseconds that the work may hold the event loop in one piece. */
+const SLICE_MS = 10;
+
+/** Who waits for the loop: all get one slice each, one for each turn. As long as what is under way. */
+const waiting: (() => void)[] = [];
+
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * Begins at once and lets the event loop turn after each slice, so that short work takes no turn. What the work reads must not
+ * change meanwhile.
+ */
+export async function inTurns<T>(steps: Steps<T>, sliceMs = SLICE_MS): Promise<T> {
+  for (;;) {
+    const end = performance.now() + sliceMs;
+    do {
+      const { done, value } = steps.next();
+      if (done) return value;
+    } while (performance.now() < end);
+    await turn();
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(next);
+  });
+}
+
+/** One only: several in one turn would hold the loop as long as all of them together. */
+function next(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(next);
+}
