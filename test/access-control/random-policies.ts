@@ -57,6 +57,8 @@ const LEVELS = ['a', 'b', '', 'dev1', 'dev2', 'dev', 'c2', '%c', '%u', '%count',
 const STARTS = ['$SYS', '$CONTROL', '$CONTROLLED', '$x', '$share/g', '$id', '$'];
 /** Brokers take such topics in ACLs; what they match is nobody's intention. */
 const ODD_RULES = ['a/#/b', 'a#', 'a+', '+/#x', 'a/+/#/b', '+a', '#/a', 'a/#b', '+/#'];
+/** Many rules and questions are about these, so that several rules match and their order decides. */
+const BUSY_TOPICS = ['a/b', 'dev1/c2', '$x/a', '%c/b'];
 /** Where dynamic security answers commands. */
 export const CONTROL_ANSWERS = '$CONTROL/dynamic-security/v1/response';
 const PRIORITIES = [-1, -1, 0, 0, 0, 1, 2, 7, 100_000];
@@ -78,11 +80,22 @@ function filter(dice: Dice): string {
   return filterProblem(text) === null ? text : '#';
 }
 
+function ruleTopic(dice: Dice): string {
+  if (dice.chance(5)) return dice.pick(ODD_RULES);
+  return dice.chance(50) ? loosened(dice, dice.pick(BUSY_TOPICS)) : filter(dice);
+}
+
+/** One of the filters that match the topic. */
+function loosened(dice: Dice, topic: string): string {
+  const levels = topic.split('/').map((level) => (dice.chance(35) ? '+' : level));
+  return dice.chance(30) ? [...levels.slice(0, dice.below(levels.length + 1)), '#'].join('/') : levels.join('/');
+}
+
 function rules(dice: Dice): AclRule[] {
   const seen = new Set<string>();
   return Array.from({ length: dice.below(10) }, () => ({
     aclType: dice.pick(ACL_TYPES),
-    topic: dice.chance(5) ? dice.pick(ODD_RULES) : filter(dice),
+    topic: ruleTopic(dice),
     priority: dice.pick(PRIORITIES),
     allow: dice.chance(55),
   })).filter(({ aclType, topic }) => !seen.has(`${aclType} ${topic}`) && seen.add(`${aclType} ${topic}`));
@@ -132,7 +145,7 @@ export function randomPolicy(dice: Dice): AccessPolicy {
   };
 }
 
-/** Half of the topics are made of the rules, because topics out of nothing seldom meet one. */
+/** Most topics are busy ones or made of the rules, because topics out of nothing seldom meet one. */
 export function randomChecks(dice: Dice, policy: AccessPolicy, count: number): Check[] {
   const ruleTopics = [...policy.roles.values()].flatMap(({ acls }) => acls.map(({ topic }) => topic));
   return Array.from({ length: count }, () => {
@@ -142,7 +155,11 @@ export function randomChecks(dice: Dice, policy: AccessPolicy, count: number): C
     const clientId =
       username === 'nobody' ? 'nobody' : username === null ? `anonymous-${index}` : (CLIENT_IDS[index] as string);
     const action = dice.pick(ACCESS_ACTIONS);
-    const base = ruleTopics.length > 0 && dice.chance(60) ? dice.pick(ruleTopics) : filter(dice);
+    const base = dice.chance(35)
+      ? dice.pick(BUSY_TOPICS)
+      : ruleTopics.length > 0 && dice.chance(60)
+        ? dice.pick(ruleTopics)
+        : filter(dice);
     const asked = asksFilter(action)
       ? base
       : base
