@@ -2,9 +2,12 @@ import type { Client, ConnectPacket } from 'aedes';
 import type { AccessControl, Identity } from './access.ts';
 import type { BrokerStore } from './broker-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
-import { type Connection, subscriptionsOf } from './connection.ts';
+import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
 import { NOWHERE } from './consumed-publish.ts';
-import type { BrokerLimits } from './limits.ts';
+import type { BrokerLimits, QueueLimits } from './limits.ts';
+import { SendWindow } from './send-window.ts';
+import type { SessionAbout } from './session.ts';
+import type { WillPacket } from './will-store.ts';
 
 /** MQTT 3.1.1 CONNACK return codes. */
 export const ACCEPTED = 0;
@@ -17,6 +20,8 @@ export interface AdmissionOptions {
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
   readonly limits: Pick<BrokerLimits, 'maxConnections' | 'maxSessions' | 'maxFilters'>;
+  /** A client that was away is let in, before its session is looked at. */
+  readonly onReturn: (clientId: string, connection: Connection) => void;
 }
 
 /**
@@ -39,25 +44,35 @@ export class Admission {
   ): Promise<number> {
     const { access, registry, store, limits } = this.#options;
     const clientId = client.id;
-    if (connection.hasNoId && !connection.isClean) return IDENTIFIER_REJECTED;
+    if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return IDENTIFIER_REJECTED;
     if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return SERVER_UNAVAILABLE;
     registry.claimed(connection, username ?? null);
     const verdict = await access.authenticate({ clientId, username, password });
     if (verdict === 'BUSY') return SERVER_UNAVAILABLE;
     if (verdict === 'REFUSED' || connection.will?.topic.startsWith('$CONTROL/')) return NOT_AUTHORIZED;
     // aedes takes over too, but later, when the old connection would delete the new one's will.
-    const older = registry.connection(clientId)?.client;
-    if (older) await new Promise<void>((resolve) => older.close(resolve));
-    const isNewSession = !connection.isClean && !registry.session(clientId);
+    const older = registry.connection(clientId);
+    await older?.end(SESSION_TAKEN_OVER);
+    if (older?.isClean) store.incoming.clear(clientId);
+    const hasSession = registry.session(clientId) !== undefined;
+    // MQTT 5: an earlier session goes on although this connection wants none that outlives it.
+    if (hasSession && !connection.isCleanStart) connection.isClean = false;
+    const isNewSession = !connection.isClean && !hasSession;
     if (isNewSession && store.sessions.count >= limits.maxSessions) return SERVER_UNAVAILABLE;
     // Disconnected meanwhile, perhaps because its account was changed.
     if (connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
     connection.identity = { clientId, username: username ?? null };
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
-    if (connection.isClean) return ACCEPTED;
+    this.#options.onReturn(clientId, connection);
+    const wasEnded = connection.isCleanStart && store.endSession(clientId);
+    keepSession(client, connection);
+    if (connection.isClean) {
+      if (wasEnded) await store.commit();
+      return ACCEPTED;
+    }
     connection.isDraining = true;
     const { address, remotePort, protocolVersion, keepalive, listener, previousDisconnect } = connection;
-    store.sessions.open(clientId, {
+    const about: SessionAbout = {
       username: username ?? null,
       address,
       remotePort,
@@ -67,7 +82,9 @@ export class Admission {
       listener: { port: listener.port, host: listener.host },
       lastConnect: Date.now(),
       lastDisconnect: previousDisconnect,
-    });
+      expirySeconds: connection.expirySeconds,
+    };
+    store.sessions.open(clientId, about, connection);
     this.#dropForbidden(connection.identity);
     await store.commit();
     return ACCEPTED;
@@ -103,13 +120,42 @@ export class Admission {
   }
 }
 
-/** Keeps on the connection what its CONNECT said. */
-export function noteConnect(connection: Connection, packet: ConnectPacket): void {
-  connection.protocolVersion = packet.protocolVersion ?? 4;
+/** aedes has sessions of MQTT 5 end by its own timers, and throws a queue away where the session ends with the connection. */
+function keepSession(client: Client, { protocolVersion, isClean }: Connection): void {
+  if (protocolVersion < 5) return;
+  Object.assign(client, { clean: isClean, sessionExpiryInterval: isClean ? 0 : NEVER_EXPIRES });
+}
+
+/** MQTT 5: a Session Expiry Interval that never ends. */
+export const NEVER_EXPIRES = 0xffff_ffff;
+
+/** Keeps on the connection what its CONNECT said, and takes from it what aedes would act on by itself. */
+export function noteConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits): void {
+  const { protocolVersion = 4, clean = true, properties = {} } = packet;
+  connection.protocolVersion = protocolVersion;
   connection.keepalive = packet.keepalive ?? 0;
-  connection.isClean = packet.clean ?? true;
+  connection.isCleanStart = clean;
   connection.hasNoId = packet.clientId === '';
+  if (protocolVersion === 5) {
+    connection.expirySeconds = expiryOf(properties.sessionExpiryInterval ?? 0);
+    connection.maxPacketBytes = properties.maximumPacketSize ?? null;
+    const { receiveMaximum } = properties;
+    const { onlineMessages: maxHeld, sessionBytes: maxHeldBytes } = limits;
+    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxHeld, maxHeldBytes });
+  } else connection.expirySeconds = clean ? 0 : null;
+  connection.isClean = connection.expirySeconds === 0;
   if (!packet.will) return;
   const { topic, payload, qos, retain } = packet.will;
   connection.will = { topic, payload: Buffer.from(payload), qos: qos ?? 0, retain: retain ?? false };
+  const about = packet.will.properties;
+  if (!about?.willDelayInterval) return;
+  // aedes would keep the client for that long and forget the will at the next start; `Departures` does it.
+  const delaySeconds = Math.min(about.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);
+  (packet.will as WillPacket).delaySeconds = delaySeconds;
+  about.willDelayInterval = 0;
+}
+
+/** Seconds; null: never. */
+export function expiryOf(interval: number): number | null {
+  return interval >= NEVER_EXPIRES ? null : interval;
 }

@@ -56,7 +56,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       store,
       registry,
       access,
-      limits: DEFAULT_BROKER_LIMITS,
+      limits: { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS },
       serveControl: (client, topic, payload) =>
         control.serve(topic, payload, {
           maySend: (request) => core.maySend(client, request),

@@ -3,29 +3,33 @@ import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
 import { filterMatches } from '../mqtt/filter-match.ts';
 import type { AccessControl } from './access.ts';
-import { ACCEPTED, Admission, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
+import { ACCEPTED, Admission, expiryOf, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
+import { guardBroker, guardClient, guardSubscribe } from './aedes-guards.ts';
 import type { BrokerStore } from './broker-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
-import { type Connection, subscriptionsOf } from './connection.ts';
+import { ADMINISTRATIVE_ACTION, type Connection, subscriptionsOf } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
-import type { BrokerLimits } from './limits.ts';
-import { meterPackets } from './packet-meter.ts';
+import { Departures } from './departures.ts';
+import type { BrokerLimits, QueueLimits } from './limits.ts';
+import type { MessageProperties } from './message-properties.ts';
+import { type IncomingPacket, interceptPackets, meterPackets } from './packet-meter.ts';
 import { Persistence } from './persistence.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
+import type { DelayedWill } from './will-store.ts';
 
 export interface BrokerCoreOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
   readonly serveControl: ServeControl;
-  readonly limits: BrokerLimits;
+  readonly limits: BrokerLimits & QueueLimits;
   readonly onProblem: (problem: string, error: Error) => void;
 }
 
 /**
- * aedes 1.2, with what it leaves open decided by ours: who is let in and what it may subscribe to (`Admission`), what happens to
+ * aedes 2.0.0-beta.1, with what it leaves open decided by ours: who is let in and what it may subscribe to (`Admission`), what happens to
  * a publish (`PublishIntake`) and how it reaches subscribers (`Delivery`). Here is what ties them to aedes' hooks and events.
  *
  * A client whose socket stays full slows its publishers down, and is disconnected after `drainTimeoutMs`.
@@ -36,6 +40,7 @@ export class BrokerCore {
   readonly #admission: Admission;
   readonly #delivery: Delivery;
   readonly #intake: PublishIntake;
+  readonly #departures: Departures;
   readonly #connections = new WeakMap<Client, Connection>();
 
   private constructor(options: BrokerCoreOptions) {
@@ -44,11 +49,24 @@ export class BrokerCore {
     // A new id for each run: the numbers of delivered messages start again, and wills of earlier runs are known by it.
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
-    this.#admission = new Admission({ store, registry, access, limits });
+    guardBroker(this.#aedes);
+    const publishWill = (clientId: string, will: DelayedWill) => this.#intake.publishWill(clientId, will);
+    this.#departures = new Departures({ store, registry, publishWill });
+    const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
+    this.#admission = new Admission({ store, registry, access, limits, onReturn });
     this.#delivery = new Delivery({ aedes: this.#aedes, store, access, ownTopics: `$SYS/${id}/` });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
     const { maxIncoming } = limits;
-    this.#intake = new PublishIntake({ store, access, control, delivery: this.#delivery, maxIncoming, onProblem });
+    const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
+    this.#intake = new PublishIntake({
+      store,
+      access,
+      control,
+      delivery: this.#delivery,
+      delayWill,
+      maxIncoming,
+      onProblem,
+    });
   }
 
   /** Its hooks are called for clients, so once everything is made. */
@@ -56,20 +74,25 @@ export class BrokerCore {
     const { store, limits, onProblem } = this.#options;
     return new Aedes({
       id,
-      persistence: new Persistence(store, (client, filter) => {
-        // aedes hands its own client over.
-        const connection = this.#connections.get(client as Client);
-        return connection !== undefined && this.#admission.maySubscribe(client as Client, connection, filter);
-      }),
+      // aedes hands its own client over.
+      persistence: new Persistence(
+        store,
+        (client, filter) => {
+          const connection = this.#connections.get(client as Client);
+          return connection !== undefined && this.#admission.maySubscribe(client as Client, connection, filter);
+        },
+        (client) => Boolean(this.#connections.get(client as Client)?.window),
+      ),
       // No common bound on deliveries: one slow client would stall every publisher instead of its own.
       concurrency: 0,
       queueLimit: 1_000,
       connectTimeout: limits.connectTimeoutMs,
       drainTimeout: limits.drainTimeoutMs,
-      maxInflightInbound: limits.maxIncoming,
+      maximumPacketSize: limits.maxPacketBytes,
+      topicAliasMaximum: TOPIC_ALIASES,
       preConnect: (client, packet, done) => {
         const connection = this.#connections.get(client);
-        if (connection) noteConnect(connection, packet);
+        if (connection) noteConnect(connection, packet, limits);
         done(null, connection !== undefined);
       },
       authenticate: (client, username, password, done) => {
@@ -100,6 +123,7 @@ export class BrokerCore {
       authorizeSubscribe: (client, subscription, done) => {
         const connection = this.#connections.get(client);
         const { topic, qos } = subscription;
+        if (connection && hasIdentifier(subscription)) connection.hasIdentifiers = true;
         const isGranted = connection !== undefined && this.#admission.subscribe(client, connection, topic, qos);
         done(null, isGranted ? subscription : null);
       },
@@ -142,10 +166,17 @@ export class BrokerCore {
   /** Those of clients that were connected when the last run ended: their connections ended with it, not by DISCONNECT. */
   async #publishLeftWills(): Promise<void> {
     const { wills } = this.#options.store;
-    for (const { topic, payload, qos, retain, clientId } of wills.all()) {
-      await this.publish(topic, payload, { qos: qos === 0 ? 0 : 1, retain });
+    const now = Date.now();
+    for (const { topic, payload, qos, retain, clientId, properties, delaySeconds = 0 } of wills.all()) {
+      if (clientId !== undefined && delaySeconds > 0) {
+        const due = now + delaySeconds * 1000;
+        wills.delay(clientId, { topic, payload, qos: qos === 0 ? 0 : 1, retain, properties, due });
+        continue;
+      }
+      await this.publish(topic, payload, { qos: qos === 0 ? 0 : 1, retain, properties });
       if (clientId !== undefined) wills.remove(clientId);
     }
+    this.#departures.resume(now);
   }
 
   get refusedPublishes(): number {
@@ -156,36 +187,51 @@ export class BrokerCore {
   readonly accept = (connection: Connection, stream: Duplex): void => {
     const { registry, access, limits } = this.#options;
     registry.opened(connection);
-    stream.once('close', () => registry.closed(connection, Date.now()));
+    stream.once('close', () => this.#left(connection));
     const client = this.#aedes.handle(stream);
     connection.client = client;
     this.#connections.set(client, connection);
-    meterPackets(client, connection, limits.maxPacketBytes);
+    guardClient(client);
+    interceptPackets(client, (packet) => {
+      guardSubscribe(packet);
+      noteDisconnect(connection, packet);
+    });
+    meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
+      this.#delivery.settled(client, connection, packetId);
+    });
     guardUnsubscribe(client, connection, access);
   };
 
   /** Ends the connections of these accounts (null: those without user name) without their wills; their sessions stay. */
   readonly kick = (usernames: Iterable<string | null>): void => {
     for (const username of usernames) {
-      for (const { client } of [...this.#options.registry.claimedBy(username)]) {
+      for (const connection of [...this.#options.registry.claimedBy(username)]) {
+        const { client } = connection;
         if (!client) continue;
         // As if it had sent DISCONNECT, or aedes would publish the will.
         (client as unknown as { _disconnected: boolean })._disconnected = true;
-        client.close();
+        void connection.end(ADMINISTRATIVE_ACTION);
       }
     }
   };
+
+  #left(connection: Connection): void {
+    const now = Date.now();
+    const { registry } = this.#options;
+    const clientId = connection.identity?.clientId;
+    if (registry.closed(connection, now) && clientId !== undefined) this.#departures.left(clientId, connection, now);
+  }
 
   /** Publishes for the broker itself; no access control. Resolves when it is delivered to sockets, and durable if it must be. */
   async publish(
     topic: string,
     payload: Uint8Array | string,
-    { qos = 0, retain = false }: { readonly qos?: 0 | 1 | 2; readonly retain?: boolean } = {},
+    { qos = 0, retain = false, properties }: PublishOptions = {},
   ): Promise<void> {
     const { store } = this.#options;
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    const live = { topic, payload: bytes, qos };
-    const { message, isDurable } = store.accept(null, { ...live, retain });
+    const live = { topic, payload: bytes, qos, retain, properties };
+    const { message, isDurable } = store.accept(null, live);
     if (qos > 0 && isDurable) await store.commit();
     await new Promise<void>((resolve) => this.#delivery.deliver(null, live, message, resolve));
   }
@@ -220,10 +266,35 @@ export class BrokerCore {
   async close(): Promise<void> {
     await new Promise<void>((resolve) => this.#aedes.close(resolve));
     const { registry } = this.#options;
-    for (const connection of registry.open) {
+    for (const connection of [...registry.open]) {
       connection.destroy();
       // Its `close` event comes when the journal is closed already.
-      registry.closed(connection, Date.now());
+      this.#left(connection);
     }
+    this.#departures.close();
   }
+}
+
+export interface PublishOptions {
+  readonly qos?: 0 | 1 | 2;
+  readonly retain?: boolean;
+  readonly properties?: MessageProperties | undefined;
+}
+
+/** aedes puts it on each subscription of a SUBSCRIBE, and on those that are restored. */
+const hasIdentifier = (subscription: object): boolean =>
+  (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
+
+/** MQTT 5: topic aliases that a client may have; Mosquitto's default. */
+const TOPIC_ALIASES = 10;
+
+/** MQTT 5: DISCONNECT may say another expiry, unless the session was to end with the connection [MQTT-3.14.2-2]. */
+function noteDisconnect(connection: Connection, packet: IncomingPacket): void {
+  if (packet.cmd !== 'disconnect') return;
+  const { properties } = packet as { properties?: { sessionExpiryInterval?: number } };
+  const interval = properties?.sessionExpiryInterval;
+  if (!properties || interval === undefined) return;
+  if (connection.expirySeconds !== 0) connection.expirySeconds = expiryOf(interval);
+  // `Departures` acts on it, not aedes.
+  delete properties.sessionExpiryInterval;
 }

@@ -1,6 +1,7 @@
 import { type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import type { StoreLimits } from './limits.ts';
+import { type MessageProperties, takenIn } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
 import { RetainedStore } from './retained-store.ts';
 import type { StoredMessage } from './session.ts';
@@ -19,6 +20,7 @@ export interface Publish {
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly messageId?: number | undefined;
+  readonly properties?: MessageProperties | undefined;
 }
 
 /** What one accepted publish left behind. */
@@ -63,17 +65,21 @@ export class BrokerStore {
   }
 
   /**
-   * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `client` is null where
-   * no packet id has to be remembered.
+   * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `publisher` is null for
+   * the broker itself; without `clean` no packet id is remembered on disk.
    */
-  accept(client: ClientRef | null, { topic, payload, qos, retain, messageId }: Publish): Accepted {
+  accept(publisher: ClientRef | null, { topic, payload, qos, retain, messageId, properties }: Publish): Accepted {
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // What is kept must not hold on to the socket buffer it was read in.
     const kept = retain || matches.length > 0 ? compact(payload) : payload;
-    let isDurable = retain ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true }) : false;
-    const message = qos > 0 ? this.sessions.enqueue(matches, topic, kept, qos === 2 ? 2 : 1) : null;
+    const kind = properties && (retain || matches.length > 0) ? { properties: takenIn(properties, Date.now()) } : {};
+    let isDurable = retain
+      ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true, ...kind })
+      : false;
+    const queued = { topic, payload: kept, retain, publisherId: publisher?.id ?? null, ...kind };
+    const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
     if (message) isDurable = true;
-    if (client && qos === 2 && messageId !== undefined && this.incoming.take(client, messageId)) isDurable = true;
+    if (publisher && qos === 2 && messageId !== undefined && this.incoming.take(publisher, messageId)) isDurable = true;
     return { message, isDurable };
   }
 
@@ -82,6 +88,12 @@ export class BrokerStore {
     const session = this.sessions.get(clientId);
     const entry = session?.byCounter.get(counter);
     if (session && entry) this.queues.settle(session, entry);
+  }
+
+  /** Nothing of what the client left stays. Says whether the journal has something to commit. */
+  endSession(clientId: string): boolean {
+    this.incoming.clear(clientId);
+    return this.sessions.remove(clientId);
   }
 
   close(): void {

@@ -101,19 +101,28 @@ export class ClientRegistry {
     this.#changed(clientId);
   }
 
-  closed(connection: Connection, now: number): void {
-    if (!this.#open.delete(connection)) return;
+  /** Says whether its client id is without a connection now; not when it was never let in, or was taken over. */
+  closed(connection: Connection, now: number): boolean {
+    if (!this.#open.delete(connection)) return false;
     connection.isClosed = true;
     this.#unclaim(connection);
     addTotals(this.#ended, connection);
     const clientId = connection.identity?.clientId;
-    if (clientId === undefined) return;
+    if (clientId === undefined) return false;
     const current = this.#connections.get(clientId);
     if (current === connection) this.#connections.delete(clientId);
     // Taken over: the client id belongs to a newer connection already.
-    else if (current) return;
+    else if (current) return false;
     const session = this.#sessions.get(clientId);
-    if (session) this.#sessions.leave(session, now);
+    // Otherwise a newer connection, which is just being let in, has opened it.
+    const isLeft = !session || session.owner === connection;
+    if (session && isLeft) this.#sessions.leave(session, now, connection.expirySeconds);
+    this.#changed(clientId);
+    return isLeft;
+  }
+
+  /** The session of a client that is away ended. */
+  ended(clientId: string): void {
     this.#changed(clientId);
   }
 

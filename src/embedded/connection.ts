@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Client } from 'aedes';
+import type { AedesPublishPacket, Client } from 'aedes';
 import type { Identity } from './access.ts';
+import type { SendWindow } from './send-window.ts';
 
 export interface ListenerInfo {
   readonly port: number;
@@ -15,6 +16,15 @@ export interface WillInfo {
   readonly qos: number;
   readonly retain: boolean;
 }
+
+/** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
+export const SESSION_TAKEN_OVER = 0x8e;
+export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
+export const ADMINISTRATIVE_ACTION = 0x98;
+export type DisconnectReason =
+  | typeof SESSION_TAKEN_OVER
+  | typeof RECEIVE_MAXIMUM_EXCEEDED
+  | typeof ADMINISTRATIVE_ACTION;
 
 /** One network connection and what was counted on it. Counters are plain fields: they are touched for every message. */
 export class Connection {
@@ -31,14 +41,25 @@ export class Connection {
   identity: Identity | null = null;
   protocolVersion = 0;
   keepalive = 0;
+  /** Nothing of an earlier session is wanted. */
+  isCleanStart = true;
+  /** The session ends with the connection. */
   isClean = true;
-  /** CONNECT came without a client id; only a clean session may. */
+  /** Seconds that the session outlives the connection; null: without end. */
+  expirySeconds: number | null = 0;
+  /** CONNECT came without a client id; before MQTT 5 only a clean session may. */
   hasNoId = false;
   will: WillInfo | null = null;
   connectedAt = 0;
   previousDisconnect: number | null = null;
   /** The queue of its session is being sent; live messages of QoS 1 and 2 wait for their turn behind it. */
   isDraining = false;
+  /** MQTT 5: it said how many messages of QoS 1 and 2 it takes at a time. */
+  window: SendWindow<AedesPublishPacket> | null = null;
+  /** MQTT 5: the largest packet it takes. */
+  maxPacketBytes: number | null = null;
+  /** MQTT 5: it gave a subscription an identifier. */
+  hasIdentifiers = false;
   /** The lowest QoS it ever asked for: messages at or below it never need a smaller one. */
   lowestQos: 0 | 1 | 2 = 2;
   /** An upper bound: filters that it asked for. */
@@ -73,13 +94,32 @@ export class Connection {
     return this.#socket.bytesWritten;
   }
 
+  /** Ends it from this side; a client of MQTT 5 is told `reason`, unless it does not read. Resolves when its client is gone. */
+  end(reason: DisconnectReason): Promise<void> {
+    const { client } = this;
+    return new Promise((resolve) => {
+      if (!client) {
+        this.destroy();
+        resolve();
+      } else if (this.#stream.writableNeedDrain) client.close(resolve);
+      else client.disconnect({ reasonCode: reason }, resolve);
+    });
+  }
+
   destroy(): void {
     this.#stream.destroy();
     this.#socket.destroy();
   }
 }
 
+export interface GrantedSubscription {
+  readonly qos: 0 | 1 | 2;
+  /** MQTT 5: subscription identifier and No Local. */
+  readonly si?: number;
+  readonly nl?: boolean;
+}
+
 /** A connected client's subscriptions by topic filter, as granted. aedes has them but does not declare them. */
-export function subscriptionsOf(client: Client): Readonly<Record<string, { readonly qos: 0 | 1 | 2 } | undefined>> {
-  return (client as unknown as { subscriptions: Record<string, { readonly qos: 0 | 1 | 2 }> }).subscriptions;
+export function subscriptionsOf(client: Client): Readonly<Record<string, GrantedSubscription | undefined>> {
+  return (client as unknown as { subscriptions: Record<string, GrantedSubscription> }).subscriptions;
 }

@@ -1,10 +1,12 @@
 import type { Aedes, AedesPublishPacket, Client } from 'aedes';
+import { generate } from 'mqtt-packet';
 import { filterMatches } from '../mqtt/filter-match.ts';
 import type { AccessControl } from './access.ts';
 import type { BrokerStore } from './broker-store.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
-import { unsentPackets } from './queued-packet.ts';
-import type { StoredMessage } from './session.ts';
+import type { MessageProperties } from './message-properties.ts';
+import { isSendable, queuedPacket, unsentEntries } from './queued-packet.ts';
+import type { QueueEntry, Session, StoredMessage } from './session.ts';
 
 export interface DeliveryOptions {
   readonly aedes: Aedes;
@@ -18,11 +20,14 @@ export interface LiveMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly properties: MessageProperties | undefined;
 }
 
 /**
  * How messages reach subscribers. A message leaves at the highest QoS that the client asked for it, once. While the queue of a
- * session is being sent, later messages that leave at QoS 1 and 2 wait behind it.
+ * session is being sent, later messages that leave at QoS 1 and 2 wait behind it; so they do while an MQTT 5 client has as many
+ * under way as it takes at a time.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -41,30 +46,43 @@ export class Delivery {
     internals.counter += 1;
     const { mq, id: brokerId, counter } = internals;
     if (queued) this.#options.store.queues.number(queued, { brokerId, counter });
-    const { topic, payload, qos } = live;
-    const packet = { cmd: 'publish', brokerId, brokerCounter: counter, topic, payload, qos, retain: false, dup: false };
+    const { topic, payload, qos, retain, properties } = live;
+    // aedes clears `retain` for subscriptions that did not ask for it as published.
+    const packet = { cmd: 'publish', brokerId, brokerCounter: counter, topic, payload, qos, retain, dup: false };
+    if (properties) Object.assign(packet, { properties });
     mq.emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, () => done());
   }
 
   /** What aedes is about to send to a client, as it may be sent; null: not, or not now, or it was sent from here. */
   forward(client: Client, connection: Connection, packet: AedesPublishPacket): AedesPublishPacket | null {
     const { access, store, ownTopics } = this.#options;
-    const { identity } = connection;
+    const { identity, window } = connection;
     if (!identity) return null;
     const { topic, qos, messageId, brokerId, retain } = packet;
     if (topic.startsWith(ownTopics)) return null;
     // Messages from the queue have a packet id, retained ones and those that this class sends by itself no broker id.
-    const isLive = messageId === undefined && Boolean(brokerId) && !retain;
+    const isLive = messageId === undefined && Boolean(brokerId);
     if (!connection.isAnswered && !access.mayReceive(identity, topic)) {
       if (isLive && qos > 0) store.discard(identity.clientId, packet.brokerCounter);
+      if (messageId !== undefined) window?.release(messageId);
       return null;
     }
+    const entry = isLive && qos > 0 ? store.sessions.get(client.id)?.byCounter.get(packet.brokerCounter) : undefined;
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
     if (isLive && packet.qos > 0) {
       // Its queue has it. What leaves at QoS 0 is in no queue, so it goes now.
       if (connection.isDraining) return null;
       if (connection.lowestQos === 0 && this.#sendAtHighest(client, packet)) return null;
     }
+    // Those that are sent because of a SUBSCRIBE have its identifier.
+    const isOfSubscribe = retain && !brokerId && messageId === undefined;
+    if (connection.hasIdentifiers && !isOfSubscribe) addIdentifiers(client, packet);
+    if (isTooLarge(connection, packet)) {
+      if (entry) store.discard(client.id, packet.brokerCounter);
+      if (messageId !== undefined) window?.release(messageId);
+      return null;
+    }
+    if (messageId === undefined && packet.qos > 0 && this.#waits(client, connection, packet, entry)) return null;
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
     return packet;
@@ -73,9 +91,83 @@ export class Delivery {
   /** CONNACK and the queue were sent. What came meanwhile goes out now, in order, and then messages are live. */
   drained(client: Client, connection: Connection): void {
     if (!connection.isDraining) return;
+    if (connection.window) {
+      this.#fill(client, connection);
+      return;
+    }
     connection.isDraining = false;
     const session = this.#options.store.sessions.get(client.id);
-    if (session) for (const packet of unsentPackets(session)) send(client, packet);
+    if (!session) return;
+    for (const entry of unsentEntries(session)) this.#sendEntry(client, connection, session, entry);
+  }
+
+  /** The client is done with a message: an MQTT 5 client that takes a few at a time gets the next one. */
+  settled(client: Client, connection: Connection, packetId: number): void {
+    const { window } = connection;
+    if (!window?.has(packetId)) return;
+    window.release(packetId);
+    if (connection.isDraining || window.isHolding) this.#fill(client, connection);
+  }
+
+  /** Whether the packet is not to be sent by aedes: it waits for its turn, or was sent from here. */
+  #waits(client: Client, connection: Connection, packet: AedesPublishPacket, entry: QueueEntry | undefined): boolean {
+    const { window } = connection;
+    // Whatever is asked of it, aedes takes the QoS of the filter that equals the topic.
+    if (subscriptionsOf(client)[packet.topic]?.qos === 0) return false;
+    const session = this.#options.store.sessions.get(client.id);
+    if (window && (!window.isOpen || window.isHolding)) {
+      // A session's messages are in its queue.
+      if (entry) connection.isDraining = true;
+      else window.hold({ ...packet });
+      return true;
+    }
+    if (entry && session && packet.retain) {
+      // aedes takes it for one that no queue keeps.
+      this.#sendEntry(client, connection, session, entry);
+      return true;
+    }
+    if (!window) return false;
+    packet.messageId = nextPacketId(client, session);
+    window.take(packet.messageId);
+    return false;
+  }
+
+  /** Sends what waits, in order, as long as the window is open: what no session keeps, then the queue of the session. */
+  #fill(client: Client, connection: Connection): void {
+    const { window } = connection;
+    if (!window) return;
+    const session = this.#options.store.sessions.get(client.id);
+    while (window.isOpen) {
+      const packet = window.shift();
+      if (!packet) break;
+      const messageId = nextPacketId(client, session);
+      window.take(messageId);
+      send(client, { ...packet, messageId });
+    }
+    if (!session) return;
+    const now = Date.now();
+    for (const entry of session.queue.values()) {
+      const { packetId, message, released } = entry;
+      if (released || (packetId !== undefined && window.has(packetId))) continue;
+      // Not numbered: it will be delivered as a live message.
+      if (packetId === undefined && message.counter === 0) continue;
+      if (!window.isOpen) return;
+      if (isSendable(entry, now)) this.#sendEntry(client, connection, session, entry);
+      else this.#options.store.queues.settle(session, entry);
+    }
+    connection.isDraining = false;
+  }
+
+  /** Sends a queued message under its packet id. QoS 2 goes when that is on disk: it is sent again under the same one. */
+  #sendEntry(client: Client, { window }: Connection, session: Session, entry: QueueEntry): void {
+    const { queues } = this.#options.store;
+    const packetId = entry.packetId ?? nextPacketId(client, session);
+    queues.sent(session, entry, packetId);
+    window?.take(packetId);
+    const sendNow = () => send(client, queuedPacket(entry));
+    if (entry.qos === 1) sendNow();
+    // A journal that cannot be written ends the broker.
+    else this.#options.store.commit().then(sendNow, () => {});
   }
 
   /**
@@ -101,12 +193,24 @@ interface AedesInternals {
 
 interface AedesClientInternals {
   readonly deliverQoS: (packet: object, done: () => void) => void;
+  _nextId: number;
 }
 
 /** Without a broker id, or aedes takes the packet for a duplicate of the delivery that was put off. */
 function send(client: Client, packet: object): void {
   const { deliverQoS } = client as unknown as AedesClientInternals;
   deliverQoS({ ...packet, brokerId: undefined }, () => {});
+}
+
+/** From aedes' own row of packet ids. */
+function nextPacketId(client: Client, session: Session | undefined): number {
+  const internals = client as unknown as AedesClientInternals;
+  for (;;) {
+    const packetId = internals._nextId;
+    internals._nextId = packetId >= 65_535 ? 1 : packetId + 1;
+    // More than there are packet ids is never queued.
+    if (!session?.byPacketId.has(packetId)) return packetId;
+  }
 }
 
 /** [MQTT-3.8.4-8] The lower of the message's QoS and the highest that was granted for it. */
@@ -119,4 +223,26 @@ function grantedQos(client: Client, topic: string, qos: 0 | 1 | 2): 0 | 1 | 2 {
     if (granted >= qos) return qos;
   }
   return granted;
+}
+
+/** [MQTT-3.3.4-4] A message is sent once, so with the identifiers of all subscriptions that it is sent for; aedes gives one. */
+function addIdentifiers(client: Client, packet: AedesPublishPacket): void {
+  const identifiers: number[] = [];
+  // `deliver` set it.
+  const { clientId: publisherId } = packet as { clientId?: string };
+  const subscriptions = subscriptionsOf(client);
+  for (const filter in subscriptions) {
+    const { si, nl } = subscriptions[filter] ?? {};
+    if (si === undefined || (nl && publisherId === client.id)) continue;
+    if (filterMatches(filter, packet.topic)) identifiers.push(si);
+  }
+  // Shared with what other clients are sent.
+  const { subscriptionIdentifier: _one, ...rest } = packet.properties ?? {};
+  packet.properties = identifiers.length > 0 ? { ...rest, subscriptionIdentifier: identifiers } : rest;
+}
+
+/** [MQTT-3.1.2-24] What a client does not take is dropped as if it had been sent. */
+function isTooLarge({ maxPacketBytes }: Connection, packet: AedesPublishPacket): boolean {
+  if (maxPacketBytes === null) return false;
+  return generate({ ...packet, messageId: packet.messageId ?? 1 }, { protocolVersion: 5 }).length > maxPacketBytes;
 }

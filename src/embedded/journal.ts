@@ -173,4 +173,16 @@ const MIGRATIONS = [
   ), password_hash FROM account;
   DROP TABLE account;
   `,
+  // MQTT 5: `properties` is JSON, null without any; `queue.retain` for subscriptions that get the flag as it was published.
+  `
+  ALTER TABLE retained ADD COLUMN properties TEXT;
+  ALTER TABLE message ADD COLUMN properties TEXT;
+  ALTER TABLE queue ADD COLUMN retain INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE will ADD COLUMN properties TEXT;
+  ALTER TABLE will ADD COLUMN delay_seconds INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE delayed_will (
+    client_id TEXT PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL,
+    properties TEXT, due INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  `,
 ];

@@ -1,11 +1,18 @@
 import type { Journal } from './journal.ts';
 import type { QueueLimits } from './limits.ts';
+import { fromText, type MessageProperties, toText } from './message-properties.ts';
 import type { QueueEntry, Session, StoredMessage } from './session.ts';
 
 /** The broker core's name for a message that it delivers. */
 export interface DeliveryNumber {
   readonly brokerId: string;
   readonly counter: number;
+}
+
+/** How one session gets a message. */
+export interface Grant {
+  readonly qos: 1 | 2;
+  readonly retain: boolean;
 }
 
 /**
@@ -32,7 +39,7 @@ export class MessageQueues {
     return this.#count;
   }
 
-  /** Their payloads. */
+  /** Their payloads and properties. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -52,6 +59,7 @@ export class MessageQueues {
       qos: 1 | 2;
       packet_id: number | null;
       released: number;
+      retain: number;
     };
     for (const row of this.#journal.rows<QueueRow>('SELECT * FROM queue ORDER BY client_id, position')) {
       const message = messages.get(row.message_id);
@@ -59,7 +67,8 @@ export class MessageQueues {
       const session = sessionOf(row.client_id);
       const packetId = row.packet_id ?? undefined;
       const dup = packetId !== undefined;
-      const entry = { position: row.position, message, qos: row.qos, packetId, released: row.released === 1, dup };
+      const { position, qos } = row;
+      const entry = { position, message, qos, retain: row.retain === 1, packetId, released: row.released === 1, dup };
       session.nextPosition = row.position + 1;
       this.#link(session, entry);
       session.byCounter.set(message.counter, entry);
@@ -69,10 +78,12 @@ export class MessageQueues {
   #loadMessages(number: () => DeliveryNumber): Map<number, StoredMessage> {
     this.#journal.add('DELETE FROM message WHERE id NOT IN (SELECT message_id FROM queue)');
     const messages = new Map<number, StoredMessage>();
-    type MessageRow = { id: number; topic: string; payload: Buffer };
+    type MessageRow = { id: number; topic: string; payload: Buffer; properties: string | null };
     const kept = 'SELECT * FROM message WHERE id IN (SELECT message_id FROM queue) ORDER BY id';
     for (const row of this.#journal.rows<MessageRow>(kept)) {
-      messages.set(row.id, { ...row, ...number(), references: 0, queued: [] });
+      const size = row.payload.length + (row.properties?.length ?? 0);
+      const properties = fromText(row.properties);
+      messages.set(row.id, { ...row, properties, size, ...number(), references: 0, queued: [] });
     }
     // Those that are about to be deleted, too: their ids are still taken.
     const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
@@ -80,25 +91,34 @@ export class MessageQueues {
     return messages;
   }
 
-  /** Queues a message for each session at its QoS; null: for none. */
-  add(granted: ReadonlyMap<Session, 1 | 2>, topic: string, payload: Uint8Array | string): StoredMessage | null {
+  /** Queues a message for each session as it is granted; null: for none. */
+  add(
+    granted: ReadonlyMap<Session, Grant>,
+    {
+      topic,
+      payload,
+      properties,
+    }: Pick<StoredMessage, 'topic' | 'payload'> & { properties?: MessageProperties | undefined },
+  ): StoredMessage | null {
+    const text = toText(properties);
+    const size = payload.length + (text?.length ?? 0);
     let message: StoredMessage | null = null;
-    for (const [session, qos] of granted) {
+    for (const [session, { qos, retain }] of granted) {
       const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
-      const isFull = session.queue.size >= limit || session.queuedBytes + payload.length > this.#limits.sessionBytes;
-      if (isFull || (!message && this.#bytes + payload.length > this.#limits.totalBytes)) {
+      const isFull = session.queue.size >= limit || session.queuedBytes + size > this.#limits.sessionBytes;
+      if (isFull || (!message && this.#bytes + size > this.#limits.totalBytes)) {
         session.dropped += 1;
         this.#dropped += 1;
         continue;
       }
-      message ??= this.#store(topic, payload);
+      message ??= this.#store(topic, payload, properties, text, size);
       const position = session.nextPosition;
       session.nextPosition += 1;
-      const entry: QueueEntry = { position, message, qos, packetId: undefined, released: false, dup: false };
+      const entry: QueueEntry = { position, message, qos, retain, packetId: undefined, released: false, dup: false };
       this.#link(session, entry);
       message.queued.push({ session, entry });
-      const sql = 'INSERT INTO queue (client_id, position, message_id, qos) VALUES (?, ?, ?, ?)';
-      this.#journal.add(sql, session.id, position, message.id, qos);
+      const sql = 'INSERT INTO queue (client_id, position, message_id, qos, retain) VALUES (?, ?, ?, ?, ?)';
+      this.#journal.add(sql, session.id, position, message.id, qos, retain ? 1 : 0);
     }
     return message;
   }
@@ -141,33 +161,40 @@ export class MessageQueues {
     this.#journal.add('DELETE FROM queue WHERE client_id = ?', session.id);
   }
 
-  #store(topic: string, payload: Uint8Array | string): StoredMessage {
+  #store(
+    topic: string,
+    payload: Uint8Array | string,
+    properties: MessageProperties | undefined,
+    text: string | null,
+    size: number,
+  ): StoredMessage {
     const id = this.#nextMessageId;
     this.#nextMessageId += 1;
-    this.#journal.add('INSERT INTO message VALUES (?, ?, ?)', id, topic, Buffer.from(payload));
-    return { id, topic, payload, brokerId: undefined, counter: 0, references: 0, queued: [] };
+    const sql = 'INSERT INTO message (id, topic, payload, properties) VALUES (?, ?, ?, ?)';
+    this.#journal.add(sql, id, topic, Buffer.from(payload), text);
+    return { id, topic, payload, properties, size, brokerId: undefined, counter: 0, references: 0, queued: [] };
   }
 
   #link(session: Session, entry: QueueEntry): void {
     const { message } = entry;
     session.queue.set(entry.position, entry);
     if (entry.packetId !== undefined) session.byPacketId.set(entry.packetId, entry);
-    session.queuedBytes += message.payload.length;
+    session.queuedBytes += message.size;
     message.references += 1;
     if (message.references > 1) return;
     this.#count += 1;
-    this.#bytes += message.payload.length;
+    this.#bytes += message.size;
   }
 
   #unlink(session: Session, entry: QueueEntry): void {
     const { message, packetId } = entry;
     session.byCounter.delete(message.counter);
     if (packetId !== undefined && session.byPacketId.get(packetId) === entry) session.byPacketId.delete(packetId);
-    session.queuedBytes -= message.payload.length;
+    session.queuedBytes -= message.size;
     message.references -= 1;
     if (message.references > 0) return;
     this.#count -= 1;
-    this.#bytes -= message.payload.length;
+    this.#bytes -= message.size;
     this.#journal.add('DELETE FROM message WHERE id = ?', message.id);
   }
 }

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { BrokerStore } from './broker-store.ts';
 import type { ClientRef } from './incoming-store.ts';
-import { queuedPacket, queuedPackets } from './queued-packet.ts';
+import type { MessageProperties } from './message-properties.ts';
+import { isSendable, queuedEntries, queuedPacket } from './queued-packet.ts';
 import type { RetainedPacket } from './retained-store.ts';
-import type { SubscriptionRecord } from './session.ts';
+import type { Session, SubscriptionRecord } from './session.ts';
 import type { MatchedSubscription } from './session-store.ts';
 import type { WillPacket } from './will-store.ts';
 
@@ -18,6 +19,7 @@ interface PacketRef {
   readonly messageId?: number | undefined;
   readonly brokerId?: string;
   readonly brokerCounter?: number;
+  readonly properties?: MessageProperties | undefined;
 }
 
 interface BrokerRef {
@@ -32,8 +34,11 @@ interface SubscriptionRequest extends SubscriptionRecord {
 /** Refuses what a client asked for in the same SUBSCRIBE as filters it may have. */
 export type AdmitsFilter = (client: ClientRef, filter: string) => boolean;
 
+/** Whether the client is sent a few messages at a time, and not its whole queue as it connects. */
+export type HasWindow = (client: ClientRef) => boolean;
+
 /**
- * aedes-persistence 11 over the broker's store, for what aedes itself reads and writes; publishes are taken in by
+ * aedes-persistence 10 over the broker's store, for what aedes itself reads and writes; publishes are taken in by
  * `BrokerStore.accept`.
  *
  * Promises: a method resolves when what it wrote survives a killed process. Resolved without a commit, because nothing was
@@ -43,12 +48,14 @@ export type AdmitsFilter = (client: ClientRef, filter: string) => boolean;
 export class Persistence {
   readonly #store: BrokerStore;
   readonly #admits: AdmitsFilter;
+  readonly #hasWindow: HasWindow;
   #broker: BrokerRef | null = null;
   #adding: { readonly subscriptions: readonly unknown[]; readonly done: Promise<void> } | null = null;
 
-  constructor(store: BrokerStore, admits: AdmitsFilter) {
+  constructor(store: BrokerStore, admits: AdmitsFilter, hasWindow: HasWindow = () => false) {
     this.#store = store;
     this.#admits = admits;
+    this.#hasWindow = hasWindow;
   }
 
   get broker(): BrokerRef | null {
@@ -108,8 +115,12 @@ export class Persistence {
     return this.#store.sessions.match(topic);
   }
 
-  /** A clean session begins: everything the client left is gone, its queue too. */
+  /**
+   * A clean session begins: everything the client left is gone, its queue too. For a session that stays, `Admission` did that
+   * already and began a new one, which this call would end.
+   */
   async cleanSubscriptions(client: ClientRef): Promise<void> {
+    if (client.clean === false) return;
     if (this.#store.sessions.remove(client.id)) await this.#store.commit();
   }
 
@@ -129,7 +140,8 @@ export class Persistence {
     packet: PacketRef,
   ): Promise<void> {
     const { sessions, queues } = this.#store;
-    const message = sessions.enqueue(subscriptions, packet.topic, packet.payload, packet.qos === 2 ? 2 : 1);
+    const { topic, payload, properties, qos } = packet;
+    const message = sessions.enqueue(subscriptions, { topic, payload, properties, qos: qos === 2 ? 2 : 1 });
     if (!message) return;
     queues.number(message, { brokerId: packet.brokerId ?? '', counter: packet.brokerCounter ?? 0 });
     await this.#store.commit();
@@ -168,7 +180,19 @@ export class Persistence {
 
   outgoingStream(client: ClientRef): Readable {
     const session = this.#store.sessions.get(client.id);
-    return Readable.from(session ? queuedPackets(session) : []);
+    return Readable.from(session ? this.#outgoing(client, session) : []);
+  }
+
+  /** Snapshot of the queue; what expired unsent leaves it. */
+  #outgoing(client: ClientRef, session: Session): object[] {
+    const now = Date.now();
+    const hasWindow = this.#hasWindow(client);
+    const packets: object[] = [];
+    for (const entry of queuedEntries(session)) {
+      if (!isSendable(entry, now)) this.#store.queues.settle(session, entry);
+      else if (entry.released || !hasWindow) packets.push(queuedPacket(entry));
+    }
+    return packets;
   }
 
   async incomingStorePacket(client: ClientRef, packet: PacketRef): Promise<void> {

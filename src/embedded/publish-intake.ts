@@ -1,16 +1,19 @@
 import type { Client, PublishPacket } from 'aedes';
 import type { AccessControl, Identity } from './access.ts';
 import type { BrokerStore } from './broker-store.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
 import { consume } from './consumed-publish.ts';
 import type { ControlIntake } from './control-intake.ts';
 import type { Delivery } from './delivery.ts';
+import { forwardable } from './message-properties.ts';
+import type { DelayedWill, WillPacket } from './will-store.ts';
 
 export interface PublishIntakeOptions {
   readonly store: BrokerStore;
   readonly access: AccessControl;
   readonly control: ControlIntake;
   readonly delivery: Delivery;
+  readonly delayWill: (clientId: string, will: DelayedWill) => void;
   /** QoS 2 publishes of one client that wait for PUBREL; a client with more is disconnected. */
   readonly maxIncoming: number;
   readonly onProblem: (problem: string, error: Error) => void;
@@ -25,7 +28,7 @@ type Done = (error?: Error | null) => void;
  * aedes acknowledges a QoS 1 publish before it stores it, numbers a message before it stores it and then drops what is overtaken
  * as a duplicate, and closes the connection of a client that may not publish. So every publish of QoS 1 or 2 is taken in here:
  * stored and committed, then delivered, then acknowledged; aedes is left with a packet for a topic that nobody has. What a client
- * may not publish is acknowledged and dropped, as Mosquitto does.
+ * may not publish is acknowledged and dropped, as Mosquitto does; MQTT 5 tells it so in the acknowledgement.
  */
 export class PublishIntake {
   readonly #options: PublishIntakeOptions;
@@ -48,6 +51,10 @@ export class PublishIntake {
     const { identity } = connection;
     if (!identity || !access.mayPublish(identity, topic)) {
       this.#refused += 1;
+      if (connection.protocolVersion === 5) {
+        done(new Error('not authorised'));
+        return;
+      }
       consume(packet);
       done();
       return;
@@ -60,32 +67,46 @@ export class PublishIntake {
       this.#takeAcknowledged(client, connection, packet, done);
       return;
     }
-    if (packet.retain) {
-      store.accept(null, packet);
-      // Stored; aedes would wait for it to be stored again and be overtaken by the next message.
-      packet.retain = false;
+    if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
+    if (!packet.retain) {
+      done();
+      return;
     }
-    done();
+    // aedes would wait for it to be stored and be overtaken by the next message.
+    store.accept(client, packet);
+    const { properties } = packet;
+    consume(packet);
+    this.#options.delivery.deliver(client.id, { topic, payload, qos, retain: true, properties }, null, done);
   }
 
   /** `identity` is null where its client is not known any more. */
   takeWill(identity: Identity | null, packet: PublishPacket, done: Done): void {
-    const { store, access, delivery, onProblem } = this.#options;
-    const { topic, payload, qos } = packet;
+    const { access, delayWill } = this.#options;
+    const { topic, payload, qos, retain } = packet;
+    const { delaySeconds = 0 } = packet as WillPacket;
     if (identity && access.mayPublish(identity, topic) && !topic.startsWith('$CONTROL/')) {
-      const { message } = store.accept(null, packet);
-      store
-        .commit()
-        .then(() => delivery.deliver(identity.clientId, { topic, payload, qos }, message, () => {}))
-        .catch((error: Error) => onProblem('a will could not be stored', error));
+      const due = Date.now() + delaySeconds * 1000;
+      const will = { topic, payload, qos, retain, properties: forwardable(packet.properties), due };
+      if (delaySeconds > 0) delayWill(identity.clientId, will);
+      else this.publishWill(identity.clientId, will);
     }
     consume(packet);
     done();
   }
 
+  /** Stores and delivers it, whether or not its client may still publish. */
+  publishWill(clientId: string, { topic, payload, qos, retain, properties }: DelayedWill): void {
+    const { store, delivery, onProblem } = this.#options;
+    const { message } = store.accept({ id: clientId }, { topic, payload, qos, retain, properties });
+    store
+      .commit()
+      .then(() => delivery.deliver(clientId, { topic, payload, qos, retain, properties }, message, () => {}))
+      .catch((error: Error) => onProblem('a will could not be stored', error));
+  }
+
   #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
     const { store, delivery, maxIncoming, onProblem } = this.#options;
-    const { topic, payload, qos, messageId } = packet;
+    const { topic, payload, qos, retain, messageId } = packet;
     const isRepeated = qos === 2 && messageId !== undefined && store.incoming.has(client.id, messageId);
     if (isRepeated) {
       // aedes answers PUBREC from the stored packet id, which must be on disk by then.
@@ -93,12 +114,15 @@ export class PublishIntake {
       return;
     }
     if (qos === 2 && store.incoming.count(client.id) >= maxIncoming) {
-      done(new Error('too many QoS 2 publishes without PUBREL'));
+      // aedes tells a client of MQTT 5 that it may not publish this one, and goes on.
+      if (connection.protocolVersion === 5) void connection.end(RECEIVE_MAXIMUM_EXCEEDED);
+      else done(new Error('too many QoS 2 publishes without PUBREL'));
       return;
     }
     const { message, isDurable } = store.accept(client, packet);
+    const properties = forwardable(packet.properties);
     const deliver = () =>
-      delivery.deliver(client.id, { topic, payload, qos }, message, () => {
+      delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, () => {
         // QoS 2 is answered from its stored packet id; QoS 1 is still published by aedes after PUBACK.
         if (qos === 1) consume(packet);
         done();

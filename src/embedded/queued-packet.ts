@@ -1,8 +1,10 @@
+import { isExpired, outgoing } from './message-properties.ts';
 import type { QueueEntry, Session } from './session.ts';
 
 /** A queued message as aedes sends it. */
-export function queuedPacket({ message, qos, packetId, released, dup }: QueueEntry): object {
+export function queuedPacket({ message, qos, retain, packetId, released, dup }: QueueEntry): QueuedPacket {
   if (released) return { cmd: 'pubrel', messageId: packetId };
+  const { properties } = message;
   return {
     cmd: 'publish',
     brokerId: message.brokerId,
@@ -10,27 +12,33 @@ export function queuedPacket({ message, qos, packetId, released, dup }: QueueEnt
     topic: message.topic,
     payload: message.payload,
     qos,
-    retain: false,
+    retain,
     dup,
     messageId: packetId,
+    ...(properties ? { properties: outgoing(properties, Date.now()) } : {}),
   };
 }
 
-/** What a session is sent when its client connects, oldest first. */
-export function queuedPackets(session: Session): object[] {
-  const packets: object[] = [];
-  for (const entry of session.queue.values()) {
-    // Not numbered: it is being committed and will be delivered as a live message.
-    if (entry.message.counter > 0 || entry.packetId !== undefined) packets.push(queuedPacket(entry));
-  }
-  return packets;
+export interface QueuedPacket {
+  readonly cmd: 'publish' | 'pubrel';
+  readonly messageId: number | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** Whether it may be sent: not once it is expired before it was sent at all [MQTT-3.3.2-5]. */
+export function isSendable({ message, packetId }: QueueEntry, now: number): boolean {
+  return packetId !== undefined || !isExpired(message.properties, now);
+}
+
+/**
+ * What a session is sent when its client connects, oldest first. Not what is not numbered: it is being committed and will be
+ * delivered as a live message.
+ */
+export function queuedEntries(session: Session): QueueEntry[] {
+  return [...session.queue.values()].filter(({ message, packetId }) => message.counter > 0 || packetId !== undefined);
 }
 
 /** Messages of a session that no connection has sent yet, oldest first. */
-export function unsentPackets(session: Session): object[] {
-  const packets: object[] = [];
-  for (const entry of session.queue.values()) {
-    if (entry.packetId === undefined && entry.message.counter > 0) packets.push(queuedPacket(entry));
-  }
-  return packets;
+export function unsentEntries(session: Session): QueueEntry[] {
+  return [...session.queue.values()].filter(({ message, packetId }) => packetId === undefined && message.counter > 0);
 }

@@ -1,5 +1,6 @@
 import { filterMatches, hasWildcard } from '../mqtt/filter-match.ts';
 import type { Journal } from './journal.ts';
+import { fromText, isExpired, type MessageProperties, outgoing, toText } from './message-properties.ts';
 
 export interface RetainedPacket {
   readonly cmd: 'publish';
@@ -7,11 +8,12 @@ export interface RetainedPacket {
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
   readonly retain: true;
+  readonly properties?: MessageProperties | undefined;
 }
 
 /**
  * The last retained message of each topic: all in memory, and in the journal except `$SYS`, which the broker makes anew.
- * Bounds: `maxCount` messages and `maxBytes` of payload. What does not fit is not retained (it is still delivered) and counted.
+ * Bounds: `maxCount` messages and `maxBytes` of payload and properties. What does not fit is not retained (it is still delivered) and counted.
  */
 export class RetainedStore {
   readonly #journal: Journal;
@@ -25,10 +27,11 @@ export class RetainedStore {
     this.#journal = journal;
     this.#maxCount = maxCount;
     this.#maxBytes = maxBytes;
-    const rows = journal.rows<{ topic: string; payload: Buffer; qos: 0 | 1 | 2 }>(
-      'SELECT topic, payload, qos FROM retained',
-    );
-    for (const { topic, payload, qos } of rows) this.#set({ cmd: 'publish', topic, payload, qos, retain: true });
+    type RetainedRow = { topic: string; payload: Buffer; qos: 0 | 1 | 2; properties: string | null };
+    for (const row of journal.rows<RetainedRow>('SELECT topic, payload, qos, properties FROM retained')) {
+      const { topic, payload, qos } = row;
+      this.#set({ cmd: 'publish', topic, payload, qos, retain: true, ...withProperties(fromText(row.properties)) });
+    }
   }
 
   get count(): number {
@@ -44,12 +47,10 @@ export class RetainedStore {
     const { topic, payload } = packet;
     const journaled = !topic.startsWith('$SYS/');
     if (payload.length === 0) {
-      if (!this.#delete(topic)) return false;
-      if (journaled) this.#journal.add('DELETE FROM retained WHERE topic = ?', topic);
-      return journaled;
+      return this.#remove(topic) && journaled;
     }
     const before = this.#packets.get(topic);
-    const growth = payload.length - (before?.payload.length ?? 0);
+    const growth = sizeOf(packet) - (before ? sizeOf(before) : 0);
     if ((!before && this.#packets.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
       this.#refused += 1;
       return false;
@@ -57,12 +58,23 @@ export class RetainedStore {
     this.#delete(topic);
     this.#set(packet);
     if (!journaled) return false;
-    const sql = 'INSERT OR REPLACE INTO retained (topic, payload, qos) VALUES (?, ?, ?)';
-    this.#journal.add(sql, topic, Buffer.from(payload), packet.qos);
+    const sql = 'INSERT OR REPLACE INTO retained (topic, payload, qos, properties) VALUES (?, ?, ?, ?)';
+    this.#journal.add(sql, topic, Buffer.from(payload), packet.qos, toText(packet.properties));
     return true;
   }
 
+  /** As they may be sent now; those that expired are removed. */
   *matching(filters: readonly string[]): Generator<RetainedPacket> {
+    const now = Date.now();
+    for (const packet of this.#matching(filters)) {
+      const { properties } = packet;
+      if (!properties) yield packet;
+      else if (isExpired(properties, now)) this.#remove(packet.topic);
+      else yield { ...packet, properties: outgoing(properties, now) };
+    }
+  }
+
+  *#matching(filters: readonly string[]): Generator<RetainedPacket> {
     for (const filter of filters) {
       if (!hasWildcard(filter)) {
         const packet = this.#packets.get(filter);
@@ -75,13 +87,25 @@ export class RetainedStore {
 
   #set(packet: RetainedPacket): void {
     this.#packets.set(packet.topic, packet);
-    this.#bytes += packet.payload.length;
+    this.#bytes += sizeOf(packet);
   }
 
   #delete(topic: string): boolean {
     const packet = this.#packets.get(topic);
     if (!packet) return false;
-    this.#bytes -= packet.payload.length;
+    this.#bytes -= sizeOf(packet);
     return this.#packets.delete(topic);
   }
+
+  #remove(topic: string): boolean {
+    if (!this.#delete(topic)) return false;
+    if (!topic.startsWith('$SYS/')) this.#journal.add('DELETE FROM retained WHERE topic = ?', topic);
+    return true;
+  }
 }
+
+const withProperties = (properties: MessageProperties | undefined) => (properties ? { properties } : {});
+
+/** Payload and properties. */
+const sizeOf = ({ payload, properties }: RetainedPacket): number =>
+  payload.length + (properties ? (toText(properties)?.length ?? 0) : 0);

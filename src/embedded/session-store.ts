@@ -1,7 +1,19 @@
 import type { Journal } from './journal.ts';
-import type { DeliveryNumber, MessageQueues } from './message-queues.ts';
+import type { MessageProperties } from './message-properties.ts';
+import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
 import { Session, type SessionAbout, type StoredMessage, type SubscriptionRecord } from './session.ts';
 import { SubscriptionTree } from './topic-filter.ts';
+
+/** A message of QoS 1 or 2 for the sessions that wait for it. */
+export interface QueuedMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array | string;
+  readonly qos: 1 | 2;
+  readonly retain?: boolean;
+  readonly properties?: MessageProperties | undefined;
+  /** Null or missing: the broker itself. */
+  readonly publisherId?: string | null;
+}
 
 export interface MatchedSubscription extends SubscriptionRecord {
   readonly clientId: string;
@@ -61,20 +73,21 @@ export class SessionStore {
     return this.#tree.size;
   }
 
-  open(clientId: string, about: SessionAbout): Session {
+  open(clientId: string, about: SessionAbout, owner: object): Session {
     const session = this.#ensure(clientId);
+    session.owner = owner;
     session.online = true;
     session.markDuplicates();
     this.#describe(session, about);
     return session;
   }
 
-  /** The client went; its session stays. */
-  leave(session: Session, now: number): void {
+  /** The client went; its session stays, for as long as `expirySeconds` says. */
+  leave(session: Session, now: number, expirySeconds: number | null): void {
     session.online = false;
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
-      this.#describe(session, { ...session.about, lastDisconnect: now });
+      this.#describe(session, { ...session.about, lastDisconnect: now, expirySeconds });
     }
   }
 
@@ -112,19 +125,29 @@ export class SessionStore {
 
   /** Queues a message for each session among `subscriptions`, once, at the highest of its granted QoS; null: for none. */
   enqueue(
-    subscriptions: readonly { readonly clientId: string; readonly qos?: number }[],
-    topic: string,
-    payload: Uint8Array | string,
-    qos: 1 | 2,
+    subscriptions: readonly {
+      readonly clientId: string;
+      readonly qos?: number;
+      readonly rap?: unknown;
+      readonly nl?: unknown;
+    }[],
+    message: QueuedMessage,
   ): StoredMessage | null {
     if (subscriptions.length === 0) return null;
-    const granted = new Map<Session, 1 | 2>();
-    for (const { clientId, qos: limit = qos } of subscriptions) {
+    const { qos, retain, publisherId } = message;
+    const granted = new Map<Session, Grant>();
+    for (const { clientId, qos: limit = qos, rap, nl } of subscriptions) {
+      // No Local [MQTT-3.8.3-3].
+      if (nl === true && clientId === publisherId) continue;
       const session = this.#ensure(clientId);
       const level = limit >= 2 && qos === 2 ? 2 : 1;
-      if ((granted.get(session) ?? 0) < level) granted.set(session, level);
+      const before = granted.get(session);
+      const keepsFlag = (rap === true && retain === true) || before?.retain === true;
+      if (!before || before.qos < level || before.retain !== keepsFlag) {
+        granted.set(session, { qos: before?.qos === 2 ? 2 : level, retain: keepsFlag });
+      }
     }
-    return this.#queues.add(granted, topic, payload);
+    return this.#queues.add(granted, message);
   }
 
   #ensure(clientId: string): Session {

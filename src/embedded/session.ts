@@ -1,3 +1,5 @@
+import type { MessageProperties } from './message-properties.ts';
+
 /** What is told of a session while its client is away. Times are epoch milliseconds. */
 export interface SessionAbout {
   readonly username: string | null;
@@ -9,6 +11,8 @@ export interface SessionAbout {
   readonly listener: { readonly port: number; readonly host: string };
   readonly lastConnect: number;
   readonly lastDisconnect: number | null;
+  /** Seconds that the session outlives its connection; null or missing (written by an earlier version): without end. */
+  readonly expirySeconds?: number | null;
 }
 
 export interface SubscriptionRecord {
@@ -22,6 +26,9 @@ export interface StoredMessage {
   readonly id: number;
   readonly topic: string;
   readonly payload: Uint8Array | string;
+  readonly properties: MessageProperties | undefined;
+  /** Bytes of payload and properties. */
+  readonly size: number;
   /** How the broker core numbers what it delivers; 0 until it is delivered. */
   brokerId: string | undefined;
   counter: number;
@@ -35,6 +42,8 @@ export interface QueueEntry {
   readonly position: number;
   readonly message: StoredMessage;
   readonly qos: 1 | 2;
+  /** The message was published to be retained, and the subscription asked for that flag as it was published. */
+  readonly retain: boolean;
   /** Set once it was sent. */
   packetId: number | undefined;
   /** QoS 2: PUBREC came, PUBREL is what would be sent again. */
@@ -52,6 +61,8 @@ export class Session {
   readonly byCounter = new Map<number, QueueEntry>();
   about: SessionAbout | null = null;
   online = false;
+  /** The connection that it was last opened for in this run. */
+  owner: object | null = null;
   nextPosition = 1;
   queuedBytes = 0;
   dropped = 0;

@@ -1,28 +1,61 @@
 import type { Journal } from './journal.ts';
+import { forwardable, fromText, type MessageProperties, toText } from './message-properties.ts';
 
 export interface WillPacket {
   topic: string;
   payload: Uint8Array | string;
   qos: number;
   retain: boolean;
+  properties?: MessageProperties | undefined;
+  /** How long it is put off after the connection ended (MQTT 5, no longer than the session lasts); 0 or missing: not at all. */
+  delaySeconds?: number;
   /** The run of the broker that took it; none: an earlier one. */
   brokerId?: string;
   clientId?: string;
 }
 
-/** The wills of connected clients, one each: in memory, and in the journal so that those of a run that was killed are published. */
+/** The will of a client whose connection ended. */
+export interface DelayedWill {
+  readonly topic: string;
+  readonly payload: Uint8Array | string;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly properties: MessageProperties | undefined;
+  /** Epoch milliseconds. */
+  readonly due: number;
+}
+
+/**
+ * The wills of connected clients and those that are put off, one of each for a client: in memory, and in the journal so that those
+ * of a run that was killed are published.
+ */
 export class WillStore {
   readonly #journal: Journal;
   readonly #wills = new Map<string, WillPacket>();
+  readonly #delayed = new Map<string, DelayedWill>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
   }
 
   load(): void {
-    type WillRow = { client_id: string; topic: string; payload: Buffer; qos: number; retain: number };
-    for (const { client_id, topic, payload, qos, retain } of this.#journal.rows<WillRow>('SELECT * FROM will')) {
-      this.#wills.set(client_id, { topic, payload, qos, retain: retain === 1, clientId: client_id });
+    type Row = {
+      client_id: string;
+      topic: string;
+      payload: Buffer;
+      qos: 0 | 1 | 2;
+      retain: number;
+      properties: string | null;
+    };
+    for (const row of this.#journal.rows<Row & { delay_seconds: number }>('SELECT * FROM will')) {
+      const { client_id: clientId, topic, payload, qos, retain, delay_seconds: delaySeconds } = row;
+      const properties = fromText(row.properties);
+      this.#wills.set(clientId, { topic, payload, qos, retain: retain === 1, properties, delaySeconds, clientId });
+    }
+    for (const row of this.#journal.rows<Row & { due: number }>('SELECT * FROM delayed_will')) {
+      const { client_id: clientId, topic, payload, qos, retain, due } = row;
+      const properties = fromText(row.properties);
+      this.#delayed.set(clientId, { topic, payload, qos, retain: retain === 1, properties, due });
     }
   }
 
@@ -36,8 +69,11 @@ export class WillStore {
 
   put(clientId: string, will: WillPacket): void {
     this.#wills.set(clientId, will);
-    const sql = 'INSERT OR REPLACE INTO will VALUES (?, ?, ?, ?, ?)';
-    this.#journal.add(sql, clientId, will.topic, Buffer.from(will.payload), will.qos, will.retain ? 1 : 0);
+    const sql = `INSERT OR REPLACE INTO will (client_id, topic, payload, qos, retain, properties, delay_seconds)
+      VALUES (?, ?, ?, ?, ?, ?, ?)`;
+    const { topic, payload, qos, retain, properties, delaySeconds = 0 } = will;
+    const text = toText(forwardable(properties));
+    this.#journal.add(sql, clientId, topic, Buffer.from(payload), qos, retain ? 1 : 0, text, delaySeconds);
   }
 
   remove(clientId: string): WillPacket | undefined {
@@ -45,6 +81,27 @@ export class WillStore {
     if (!will) return undefined;
     this.#wills.delete(clientId);
     this.#journal.add('DELETE FROM will WHERE client_id = ?', clientId);
+    return will;
+  }
+
+  delayed(): ReadonlyMap<string, DelayedWill> {
+    return this.#delayed;
+  }
+
+  /** Takes the place of the will that the client had while it was connected. */
+  delay(clientId: string, will: DelayedWill): void {
+    this.remove(clientId);
+    this.#delayed.set(clientId, will);
+    const { topic, payload, qos, retain, properties, due } = will;
+    const sql = 'INSERT OR REPLACE INTO delayed_will VALUES (?, ?, ?, ?, ?, ?, ?)';
+    this.#journal.add(sql, clientId, topic, Buffer.from(payload), qos, retain ? 1 : 0, toText(properties), due);
+  }
+
+  takeDelayed(clientId: string): DelayedWill | undefined {
+    const will = this.#delayed.get(clientId);
+    if (!will) return undefined;
+    this.#delayed.delete(clientId);
+    this.#journal.add('DELETE FROM delayed_will WHERE client_id = ?', clientId);
     return will;
   }
 }

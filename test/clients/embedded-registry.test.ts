@@ -10,7 +10,7 @@ test('the embedded broker is observed through its own inspect API, clients of be
   const port = broker.mqttPort;
   await connect(port, { clientId: 'earlier' });
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${port}`, ...ADMINISTRATOR });
-  expect(link.protocolVersion).toBe(4);
+  expect(link.protocolVersion).toBe(5);
   const controls = new BrokerControls(link, { timeoutMs: 5_000, plugins: [inspectPlugin] });
   const registry = new ClientRegistry(controls, { session: link });
   onTestFinished(async () => {

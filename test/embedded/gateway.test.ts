@@ -9,7 +9,7 @@ test('the link and the control client of this service use the embedded broker li
   const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
   const controls = new BrokerControls(link, { timeoutMs: 5_000 });
   onTestFinished(() => controls.close());
-  expect(link.protocolVersion).toBe(4);
+  expect(link.protocolVersion).toBe(5);
   for (const api of ['broker', 'dynamic-security', 'cedalo/inspect', 'cedalo/license'] as const) {
     expect(await controls.capability(api)).toMatchObject({ provider: 'BROKER' });
   }

@@ -1,0 +1,80 @@
+import type { BrokerStore } from './broker-store.ts';
+import type { ClientRegistry } from './client-registry.ts';
+import type { Connection } from './connection.ts';
+import { Deadlines } from './deadlines.ts';
+import type { DelayedWill } from './will-store.ts';
+
+export interface DeparturesOptions {
+  readonly store: BrokerStore;
+  readonly registry: ClientRegistry;
+  readonly publishWill: (clientId: string, will: DelayedWill) => void;
+}
+
+/**
+ * What MQTT 5 lets happen some time after a client went: its session ends, its delayed will is published. aedes has timers for
+ * both, but they end with the process and hold on to the client; here the journal knows when, and one timer serves all.
+ */
+export class Departures {
+  readonly #options: DeparturesOptions;
+  readonly #sessions = new Deadlines((clientId) => this.#endSession(clientId));
+  readonly #wills = new Deadlines((clientId) => this.#publishWill(clientId));
+
+  constructor(options: DeparturesOptions) {
+    this.#options = options;
+  }
+
+  /** What the last run left: its clients went when it ended, or before. */
+  resume(now: number): void {
+    const { sessions, wills } = this.#options.store;
+    for (const { id, about } of [...sessions.all()]) {
+      const { expirySeconds = null, lastDisconnect } = about ?? {};
+      if (expirySeconds === null) continue;
+      const due = (lastDisconnect ?? now) + expirySeconds * 1000;
+      if (due <= now) this.#endSession(id);
+      else this.#sessions.set(id, due);
+    }
+    for (const [clientId, { due }] of wills.delayed()) this.#wills.set(clientId, due);
+  }
+
+  /** The client is without a connection now. */
+  left(clientId: string, { isClean, expirySeconds }: Connection, now: number): void {
+    const { store } = this.#options;
+    // The packet ids of QoS 2 publishes belong to the session.
+    if (isClean) store.incoming.clear(clientId);
+    else if (expirySeconds === 0) this.#endSession(clientId);
+    else if (expirySeconds !== null) this.#sessions.set(clientId, now + expirySeconds * 1000);
+  }
+
+  /** Its will is not published if it comes back in time, except that a session that it does not want ends now. */
+  returned(clientId: string, { isCleanStart }: Connection): void {
+    this.#sessions.delete(clientId);
+    if (isCleanStart) this.#publishWill(clientId);
+    this.#wills.delete(clientId);
+    this.#options.store.wills.takeDelayed(clientId);
+  }
+
+  delayWill(clientId: string, will: DelayedWill): void {
+    this.#options.store.wills.delay(clientId, will);
+    this.#wills.set(clientId, will.due);
+  }
+
+  close(): void {
+    this.#sessions.close();
+    this.#wills.close();
+  }
+
+  #endSession(clientId: string): void {
+    const { store, registry } = this.#options;
+    store.endSession(clientId);
+    registry.ended(clientId);
+    // The will is due when the session ends, at the latest [MQTT-3.1.3-9].
+    this.#wills.delete(clientId);
+    this.#publishWill(clientId);
+  }
+
+  #publishWill(clientId: string): void {
+    const { store, publishWill } = this.#options;
+    const will = store.wills.takeDelayed(clientId);
+    if (will) publishWill(clientId, will);
+  }
+}

@@ -1,0 +1,68 @@
+/** What one client may be sent at a time, below what it allows. */
+const LARGEST_WINDOW = 100;
+
+/**
+ * The Receive Maximum of one MQTT 5 client [MQTT-3.3.4-9]: how many messages of QoS 1 and 2 are under way to it. Those of its
+ * session wait in the session's queue; those that no session keeps wait here, at most `maxHeld` messages and `maxHeldBytes` of
+ * payload. What comes on top of that is dropped and counted.
+ */
+export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
+  readonly #size: number;
+  readonly #maxHeld: number;
+  readonly #maxHeldBytes: number;
+  readonly #underWay = new Set<number>();
+  #held: Packet[] = [];
+  #next = 0;
+  #heldBytes = 0;
+  dropped = 0;
+
+  constructor(receiveMaximum: number, limits: { readonly maxHeld: number; readonly maxHeldBytes: number }) {
+    this.#size = Math.min(receiveMaximum, LARGEST_WINDOW);
+    this.#maxHeld = limits.maxHeld;
+    this.#maxHeldBytes = limits.maxHeldBytes;
+  }
+
+  get isOpen(): boolean {
+    return this.#underWay.size < this.#size;
+  }
+
+  get isHolding(): boolean {
+    return this.#next < this.#held.length;
+  }
+
+  has(packetId: number): boolean {
+    return this.#underWay.has(packetId);
+  }
+
+  take(packetId: number): void {
+    this.#underWay.add(packetId);
+  }
+
+  /** The client is done with it. */
+  release(packetId: number): void {
+    this.#underWay.delete(packetId);
+  }
+
+  hold(packet: Packet): void {
+    const { length } = packet.payload;
+    if (this.#held.length - this.#next >= this.#maxHeld || this.#heldBytes + length > this.#maxHeldBytes) {
+      this.dropped += 1;
+      return;
+    }
+    this.#held.push(packet);
+    this.#heldBytes += length;
+  }
+
+  /** The oldest that is held here. */
+  shift(): Packet | undefined {
+    const packet = this.#held[this.#next];
+    if (!packet) return undefined;
+    this.#next += 1;
+    this.#heldBytes -= packet.payload.length;
+    if (this.#next * 2 > this.#held.length) {
+      this.#held = this.#held.slice(this.#next);
+      this.#next = 0;
+    }
+    return packet;
+  }
+}
