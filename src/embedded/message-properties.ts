@@ -14,9 +14,9 @@ export interface MessageProperties {
 /** What of a packet's properties goes on to others; undefined: nothing. The rest is about one connection. */
 export function forwardable(properties: MessageProperties | undefined): MessageProperties | undefined {
   if (!properties) return undefined;
-  const kept: Record<string, unknown> = {};
+  const kept: Record<string, unknown> & { correlationData?: Buffer } = {};
   for (const name of FORWARDED) if (properties[name] !== undefined) kept[name] = properties[name];
-  if (properties.correlationData) kept['correlationData'] = copyOf(properties.correlationData);
+  if (properties.correlationData) kept.correlationData = copyOf(properties.correlationData);
   return Object.keys(kept).length > 0 ? kept : undefined;
 }
 

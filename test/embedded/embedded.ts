@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
+import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
 import {
   type EmbeddedBroker,
@@ -95,4 +95,28 @@ export async function control(client: MqttClient, api: string, request: unknown)
   const isRaw = typeof request === 'string' || Buffer.isBuffer(request);
   await client.publishAsync(`$CONTROL/${api}/v1`, isRaw ? request : JSON.stringify(request));
   return answer;
+}
+
+/** Collects the packets that arrive, with their properties. */
+export function packetsOf(client: MqttClient) {
+  const packets: {
+    topic: string;
+    text: string;
+    qos: number;
+    retain: boolean;
+    properties: IPublishPacket['properties'];
+  }[] = [];
+  let check = () => {};
+  client.on('message', (topic, payload, { qos, retain, properties }) => {
+    packets.push({ topic, text: payload.toString(), qos, retain, properties });
+    check();
+  });
+  const until = (condition: (seen: typeof packets) => boolean) =>
+    new Promise<typeof packets>((resolve) => {
+      check = () => {
+        if (condition(packets)) resolve(packets);
+      };
+      check();
+    });
+  return { packets, until };
 }

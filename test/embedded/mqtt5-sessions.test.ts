@@ -1,0 +1,203 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { ADMINISTRATOR, connect, packetsOf, startTestBroker, temporaryFolder } from './embedded.ts';
+
+const v5 = { protocolVersion: 5 } as const;
+const PROPERTIES = {
+  contentType: 'text/plain',
+  responseTopic: 'answers/1',
+  correlationData: Buffer.from([0, 1, 255]),
+  userProperties: { unit: 'C', tag: ['a', 'b'] },
+};
+
+/** Connects, with whether the broker knew the session, collecting from the first message on. */
+async function join(port: number, options: IClientOptions) {
+  const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { ...ADMINISTRATOR, ...v5, reconnectPeriod: 0, ...options });
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  client.on('error', () => {});
+  const seen = packetsOf(client);
+  const { sessionPresent } = await new Promise<IConnackPacket>((resolve) => client.once('connect', resolve));
+  return { client, sessionPresent, ...seen };
+}
+
+const lasting = (clientId: string, sessionExpiryInterval: number, clean = false) => ({
+  clientId,
+  clean,
+  properties: { sessionExpiryInterval },
+});
+
+/** A broker that can be killed. */
+async function startBrokerProcess(folder: string) {
+  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, '0'], { execArgv: [] });
+  const exited = once(child, 'exit');
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(kill);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return { port, kill };
+}
+
+/** Ends the connection without DISCONNECT. */
+const drop = async (client: MqttClient) => {
+  const closed = once(client as unknown as NodeJS.EventEmitter, 'close');
+  client.stream.destroy();
+  await closed;
+};
+
+test('properties of retained and queued messages and of wills survive kill -9', async () => {
+  const folder = temporaryFolder();
+  const broker = await startBrokerProcess(folder);
+  const properties = { ...PROPERTIES, messageExpiryInterval: 3600 };
+  const device = await join(broker.port, lasting('device', 0xffff_ffff));
+  await device.client.subscribeAsync('#', { qos: 1, properties: { subscriptionIdentifier: 5 }, rap: true });
+  await device.client.endAsync();
+  const will = { topic: 'will', payload: Buffer.from('w'), qos: 1, retain: false, properties: PROPERTIES } as const;
+  const publisher = await join(broker.port, { will });
+  await publisher.client.publishAsync('queued', 'q', { qos: 1, properties });
+  await publisher.client.publishAsync('kept', 'k', { qos: 1, retain: true, properties });
+  await broker.kill();
+
+  const { port } = await startBrokerProcess(folder);
+  const back = await join(port, lasting('device', 0xffff_ffff));
+  expect(back.sessionPresent).toBe(true);
+  await back.until((packets) => packets.length === 3);
+  const byText = new Map(back.packets.map((packet) => [packet.text, packet]));
+  expect(byText.get('q')).toMatchObject({ retain: false, properties: { ...PROPERTIES, subscriptionIdentifier: 5 } });
+  expect(byText.get('k')).toMatchObject({ retain: true, properties: { ...PROPERTIES, subscriptionIdentifier: 5 } });
+  expect(byText.get('w')).toMatchObject({ properties: PROPERTIES });
+  for (const text of ['q', 'k']) {
+    const left = byText.get(text)?.properties?.messageExpiryInterval;
+    expect(left).toBeGreaterThan(3000);
+    expect(left).toBeLessThanOrEqual(3600);
+  }
+  const reader = await join(port, {});
+  await reader.client.subscribeAsync('kept', { qos: 1 });
+  expect((await reader.until((packets) => packets.length > 0))[0]).toMatchObject({
+    retain: true,
+    properties: PROPERTIES,
+  });
+});
+
+test('a message that expired is delivered neither from a queue nor as retained; one that lasts is', async () => {
+  const { mqttPort } = await startTestBroker();
+  const device = await join(mqttPort, lasting('device', 600));
+  await device.client.subscribeAsync('q', { qos: 1 });
+  await device.client.endAsync();
+  const publisher = await connect(mqttPort, v5);
+  for (const [text, messageExpiryInterval] of [
+    ['short', 1],
+    ['long', 600],
+  ] as const) {
+    await publisher.publishAsync('q', text, { qos: 1, properties: { messageExpiryInterval } });
+    await publisher.publishAsync(`kept/${text}`, text, { qos: 1, retain: true, properties: { messageExpiryInterval } });
+  }
+  await delay(1_100);
+  const back = await join(mqttPort, lasting('device', 600));
+  await back.client.subscribeAsync('kept/+', { qos: 1 });
+  await publisher.publishAsync('q', 'end', { qos: 1 });
+  const seen = await back.until((packets) => packets.some(({ text }) => text === 'end') && packets.length >= 3);
+  expect(seen.map(({ text }) => text).sort()).toEqual(['end', 'long', 'long']);
+});
+
+test('a session lasts as long as it was asked for, also across kill -9', async () => {
+  const folder = temporaryFolder();
+  const broker = await startBrokerProcess(folder);
+  const asked = { none: 0, short: 1, long: 600, forever: 0xffff_ffff };
+  for (const [clientId, interval] of Object.entries(asked)) {
+    const { client } = await join(broker.port, lasting(clientId, interval));
+    await client.subscribeAsync('a', { qos: 1 });
+    await client.endAsync();
+  }
+  // Deadlines are noticed within a second.
+  await delay(2_300);
+  const present = async (port: number) => {
+    const known: string[] = [];
+    for (const [clientId, interval] of Object.entries(asked)) {
+      const { client, sessionPresent } = await join(port, lasting(clientId, interval));
+      if (sessionPresent) known.push(clientId);
+      await client.subscribeAsync('a', { qos: 1 });
+      await client.endAsync();
+    }
+    return known;
+  };
+  expect(await present(broker.port)).toEqual(['long', 'forever']);
+  await broker.kill();
+  await delay(1_100);
+  const again = await startBrokerProcess(folder);
+  expect(await present(again.port)).toEqual(['long', 'forever']);
+});
+
+test('DISCONNECT may say another expiry; a clean start ends what was there, and its new session stays', async () => {
+  const { mqttPort } = await startTestBroker();
+  const publisher = await connect(mqttPort);
+  const first = await join(mqttPort, lasting('device', 600));
+  await first.client.subscribeAsync('a', { qos: 1 });
+  await first.client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
+  const second = await join(mqttPort, lasting('device', 600));
+  expect(second.sessionPresent).toBe(false);
+  await second.client.subscribeAsync('a', { qos: 1 });
+  await second.client.endAsync();
+  await publisher.publishAsync('a', 'old', { qos: 1 });
+
+  const third = await join(mqttPort, lasting('device', 600, true));
+  expect(third.sessionPresent).toBe(false);
+  await third.client.subscribeAsync('a', { qos: 1 });
+  await third.client.endAsync();
+  await publisher.publishAsync('a', 'new', { qos: 1 });
+
+  // It wants no session that outlives it, but the one that is there.
+  const last = await join(mqttPort, lasting('device', 0));
+  expect(last.sessionPresent).toBe(true);
+  expect((await last.until((packets) => packets.length > 0)).map(({ text }) => text)).toEqual(['new']);
+  await last.client.endAsync();
+  expect((await join(mqttPort, lasting('device', 600))).sessionPresent).toBe(false);
+});
+
+test('a delayed will waits for the client to come back, and for no longer than the session', async () => {
+  const folder = temporaryFolder();
+  const broker = await startBrokerProcess(folder);
+  const watcher = await join(broker.port, lasting('watcher', 600));
+  await watcher.client.subscribeAsync('will/#', { qos: 1 });
+  const withWill = (clientId: string, expiry: number, willDelayInterval: number) => ({
+    ...lasting(clientId, expiry),
+    will: {
+      topic: `will/${clientId}`,
+      payload: Buffer.from(clientId),
+      qos: 1 as const,
+      retain: false,
+      properties: { ...PROPERTIES, willDelayInterval },
+    },
+  });
+  const back = withWill('back', 600, 2);
+  const gone = withWill('gone', 600, 1);
+  const ended = withWill('ended', 1, 600);
+  const now = withWill('now', 0, 600);
+  const killed = withWill('killed', 600, 600);
+  for (const options of [back, gone, ended, now, killed]) await drop((await join(broker.port, options)).client);
+  await watcher.until((packets) => packets.length === 1);
+  expect(watcher.packets[0]).toMatchObject({ topic: 'will/now', properties: PROPERTIES });
+  await join(broker.port, back);
+  await watcher.until((packets) => packets.length === 3);
+  expect(
+    watcher.packets
+      .slice(1)
+      .map(({ text }) => text)
+      .sort(),
+  ).toEqual(['ended', 'gone']);
+  // Longer than the will of the one that came back was put off.
+  await delay(1_500);
+  expect(watcher.packets).toHaveLength(3);
+
+  await broker.kill();
+  const { port } = await startBrokerProcess(folder);
+  const again = await join(port, lasting('watcher', 600));
+  // A new session ends the old one, and so its will is due.
+  await join(port, { ...lasting('killed', 600, true) });
+  const [late] = await again.until((packets) => packets.length > 0);
+  expect(late).toMatchObject({ topic: 'will/killed', properties: PROPERTIES });
+});
