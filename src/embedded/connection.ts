@@ -101,8 +101,11 @@ export class Connection {
       if (!client) {
         this.destroy();
         resolve();
-      } else if (this.#stream.writableNeedDrain) client.close(resolve);
-      else client.disconnect({ reasonCode: reason }, resolve);
+        return;
+      }
+      client.disconnect({ reasonCode: reason }, resolve);
+      // aedes would wait for it to be read.
+      if (this.#stream.writableNeedDrain) client.close(resolve);
     });
   }
 

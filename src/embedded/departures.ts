@@ -41,6 +41,8 @@ export class Departures {
     const { store } = this.#options;
     // The packet ids of QoS 2 publishes belong to the session.
     if (isClean) store.incoming.clear(clientId);
+    // A newer connection has ended it.
+    else if (!store.sessions.get(clientId)) return;
     else if (expirySeconds === 0) this.#endSession(clientId);
     else if (expirySeconds !== null) this.#sessions.set(clientId, now + expirySeconds * 1000);
   }

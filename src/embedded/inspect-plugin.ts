@@ -136,7 +136,7 @@ export class InspectPlugin implements ControlPlugin {
       numSubscriptions: subscriptions.length,
       subscriptions: subscriptions.map(({ filter }) => filter),
       subscriptionQos: subscriptions.map(({ qos }) => qos),
-      numDropped: session?.dropped ?? 0,
+      numDropped: (session?.dropped ?? 0) + (connection?.window?.dropped ?? 0),
       ...(session ? { inflight: inflightOf(session) } : {}),
     };
     if (connection) {

@@ -2,13 +2,13 @@
 export interface BrokerLimits {
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
-  /** Persistent sessions, connected or not. They are never expired, so further ones are refused. */
+  /** Persistent sessions, connected or not. Those of MQTT 3 never expire, so further ones are refused. */
   readonly maxSessions: number;
   /** Topic filters of one client. */
   readonly maxFilters: number;
   /**
    * QoS 2 publishes of one client that wait for PUBREL. MQTT 3.1.1 cannot tell a client to send fewer, and its PUBRELs come behind
-   * its publishes, so the bound is the protocol's own: there are no more packet ids.
+   * its publishes, so the bound is the protocol's own: there are no more packet ids. It is what MQTT 5 takes for granted, too.
    */
   readonly maxIncoming: number;
   readonly connectTimeoutMs: number;
@@ -21,16 +21,16 @@ export interface QueueLimits {
   readonly offlineMessages: number;
   /** Messages sent to a connected client and not acknowledged yet; 20,000. */
   readonly onlineMessages: number;
-  /** Payload bytes of one session; 32 MiB. */
+  /** Bytes of payload and properties of one session; 32 MiB. */
   readonly sessionBytes: number;
-  /** Payload bytes of all sessions, each payload once; 256 MiB. */
+  /** Bytes of payload and properties of all sessions, each message once; 256 MiB. */
   readonly totalBytes: number;
 }
 
 export interface StoreLimits extends QueueLimits {
   /** 100,000. */
   readonly retainedMessages: number;
-  /** Payload bytes; 128 MiB. */
+  /** Bytes of payload and properties; 128 MiB. */
   readonly retainedBytes: number;
 }
 
