@@ -2,6 +2,9 @@ import type { Client } from 'aedes';
 import type { AccessControl } from './access.ts';
 import type { Connection } from './connection.ts';
 
+/** Reason code of MQTT 5. */
+const NOT_AUTHORIZED = 0x87;
+
 interface UnsubscribePacket {
   readonly cmd: string;
   unsubscriptions: string[];
@@ -9,7 +12,8 @@ interface UnsubscribePacket {
 
 /**
  * Leaves a client the subscriptions that it may not end. aedes asks nobody about UNSUBSCRIBE, so the packet loses those filters;
- * it is acknowledged all the same, because MQTT 3.1.1 cannot say no. Decided when aedes comes to the packet: one that was sent
+ * it is acknowledged all the same, because MQTT 3.1.1 cannot say no. MQTT 5 can, with a reason code for each filter, which aedes
+ * makes by mapping them. Decided when aedes comes to the packet: one that was sent
  * right behind CONNECT is read before it is known who sends it.
  */
 export function guardUnsubscribe(client: Client, connection: Connection, access: AccessControl): void {
@@ -22,8 +26,12 @@ export function guardUnsubscribe(client: Client, connection: Connection, access:
     Object.defineProperty(packet, 'unsubscriptions', {
       get: () => {
         const { identity } = connection;
-        allowed ??= identity ? asked.filter((filter) => access.mayUnsubscribe(identity, filter)) : [];
-        return allowed;
+        if (allowed) return allowed;
+        const may = asked.map((filter) => identity !== null && access.mayUnsubscribe(identity, filter));
+        allowed = asked.filter((_filter, index) => may[index]);
+        const map = (reasonOf: (filter: string) => number) =>
+          asked.map((filter, index) => (may[index] ? reasonOf(filter) : NOT_AUTHORIZED));
+        return Object.defineProperty(allowed, 'map', { value: map });
       },
     });
   });

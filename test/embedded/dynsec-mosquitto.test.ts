@@ -6,16 +6,13 @@ import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { type Command, dynsec } from './dynsec.ts';
 import { connect, startTestBroker } from './embedded.ts';
 
-/** What both are spoken to with. */
-const MQTT_VERSION = 'mqttv311';
-
 const run = promisify(execFile);
 
 /** What one `mosquitto_ctrl dynsec …` says and how it ends. */
 async function ctrl(port: number | null, args: readonly string[]) {
   const connection = ['-h', '127.0.0.1', '-p', String(port), '-u', ADMIN.username, '-P', ADMIN.password];
   try {
-    const { stdout, stderr } = await run('mosquitto_ctrl', [...connection, '-V', MQTT_VERSION, 'dynsec', ...args]);
+    const { stdout, stderr } = await run('mosquitto_ctrl', [...connection, 'dynsec', ...args]);
     return { exit: 0, stdout, stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import mqtt, { type IClientOptions, type IConnackPacket, type IDisconnectPacket, type MqttClient } from 'mqtt';
 import { parser as createParser, generate, type Packet } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
+import { dynsecDone } from './dynsec.ts';
 import { ADMINISTRATOR, collect, connect, packetsOf, startTestBroker } from './embedded.ts';
 
 const run = promisify(execFile);
@@ -22,16 +23,14 @@ const reasonOf = (client: MqttClient) =>
     client.once('disconnect', ({ reasonCode }: IDisconnectPacket) => resolve(reasonCode));
   });
 
-/** Connects, with what CONNACK said. */
-async function connectTold(
-  port: number,
-  options: IClientOptions,
-): Promise<{ client: MqttClient; said: IConnackPacket }> {
+/** Connects, with what CONNACK said, collecting from the first message on. */
+async function connectTold(port: number, options: IClientOptions) {
   const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { ...ADMINISTRATOR, ...v5, reconnectPeriod: 0, ...options });
   onTestFinished(() => client.endAsync(true).then(() => {}));
   client.on('error', () => {});
+  const seen = packetsOf(client);
   const said = await new Promise<IConnackPacket>((resolve) => client.once('connect', resolve));
-  return { client, said };
+  return { client, said, ...seen };
 }
 
 /** A client that acknowledges nothing by itself. */
@@ -125,6 +124,58 @@ test('what is refused is told by a reason code, and the connection goes on', asy
   expect(granted.packets.at(-1)).toMatchObject({ granted: [0, 17] });
 });
 
+test('dynamic security is told by reason codes, and who is kicked that it was an administrative action', async () => {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort, v5);
+  const acls = ['subscribePattern', 'publishClientSend', 'publishClientReceive', 'unsubscribePattern'].map(
+    (acltype) => ({
+      acltype,
+      topic: 'mine/#',
+      allow: true,
+    }),
+  );
+  const never = [{ acltype: 'unsubscribePattern', topic: 'mine/always', priority: 9, allow: false }];
+  const [username, password] = ['device', 'secret'];
+  await dynsecDone(
+    admin,
+    { command: 'createRole', rolename: 'own', acls: [...acls, ...never] },
+    { command: 'createClient', username, password, roles: [{ rolename: 'own' }] },
+    ...['subscribe', 'publishClientSend'].map((acltype) => ({
+      command: 'setDefaultACLAccess',
+      acls: [{ acltype, allow: false }],
+    })),
+  );
+  const login = { username, password: Buffer.from(password) };
+  const raw = await rawClient(mqttPort, login, 'mine/#');
+  const subscriptions = ['other', 'mine/always', 'mine/x'].map((topic) => ({
+    topic,
+    qos: 1 as const,
+    nl: false,
+    rap: false,
+    rh: 0 as const,
+  }));
+  raw.send({ cmd: 'subscribe', messageId: 2, subscriptions });
+  await raw.until('suback', 2);
+  expect(raw.packets.at(-1)).toMatchObject({ granted: [135, 1, 1] });
+  raw.send({ cmd: 'unsubscribe', messageId: 3, unsubscriptions: ['mine/never', 'mine/always', 'mine/x'] });
+  await raw.until('unsuback', 1);
+  expect(raw.packets.at(-1)).toMatchObject({ granted: [17, 135, 0] });
+
+  const will = { topic: 'mine/will', payload: Buffer.from('w'), qos: 1, retain: false } as const;
+  const device = await connect(mqttPort, { ...v5, username, password, will });
+  await expect(device.publishAsync('other', 'x', { qos: 1 })).rejects.toMatchObject({ code: 135 });
+  await expect(device.publishAsync('mine/x', 'x', { qos: 1 })).resolves.toBeDefined();
+  const wills = packetsOf(admin);
+  await admin.subscribeAsync('mine/#', { qos: 1 });
+  const kicked = reasonOf(device);
+  await dynsecDone(admin, { command: 'disableClient', username });
+  expect(await kicked).toBe(152);
+  await admin.publishAsync('mine/end', 'end', { qos: 1 });
+  // No will of a client that is kicked.
+  await wills.until((packets) => packets.some(({ text }) => text === 'end'));
+  expect(wills.packets.map(({ text }) => text)).not.toContain('w');
+});
+
 test('CONNACK tells what there is, and the client id that was assigned', async () => {
   const { mqttPort } = await startTestBroker();
   const { said } = await connectTold(mqttPort, { clientId: '', clean: true });
@@ -176,8 +227,7 @@ test('no local, retain as published and retain handling are honoured, live and f
   // Acknowledged, though aedes keeps no account of retained ones.
   await device.endAsync();
   await other.publishAsync('kept/away', 'away', { qos: 1, retain: true });
-  const back = await connectTold(mqttPort, session);
-  const again = packetsOf(back.client);
+  const again = await connectTold(mqttPort, session);
   await other.publishAsync('kept/last', 'last', { qos: 1 });
   const seen = await again.until((messages) => messages.at(-1)?.text === 'last');
   expect(seen.map(({ text, retain }) => [text, retain])).toEqual([
@@ -211,8 +261,8 @@ test('a message carries the identifiers of all subscriptions that it is sent for
   await first.endAsync();
   await publisher.publishAsync('a/x', 'queued', { qos: 1 });
   await publisher.publishAsync('c', 'none', { qos: 1 });
-  const { client } = await connectTold(mqttPort, session);
-  const queued = await packetsOf(client).until((packets) => packets.length === 2);
+  const { until } = await connectTold(mqttPort, session);
+  const queued = await until((packets) => packets.length === 2);
   expect(queued.map(({ properties }) => properties?.subscriptionIdentifier)).toEqual([7, undefined]);
 });
 
@@ -251,8 +301,7 @@ test('a queue of QoS 2 reaches a client that takes two at a time, once and in or
   const sent = Array.from({ length: 50 }, (_, index) => String(index));
   for (const text of sent.slice(0, 25)) await publisher.publishAsync('n', text, { qos: 2 });
   const properties = { sessionExpiryInterval: 600, receiveMaximum: 2 };
-  const { client } = await connectTold(mqttPort, { ...session, properties });
-  const { until } = packetsOf(client);
+  const { until } = await connectTold(mqttPort, { ...session, properties });
   for (const text of sent.slice(25)) await publisher.publishAsync('n', text, { qos: 2 });
   const seen = await until((packets) => packets.length === sent.length);
   expect(seen.map(({ text }) => text)).toEqual(sent);
