@@ -110,6 +110,9 @@ test('the account of a folder from before becomes a client with its password', a
     INSERT INTO account SELECT username, password_hash FROM access_client;
     INSERT INTO account SELECT 'former "☃"', password_hash FROM access_client;
     DROP TABLE access_client; DROP TABLE access_group; DROP TABLE access_role; DELETE FROM setting;
+    ALTER TABLE retained DROP COLUMN properties; ALTER TABLE message DROP COLUMN properties;
+    ALTER TABLE queue DROP COLUMN retain; DROP TABLE delayed_will;
+    ALTER TABLE will DROP COLUMN properties; ALTER TABLE will DROP COLUMN delay_seconds;
     PRAGMA user_version = 1`);
   db.close();
   const { mqttPort } = await startTestBroker({ folder });
