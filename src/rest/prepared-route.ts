@@ -92,9 +92,25 @@ function prepareVersion(
 ): PreparedVersion {
   const { query = {}, response = {} } = route.revisions ?? {};
   return {
-    parseQuery: route.query ? compileQuery(ajv, route.query, new Set(missingIn(revision, query))) : null,
+    parseQuery: route.query
+      ? parseQueryOf(ajv, route.query, route.singleBy, new Set(missingIn(revision, query)))
+      : null,
     trim: body && compileTrim(body, route.omitNull ?? [], missingIn(revision, response)),
   };
+}
+
+/** Where one item is asked for alone the other parameters are ignored, whatever they hold. */
+function parseQueryOf(
+  ajv: Ajv2020,
+  schema: JsonSchema,
+  singleBy: string | undefined,
+  hidden: ReadonlySet<string>,
+): ParseQuery {
+  const parseAll = compileQuery(ajv, schema, hidden);
+  if (singleBy === undefined) return parseAll;
+  const { [singleBy]: single } = schema.properties as Record<string, JsonSchema>;
+  const parseSingle = compileQuery(ajv, { type: 'object', properties: { [singleBy]: single } }, hidden);
+  return (search) => (new URLSearchParams(search).has(singleBy) ? parseSingle(search) : parseAll(search));
 }
 
 export function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {

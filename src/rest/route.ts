@@ -80,7 +80,7 @@ export interface Route extends RouteBase {
   readonly spell?: Readonly<Record<string, Spelling>>;
   /** With `verbose=false` in the query a list's items are replaced by this key of theirs. */
   readonly nameKey?: string;
-  /** The query parameter that asks for one item of a list alone: with it `verbose` does not matter. */
+  /** The query parameter that asks for one item of a list alone: with it the others are ignored, and not even checked. */
   readonly singleBy?: string;
   /**
    * For lists that may be asked for whole (`count=-1`, where `when` is true) or for more than a page (`first` above `pageSize`): the
