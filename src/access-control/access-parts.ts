@@ -1,6 +1,7 @@
 import { listPages } from '../control/list-pages.ts';
 import { isRead } from '../control/payloads.ts';
 import type { ControlCaller } from '../control/plugin.ts';
+import { inTurns, type Steps } from '../steps.ts';
 import type { AccessClient, AccessGroup, AccessRole } from './access-model.ts';
 import { DYNSEC_API, parseClient, parseGroup, parseRole } from './dynsec-control.ts';
 
@@ -73,12 +74,19 @@ export async function readPart<Part extends AccessPart>(
       return object === null ? null : nameOf(object);
     },
   });
-  const objects = new Map<string, PartObjects[Part]>();
+  const objects = await inTurns(parsed(items, READERS[part]));
+  return { objects, unreadable: items.length - objects.size, readAt, isSteady };
+}
+
+/** The first of each name. */
+function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>): Steps<ReadonlyMap<string, T>> {
+  const objects = new Map<string, T>();
   for (const item of items) {
     const object = parse(item);
     if (object !== null && !objects.has(nameOf(object))) objects.set(nameOf(object), object);
+    yield;
   }
-  return { objects, unreadable: items.length - objects.size, readAt, isSteady };
+  return objects;
 }
 
 /** What a command of somebody else may have changed, by its name alone. */

@@ -57,13 +57,14 @@ export class AccessWriter {
     // Afterwards those who were disconnected are not connected.
     const connected = await this.#connected(run);
     if (isReal) await run.execute();
-    return inTurns(reportOf(run.progress, blastRadius(run.kicks, connected)));
+    return inTurns(reportOf(run.progress, await inTurns(blastRadius(run.kicks(), connected))));
   }
 
-  async #connected({ kicks }: WriteRun): Promise<ConnectedNow> {
-    if (!kicks.some(({ usernames, anonymous }) => anonymous || usernames.length > 0)) {
-      return { clients: [], isComplete: true };
+  async #connected(run: WriteRun): Promise<ConnectedNow> {
+    for (const { usernames, anonymous } of run.kicks()) {
+      if (!anonymous && usernames.length === 0) continue;
+      return this.#connectedClients().catch(() => ({ clients: [], isComplete: false }));
     }
-    return this.#connectedClients().catch(() => ({ clients: [], isComplete: false }));
+    return { clients: [], isComplete: true };
   }
 }

@@ -1,3 +1,4 @@
+import type { Steps } from '../steps.ts';
 import type { AccessDialect } from './access-model.ts';
 import type { Kick } from './access-plan.ts';
 import type { BlastRadius } from './access-report.ts';
@@ -86,14 +87,18 @@ export interface ConnectedNow {
   readonly isComplete: boolean;
 }
 
-export function blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): BlastRadius {
+export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): Steps<BlastRadius> {
+  /** Commands on one group or role share their list. */
+  const lists = new Set<readonly string[]>();
   const usernames = new Set<string>();
   let anonymous = false;
   let gateway = false;
   for (const kick of kicks) {
-    for (const username of kick.usernames) usernames.add(username);
+    if (!lists.has(kick.usernames)) for (const username of kick.usernames) usernames.add(username);
+    lists.add(kick.usernames);
     anonymous ||= kick.anonymous;
     gateway ||= kick.gateway;
+    yield;
   }
   return {
     clients: connected.clients.filter(({ username }) => (username === null ? anonymous : usernames.has(username))),

@@ -4,7 +4,7 @@ import type { BrokerSession } from '../mqtt/broker-session.ts';
 import { inTurns, type Steps } from '../steps.ts';
 import type { AccessChange } from './access-change.ts';
 import type { AccessPolicy } from './access-model.ts';
-import type { Kick, PlannedCommand } from './access-plan.ts';
+import type { Kick, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { AccessPlanner } from './access-planner.ts';
 import type { CommandState } from './access-report.ts';
 import { DYNSEC_API } from './dynsec-control.ts';
@@ -85,10 +85,12 @@ export class WriteRun {
   }
 
   /** Of the commands that the broker got to see; before `execute` of those that it will. */
-  get kicks(): readonly Kick[] {
-    const commands = this.#progress.flatMap((progress) => progress.commands);
-    const isSeen = ({ state, error }: Command) => state !== 'NOT_SENT' && !(state === 'REJECTED' && isOutage(error));
-    return commands.filter(isSeen).map(({ command }) => command.kicks);
+  *kicks(): Generator<Kick> {
+    for (const { commands } of this.#progress) {
+      for (const { command, state, error } of commands) {
+        if (state !== 'NOT_SENT' && !(state === 'REJECTED' && isOutage(error))) yield command.kicks;
+      }
+    }
   }
 
   async execute(): Promise<void> {
@@ -150,9 +152,8 @@ export class WriteRun {
   /** False: the broker could not be read. */
   async #readBack(): Promise<boolean> {
     const { index, session, readBackMs } = this.#parts;
-    const touched = this.#sent.flatMap(({ command }) => command.touches);
-    const distinct = new Map(touched.map((object) => [JSON.stringify(object), object]));
-    const now = await readBack(index, session, [...distinct.values()], readBackMs);
+    const touched = await inTurns(touchedBy(this.#sent));
+    const now = await readBack(index, session, touched, readBackMs);
     if ('error' in now) {
       for (const { entry, answer, reason } of this.#sent) {
         if (answer === 'LOST') entry.error = unreadable(reason, now.error);
@@ -208,6 +209,17 @@ export class WriteRun {
       for (const command of commands) if (command.state === 'PLANNED') command.state = 'NOT_SENT';
     }
   }
+}
+
+/** Each object once. */
+function* touchedBy(sent: readonly Sent[]): Steps<readonly TouchedObject[]> {
+  const distinct = new Map<string, TouchedObject>();
+  for (const { command } of sent) {
+    for (const object of command.touches)
+      distinct.set('name' in object ? `${object.kind} ${object.name}` : object.kind, object);
+    yield;
+  }
+  return [...distinct.values()];
 }
 
 /** Longest wait for this service's connection to be cut after a command that does so. */
