@@ -58,7 +58,7 @@ const STARTS = ['$SYS', '$CONTROL', '$CONTROLLED', '$x', '$share/g', '$id', '$']
 /** Brokers take such topics in ACLs; what they match is nobody's intention. */
 const ODD_RULES = ['a/#/b', 'a#', 'a+', '+/#x', 'a/+/#/b', '+a', '#/a', 'a/#b', '+/#'];
 /** Many rules and questions are about these, so that several rules match and their order decides. */
-const BUSY_TOPICS = ['a/b', 'dev1/c2', '$x/a', '%c/b'];
+const BUSY_TOPICS = ['a/b', 'dev1/c2', '$x/a'];
 /** Where dynamic security answers commands. */
 export const CONTROL_ANSWERS = '$CONTROL/dynamic-security/v1/response';
 const PRIORITIES = [-1, -1, 0, 0, 0, 1, 2, 7, 100_000];
@@ -82,7 +82,7 @@ function filter(dice: Dice): string {
 
 function ruleTopic(dice: Dice): string {
   if (dice.chance(5)) return dice.pick(ODD_RULES);
-  return dice.chance(50) ? loosened(dice, dice.pick(BUSY_TOPICS)) : filter(dice);
+  return dice.chance(75) ? loosened(dice, dice.pick(BUSY_TOPICS)) : filter(dice);
 }
 
 /** One of the filters that match the topic. */
@@ -93,7 +93,7 @@ function loosened(dice: Dice, topic: string): string {
 
 function rules(dice: Dice): AclRule[] {
   const seen = new Set<string>();
-  return Array.from({ length: dice.below(10) }, () => ({
+  return Array.from({ length: dice.below(20) }, () => ({
     aclType: dice.pick(ACL_TYPES),
     topic: ruleTopic(dice),
     priority: dice.pick(PRIORITIES),
@@ -155,7 +155,7 @@ export function randomChecks(dice: Dice, policy: AccessPolicy, count: number): C
     const clientId =
       username === 'nobody' ? 'nobody' : username === null ? `anonymous-${index}` : (CLIENT_IDS[index] as string);
     const action = dice.pick(ACCESS_ACTIONS);
-    const base = dice.chance(35)
+    const base = dice.chance(50)
       ? dice.pick(BUSY_TOPICS)
       : ruleTopics.length > 0 && dice.chance(60)
         ? dice.pick(ruleTopics)
