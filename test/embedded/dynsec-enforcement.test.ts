@@ -277,7 +277,7 @@ test('a role is in force for who holds it by its group from the moment it is ans
   expect(await published(await device(port, 'dev'), admin, ['a'])).toEqual([]);
 });
 
-// Mosquitto asks again since 2.0.12; before, a session kept what it once had (CVE-2021-34434).
+// Mosquitto asks again since 2.0.12; before, a session kept what it once had.
 test('a session that returns has only the subscriptions that it may have now, and nothing is queued for the others', async () => {
   const mayHave = (...filters: readonly string[]) =>
     role('reader', ['publishClientReceive', '#', true], ...filters.map((f): Acl => ['subscribePattern', f, true]));
