@@ -10,6 +10,10 @@ export const ID_PREFIXES = {
   cluster: 'cls',
   organisation: 'org',
   session: 'ses',
+  // What a broker names itself; see access-node-id.ts.
+  accessClient: 'acc',
+  accessGroup: 'acg',
+  accessRole: 'acr',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

@@ -1,5 +1,6 @@
 import { ConnectedClient } from '../clients/client-schema.ts';
 import { builder } from '../graphql/builder.ts';
+import { Node } from '../graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
 import type {
   AccessClient as AccessClientData,
@@ -11,6 +12,7 @@ import type {
   Membership,
 } from './access-model.ts';
 import { DEFAULT_ACL_TYPES } from './access-model.ts';
+import { accessNodeId } from './access-node-id.ts';
 import { type AccessView, type Holder, holderPage, type Seen } from './access-view.ts';
 
 export const AclType = builder.enumType('AclType', {
@@ -147,7 +149,12 @@ const offset = { description: 'Entries left out at the start.' };
 
 AccessClient.implement({
   description: 'An account of a broker: who may connect, and which roles and groups decide on what it may do.',
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.id({
+      resolve: ({ view, object }) =>
+        accessNodeId({ kind: 'accessClient', brokerId: view.broker.id, name: object.username }),
+    }),
     username: t.string({ resolve: ({ object }) => object.username }),
     clientId: t.string({
       description: 'The only client id that may use the account; null: any.',
@@ -188,7 +195,12 @@ AccessClient.implement({
 
 AccessGroup.implement({
   description: 'Clients that hold roles together.',
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.id({
+      resolve: ({ view, object }) =>
+        accessNodeId({ kind: 'accessGroup', brokerId: view.broker.id, name: object.groupname }),
+    }),
     groupname: t.string({ resolve: ({ object }) => object.groupname }),
     textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
     textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),
@@ -231,7 +243,12 @@ AccessGroup.implement({
 
 AccessRole.implement({
   description: 'Rules under a name, held by clients and groups.',
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.id({
+      resolve: ({ view, object }) =>
+        accessNodeId({ kind: 'accessRole', brokerId: view.broker.id, name: object.rolename }),
+    }),
     rolename: t.string({ resolve: ({ object }) => object.rolename }),
     textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
     textDescription: t.string({ nullable: true, resolve: ({ object }) => object.textDescription }),

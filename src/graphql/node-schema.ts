@@ -1,3 +1,5 @@
+import { type AccessNodeKind, parseAccessNodeId } from '../access-control/access-node-id.ts';
+import type { AccessView, Seen } from '../access-control/access-view.ts';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { kindOfId } from '../ids.ts';
@@ -5,7 +7,8 @@ import { builder } from './builder.ts';
 import { Node } from './node.ts';
 
 /** What the caller may see of an id; null when there is nothing, or nothing for this caller. */
-async function findNode(id: string, { db, services, viewer }: RequestContext): Promise<{ readonly id: string } | null> {
+async function findNode(id: string, context: RequestContext): Promise<{ readonly id: string } | null> {
+  const { db, services, viewer } = context;
   try {
     switch (kindOfId(id)) {
       case 'project':
@@ -18,6 +21,10 @@ async function findNode(id: string, { db, services, viewer }: RequestContext): P
         return await db.organisation.findFirst({ where: { id, ...services.organisations.visibleWhere(viewer) } });
       case 'token':
         return await services.tokens.findVisible(id, viewer);
+      case 'accessClient':
+      case 'accessGroup':
+      case 'accessRole':
+        return await findAccessNode(id, context);
       default:
         return null;
     }
@@ -26,6 +33,25 @@ async function findNode(id: string, { db, services, viewer }: RequestContext): P
     throw error;
   }
 }
+
+/** Errors: of a broker that cannot be asked; NOT_FOUND of one that the caller may not see. */
+async function findAccessNode(
+  id: string,
+  { services, viewer }: RequestContext,
+): Promise<{ readonly id: string } | null> {
+  const node = parseAccessNodeId(id);
+  if (node === null) return null;
+  const { kind, brokerId, name } = node;
+  const view = await services.accessControl.view(services.brokers.visible(brokerId, viewer));
+  const found = FIND[kind](view, name);
+  return found && { id, ...found };
+}
+
+const FIND: Readonly<Record<AccessNodeKind, (view: AccessView, name: string) => Seen<unknown> | null>> = {
+  accessClient: (view, name) => view.client(name),
+  accessGroup: (view, name) => view.group(name),
+  accessRole: (view, name) => view.role(name),
+};
 
 builder.queryFields((t) => ({
   node: t.field({

@@ -8,13 +8,20 @@ export const BROKER_TYPE_NAMES = {
   ON_PREMISE_SETUP: 'OnPremiseSetup',
 } as const;
 
-/** Relay's Node. Ids are opaque, sort by creation, carry their kind as a prefix and are the same in REST. */
-export const Node = builder.interfaceRef<{ readonly id: string }>('Node').implement({
+interface Identified {
+  readonly id: string;
+}
+
+/**
+ * Relay's Node. Ids are opaque, carry their kind as a prefix and are the same in REST. Types whose values have no `id` tell it by a
+ * field of their own; where they are found by their id (`node`), the value has it.
+ */
+export const Node = builder.interfaceRef<object>('Node').implement({
   description: 'Anything that has an id.',
-  fields: (t) => ({ id: t.exposeID('id') }),
+  fields: (t) => ({ id: t.id({ resolve: (value) => (value as Identified).id }) }),
   resolveType: (value) => {
     if (isBroker(value)) return BROKER_TYPE_NAMES[value.type];
-    const kind = kindOfId(value.id);
+    const kind = kindOfId((value as Identified).id);
     return kind === null ? undefined : NODE_TYPE_NAMES[kind];
   },
 });
@@ -24,6 +31,9 @@ const NODE_TYPE_NAMES: Partial<Record<IdKind, string>> = {
   user: 'User',
   organisation: 'Organisation',
   token: 'Token',
+  accessClient: 'AccessClient',
+  accessGroup: 'AccessGroup',
+  accessRole: 'AccessRole',
 };
 
 const isBroker = (value: object): value is { readonly type: keyof typeof BROKER_TYPE_NAMES } =>

@@ -449,6 +449,49 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(wrong.extensions.code).toBe('INVALID');
   });
 
+  test('what a broker names has an id, which finds it for those who may see the broker, as long as it is there', async () => {
+    const world = await accessWorld(kind);
+    const { service, graph } = world;
+    const NAME = 'hall/ü 😀+';
+    const FIND = `query ($id: ID!) { node(id: $id) {
+      __typename id
+      ... on AccessClient { username groups { groupname } }
+      ... on AccessGroup { groupname clients { nodes { id } } }
+      ... on AccessRole { rolename acls { topic } }
+    } }`;
+    const node = async (id: string, token?: string) => (await service.graphql(FIND, { id }, token)).data.node;
+    const acls = [{ aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#', allow: true }];
+    const { role } = await change(world, 'createAccessRole', { rolename: NAME, acls }, 'role { id }');
+    const { group } = await change(world, 'createAccessGroup', { groupname: NAME }, 'group { id }');
+    const groups = [{ groupname: NAME }];
+    const { client } = await change(world, 'createAccessClient', { username: NAME, groups }, 'client { id }');
+
+    expect(await node(client.id)).toEqual({ __typename: 'AccessClient', id: client.id, username: NAME, groups });
+    const members = { nodes: [{ id: client.id }] };
+    expect(await node(group.id)).toEqual({
+      __typename: 'AccessGroup',
+      id: group.id,
+      groupname: NAME,
+      clients: members,
+    });
+    expect(await node(role.id)).toEqual({
+      __typename: 'AccessRole',
+      id: role.id,
+      rolename: NAME,
+      acls: [{ topic: 'a/#' }],
+    });
+    const { broker } = await graph('query ($b: ID!) { broker(id: $b) { accessRoles { nodes { id rolename } } } }');
+    expect(broker.accessRoles.nodes).toContainEqual({ id: role.id, rolename: NAME });
+
+    expect(await node(client.id, (await service.person('VIEWER')).token)).not.toBeNull();
+    expect(await node(client.id, (await service.person(null)).token)).toBeNull();
+    await change(world, 'deleteAccessClient', { username: NAME });
+    expect(await node(client.id)).toBeNull();
+    for (const broken of ['acc_', 'acc_brk_x', `${role.id}.x`, `acc_${world.brokerId}.%`, `acc_prj_x.${'QQ'}`]) {
+      expect(await node(broken)).toBeNull();
+    }
+  });
+
   test('names with slashes, wildcards, percent signs, spaces and other scripts survive the round trip', async () => {
     const world = await accessWorld(kind);
     for (const name of ['a/b', 'x%2Fy', 'ü ñ 字 😀', 'q?&=#+', 'it\'s "quoted"']) {
