@@ -1,6 +1,7 @@
 import { invalid } from '../errors.ts';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { pageCost, QUESTION_COST, WHOLE_POLICY_COST } from '../graphql/page-cost.ts';
+import { walk } from '../graphql/walk-limit.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import type { Explanation, Grantee, LookedAt } from './access-explanation.ts';
 import { DEFAULT_MEMBERSHIP_PRIORITY } from './access-model.ts';
@@ -85,7 +86,8 @@ const AccessExplanation = builder.objectRef<Seen<Explanation>>('AccessExplanatio
     lookedAt: t.field({
       description: 'In the order in which the broker looks, up to the one that decided; the first 1000.',
       type: [LookedAtType],
-      resolve: ({ view, object }) => object.lookedAt.map((rule) => ({ view, object: rule })),
+      resolve: ({ view, object }, _args, context) =>
+        walk(context, object.lookedAt).map((rule) => ({ view, object: rule })),
     }),
     lookedAtTotal: t.int({
       description: 'How many were looked at.',

@@ -1,7 +1,10 @@
 import { ConnectedClient } from '../clients/client-schema.ts';
+import type { RequestContext } from '../context.ts';
 import { builder } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
+import { walk } from '../graphql/walk-limit.ts';
+import type { PageArguments } from '../paging.ts';
 import type {
   AccessClient as AccessClientData,
   AccessGroup as AccessGroupData,
@@ -89,8 +92,21 @@ interface SeenMembership {
   readonly membership: Membership;
 }
 
-const seen = (view: AccessView, memberships: readonly Membership[]): SeenMembership[] =>
-  memberships.map((membership) => ({ view, membership }));
+/** Counted, since they lead to objects that lead back here. */
+function seen(view: AccessView, memberships: readonly Membership[], context: RequestContext): SeenMembership[] {
+  return walk(context, memberships).map((membership) => ({ view, membership }));
+}
+
+/** A page of holders, counted as `seen` does. */
+function holders<T>(
+  all: readonly Holder[],
+  args: PageArguments,
+  context: RequestContext,
+  find: (name: string) => T | null,
+) {
+  const page = holderPage(all, args, find);
+  return { ...page, edges: walk(context, page.edges) };
+}
 
 const HeldRole = builder.objectRef<SeenMembership>('HeldRole').implement({
   description: 'A role in its holder.',
@@ -172,22 +188,22 @@ AccessClient.implement({
       description: 'In the order in which the broker looks at them.',
       complexity: FEW,
       type: [HeldRole],
-      resolve: ({ view, object }) => seen(view, object.roles),
+      resolve: ({ view, object }, _args, context) => seen(view, object.roles, context),
     }),
     groups: t.field({
       description: 'In the order in which the broker looks at them.',
       complexity: FEW,
       type: [JoinedGroup],
-      resolve: ({ view, object }) => seen(view, object.groups),
+      resolve: ({ view, object }, _args, context) => seen(view, object.groups, context),
     }),
     connections: t.field({
       description:
         'Who is connected with it now. Null: nobody can tell, the capability cedalo/inspect of the broker says why. `connectedClients { isComplete }` tells whether somebody may be missing.',
       type: [ConnectedClient],
       nullable: true,
-      resolve: async ({ view, object }) => {
+      resolve: async ({ view, object }, _args, context) => {
         const connections = await view.connections(object.username);
-        return connections && [...connections];
+        return connections && [...walk(context, connections)];
       },
     }),
   }),
@@ -212,13 +228,16 @@ AccessGroup.implement({
       description: 'In the order in which the broker looks at them.',
       complexity: FEW,
       type: [HeldRole],
-      resolve: ({ view, object }) => seen(view, object.roles),
+      resolve: ({ view, object }, _args, context) => seen(view, object.roles, context),
     }),
     members: t.field({
       description: 'All of its clients, by user name; `clients` has them in pages.',
       type: [GroupMember],
       complexity: { field: QUESTION_COST, multiplier: 100 },
-      resolve: ({ view, object }) => view.members(object.groupname).map((holder) => ({ view, holder })),
+      resolve: ({ view, object }, _args, context) => {
+        const members = view.members(object.groupname);
+        return walk(context, members).map((holder) => ({ view, holder }));
+      },
     }),
     clients: t.connection(
       {
@@ -226,8 +245,8 @@ AccessGroup.implement({
         type: AccessClient,
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
-        resolve: ({ view, object }, args) =>
-          holderPage(view.members(object.groupname), args, (username) => view.client(username)),
+        resolve: ({ view, object }, args, context) =>
+          holders(view.members(object.groupname), args, context, (username) => view.client(username)),
       },
       {
         name: 'AccessGroupClientsConnection',
@@ -262,7 +281,7 @@ AccessRole.implement({
       description: 'As the broker lists them; of one type and priority the first that matches decides.',
       complexity: { field: 1, multiplier: 5 },
       type: [AclRule],
-      resolve: ({ object }) => [...object.acls],
+      resolve: ({ object }, _args, context) => [...walk(context, object.acls)],
     }),
     clients: t.connection(
       {
@@ -270,8 +289,8 @@ AccessRole.implement({
         type: AccessClient,
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
-        resolve: ({ view, object }, args) =>
-          holderPage(view.holders(object.rolename).clients, args, (username) => view.client(username)),
+        resolve: ({ view, object }, args, context) =>
+          holders(view.holders(object.rolename).clients, args, context, (username) => view.client(username)),
       },
       {
         name: 'AccessRoleClientsConnection',
@@ -288,8 +307,8 @@ AccessRole.implement({
         type: AccessGroup,
         complexity: pageCost,
         args: { offset: t.arg.int(offset) },
-        resolve: ({ view, object }, args) =>
-          holderPage(view.holders(object.rolename).groups, args, (groupname) => view.group(groupname)),
+        resolve: ({ view, object }, args, context) =>
+          holders(view.holders(object.rolename).groups, args, context, (groupname) => view.group(groupname)),
       },
       {
         name: 'AccessRoleGroupsConnection',

@@ -37,6 +37,7 @@ import {
 } from './compile.ts';
 import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
 import { compileToText, type TextResult } from './text-run.ts';
+import { beginWalk, walkProblem } from './walk-limit.ts';
 import { guardLists } from './whole-lists.ts';
 
 export interface OperationsOptions {
@@ -196,14 +197,14 @@ export class Operation {
   execute(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<ExecutionResult> {
     const coerced = this.#admit(context, variables);
     if (Array.isArray(coerced)) return { errors: coerced };
-    return this.#program.run(undefined, context, variables, coerced as Variables);
+    return bounded(context, () => this.#program.run(undefined, context, variables, coerced as Variables));
   }
 
   /** Like `execute`, for callers who write the result as JSON: where they find the text of `data`, they have to take that. */
   executeToText(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<TextResult> {
     const coerced = this.#admit(context, variables);
     if (Array.isArray(coerced)) return { errors: coerced };
-    return this.#toText.run(undefined, context, variables, coerced as Variables);
+    return bounded(context, () => this.#toText.run(undefined, context, variables, coerced as Variables));
   }
 
   /**
@@ -224,7 +225,9 @@ export class Operation {
       operationName: this.name,
     });
     if (!(Symbol.asyncIterator in source)) return source;
-    return mapEvents(source, (event) => this.#program.run(event, context, variables, coerced as Variables));
+    return mapEvents(source, (event) =>
+      bounded(context, () => this.#program.run(event, context, variables, coerced as Variables)),
+    );
   }
 
   #admit(context: OperationContext, variables: Variables): Variables | GraphQLError[] {
@@ -255,6 +258,17 @@ export class Operation {
     }
     return coerced;
   }
+}
+
+/** A run, or what refuses it afterwards. A mutation has happened then. */
+function bounded(context: OperationContext, run: () => MaybePromise<ExecutionResult>): MaybePromise<ExecutionResult> {
+  const checked = (result: ExecutionResult): ExecutionResult => {
+    const problem = walkProblem(context);
+    return problem === null ? result : { errors: [asGraphQLError(problem)] };
+  };
+  beginWalk(context);
+  const result = run();
+  return result instanceof Promise ? result.then(checked) : checked(result);
 }
 
 /** How leaves of the result are written; without any, as graphql-js does. */

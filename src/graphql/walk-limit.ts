@@ -1,0 +1,37 @@
+import { ServiceError } from '../errors.ts';
+
+/**
+ * Entries of lists within lists that one run of a caller's operation may be told. A document's cost counts such lists by what is
+ * usual; where roles, groups and their holders hold each other by the dozen, a walk among them grows by that at each step, and a
+ * short document would keep the process for minutes. Longer lists have pages.
+ */
+export const MAX_WALK = 100_000;
+
+/** By context. Our own operations begin none and are not counted: what they ask does not go round. */
+const walked = new WeakMap<object, number>();
+
+/** Before each run: a subscription runs more than once in one context. */
+export function beginWalk(context: object): void {
+  walked.set(context, 0);
+}
+
+/**
+ * Counts a list of the answer. One that goes too far is empty, and so are all after it: the run comes to its end at once, instead of
+ * with an error for each of a hundred thousand fields, and its result is not told.
+ */
+export function walk<T>(context: object, list: readonly T[]): readonly T[] {
+  const before = walked.get(context);
+  if (before === undefined) return list;
+  const now = before + list.length;
+  walked.set(context, now);
+  return now > MAX_WALK ? [] : list;
+}
+
+/** RATE_LIMITED, as for a document that costs too much, when the run went too far. */
+export function walkProblem(context: object): ServiceError | null {
+  const actual = walked.get(context) ?? 0;
+  if (actual <= MAX_WALK) return null;
+  return new ServiceError('RATE_LIMITED', `The lists within lists have more than ${MAX_WALK} entries: ask for fewer`, {
+    info: { limit: MAX_WALK, actual },
+  });
+}
