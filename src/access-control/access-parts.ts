@@ -28,6 +28,9 @@ export interface PartBounds {
   readonly pageBytes: number;
 }
 
+/** Texts are kept as long as the index holds them; 200,000 accounts of a kilobyte fit. */
+const MAX_BYTES = 256_000_000;
+
 interface PartReader<T> {
   readonly command: string;
   /** Entries of the first page, before anything is known of their size: a role may have thousands of rules, a group members. */
@@ -55,7 +58,7 @@ const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } 
 /**
  * All objects of one part, page by page: never the verbose list in one piece, which Mosquitto serves nobody during, and which 2.1
  * drops when it is larger than its packets may be. `isSteady` false: the list moved meanwhile.
- * Errors: those of the caller; TOO_LARGE above `maxObjects`.
+ * Errors: those of the caller; TOO_LARGE above `maxObjects` or MAX_BYTES.
  */
 export async function readPart<Part extends AccessPart>(
   controls: ControlCaller,
@@ -69,6 +72,7 @@ export async function readPart<Part extends AccessPart>(
     firstPage,
     pageBytes,
     maxItems: maxObjects,
+    maxBytes: MAX_BYTES,
     nameOf: (item) => {
       const object = parse(item);
       return object === null ? null : nameOf(object);

@@ -43,8 +43,11 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** Mosquitto keeps an emptied text as "", which says no more than none. */
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+/** Of 32 bits, as Mosquitto keeps them and the graph tells them. */
 const integerOr = (value: unknown, otherwise: number): number =>
-  typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : otherwise;
+  typeof value === 'number' && Number.isFinite(value)
+    ? Math.trunc(Math.min(Math.max(value, -0x8000_0000), 0x7fff_ffff))
+    : otherwise;
 
 /** `{ client: … }` of `getClient`, or an entry of `listClients`. */
 export function parseClient(value: unknown): AccessClient | null {

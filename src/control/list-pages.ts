@@ -15,6 +15,8 @@ export interface ListPagesOptions<T = unknown> {
   readonly pageBytes?: number;
   /** Most items; a longer list is TOO_LARGE. Default: any number. */
   readonly maxItems?: number;
+  /** Most characters of all items together, by the size of a few; a longer list is TOO_LARGE. Default: any number. */
+  readonly maxBytes?: number;
   /**
    * What an item is known by. Then each page begins with the last item of the one before: if it is not there, the list has
    * moved, and `isSteady` says so.
@@ -47,12 +49,13 @@ export async function listPages<T = unknown>(
   options: ListPagesOptions<T> = {},
 ): Promise<ListedPages<T>> {
   const { fields = {}, offset = 0, count = -1, firstPage = 100, pageBytes = 500_000, nameOf } = options;
-  const { maxItems = Number.POSITIVE_INFINITY } = options;
+  const { maxItems = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = options;
   const items: T[] = [];
   const pages: Readonly<Record<string, unknown>>[] = [];
   let totalCount = 0;
   let isSteady = true;
   let size = firstPage;
+  let bytes = 0;
   for (let asked = 0; asked < MAX_PAGES; asked++) {
     const wanted = count < 0 ? size : Math.min(size, count - items.length);
     // Never 0: brokers answer one item then.
@@ -83,15 +86,25 @@ export async function listPages<T = unknown>(
     if (totalCount > maxItems || items.length > maxItems) {
       throw new ServiceError('TOO_LARGE', `${command} of ${api} has more than ${maxItems} entries`);
     }
-    if (list.length === 0 || offset + items.length >= totalCount) break;
-    size = pageSize(list, pageBytes);
+    if (list.length === 0) break;
+    const bytesEach = sizeOf(list);
+    bytes += bytesEach * list.length;
+    if (bytes > maxBytes) throw new ServiceError('TOO_LARGE', `${command} of ${api} has more than ${maxBytes} bytes`);
+    if (offset + items.length >= totalCount) break;
+    size = Math.min(LARGEST_PAGE, Math.max(1, Math.floor(pageBytes / bytesEach)));
   }
   return { items, totalCount: Math.max(totalCount, offset + items.length), isSteady, pages };
 }
 
-/** By the size of a few items; the whole page would cost as much as the broker's answer did. */
-function pageSize(list: readonly unknown[], pageBytes: number): number {
+const UNWRITABLE = 500_000;
+
+/** Of one item, by a few of them; the whole page would cost as much as the broker's answer did. */
+function sizeOf(list: readonly unknown[]): number {
   const sample = list.slice(0, 5);
-  const bytes = Math.max(1, JSON.stringify(sample).length / sample.length);
-  return Math.min(LARGEST_PAGE, Math.max(1, Math.floor(pageBytes / bytes)));
+  try {
+    return Math.max(1, JSON.stringify(sample).length / sample.length);
+  } catch {
+    // Nested deeper than it can be written.
+    return UNWRITABLE;
+  }
 }
