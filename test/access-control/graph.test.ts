@@ -564,9 +564,11 @@ test('no refusal of a change quotes a password', async () => {
     return answer.errors?.[0]?.message;
   };
   expect(await refuse({ password: 'hush; hush' })).toBe(
-    'Field "username" of required type "String!" was not provided.',
+    'input: Field "username" of required type "String!" was not provided.',
   );
-  expect(await refuse({ username: 'u', password: 8472 })).toBe('String cannot represent a non string value');
+  expect(await refuse({ username: 'u', password: 8472 })).toBe(
+    'input.password: String cannot represent a non string value',
+  );
   await refuse({ username: 'u', password: 'hush', roles: [{ priority: 1 }] });
   const literal = `mutation { createAccessClient(input: { brokerId: "${id}", username: "u", password: 8472 }) { outcome } }`;
   expect(JSON.stringify(await service.graphql(literal))).not.toContain('8472');
