@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AccessChange } from '../../src/access-control/access-change.ts';
 import type { AccessPolicy } from '../../src/access-control/access-model.ts';
+import type { CommandState, WriteReport } from '../../src/access-control/access-report.ts';
 import type { DynsecWrite } from '../../src/access-control/dynsec-writes.ts';
 import { PolicyDraft } from '../../src/access-control/policy-draft.ts';
 import type { ControlCall } from '../../src/control/plugin.ts';
+import { startBrokerProcess } from '../embedded/broker-process.ts';
+import { temporaryFolder } from '../embedded/embedded.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { at, openWriting, plain } from './written-access.ts';
 
@@ -60,7 +63,10 @@ async function startSlowly() {
   return { broker, file };
 }
 
-/** Runs that have to prove something: those after which the broker has a part of the payload that it was killed with. */
+/**
+ * Runs that have to prove something: those after which Mosquitto has a part of the payload that it was killed with, and an
+ * embedded broker nothing of it.
+ */
 const PROOFS = 3;
 const MAX_RUNS = 40;
 
@@ -106,35 +112,95 @@ async function killedWith(payload: number, writes: number, laterMs: number): Pro
 
   const report = await apply(...changes);
 
-  const commands = report.changes.flatMap((change) => change.commands);
   expect(isBack).not.toBeNull();
   if (!(await isBack)) {
     expect(report.outcome).toBe('UNKNOWN');
-    expect(commands.at(-1)?.state).toBe('NOT_SENT');
+    expect(report.changes.flatMap((change) => change.commands).at(-1)?.state).toBe('NOT_SENT');
     await link.close();
     return false;
   }
+  compare(report, changes, policy, await fresh());
+  const states = statesOf(report, payloads[first + payload] ?? []);
+  await link.close();
+  expectNothingTwice(payloads.slice(first));
+  return states.has('APPLIED') && states.has('REJECTED');
+}
+
+test('an embedded broker killed in the middle of 200 changes: the report is what is on its disk', async () => {
+  let lost = 0;
+  for (let round = 0; round < MAX_RUNS && lost < PROOFS; round += 1) {
+    const folder = temporaryFolder();
+    let broker = await startBrokerProcess(folder);
+    const { port, url } = broker;
+    let first = Number.POSITIVE_INFINITY;
+    let isBack: Promise<void> | null = null;
+    const kill = async () => {
+      await broker.kill();
+      broker = await startBrokerProcess(folder, port);
+    };
+    const { apply, index, fresh, payloads, link } = await openWriting(url, {
+      onPayload: (count) => {
+        if (count - first !== round % 2) return;
+        setTimeout(() => {
+          isBack ??= kill();
+        }, Math.random() * 15);
+      },
+    });
+    await apply(...PREPARED);
+    const { policy } = await index.current();
+    const changes = manyChanges();
+    first = payloads.length;
+
+    const report = await apply(...changes);
+
+    await expect.poll(() => isBack).not.toBeNull();
+    await isBack;
+    await expect.poll(() => link.status.state).toBe('CONNECTED');
+    compare(report, changes, policy, await fresh());
+    const states = statesOf(report, payloads[first + (round % 2)] ?? []);
+    // It commits a payload as a whole.
+    expect(states.size).toBe(1);
+    if (states.has('REJECTED')) lost += 1;
+    expectNothingTwice(payloads.slice(first));
+    await link.close();
+    await broker.kill();
+  }
+  expect(lost).toBe(PROOFS);
+}, 180_000);
+
+/** All commands that were applied, and no others, make of what was there what is there; and each change by itself is as reported. */
+function compare(report: WriteReport, changes: readonly AccessChange[], before: AccessPolicy, now: AccessPolicy): void {
+  const commands = report.changes.flatMap((change) => change.commands);
   const applied = commands.filter(({ state }) => state === 'APPLIED');
-  const draft = new PolicyDraft(policy);
+  const draft = new PolicyDraft(before);
   for (const { command, fields } of applied) draft.run({ command, fields } as DynsecWrite);
-  const now = await fresh();
   expect(plain(now)).toEqual(plain(draft));
+  const made = new Set(
+    changes.map((change, place) =>
+      change.kind === 'PUT_ROLE' && report.changes[place]?.outcome === 'APPLIED' ? change.rolename : null,
+    ),
+  );
   for (const [place, { outcome, error }] of report.changes.entries()) {
     const change = changes[place] as AccessChange;
     const isThere = isSo(now, change);
-    // With NOT_FOUND what it was about had not come to be, by a change before it.
-    if (isThere === null || error?.code === 'NOT_FOUND') continue;
+    // What it was about had not come to be, by the changes before it.
+    const isVain = error?.code === 'NOT_FOUND' || (change.kind === 'DELETE_ROLE' && !made.has(change.rolename));
+    if (isThere === null || isVain) continue;
     expect(isThere, `${outcome} ${JSON.stringify(change)}`).toBe(outcome === 'APPLIED');
   }
-  expect(applied.length).toBeGreaterThan(100);
   expect(commands.filter(({ state }) => state === 'UNKNOWN')).toEqual([]);
-  // Nothing is sent twice.
-  const sent = payloads.slice(first).flat().map(keyOf);
+}
+
+/** What became of the commands of one payload. */
+function statesOf(report: WriteReport, payload: readonly ControlCall[]): ReadonlySet<CommandState> {
+  const keys = new Set(payload.map(keyOf));
+  const commands = report.changes.flatMap((change) => change.commands);
+  return new Set(commands.filter((command) => keys.has(keyOf(command))).map(({ state }) => state));
+}
+
+function expectNothingTwice(payloads: readonly (readonly ControlCall[])[]): void {
+  const sent = payloads.flat().map(keyOf);
   expect(new Set(sent).size).toBe(sent.length);
-  const killed = new Set(payloads[first + payload]?.map(keyOf));
-  const states = new Set(commands.filter((command) => killed.has(keyOf(command))).map(({ state }) => state));
-  await link.close();
-  return states.has('APPLIED') && states.has('REJECTED');
 }
 
 /** Reports mask passwords. */

@@ -10,9 +10,9 @@ export interface BrokerProcess {
   kill(): Promise<void>;
 }
 
-/** An embedded broker of the build in a process of its own, which is killed when the test ends, or before. */
-export async function startBrokerProcess(folder: string): Promise<BrokerProcess> {
-  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, '0'], { execArgv: [] });
+/** An embedded broker of the build in a process of its own, which is killed when the test ends, or before. `onPort` 0: any. */
+export async function startBrokerProcess(folder: string, onPort = 0): Promise<BrokerProcess> {
+  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, String(onPort)], { execArgv: [] });
   const exited = once(child, 'exit');
   const kill = async () => {
     child.kill('SIGKILL');
