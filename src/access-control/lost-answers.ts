@@ -11,6 +11,9 @@ import { type Facts, factsOf } from './policy-facts.ts';
  * after which the policy would be what was read. Where several beginnings fit (a password cannot be read back; taken away and
  * given back looks as before), what lies between them stays unknown. Where none fits, somebody else wrote at the same time,
  * and each command is judged by what it alone would have left behind.
+ *
+ * A state does not tell who made it: what another administrator did or took back between the loss and the reading counts as if
+ * this list had done it, or not. An account that somebody else made meanwhile in the same way has another password.
  */
 export interface SentCommand {
   readonly command: PlannedCommand;

@@ -263,7 +263,11 @@ function lostError(reason: ServiceError | null, { command, fields }: PlannedComm
   const code = reason?.code ?? 'BROKER_UNREACHABLE';
   const options = { info: { command, ...(reason?.message ? { reason: reason.message } : {}) } };
   if (verdict === 'NOT_DONE') {
-    return new ServiceError(code, 'No answer came, and the broker has not done it; it was not sent again', options);
+    return new ServiceError(
+      code,
+      'No answer came, and the broker has not done it, or somebody took it back; it was not sent again',
+      options,
+    );
   }
   const why = 'password' in fields ? 'a password cannot be read back' : 'what the broker has now does not tell';
   return new ServiceError(code, `No answer came, and ${why}`, options);

@@ -326,6 +326,23 @@ test('a role that somebody else gave in the same moment counts as given, a rule 
   expect(roles.get('r')?.acls).toEqual([acl('a', { allow: false })]);
 });
 
+test('what others send that nobody can read is not taken for an answer', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const garbage = ['no json', '{}', '{"commands":[1]}', '{"commands":[{}]}'];
+  const opened = await openWriting(broker.url, {
+    // The broker refuses it to everybody, without telling whose it was, while the payload after it is on its way.
+    onPayload: () => {
+      for (const text of garbage) void opened.link.publish('$CONTROL/dynamic-security/v1', text);
+    },
+  });
+  const names = Array.from({ length: 30 }, (_, number) => `r${number}`);
+  const report = await opened.apply(
+    ...names.map((rolename): AccessChange => ({ kind: 'PUT_ROLE', rolename, mode: 'CREATE', fields: {} })),
+  );
+  expect(report.changes.map(({ outcome }) => outcome)).toEqual(names.map(() => 'APPLIED'));
+  expect([...(await opened.fresh()).roles.keys()]).toEqual(expect.arrayContaining(names));
+});
+
 test('lists are carried out one after the other, and beyond the bound none is taken', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const { apply, fresh } = await openWriting(broker.url);

@@ -1,0 +1,165 @@
+/**
+ * Twenty thousand accounts with a role and a group each, written from nothing: how long it takes to plan them, how long everybody
+ * else of the process waits at most, and how many commands a second the embedded broker does, beside a peer in the same run that
+ * sends the same commands as bare payloads and waits for each answer. `npm run build` first.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+import { connectAsync } from 'mqtt';
+import { whoCan } from '../src/access-control/access-explainer.ts';
+import { planImport } from '../src/access-control/access-import.ts';
+import { AccessIndex } from '../src/access-control/access-index.ts';
+import type { WriteReport } from '../src/access-control/access-report.ts';
+import { AccessWriter } from '../src/access-control/access-writer.ts';
+import { BrokerControls } from '../src/control/broker-controls.ts';
+import { type EmbeddedBroker, startEmbeddedBroker } from '../src/embedded/embedded-broker.ts';
+import { BrokerLink } from '../src/mqtt/broker-link.ts';
+import { inTurns } from '../src/steps.ts';
+
+const ACCOUNTS = 20_000;
+const OTHERS = 500;
+const MAX_PLAN_MS = 1_000;
+const MAX_STALL_MS = 50;
+const ADMIN = { username: 'admin', password: 'of a benchmark' };
+const TOPIC = '$CONTROL/dynamic-security/v1';
+
+const numbered = <T>(count: number, make: (number: number) => T): T[] =>
+  Array.from({ length: count }, (_, number) => make(number));
+const DOCUMENT = {
+  format: 'brokergraph/access-control',
+  version: 1,
+  defaultAcl: { publishClientSend: false, publishClientReceive: true, subscribe: false, unsubscribe: true },
+  roles: numbered(OTHERS, (n) => ({
+    rolename: `role ${n}`,
+    acls: [{ aclType: 'publishClientSend', topic: `role/${n}/#`, allow: true }],
+  })),
+  groups: numbered(OTHERS, (n) => ({ groupname: `group ${n}`, roles: [{ name: `role ${(n * 7) % OTHERS}` }] })),
+  clients: numbered(ACCOUNTS, (n) => ({
+    username: `client ${n}`,
+    textName: `Device ${n}`,
+    roles: [{ name: `role ${n % OTHERS}` }],
+    groups: [{ name: `group ${(n * 3) % OTHERS}` }],
+  })),
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'brokergraph-access-write-'));
+const brokers: EmbeddedBroker[] = [];
+try {
+  const ours = await start('ours');
+  const link = new BrokerLink({ id: 'bench', url: `mqtt://127.0.0.1:${ours.mqttPort}`, timeoutMs: 10_000, ...ADMIN });
+  const connected = new Promise<void>((resolve) => {
+    link.onStatus(({ state }) => {
+      if (state === 'CONNECTED') resolve();
+    });
+  });
+  link.open();
+  await connected;
+  const controls = new BrokerControls(link, { timeoutMs: 10_000 });
+  const index = new AccessIndex({ controls, session: link });
+  const writer = new AccessWriter({
+    index,
+    controls,
+    session: link,
+    gatewayUsername: ADMIN.username,
+    connectedClients: async () => ({ clients: [], isComplete: true }),
+  });
+
+  const { policy, dialect } = await index.current();
+  const options = { deleteOthers: false, passwords: new Map<string, string>(), gatewayUsername: ADMIN.username };
+  const plan = () => inTurns(planImport(policy, dialect, { document: DOCUMENT }, options));
+  await writer.write((await plan()).changes, { dryRun: true });
+  const imported = await measured(plan);
+  const { changes } = imported.result;
+  const planned = await measured(() => writer.write(changes, { dryRun: true }));
+  const written = await measured(() => writer.write(changes, { dryRun: false }));
+  if (written.result.outcome !== 'APPLIED') throw new Error(`The list was ${written.result.outcome}`);
+  const commands = commandsOf(written.result);
+  const now = await index.current();
+  const asked = await measured(() => inTurns(whoCan(now.policy, now.dialect, 'PUBLISH', 'role/7/x')));
+  const bareSeconds = await sendBare(await start('peer'), commands, dialect.writesPerPayload);
+
+  console.log(`${changes.length} changes, ${commands.length} commands, payloads of ${dialect.writesPerPayload}`);
+  tell('compared with the document', imported);
+  tell('planned', planned);
+  tell('written and read back', written);
+  tell('who can, of all accounts', asked);
+  const [own, peer] = [commands.length / (written.ms / 1_000), commands.length / bareSeconds];
+  console.log(
+    `  ${own.toFixed(0)} commands a second; bare payloads ${peer.toFixed(0)}, ${(peer / own).toFixed(1)} times as many`,
+  );
+  const planMs = imported.ms + planned.ms;
+  const stallMs = Math.max(...[imported, planned, written, asked].map((each) => each.stallMs));
+  const isQuick = planMs < MAX_PLAN_MS;
+  const isSmooth = stallMs < MAX_STALL_MS;
+  console.log(`  ${isQuick ? 'ok  ' : 'FAIL'} planning takes ${planMs.toFixed(0)} ms (below ${MAX_PLAN_MS})`);
+  console.log(
+    `  ${isSmooth ? 'ok  ' : 'FAIL'} nobody waits longer than ${stallMs.toFixed(0)} ms (below ${MAX_STALL_MS})`,
+  );
+  if (!isQuick || !isSmooth) process.exitCode = 1;
+  index.close();
+  await controls.close();
+  await link.close();
+} finally {
+  for (const broker of brokers) await broker.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+interface Measured<T> {
+  readonly result: T;
+  readonly ms: number;
+  /** The longest time in which the event loop did not turn. */
+  readonly stallMs: number;
+}
+
+async function measured<T>(work: () => Promise<T>): Promise<Measured<T>> {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const startedAt = performance.now();
+  const result = await work();
+  const ms = performance.now() - startedAt;
+  // What the last slice held up is told by the next turn.
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  delays.disable();
+  return { result, ms, stallMs: delays.max / 1e6 };
+}
+
+function tell(what: string, { ms, stallMs }: Measured<unknown>): void {
+  console.log(`  ${what.padEnd(28)} ${ms.toFixed(0).padStart(6)} ms, longest stall ${stallMs.toFixed(0)} ms`);
+}
+
+function commandsOf({ changes }: WriteReport): object[] {
+  return changes.flatMap((change) => change.commands.map(({ command, fields }) => ({ command, ...fields })));
+}
+
+/** Answers the seconds that it took. */
+async function sendBare(broker: EmbeddedBroker, commands: readonly object[], together: number): Promise<number> {
+  const client = await connectAsync(`mqtt://127.0.0.1:${broker.mqttPort}`, { ...ADMIN, protocolVersion: 4 });
+  await client.subscribeAsync(`${TOPIC}/response`);
+  const startedAt = performance.now();
+  for (let from = 0; from < commands.length; from += together) {
+    const answered = new Promise<Buffer>((resolve) => client.once('message', (_topic, payload) => resolve(payload)));
+    await client.publishAsync(TOPIC, JSON.stringify({ commands: commands.slice(from, from + together) }));
+    if (String(await answered).includes('"error"')) throw new Error('A bare command was refused');
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await client.endAsync();
+  return seconds;
+}
+
+/** Benchmarks are run from the root of the project, see run.mjs. */
+async function start(id: string): Promise<EmbeddedBroker> {
+  const broker = await startEmbeddedBroker({
+    id,
+    folder: join(folder, id),
+    mqtt: { host: '127.0.0.1', port: 0 },
+    ws: null,
+    administrator: ADMIN,
+    workerUrl: pathToFileURL(join(process.cwd(), 'dist/embedded/worker.js')),
+    log: { info: () => {}, warn: console.error, error: console.error },
+  });
+  brokers.push(broker);
+  return broker;
+}
