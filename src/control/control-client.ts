@@ -17,6 +17,8 @@ import { withoutNulls } from './without-nulls.ts';
  * does not set TCP no-delay takes 40 ms to acknowledge QoS 1; `probe` alone uses QoS 1, where MQTT 5 tells a refused publish.
  *
  * Bounds: MAX_PENDING commands without answer (more are refused with BROKER_TIMEOUT), payloads as in payloads.ts.
+ * Refusals of a request as a whole name nobody, and every administrator is told those of all others: they settle nothing, and are
+ * told by what then gets no answer.
  * Answers that nobody waits for are told to `onForeignAnswers` by the names of their commands and dropped.
  * Errors: as ControlCaller says. When the connection ends or the time is over while a write waits, `info.outcome` is 'unknown':
  * the broker may have done it.
@@ -43,6 +45,8 @@ interface Pending extends Queued {
   readonly reject: (error: unknown) => void;
   readonly timer: NodeJS.Timeout;
   sent: boolean;
+  /** A request that could not be read was refused meanwhile. It may have been this one, or anybody's. */
+  refusalNearby: string | null;
 }
 
 export class ControlClient {
@@ -158,6 +162,7 @@ export class ControlClient {
         reject,
         timer,
         sent: false,
+        refusalNearby: null,
       };
       this.#pending.set(correlationData, pending);
       const queue = this.#queues.get(api);
@@ -206,8 +211,9 @@ export class ControlClient {
     const foreign: string[] = [];
     for (const answer of responses) {
       if (isStructuralError(answer)) {
-        const oldest = this.#oldest(api);
-        if (oldest) this.#settle(oldest, undefined, answer.error);
+        for (const pending of this.#pending.values()) {
+          if (pending.api === api && pending.sent) pending.refusalNearby ??= answer.error;
+        }
         continue;
       }
       const pending = answer.correlationData === null ? undefined : this.#pending.get(answer.correlationData);
@@ -235,11 +241,6 @@ export class ControlClient {
     else reject(refusalOf(api, command, error, fields));
   }
 
-  #oldest(api: ControlApi): Pending | undefined {
-    for (const pending of this.#pending.values()) if (pending.api === api && pending.sent) return pending;
-    return undefined;
-  }
-
   #take(correlationData: string): Pending | undefined {
     const pending = this.#pending.get(correlationData);
     if (!pending) return undefined;
@@ -250,9 +251,13 @@ export class ControlClient {
 
   #late(correlationData: string, timeoutMs: number): void {
     const pending = this.#take(correlationData);
-    pending?.reject(
-      new ServiceError('BROKER_TIMEOUT', `The broker did not answer ${pending.command} in ${timeoutMs} ms`, {
-        info: outcomeOf(pending),
+    if (!pending) return;
+    const { command, refusalNearby } = pending;
+    const [words, refusal] =
+      refusalNearby === null ? ['', {}] : [`, but refused a request: ${refusalNearby}`, { brokerError: refusalNearby }];
+    pending.reject(
+      new ServiceError('BROKER_TIMEOUT', `The broker did not answer ${command} in ${timeoutMs} ms${words}`, {
+        info: { ...outcomeOf(pending), ...refusal },
       }),
     );
   }

@@ -55,7 +55,7 @@ function parseJson(payload: Uint8Array): unknown {
   }
 }
 
-/** Refusals of a request as a whole. They carry no correlation data, so they concern whoever asked first. */
+/** Refusals of a request as a whole. They carry no correlation data, so nobody knows whose it was. */
 const STRUCTURAL = new Set([
   'Payload not valid JSON',
   'Invalid/missing commands',

@@ -201,7 +201,7 @@ test('a write whose answer is lost with the connection has an unknown outcome', 
   expect((lostRead as PromiseRejectedResult).reason.info).not.toHaveProperty('outcome');
 });
 
-test('"endpoint not available" and errors without correlation data reach the request they belong to', async () => {
+test('"endpoint not available" reaches who asked; a refusal that names nobody is told by what gets no answer', async () => {
   const answers: string[] = [];
   const broker = await startScriptedBroker(() => answers.splice(0));
   const client = await clientOf(broker.url);
@@ -210,10 +210,18 @@ test('"endpoint not available" and errors without correlation data reach the req
   answers.push(
     '{"responses":[{"command":"createGroup","error":"Group already exists"},{"command":"Unknown command","error":"Payload not valid JSON"}]}',
   );
-  await expect(client.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({
-    code: 'INVALID',
+  await expect(client.call('cedalo/ha', 'getCluster', {}, { timeoutMs: 100 })).rejects.toMatchObject({
+    code: 'BROKER_TIMEOUT',
+    message: expect.stringContaining('Payload not valid JSON'),
     info: { brokerError: 'Payload not valid JSON' },
   });
+});
+
+test('what another administrator did wrong refuses nothing here', async () => {
+  const refused = '{"responses":[{"command":"Unknown command","error":"Missing command"}]}';
+  const broker = await startScriptedBroker((_topic, payload) => [refused, echo(payload)]);
+  const client = await clientOf(broker.url);
+  await expect(client.call('dynamic-security', 'deleteRole', { rolename: 'r' })).resolves.toBeDefined();
 });
 
 test('events reach their listeners', async () => {
