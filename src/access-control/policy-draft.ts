@@ -9,8 +9,9 @@ import {
   type Membership,
 } from './access-model.ts';
 import { membershipsInOrder } from './access-order.ts';
-import type { AclEntry, DynsecWrite, GroupEntry, RoleEntry } from './dynsec-writes.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
+import { changedTexts, fromAcl, fromGroup, fromRole, newTexts } from './written-fields.ts';
 
 /**
  * A policy on which commands are tried out. It does what a broker does with a command that it accepts, and judges nothing: what
@@ -277,30 +278,6 @@ export class PolicyDraft implements AccessPolicy {
     else map.set(name, value);
   }
 }
-
-const fromRole = ({ rolename, priority }: RoleEntry): Membership => ({ name: rolename, priority });
-const fromGroup = ({ groupname, priority }: GroupEntry): Membership => ({ name: groupname, priority });
-const fromAcl = ({ acltype, topic, priority, allow }: AclEntry): AclRule => ({
-  aclType: acltype,
-  topic,
-  priority,
-  allow,
-});
-
-interface WireTexts {
-  readonly textname?: string;
-  readonly textdescription?: string;
-}
-
-const newTexts = ({ textname, textdescription }: WireTexts) => ({
-  textName: textname || null,
-  textDescription: textdescription || null,
-});
-
-const changedTexts = ({ textname, textdescription }: WireTexts) => ({
-  ...(textname === undefined ? {} : { textName: textname || null }),
-  ...(textdescription === undefined ? {} : { textDescription: textdescription || null }),
-});
 
 const without = (list: readonly Membership[], removed: string): readonly Membership[] =>
   list.filter(({ name }) => name !== removed);
