@@ -141,6 +141,10 @@ test('what is no such file is INVALID, whatever it is', () => {
   for (const text of ['', '{', '[]', 'null', '{}', '{"listeners":[]}']) {
     expect(() => parseMosquittoFile(text), text).toThrow(ServiceError);
   }
+  // The parser's own words quote what it stumbled over.
+  expect(() => parseMosquittoFile('{"clients":[{"password":"c2VjcmV0", salt}]}')).toThrow(
+    expect.objectContaining({ info: { issues: [{ path: '/', reason: 'is not JSON' }] } }),
+  );
   const keys = fc.constantFrom(
     'clients',
     'groups',
