@@ -57,9 +57,13 @@ export function* changesTowards(
   const want = holdable(yield* policyOf(document), have, dialect, notes);
   const { gatewayUsername } = options;
   const own = ownAccess(have, gatewayUsername);
-  const refusal = lockOut(have, want, dialect, gatewayUsername);
+  const guard = new OwnGuard(have, dialect, gatewayUsername);
+  const refusal = guard.refusal({
+    roles: new Map([...have.roles, ...want.roles]),
+    groups: new Map([...have.groups, ...want.groups]),
+  });
   const mayChangeOwn = (name: string) => {
-    notes.add(refusal === null ? NOTE.ownChanges : `${refusal}, so that these stay as they are`, name);
+    notes.add(refusal === null ? NOTE.ownChanges : staying(refusal), name);
     return refusal === null;
   };
   const needPassword: string[] = [];
@@ -109,10 +113,16 @@ export function* changesTowards(
   }
 
   const acl: Partial<DefaultAcl> = differences(have.defaultAcl, want.defaultAcl, DEFAULT_ACL_KEYS);
-  if (Object.keys(acl).length > 0) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
+  if (Object.keys(acl).length > 0) {
+    const aclRefusal = guard.refusal({ defaultAcl: want.defaultAcl });
+    if (aclRefusal === null) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
+    else notes.add(staying(aclRefusal), 'the default ACL');
+  }
   const anonymousGroup = have.anonymousGroup;
   if (want.anonymousGroup !== null && want.anonymousGroup !== anonymousGroup) {
-    changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
+    const groupRefusal = guard.refusal({ anonymousGroup: want.anonymousGroup });
+    if (groupRefusal === null) changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
+    else notes.add(staying(groupRefusal), 'the anonymous group');
   }
   /** A broker can name another group for connections without user name, and never none. */
   const unsettable = want.anonymousGroup === null ? anonymousGroup : null;
@@ -188,23 +198,32 @@ function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: obj
   return Object.keys(fields).length > 0 ? 'UPDATE' : null;
 }
 
-/** Why roles and groups cannot all become as they are wanted: this service would lock itself out. Null: they can. */
-function lockOut(
-  have: AccessPolicy,
-  want: AccessPolicy,
-  dialect: AccessDialect,
-  username: string | null,
-): string | null {
-  const roles = new Map([...have.roles, ...want.roles]);
-  const groups = new Map([...have.groups, ...want.groups]);
-  try {
-    new OwnAccount(have, dialect, username).checkPolicy({ ...have, roles, groups });
+/** Why something cannot become as it is wanted: the connection of this service would lose rights by it. */
+class OwnGuard {
+  readonly #account: OwnAccount;
+  /** With what was found to be possible. */
+  #policy: AccessPolicy;
+
+  constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
+    this.#account = new OwnAccount(policy, dialect, username);
+    this.#policy = policy;
+  }
+
+  /** Null: `part` can become so; what is asked next is asked of the policy with it. */
+  refusal(part: Partial<AccessPolicy>): string | null {
+    const policy = { ...this.#policy, ...part };
+    try {
+      this.#account.checkPolicy(policy);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'IN_USE') return error.message;
+      throw error;
+    }
+    this.#policy = policy;
     return null;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'IN_USE') return error.message;
-    throw error;
   }
 }
+
+const staying = (refusal: string): string => `${refusal}, so that these stay as they are`;
 
 /** What of it this broker can hold; the rest is noted. */
 function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect, notes: AccessNotes): AccessPolicy {
@@ -241,7 +260,7 @@ function checkPasswords(passwords: ReadonlyMap<string, string>): void {
 const NOTE = {
   ownAccount: 'This service connects with an account that the document describes otherwise; it stays as it is',
   ownKept: 'Not in the document and kept, because the connection of this service needs it',
-  ownChanges: 'The connection of this service has rights by what is changed here; it can still manage access control',
+  ownChanges: 'The connection of this service has rights by what is changed here; it keeps those that it uses',
   passwordStays: 'A password is given for an account that is there; it keeps its own',
   passwordUnused: 'A password is given for an account that the document does not have',
   anonymousGroup: 'A broker cannot be told to have no anonymous group; it stays',

@@ -1,33 +1,33 @@
-import { requestTopic, responseTopic } from '../control/envelope.ts';
 import { ServiceError } from '../errors.ts';
-import type { AccessAction } from './access-explanation.ts';
 import type { AccessDialect, AccessPolicy, AccessRole } from './access-model.ts';
 import { rolesInOrder } from './access-order.ts';
 import type { PlannedCommand } from './access-plan.ts';
-import { bindRole, type CompiledRole, compileRole, decide } from './acl-evaluation.ts';
-import { DYNSEC_API } from './dynsec-control.ts';
+import { bindRole, type CompiledRole, compileRole, decide, defaultAllows } from './acl-evaluation.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { type OwnAccess, ownAccess } from './own-access.ts';
+import { OWN_USES, type OwnRight, type OwnUse } from './own-uses.ts';
 
 /**
- * Keeps this service from locking itself out: nobody could take back through it what took its rights away.
+ * Keeps this service from locking itself out: what takes its control of access control away could not be taken back through it,
+ * and what takes away another of its rights would show as a feature that the broker does not have.
  *
  * Refused with IN_USE: to delete or disable its account, to give it another password or client id (they belong to the settings
- * of the broker's connection), and whatever takes away a right that it has and needs for dynamic security. Other changes of its
- * account, groups and roles are allowed; they disconnect it for a moment.
+ * of the broker's connection), and whatever ends one of OWN_USES that it has the rights for. Other changes of its account,
+ * groups and roles are allowed; they disconnect it for a moment.
  */
 export class OwnAccount {
   readonly #username: string | null;
   readonly #dialect: AccessDialect;
   /** Roles are replaced, never changed, so that one that is the same object is compiled already. */
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
-  #rights: readonly Right[];
+  /** What it has the rights for. */
+  #uses: readonly OwnUse[];
   #access: OwnAccess;
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
     this.#username = username;
     this.#dialect = dialect;
-    this.#rights = this.#rightsIn(policy);
+    this.#uses = usesBy(this.#mayIn(policy));
     this.#access = ownAccess(policy, username);
   }
 
@@ -46,31 +46,36 @@ export class OwnAccount {
 
   /** Errors: IN_USE, the policy then does not count. */
   checkPolicy(policy: AccessPolicy): void {
-    const rights = this.#rightsIn(policy);
-    const lost = this.#rights.find((right) => !rights.includes(right));
-    if (lost !== undefined) {
-      throw this.#refusal(
-        `This service would lose its own right to ${lost.words}, and with it the control of the broker's access control`,
-      );
+    const may = this.#mayIn(policy);
+    const lost = this.#uses.flatMap(({ what, rights }) => {
+      const right = rights.find((needed) => !may(needed));
+      return right === undefined ? [] : [{ what, right: wordsOf(right) }];
+    });
+    if (lost[0] !== undefined) {
+      const { what, right } = lost[0];
+      const more = lost.length === 1 ? '' : `, and ${lost.length - 1} more rights`;
+      throw this.#refusal(`This service would lose its own right to ${right}, and with it ${what}${more}`, {
+        lost: lost.map((use) => use.right),
+      });
     }
-    this.#rights = rights;
+    this.#uses = usesBy(may);
     this.#access = ownAccess(policy, this.#username);
   }
 
-  /** Its rights come from nothing else: what is not touched of these leaves them as they are. */
+  /** Its rights come from nothing else: what touches none of these leaves them as they are. */
   #isConcerned({ touches }: PlannedCommand): boolean {
     const { groups, roles } = this.#access;
     return touches.some((object) => {
       if (object.kind === 'CLIENT') return object.name === this.#username;
       if (object.kind === 'GROUP') return groups.has(object.name);
       if (object.kind === 'ROLE') return roles.has(object.name);
-      return object.kind === 'ANONYMOUS_GROUP';
+      return true;
     });
   }
 
-  #rightsIn(policy: AccessPolicy): readonly Right[] {
+  #mayIn(policy: AccessPolicy): May {
     const client = this.#username === null ? null : policy.clients.get(this.#username);
-    if (client === undefined) return [];
+    if (client === undefined) return () => false;
     const { anonymousGroup } = policy;
     const groups =
       client?.groups ?? (client === null && anonymousGroup !== null ? [{ name: anonymousGroup, priority: 0 }] : []);
@@ -79,8 +84,7 @@ export class OwnAccount {
       const role = policy.roles.get(rolename);
       return role ? [bindRole(this.#compile(role), { username: this.#username, clientId: null })] : [];
     });
-    // The default never allows anything below $CONTROL.
-    return NEEDED.filter(({ action, topic }) => decide(roles, action, topic) === true);
+    return ({ action, topic }) => decide(roles, action, topic) ?? defaultAllows(policy.defaultAcl, action, topic);
   }
 
   #compile(role: AccessRole): CompiledRole {
@@ -92,22 +96,17 @@ export class OwnAccount {
     return compiled;
   }
 
-  #refusal(message: string): ServiceError {
-    return new ServiceError('IN_USE', message, { info: { name: this.#username } });
+  #refusal(message: string, info: Readonly<Record<string, unknown>> = {}): ServiceError {
+    return new ServiceError('IN_USE', message, { info: { name: this.#username, ...info } });
   }
 }
 
-interface Right {
-  readonly action: AccessAction;
-  readonly topic: string;
-  readonly words: string;
-}
+type May = (right: OwnRight) => boolean;
 
-const NEEDED: readonly Right[] = [
-  { action: 'PUBLISH', topic: requestTopic(DYNSEC_API), words: `publish to ${requestTopic(DYNSEC_API)}` },
-  { action: 'SUBSCRIBE', topic: responseTopic(DYNSEC_API), words: `subscribe to ${responseTopic(DYNSEC_API)}` },
-  { action: 'RECEIVE', topic: responseTopic(DYNSEC_API), words: `receive ${responseTopic(DYNSEC_API)}` },
-];
+const usesBy = (may: May): readonly OwnUse[] => OWN_USES.filter(({ rights }) => rights.every(may));
+
+const wordsOf = ({ action, topic }: OwnRight): string =>
+  `${action === 'RECEIVE' ? 'receive' : `${action.toLowerCase()} to`} ${topic}`;
 
 function forbidden(write: DynsecWrite): string | null {
   switch (write.command) {

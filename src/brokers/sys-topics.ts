@@ -34,7 +34,8 @@ export interface SysTopicsOptions {
   readonly burstMs?: number;
 }
 
-const FILTERS = [
+/** What is subscribed to. */
+export const SYS_FILTERS: readonly string[] = [
   '$SYS/broker/+',
   ...['clients', 'messages', 'publish', 'bytes', 'store', 'subscriptions', 'shared_subscriptions', 'retained messages'],
   ...['heap', 'load', 'packet', 'connections', 'connection', 'plugin', 'cluster', 'ha', 'metrics'],
@@ -116,7 +117,7 @@ export class SysTopics {
   /** The link keeps subscriptions over reconnects; one that fails because the link went down is made at the next connection. */
   async #follow(): Promise<void> {
     const results = await Promise.allSettled(
-      FILTERS.map(async (filter) => {
+      SYS_FILTERS.map(async (filter) => {
         const stop = await this.#session.subscribe(filter, (message) => this.#received(message));
         if (this.#closed) stop();
         else this.#stops.push(stop);

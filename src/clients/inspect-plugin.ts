@@ -34,6 +34,8 @@ const LOG = '$SYS/broker/log/';
 const CONNECTED_COUNT = '$SYS/broker/clients/connected';
 const UPTIME = '$SYS/broker/uptime';
 const VERSION = '$SYS/broker/version';
+/** What is subscribed to. */
+export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNECTED_COUNT];
 /** Mosquitto drops log messages that are older. */
 const LINES_KEPT_MS = 20_000;
 /** Clients per event. */

@@ -126,14 +126,60 @@ test('the account of this service is never written, neither to change nor to mak
   expect(absent).toMatchObject({ changes: [], needPassword: [], notes: [expect.stringContaining('"gateway"')] });
 });
 
-test('a role of this service is changed as long as it can still manage access control', () => {
-  const narrower = { ...ADMIN, acls: ADMIN.acls.map((rule) => ({ ...rule, topic: '$CONTROL/dynamic-security/#' })) };
-  const narrowed = diff(document(), document({ roles: [narrower] }));
+test('a role of this service is changed as long as it leaves it what it uses, and stays where it would not', () => {
+  const toApis = (...topics: readonly string[]) => ({
+    ...ADMIN,
+    acls: topics.flatMap((topic) => ADMIN.acls.map((rule) => ({ ...rule, topic }))),
+  });
+  const onlyAccess = document({ roles: [toApis('$CONTROL/dynamic-security/#')] });
+  const others = ['broker', 'cedalo', 'stream-processing', 'certificate-management'].map((api) => `$CONTROL/${api}/#`);
+  const narrowed = diff(document(), document({ roles: [toApis('$CONTROL/dynamic-security/#', ...others)] }));
   expect(narrowed.changes).toMatchObject([{ kind: 'PUT_ROLE', rolename: 'admin', mode: 'UPDATE' }]);
-  expect(narrowed.notes).toHaveLength(1);
+  expect(narrowed.notes).toEqual([expect.stringContaining('it keeps those that it uses')]);
+
+  const refused = diff(document(), onlyAccess);
+  expect(refused).toMatchObject({
+    changes: [],
+    notes: [expect.stringMatching(/publish to \$CONTROL\/broker\/v1.*role "admin"/)],
+  });
+  // What it has not it cannot lose.
+  const texts = document({ roles: [{ ...toApis('$CONTROL/dynamic-security/#'), textName: 'A' }] });
+  expect(diff(onlyAccess, texts).changes).toHaveLength(1);
 
   const useless = diff(document(), document({ roles: [{ rolename: 'admin' }] }));
-  expect(useless).toMatchObject({ changes: [], notes: [expect.stringContaining('role "admin"')] });
+  expect(useless).toMatchObject({ changes: [], notes: [expect.stringMatching(/dynamic-security.*role "admin"/)] });
+});
+
+test('the defaults stay where this service listens to the broker by them', () => {
+  const defaults = { publishClientSend: false, publishClientReceive: true, subscribe: true, unsubscribe: true };
+  const closed = { ...defaults, subscribe: false };
+  const listening = document({ defaultAcl: defaults });
+  const refused = diff(listening, document({ defaultAcl: closed }));
+  expect(refused).toMatchObject({ changes: [], notes: [expect.stringMatching(/subscribe to \$SYS.*the default ACL/)] });
+  const sys = ['publishClientReceive', 'subscribePattern'].map((aclType) => ({
+    aclType,
+    topic: '$SYS/#',
+    allow: true,
+  }));
+  const byRole = document({ defaultAcl: closed, roles: [{ ...ADMIN, acls: [...ADMIN.acls, ...sys] }] });
+  expect(diff(listening, byRole).changes.map(({ kind }) => kind)).toEqual(['PUT_ROLE', 'SET_DEFAULT_ACL']);
+  // It cannot subscribe anyway.
+  const deaf = { ...closed, publishClientReceive: false };
+  expect(diff(document(), document({ defaultAcl: deaf })).changes).toHaveLength(1);
+});
+
+test('connected without user name this service keeps the anonymous group that it has its rights by', () => {
+  const groups = [
+    { groupname: 'service', roles: [{ name: 'admin' }] },
+    { groupname: 'guests' },
+    { groupname: 'admins', roles: [{ name: 'admin' }] },
+  ];
+  const from = document({ anonymousGroup: 'service', groups });
+  const anonymous = { gatewayUsername: null };
+  const refused = diff(from, document({ anonymousGroup: 'guests', groups }), anonymous);
+  expect(refused).toMatchObject({ changes: [], notes: [expect.stringContaining('the anonymous group')] });
+  expect(diff(from, document({ anonymousGroup: 'admins', groups }), anonymous).changes).toHaveLength(1);
+  expect(diff(from, document({ anonymousGroup: 'guests', groups })).changes).toHaveLength(1);
 });
 
 test('passwords are for accounts that are made; those that are there keep theirs', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessChange, ClientFields } from '../../src/access-control/access-change.ts';
-import type { AccessDialect, AccessPolicy } from '../../src/access-control/access-model.ts';
+import type { AccessDialect, AccessPolicy, AclRule } from '../../src/access-control/access-model.ts';
 import { planChanges } from '../../src/access-control/access-planner.ts';
 import { MOSQUITTO_2_0 } from './differential-mosquitto.ts';
 import { MOSQUITTO_2_1, policyOf, rule } from './policy-builder.ts';
@@ -315,6 +315,57 @@ test("this service's rights: what takes one away is refused, what leaves them is
     { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: false } },
   ];
   expect(leaving.map((change) => codes('gateway', change))).toEqual(leaving.map(() => null));
+});
+
+test('whatever this service uses at the broker is guarded, and told by name: the other control APIs, and $SYS', () => {
+  const world = policyOf({
+    roles: {
+      control: ['send $CONTROL/#', 'receive $CONTROL/#', 'subscribe $CONTROL/#'],
+      sys: ['subscribe $SYS/#'],
+      quiet: ['no receive $CONTROL/cedalo/inspect/#'],
+    },
+    clients: { gateway: { roles: ['control', 'sys'] } },
+    defaultAcl: { publishClientReceive: true },
+  });
+  const errorOf = (change: AccessChange) =>
+    planChanges(world, MOSQUITTO_2_1, [change], NOBODY).changes[0]?.error ?? null;
+  const only = (api: string) => ['send', 'receive', 'subscribe'].map((verb) => rule(`${verb} $CONTROL/${api}/#`));
+  const withAcls = (acls: readonly AclRule[]): AccessChange => ({
+    kind: 'PUT_ROLE',
+    rolename: 'control',
+    mode: 'UPDATE',
+    fields: { acls },
+  });
+  const refused: [change: AccessChange, right: string][] = [
+    [withAcls(only('dynamic-security')), 'publish to $CONTROL/broker/v1'],
+    [withAcls(only('cedalo')), 'publish to $CONTROL/dynamic-security/v1'],
+    [
+      { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('quiet', 5) },
+      'receive $CONTROL/cedalo/inspect/v1/response',
+    ],
+    [{ kind: 'REMOVE_CLIENT_ROLE', username: 'gateway', rolename: 'sys' }, 'subscribe to $SYS/broker/log/#'],
+    [
+      { kind: 'PUT_ROLE_ACL', rolename: 'sys', acl: rule('no subscribe @1 $SYS/broker/clients/#') },
+      'subscribe to $SYS/broker/clients/connected',
+    ],
+    [
+      { kind: 'PUT_ROLE_ACL', rolename: 'sys', acl: rule('no receive $SYS/broker/load/#') },
+      'receive $SYS/broker/load/any',
+    ],
+    [{ kind: 'SET_DEFAULT_ACL', acl: { publishClientReceive: false } }, 'receive $SYS/broker/log/any'],
+  ];
+  for (const [change, right] of refused) {
+    expect(errorOf(change)).toMatchObject({ code: 'IN_USE', info: { name: 'gateway' } });
+    expect(errorOf(change)?.message).toContain(`its own right to ${right}, and with it`);
+    expect(errorOf(change)?.info?.lost).toContain(right);
+  }
+  const allowed: AccessChange[] = [
+    withAcls(['broker', 'dynamic-security', 'cedalo', '+'].flatMap(only)),
+    { kind: 'ADD_CLIENT_ROLE', username: 'gateway', role: at('quiet', -5) },
+    { kind: 'PUT_ROLE_ACL', rolename: 'sys', acl: rule('no receive a/#') },
+    { kind: 'SET_DEFAULT_ACL', acl: { publishClientSend: true, subscribe: true } },
+  ];
+  for (const change of allowed) expect(errorOf(change)).toBeNull();
 });
 
 test('the policy that was planned on stays as it is', () => {
