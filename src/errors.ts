@@ -33,7 +33,11 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** One reason why an input is INVALID: where (JSON pointer, or an argument's path) and why. */
+/**
+ * One reason why an input is INVALID: where and why. Callers read whole paths: in the graph from an argument, with dots
+ * (`input.changes.3.createAccessRole.acls.0.topic`), or within a document that is given as one value as a JSON pointer; in REST JSON
+ * pointers into the body (`/acls/0/topic`), and names of query parameters.
+ */
 export interface InputIssue {
   readonly path: string;
   readonly reason: string;
@@ -65,10 +69,20 @@ export class ServiceError extends Error {
 }
 
 /** INVALID with its list of issues. */
-export function invalid(issues: readonly InputIssue[], message?: string): ServiceError {
-  const text = message ?? issues.map(({ path, reason }) => `${path}: ${reason}`).join('; ');
-  return new ServiceError('INVALID', text, { info: { issues } });
+export function invalid(issues: readonly InputIssue[], message = listed(issues)): ServiceError {
+  return new ServiceError('INVALID', message, { info: { issues } });
 }
+
+/** The error as it is for a caller who finds the input in other places: `place` gives the path there of an issue's path here. */
+export function withPlaces(error: ServiceError, place: (path: string) => string): ServiceError {
+  const issues = error.info?.issues as readonly InputIssue[] | undefined;
+  if (error.code !== 'INVALID' || issues === undefined) return error;
+  const moved = issues.map(({ path, reason }) => ({ path: place(path), reason }));
+  return error.message === listed(issues) ? invalid(moved) : invalid(moved, error.message);
+}
+
+const listed = (issues: readonly InputIssue[]): string =>
+  issues.map(({ path, reason }) => `${path}: ${reason}`).join('; ');
 
 export function notFound(what: string, id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `There is no ${what} "${id}"`);

@@ -1,9 +1,9 @@
-import { invalid } from '../errors.ts';
+import { invalid, withPlaces } from '../errors.ts';
 import { builder, writesOnBroker } from '../graphql/builder.ts';
 import type { AccessChange } from './access-change.ts';
 import type { AccessPolicy } from './access-model.ts';
 import { capital, DRY_RUN, target, VERBS } from './access-mutations-schema.ts';
-import type { WriteReport } from './access-report.ts';
+import type { ChangeReport, WriteReport } from './access-report.ts';
 import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-schema.ts';
 
 /** More changes in one call are refused. */
@@ -59,18 +59,26 @@ builder.mutationField('changeAccessControl', (t) =>
     type: ChangeAccessControlPayload,
     ...writesOnBroker,
     args: { input: t.arg({ type: ChangeAccessControlInput, required: true }) },
-    resolve: (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }) => {
+    resolve: async (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }): Promise<WriteReport> => {
       if (changes.length > MAX_CHANGES) {
         throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);
       }
-      return services.accessControl.write(
+      const report = await services.accessControl.write(
         services.brokers.visible(brokerId, viewer),
         (policy) => changes.map((change, index) => changeOf(change, index, policy)),
         dryRun ?? false,
       );
+      return { ...report, changes: report.changes.map((change, index) => placed(change, changes[index] ?? {}, index)) };
     },
   }),
 );
+
+function placed(report: ChangeReport, given: object, index: number): ChangeReport {
+  if (report.error === null) return report;
+  return { ...report, error: withPlaces(report.error, (path) => `${placeOf(given, index)}.${path}`) };
+}
+
+const placeOf = (given: object, index: number): string => `input.changes.${index}.${Object.keys(given)[0]}`;
 
 function changeOf(given: Readonly<Record<string, unknown>>, index: number, policy: AccessPolicy): AccessChange {
   const keys = Object.keys(given);
@@ -81,6 +89,6 @@ function changeOf(given: Readonly<Record<string, unknown>>, index: number, polic
   }
   return found.verb.change(given[found.name] as Readonly<Record<string, unknown>>, {
     policy,
-    path: `input.changes.${index}.${found.name}`,
+    path: placeOf(given, index),
   });
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type InputIssue, invalid, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Steps } from '../steps.ts';
 import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from './access-change.ts';
 import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
@@ -42,7 +42,7 @@ export interface AccessDiff {
 /**
  * The fewest changes after which a broker holds what the document says. An object of the document is brought to exactly what it
  * says there; others stay or are deleted, as the options say. What the broker cannot hold is left out and noted. The account of
- * this service's own connection is never touched. Pure. Errors: INVALID for an empty password.
+ * this service's own connection is never touched. Pure.
  */
 export function* changesTowards(
   policy: AccessPolicy,
@@ -50,7 +50,6 @@ export function* changesTowards(
   document: AccessDocument,
   options: DiffOptions,
 ): Steps<AccessDiff> {
-  checkPasswords(options.passwords);
   // Both in the form of documents, in which what means the same is the same.
   const have = yield* policyOf(yield* documentOf(policy));
   const notes = new AccessNotes();
@@ -245,16 +244,6 @@ function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect
 /** Literal rules are compared as they are everywhere. */
 function substitutes({ aclType, topic }: AclRule): boolean {
   return !aclType.endsWith('Literal') && substitutionOf(topic) !== null;
-}
-
-function checkPasswords(passwords: ReadonlyMap<string, string>): void {
-  const issues: InputIssue[] = [];
-  for (const [username, password] of passwords) {
-    if (password === '' || password.includes('\0')) {
-      issues.push({ path: `passwords/${username}`, reason: 'must not be empty or hold the character U+0000' });
-    }
-  }
-  if (issues.length > 0) throw invalid(issues);
 }
 
 const NOTE = {

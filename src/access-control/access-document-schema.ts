@@ -4,6 +4,7 @@ import { builder, onBroker, writesOnBroker } from '../graphql/builder.ts';
 import { WHOLE_POLICY_COST } from '../graphql/page-cost.ts';
 import type { ImportReport, ImportRequest } from './access-control-service.ts';
 import type { ImportSource } from './access-import.ts';
+import { passwordProblem } from './access-names.ts';
 import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-schema.ts';
 
 const AccessPasswordInput = builder.inputType('AccessPasswordInput', {
@@ -58,13 +59,18 @@ const AccessControlImport = builder.objectRef<ImportReport>('AccessControlImport
   }),
 });
 
+interface GivenPassword {
+  readonly username: string;
+  readonly password: string;
+}
+
 interface ImportArguments {
   readonly input: {
     readonly brokerId: string;
     readonly document?: unknown;
     readonly mosquittoFile?: string | null | undefined;
     readonly deleteOthers?: boolean | null | undefined;
-    readonly passwords?: readonly { readonly username: string; readonly password: string }[] | null | undefined;
+    readonly passwords?: readonly GivenPassword[] | null | undefined;
   };
 }
 
@@ -73,7 +79,7 @@ function run(args: ImportArguments, { services, viewer }: RequestContext, dryRun
   const request: ImportRequest = {
     source: sourceOf(document ?? null, mosquittoFile ?? null),
     deleteOthers: deleteOthers ?? false,
-    passwords: new Map((passwords ?? []).map(({ username, password }) => [username, password])),
+    passwords: passwordsOf(passwords ?? []),
     dryRun,
   };
   return services.accessControl.importDocument(services.brokers.visible(brokerId, viewer), request);
@@ -84,6 +90,15 @@ function sourceOf(document: unknown, mosquittoFile: string | null): ImportSource
     throw invalid([{ path: 'input', reason: 'needs either document or mosquittoFile' }]);
   }
   return mosquittoFile === null ? { document } : { mosquittoFile };
+}
+
+function passwordsOf(given: readonly GivenPassword[]): ReadonlyMap<string, string> {
+  const issues = given.flatMap(({ password }, index) => {
+    const reason = passwordProblem(password);
+    return reason === null ? [] : [{ path: `input.passwords.${index}.password`, reason }];
+  });
+  if (issues.length > 0) throw invalid(issues);
+  return new Map(given.map(({ username, password }) => [username, password]));
 }
 
 builder.queryFields((t) => ({

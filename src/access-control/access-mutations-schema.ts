@@ -1,6 +1,6 @@
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { RequestContext } from '../context.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError, withPlaces } from '../errors.ts';
 import { builder, writesOnBroker } from '../graphql/builder.ts';
 import type { AccessChange } from './access-change.ts';
 import type { InputFields } from './access-change-inputs.ts';
@@ -137,7 +137,10 @@ for (const { name, verb, payload } of VERBS) {
         const [change] = made;
         const [result] = report.changes;
         if (change === undefined || result === undefined) throw new Error('A change was written without a report');
-        if (result.outcome === 'REJECTED') throw result.error ?? new Error('A change was rejected without a reason');
+        if (result.outcome === 'REJECTED') {
+          if (result.error === null) throw new Error('A change was rejected without a reason');
+          throw withPlaces(result.error, (path) => `input.${path}`);
+        }
         if (mustApply) throwUnlessApplied(result);
         return { ...result, broker, change, blastRadius: report.blastRadius };
       },

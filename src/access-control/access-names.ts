@@ -24,5 +24,9 @@ export function plainTextProblem(text: string): string | null {
   return /[\0\p{Cs}]/u.test(text) ? 'must not hold U+0000 or half of a surrogate pair' : tooLong(text);
 }
 
+/** Null: a password that an account can be given. */
+export const passwordProblem = (password: string): string | null =>
+  password === '' ? 'must not be empty' : plainTextProblem(password);
+
 const tooLong = (text: string): string | null =>
   Buffer.byteLength(text) > MAX_BYTES ? `must not exceed ${MAX_BYTES} bytes` : null;

@@ -2,11 +2,12 @@ import type { InputIssue } from '../errors.ts';
 import { filterProblem } from '../mqtt/topics.ts';
 import type { AccessChange } from './access-change.ts';
 import { type AclRule, MAX_PRIORITY, type Membership } from './access-model.ts';
-import { nameProblem, plainTextProblem, textProblem } from './access-names.ts';
+import { nameProblem, passwordProblem, plainTextProblem, textProblem } from './access-names.ts';
 
 /**
  * What is wrong with a change, whatever the broker has: names, texts, priorities, topics, names given twice. A broker would
- * take some of it without a word and store something else (Mosquitto 2.0 and 2.1 skip malformed entries of `acls`).
+ * take some of it without a word and store something else (Mosquitto 2.0 and 2.1 skip malformed entries of `acls`). Paths are
+ * relative to the change, as callers spell it: `roles.0.rolename`.
  */
 export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const issues: InputIssue[] = [];
@@ -16,18 +17,18 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const optional = (path: string, text: string | null | undefined, problem = textProblem): void => {
     if (text != null) check(path, problem(text));
   };
-  const memberships = (path: string, list: readonly Membership[] | undefined): void => {
-    for (const [index, { name, priority }] of (list ?? []).entries()) {
-      check(`${path}.${index}.name`, nameProblem(name));
+  const memberships = (path: string, nameKey: string, list: readonly Membership[] = []): void => {
+    for (const [index, { name, priority }] of list.entries()) {
+      check(`${path}.${index}.${nameKey}`, nameProblem(name));
       check(`${path}.${index}.priority`, priorityProblem(priority));
     }
-    for (const { at, key } of repeated((list ?? []).map(({ name }) => name))) {
-      check(`${path}.${at}.name`, `is there twice: "${key}"`);
+    for (const { at, key } of repeated(list.map(({ name }) => name))) {
+      check(`${path}.${at}.${nameKey}`, `is there twice: "${key}"`);
     }
   };
-  const membership = (path: string, { name, priority }: Membership): void => {
-    check(`${path}.name`, nameProblem(name));
-    check(`${path}.priority`, priorityProblem(priority));
+  const membership = (nameKey: string, { name, priority }: Membership): void => {
+    check(nameKey, nameProblem(name));
+    check('priority', priorityProblem(priority));
   };
   const rule = (path: string, { topic, priority }: AclRule): void => {
     check(`${path}.topic`, filterProblem(topic) ?? textProblem(topic));
@@ -42,8 +43,8 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
       optional('clientId', clientId);
       optional('textName', textName, plainTextProblem);
       optional('textDescription', textDescription, plainTextProblem);
-      memberships('roles', roles);
-      memberships('groups', groups);
+      memberships('roles', 'rolename', roles);
+      memberships('groups', 'groupname', groups);
       if (password !== undefined) check('password', passwordProblem(password));
       break;
     }
@@ -52,8 +53,8 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
       check('groupname', nameProblem(change.groupname));
       optional('textName', textName, plainTextProblem);
       optional('textDescription', textDescription, plainTextProblem);
-      memberships('roles', roles);
-      memberships('clients', clients);
+      memberships('roles', 'rolename', roles);
+      memberships('clients', 'username', clients);
       break;
     }
     case 'PUT_ROLE': {
@@ -73,15 +74,15 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
       break;
     case 'ADD_CLIENT_ROLE':
       check('username', nameProblem(change.username));
-      membership('role', change.role);
+      membership('rolename', change.role);
       break;
     case 'ADD_CLIENT_GROUP':
       check('username', nameProblem(change.username));
-      membership('group', change.group);
+      membership('groupname', change.group);
       break;
     case 'ADD_GROUP_ROLE':
       check('groupname', nameProblem(change.groupname));
-      membership('role', change.role);
+      membership('rolename', change.role);
       break;
     case 'SET_ANONYMOUS_GROUP':
     case 'DELETE_GROUP':
@@ -107,9 +108,6 @@ function priorityProblem(priority: number): string | null {
   if (Number.isInteger(priority) && Math.abs(priority) <= MAX_PRIORITY) return null;
   return `must be an integer from -${MAX_PRIORITY} to ${MAX_PRIORITY}`;
 }
-
-const passwordProblem = (password: string): string | null =>
-  password === '' ? 'must not be empty' : plainTextProblem(password);
 
 function repeated(keys: readonly string[]): { readonly at: number; readonly key: string }[] {
   const seen = new Set<string>();

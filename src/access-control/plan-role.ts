@@ -21,7 +21,7 @@ export function putRole(
       info: { needs: 'Mosquitto 2.1' },
     });
   }
-  checkSubstitution(dialect, role, acls ?? []);
+  checkSubstitution(dialect, role, acls ?? [], (index) => `acls.${index}.topic`);
   if (!role) {
     // Said even where it is the default, so that what was made can be compared.
     const flag = dialect.wildcardFlag ? { allowwildcardsubs: allowWildcardSubs ?? true } : {};
@@ -65,7 +65,7 @@ export function putRoleAcl(
   { rolename, acl }: Change<'PUT_ROLE_ACL'>,
 ): DynsecWrite[] {
   const role = roleOf(draft, rolename);
-  checkSubstitution(dialect, role, [acl]);
+  checkSubstitution(dialect, role, [acl], () => 'acl.topic');
   const there = role.acls.find((rule) => isSamePlace(rule, acl));
   if (!there) return [{ command: 'addRoleACL', fields: { rolename, ...aclEntry(acl) } }];
   if (there.priority === acl.priority && there.allow === acl.allow) return [];
@@ -91,15 +91,20 @@ export function removeRoleAcl(
 }
 
 /** Mosquitto before 2.1 stores `%c` and `%u` and matches them with nothing but themselves. What is there already may stay. */
-function checkSubstitution(dialect: AccessDialect, role: AccessRole | null, acls: readonly AclRule[]): void {
+function checkSubstitution(
+  dialect: AccessDialect,
+  role: AccessRole | null,
+  acls: readonly AclRule[],
+  pathOf: (index: number) => string,
+): void {
   if (dialect.substitution) return;
-  const issues: InputIssue[] = acls
-    .filter((acl) => !acl.aclType.endsWith('Literal') && acl.topic.split('/').some(isPlaceholder))
-    .filter((acl) => !role?.acls.some((rule) => isSamePlace(rule, acl)))
-    .map(({ topic }) => ({
-      path: 'topic',
-      reason: `"${topic}": this broker puts nothing in for %c and %u; that came with Mosquitto 2.1`,
-    }));
+  const issues: InputIssue[] = [];
+  for (const [index, acl] of acls.entries()) {
+    if (acl.aclType.endsWith('Literal') || !acl.topic.split('/').some(isPlaceholder)) continue;
+    if (role?.acls.some((rule) => isSamePlace(rule, acl))) continue;
+    const reason = `"${acl.topic}": this broker puts nothing in for %c and %u; that came with Mosquitto 2.1`;
+    issues.push({ path: pathOf(index), reason });
+  }
   if (issues.length > 0) throw invalid(issues);
 }
 

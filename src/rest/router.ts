@@ -12,13 +12,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { RequiredRole } from '../auth/viewer.ts';
-import { invalid, ServiceError } from '../errors.ts';
+import { invalid, ServiceError, withPlaces } from '../errors.ts';
 import type { RequestFacts } from '../graphql/endpoint.ts';
 import { type ErrorLog, type PublicError, publicError, publicResult } from '../graphql/public-error.ts';
 import { readJsonBody, UnreadBodyError } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange } from './exchange.ts';
 import { createValidator } from './input.ts';
+import { placeInRequest } from './issue-places.ts';
 import { follow, totalOf } from './pick.ts';
 import { type CompileOperation, isPending, type PreparedRoute, prepareRoute } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
@@ -137,8 +138,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
         info: { pending: true, operation: `${route.method} ${route.path}` },
       });
     }
-    const { parseQuery } = prepared.versions[exchange.revision];
-    const query = parseQuery ? parseQuery(search) : NOTHING;
+    const query = prepared.versions[exchange.revision].parseQuery(search);
     const { checkBody } = prepared;
     if (checkBody === null) {
       run(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
@@ -184,7 +184,9 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   ): void {
     const error = firstError(exchange, result);
     if (error) {
-      exchange.fail(error);
+      const { code, info } = error.extensions;
+      const refusal = new ServiceError(code, error.message, info ? { info } : {});
+      exchange.fail(withPlaces(refusal, (path) => placeInRequest(prepared.route, path)));
       return;
     }
     const { status, pageInfo } = prepared;
@@ -265,7 +267,7 @@ function buildRouter<C>({ routes, schema, compileOperation, documents = [] }: Re
     // With it, DELETE …/clusters/ (an id that came out empty) would be DELETE …/clusters: all of them.
     ignoreTrailingSlash: false,
     maxParamLength: MAX_PARAM_LENGTH,
-    // Parsed later, and only by entries that have parameters.
+    // Parsed later, when the caller has been let in.
     querystringParser: (search) => search,
     onBadUrl: () => undefined,
   });

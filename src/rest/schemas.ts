@@ -58,7 +58,8 @@ export const ERROR: JsonSchema = {
     status: { type: 'integer', description: 'The HTTP status.' },
     info: {
       type: 'object',
-      description: 'What else is known; `issues` lists `{ path, reason }` for input that is refused.',
+      description:
+        'What else is known; `issues` lists `{ path, reason }` for input that is refused: JSON pointers into the body, names of parameters.',
     },
   },
   required: ['message', 'code', 'status'],

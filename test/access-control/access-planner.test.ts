@@ -199,8 +199,8 @@ describe('what is refused', () => {
     [{ roles: [at('r', 100_001)] }, ['roles.0.priority']],
     [{ roles: [at('r', 1.5)] }, ['roles.0.priority']],
     [{ roles: [at('r', -100_000)] }, null],
-    [{ roles: [at('r'), at('r', 2)] }, ['roles.1.name']],
-    [{ groups: [at('')] }, ['groups.0.name']],
+    [{ roles: [at('r'), at('r', 2)] }, ['roles.1.rolename']],
+    [{ groups: [at('')] }, ['groups.0.groupname']],
     [{ password: '' }, ['password']],
     [{ password: 'a\u0000' }, ['password']],
     [{ password: 'ä\u0007' }, null],
@@ -221,9 +221,18 @@ describe('what is refused', () => {
     expect(issuesOf({ kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule(text) })).toEqual(expected);
   });
 
+  test.each<[AccessChange, readonly string[]]>([
+    [{ kind: 'ADD_CLIENT_ROLE', username: '', role: at('', 0.5) }, ['username', 'rolename', 'priority']],
+    [{ kind: 'ADD_CLIENT_GROUP', username: 'ann', group: at('') }, ['groupname']],
+    [{ kind: 'ADD_GROUP_ROLE', groupname: 'g', role: at('') }, ['rolename']],
+    [{ kind: 'PUT_GROUP', groupname: 'g', mode: 'PUT', fields: { clients: [at('')] } }, ['clients.0.username']],
+  ])('members %j, named as callers do', (change, expected) => {
+    expect(issuesOf(change)).toEqual(expected);
+  });
+
   test('placeholders where the broker puts nothing in, unless they are there already', () => {
     const acl: AccessChange = { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule('send a/%c') };
-    expect([issuesOf(acl), issuesOf(acl, MOSQUITTO_2_0)]).toEqual([null, ['topic']]);
+    expect([issuesOf(acl), issuesOf(acl, MOSQUITTO_2_0)]).toEqual([null, ['acl.topic']]);
     const part: AccessChange = { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: rule('send a/%c1') };
     expect(issuesOf(part, MOSQUITTO_2_0)).toBe(null);
     const world = policyOf({ roles: { r: ['send a/%c'] } });
@@ -234,6 +243,7 @@ describe('what is refused', () => {
       fields: { acls: [rule('send a/%c'), rule('send b')] },
     };
     expect(planned(world, [whole], MOSQUITTO_2_0)[0]).toHaveLength(1);
+    expect(issuesOf(whole, MOSQUITTO_2_0)).toEqual(['acls.0.topic']);
   });
 
   test('the flag for wildcards where the broker has none', () => {

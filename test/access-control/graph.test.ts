@@ -3,6 +3,8 @@ import { startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
 import { type AccessWorld, accessWorld, addBroker, KINDS } from './access-service.ts';
 
+const ANY_RULE = { aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#', allow: true };
+
 /** Runs one of the mutations and answers its payload. */
 const change = async (
   { graph }: AccessWorld,
@@ -284,7 +286,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const badRule = { aclType: 'SUBSCRIBE_PATTERN', topic: 'a/#/b', allow: true };
     expect(await codeOf('putAclRule', { rolename: 'sensor', acl: badRule })).toMatchObject({
       code: 'INVALID',
-      info: { issues: [{ path: expect.any(String), reason: expect.any(String) }] },
+      info: { issues: [{ path: 'input.acl.topic', reason: expect.any(String) }] },
     });
     expect(await codeOf('updateAccessClient', { username: 'pump', password: null })).toMatchObject({
       code: 'INVALID',
@@ -360,6 +362,20 @@ describe.each(KINDS)('on %s', (kind) => {
       code: 'INVALID',
       info: { issues: [{ path: 'input.changes.1.updateAccessClient.password' }] },
     });
+    const acls = [{ ...ANY_RULE }, { ...ANY_RULE, topic: 'a#' }];
+    const misplaced = [
+      { createAccessRole: { rolename: 'misplaced', acls } },
+      { putAccessClient: { username: 'n1', textName: 'one' } },
+      { updateAccessGroup: { groupname: 'all', clients: [{ username: 'n1', priority: 1 }, { username: '\u0007' }] } },
+    ];
+    const REASONS = MANY.replace('error { code }', 'error { code message info }');
+    const placed = (await graph(REASONS, { input: { brokerId, changes: misplaced } })).changeAccessControl.changes;
+    const place = 'input.changes.0.createAccessRole.acls.1.topic';
+    expect(placed).toMatchObject([
+      { error: { code: 'INVALID', message: expect.stringContaining(place), info: { issues: [{ path: place }] } } },
+      { error: null },
+      { error: { info: { issues: [{ path: 'input.changes.2.updateAccessGroup.clients.1.username' }] } } },
+    ]);
     const tooMany = Array.from({ length: 10_001 }, () => ({ deleteAccessClient: { username: 'n0' } }));
     const { extensions } = await refused(MANY, { input: { brokerId, changes: tooMany } });
     expect(extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'input.changes' }] } });
@@ -439,6 +455,10 @@ describe.each(KINDS)('on %s', (kind) => {
     const applied = (await world.graph(APPLY, { input })).applyAccessControl;
     expect(applied.outcome, JSON.stringify(applied)).toBe('APPLIED');
     await (await other.client({ username: 'pump', password: 'three' })).endAsync();
+
+    const passwords = [...input.passwords, { username: 'meter-1', password: '' }];
+    const { extensions } = await world.refused(APPLY, { input: { ...input, passwords } });
+    expect(extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'input.passwords.1.password' }] } });
 
     const again = (await world.graph(APPLY, { input })).applyAccessControl;
     expect(again).toMatchObject({ outcome: 'UNCHANGED' });

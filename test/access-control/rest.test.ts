@@ -62,6 +62,9 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(one.body).toHaveLength(1);
     }
     expect((await rest('GET', '/clients?username=nobody')).status).toBe(404);
+    expect((await rest('GET', '/clients?username=pump&filterTraget=rolename')).body.info.issues).toEqual([
+      { path: 'filterTraget', reason: 'is not known here; is "filterTarget" meant?' },
+    ]);
 
     // Null clears texts and client id; it leaves lists and the password alone.
     const change = {
@@ -123,6 +126,8 @@ describe.each(KINDS)('on %s', (kind) => {
 
     expect(await write(world, 'DELETE', '/groups?groupname=g')).toBe(204);
     expect(await write(world, 'DELETE', '/groups?groupname=g')).toEqual([404, 'NOT_FOUND']);
+    expect(await write(world, 'DELETE', '/roles?rolename=r&dryRun=true')).toEqual([400, 'INVALID']);
+    expect((await ask('getRole', { rolename: 'r' })).role.rolename).toBe('r');
     expect(await write(world, 'DELETE', '/roles?rolename=r')).toBe(204);
     expect((await rest('GET', '/roles?filterValue=r&filterMode=equals')).body).toEqual([]);
   });
@@ -191,6 +196,36 @@ test('bodies are checked to the letter, and passwords are not in what refuses th
     expect(answer.body.info.issues[0]).toMatchObject({ path: expect.any(String), reason: expect.any(String) });
     expect(JSON.stringify(answer.body)).not.toContain('hush');
   }
+});
+
+test('what the broker could not take is told where it stands in the request', async () => {
+  const { rest, service, brokerId } = await accessWorld('Mosquitto 2.0');
+  const rules = ['a', 'a/#/b', 'c/%c'].map((topic) => ({
+    acltype: 'subscribePattern',
+    topic,
+    priority: 0,
+    allow: true,
+  }));
+  const placeholder = rules.filter(({ topic }) => topic !== 'a/#/b');
+  await rest('POST', '/roles', { rolename: 'r' });
+  const refused: [method: string, path: string, body: unknown, places: readonly string[]][] = [
+    ['PUT', '/roles', { rolename: 'r', acls: rules }, ['/acls/1/topic']],
+    ['PUT', '/roles', { rolename: 'r', acls: placeholder }, ['/acls/1/topic']],
+    ['POST', '/clients', { username: 'u', roles: [{ rolename: '\u0007' }] }, ['/roles/0/rolename']],
+    ['POST', '/clients', { username: 'u\u0007', clientid: '\u0007' }, ['/username', '/clientid']],
+    ['DELETE', '/clients?username=%07', undefined, ['username']],
+  ];
+  for (const [method, path, body, places] of refused) {
+    const answer = await rest(method, path, body);
+    expect([answer.status, answer.body.code]).toEqual([400, 'INVALID']);
+    const { issues } = answer.body.info;
+    expect(issues.map((issue: { path: string }) => issue.path)).toEqual(places);
+    const said = issues.map((issue: { path: string; reason: string }) => `${issue.path}: ${issue.reason}`).join('; ');
+    expect(answer.body.message).toBe(said);
+  }
+  const broker = `/api/projects/${service.projectId}/brokers/${brokerId}`;
+  const key = await service.rest('PUT', broker, service.root, { client_key: 'no key' });
+  expect(key.body.info.issues).toMatchObject([{ path: '/client_key' }]);
 });
 
 test('a list of thousands comes whole, page by page', async () => {

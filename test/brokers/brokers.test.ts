@@ -148,11 +148,11 @@ test('bad connection settings are refused with every path and reason, and nothin
     expect([body, answer.status, answer.body.code]).toEqual([body, 400, 'INVALID']);
     return answer.body.info.issues as { path: string; reason: string }[];
   };
-  expect((await refuse({ name: 'x' })).map(({ path }) => path)).toEqual(['input.url']);
+  expect((await refuse({ name: 'x' })).map(({ path }) => path)).toEqual(['/url']);
   expect((await refuse({ name: '', url: '' })).length).toBe(2);
   expect(
     (await refuse({ url: 'ftp://host', ca_cert: 'no certificate', client_key: 'no key here' })).map(({ path }) => path),
-  ).toEqual(['input.url', 'input.caCert', 'input.clientKey']);
+  ).toEqual(['/url', '/ca_cert', '/client_key']);
   await refuse({ url: 'mqtt://user:secret@host' });
   await refuse({ url: 'mqtt://host', ca_cert_file: '/etc/passwd' });
   await refuse({ url: 5 });
@@ -317,7 +317,7 @@ test('a stored secret is not sent to another address: it has to be given again w
   const change = (body: object) => rest('PUT', `/api/projects/${projectId}/brokers/${id}`, root, body);
   for (const url of ['mqtts://evil.example.com', 'mqtts://broker.example.com:9999', 'mqtt://broker.example.com']) {
     const { status, body } = await change({ url });
-    expect([url, status, body.info?.issues[0].path]).toEqual([url, 400, 'input.password']);
+    expect([url, status, body.info?.issues[0].path]).toEqual([url, 400, '/password']);
   }
   expect((await change({ url: 'mqtts://broker.example.com/', name: 'same place' })).status).toBe(204);
   expect((await change({ url: 'mqtts://other.example.com', password: 'secret' })).status).toBe(204);

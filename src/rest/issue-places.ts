@@ -1,0 +1,23 @@
+import type { JsonSchema, Route } from './route.ts';
+
+/**
+ * Where in a request that is which the graph names by a path in its arguments: `input.acls.0.aclType` came from `/acls/0/acltype`
+ * of the body, or from a query parameter where the route has no body. Names are the same in both but for case and underscores; what
+ * the schema does not have keeps the graph's name. Other paths stay as they are.
+ */
+export function placeInRequest({ body, query }: Pick<Route, 'body' | 'query'>, path: string): string {
+  const [argument, ...steps] = path.split('.');
+  if (argument !== 'input') return path;
+  if (body === undefined) return namesIn(query, steps).join('.') || path;
+  return `/${namesIn(body, steps).join('/')}`;
+}
+
+function namesIn(schema: JsonSchema | undefined, [step, ...rest]: readonly string[]): string[] {
+  if (step === undefined) return [];
+  const { properties = {}, items } = (schema ?? {}) as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
+  if (items !== undefined) return [step, ...namesIn(items, rest)];
+  const name = Object.keys(properties).find((key) => plain(key) === plain(step)) ?? step;
+  return [name, ...namesIn(properties[name], rest)];
+}
+
+const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
