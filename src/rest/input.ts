@@ -1,6 +1,7 @@
 import { parse as parseQueryString } from 'node:querystring';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid } from '../errors.ts';
+import { nearestName } from './nearest-name.ts';
 import type { JsonSchema } from './route.ts';
 
 /** More issues than this help nobody, and a hostile body could have millions. */
@@ -33,34 +34,82 @@ const COERCIONS: Readonly<Record<string, Coerce>> = {
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
 };
 
+/** Sent to any entry: credentials, where they are taken from the query. */
+const TOKEN = 'token';
+
 /**
- * Reads the declared parameters of a query string; others are ignored. `hidden` are those that do not exist in the revision.
+ * Reads a query string whose parameters are all declared: one that is misspelled, or meant for another entry, would change what a
+ * request does. `hidden` are those that do not exist in the revision. Where the parameter `single` is sent, the other ones that are
+ * declared are ignored, whatever they hold.
  * The returned function throws INVALID with every issue; paths are names of parameters.
  */
-export function compileQuery(ajv: Ajv2020, schema: JsonSchema, hidden: ReadonlySet<string>): ParseQuery {
+export function compileQuery(
+  ajv: Ajv2020,
+  schema: JsonSchema,
+  { hidden = new Set(), single }: { readonly hidden?: ReadonlySet<string>; readonly single?: string | undefined } = {},
+): ParseQuery {
+  const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
+  const known = new Set(Object.keys(properties).filter((name) => !hidden.has(name)));
+  const readAll = compileReading(ajv, schema, known);
+  const readSingle =
+    single === undefined
+      ? readAll
+      : compileReading(ajv, { type: 'object', properties: { [single]: properties[single] } }, new Set([single]));
+  return (search) => {
+    const sent = search === '' ? NOTHING : parseQueryString(search);
+    const read = single !== undefined && sent[single] !== undefined ? readSingle : readAll;
+    return read(sent, unknownNames(sent, known));
+  };
+}
+
+type Sent = Readonly<Record<string, string | string[] | undefined>>;
+
+const NOTHING: Sent = Object.freeze({});
+
+function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
+  const issues: InputIssue[] = [];
+  for (const name in sent) {
+    if (known.has(name) || name === TOKEN) continue;
+    if (issues.length >= MAX_ISSUES) break;
+    const meant = nearestName(name, known);
+    issues.push({
+      path: name.slice(0, 200),
+      reason: meant === null ? 'is not known here' : `is not known here; is "${meant}" meant?`,
+    });
+  }
+  return issues;
+}
+
+/** Reads the parameters named in `names`. The returned function throws INVALID with `issues` and every one of its own. */
+function compileReading(
+  ajv: Ajv2020,
+  schema: JsonSchema,
+  names: ReadonlySet<string>,
+): (sent: Sent, issues: InputIssue[]) => Record<string, unknown> {
   const validate = ajv.compile(schema);
   const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
   const parameters = Object.entries(properties)
-    .filter(([name]) => !hidden.has(name))
+    .filter(([name]) => names.has(name))
     .map(([name, { type, default: fallback }]) => ({
       name,
       fallback,
       list: type === 'array',
       coerce: typeof type === 'string' ? COERCIONS[type] : undefined,
     }));
-  return (search) => {
-    const sent = search === '' ? {} : parseQueryString(search);
+  return (sent, issues) => {
     const query: Record<string, unknown> = {};
     for (const { name, fallback, list, coerce } of parameters) {
       const value = sent[name];
       if (value === undefined) {
         if (fallback !== undefined) query[name] = fallback;
       } else if (list) query[name] = Array.isArray(value) ? value : [value];
-      else if (Array.isArray(value)) throw invalid([{ path: name, reason: 'may be given once only' }]);
-      else if (value.includes('\0')) throw invalid([{ path: name, reason: NO_NUL }]);
+      else if (Array.isArray(value)) throw invalid([...issues, { path: name, reason: 'may be given once only' }]);
+      else if (value.includes('\0')) throw invalid([...issues, { path: name, reason: NO_NUL }]);
       else query[name] = coerce ? coerce(value) : value;
     }
-    if (!validate(query)) throw invalid(issuesOf(validate, (pointer) => pointer.slice(1)));
+    const isValid = validate(query);
+    if (!isValid) throw invalid([...issues, ...issuesOf(validate, (pointer) => pointer.slice(1))]);
+    if (issues.length > 0) throw invalid(issues);
     return query;
   };
 }

@@ -151,7 +151,7 @@ function operation(route: AnyRoute, components: Components): Json {
       ? {}
       : { content: { [contentTypeOf(DEFAULT_REVISION)]: { schema: components.use(response ?? {}) } } }),
   };
-  const refusals = new Set([...errors, ...(body ? [400, 413] : []), ...(route.query ? [400] : [])]);
+  const refusals = new Set([400, ...errors, ...(body ? [413] : [])]);
   return {
     ...common,
     description: [route.description, needed].filter(Boolean).join('\n\n'),

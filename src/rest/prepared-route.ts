@@ -23,7 +23,7 @@ const PLAIN_SCALARS = ['DateTime', 'JSON'];
 
 /** What differs between revisions of one entry. */
 interface PreparedVersion {
-  readonly parseQuery: ParseQuery | null;
+  readonly parseQuery: ParseQuery;
   readonly trim: Trim | null;
 }
 
@@ -85,6 +85,8 @@ export function prepareRoute<C>(
   }
 }
 
+const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
+
 function prepareVersion(
   route: Route,
   { body, ajv }: { readonly body: KeyTree | null; readonly ajv: Ajv2020 },
@@ -92,25 +94,12 @@ function prepareVersion(
 ): PreparedVersion {
   const { query = {}, response = {} } = route.revisions ?? {};
   return {
-    parseQuery: route.query
-      ? parseQueryOf(ajv, route.query, route.singleBy, new Set(missingIn(revision, query)))
-      : null,
+    parseQuery: compileQuery(ajv, route.query ?? NO_PARAMETERS, {
+      hidden: new Set(missingIn(revision, query)),
+      single: route.singleBy,
+    }),
     trim: body && compileTrim(body, route.omitNull ?? [], missingIn(revision, response)),
   };
-}
-
-/** Where one item is asked for alone the other parameters are ignored, whatever they hold. */
-function parseQueryOf(
-  ajv: Ajv2020,
-  schema: JsonSchema,
-  singleBy: string | undefined,
-  hidden: ReadonlySet<string>,
-): ParseQuery {
-  const parseAll = compileQuery(ajv, schema, hidden);
-  if (singleBy === undefined) return parseAll;
-  const { [singleBy]: single } = schema.properties as Record<string, JsonSchema>;
-  const parseSingle = compileQuery(ajv, { type: 'object', properties: { [singleBy]: single } }, hidden);
-  return (search) => (new URLSearchParams(search).has(singleBy) ? parseSingle(search) : parseAll(search));
 }
 
 export function missingIn(revision: Revision, existences: Readonly<Record<string, Existence>>): string[] {

@@ -54,7 +54,7 @@ export interface Route extends RouteBase {
   readonly params?: Readonly<Record<string, string>>;
   /**
    * An object schema whose properties are the query parameters. `integer`, `number` and `boolean` are coerced from well-formed
-   * text only; parameters that are not declared are ignored.
+   * text only. Absent: there are none. Whatever is sent and not declared is refused as INVALID; only `token` is known everywhere.
    */
   readonly query?: JsonSchema;
   /** Absent: a body that is sent is not looked at. Unknown keys are refused where the schema says so. */
@@ -80,7 +80,7 @@ export interface Route extends RouteBase {
   readonly spell?: Readonly<Record<string, Spelling>>;
   /** With `verbose=false` in the query a list's items are replaced by this key of theirs. */
   readonly nameKey?: string;
-  /** The query parameter that asks for one item of a list alone: with it the others are ignored, and not even checked. */
+  /** The query parameter that asks for one item of a list alone: with it the other declared ones are ignored, and not even checked. */
   readonly singleBy?: string;
   /**
    * For lists that may be asked for whole (`count=-1`, where `when` is true) or for more than a page (`first` above `pageSize`): the

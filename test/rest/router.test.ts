@@ -234,7 +234,7 @@ describe('refusals', () => {
     expect(received).toMatch(/connection: close/i);
   });
 
-  test('query parameters are refused with their names; those that are not declared are ignored', async () => {
+  test('query parameters are refused with their names', async () => {
     const { call } = await startLampServer();
     const bad = [
       'count=ten',
@@ -257,7 +257,43 @@ describe('refusals', () => {
       expect(status, query).toBe(400);
       expect(json.info.issues[0].path).toBe(query.split('=')[0]);
     }
-    expect((await call('GET', `${LAMPS}?colour=red&count=1&ratio=-0.5&token=x`, { as: 'viewer' })).status).toBe(200);
+    expect((await call('GET', `${LAMPS}?count=1&ratio=-0.5&token=x`, { as: 'viewer' })).status).toBe(200);
+  });
+
+  test('a query parameter that is not declared is refused, with the name that it may have been meant to be', async () => {
+    const { call, lamps } = await startLampServer();
+    const issuesOf = async (method: string, path: string) => {
+      const { status, json } = await call(method, path, {
+        as: 'admin',
+        ...(method === 'POST' ? { body: { name: 'n' } } : {}),
+      });
+      return [status, json.code, json.info?.issues];
+    };
+    const unknown = (path: string, meant?: string) => ({
+      path,
+      reason: `is not known here${meant === undefined ? '' : `; is "${meant}" meant?`}`,
+    });
+    expect(await issuesOf('GET', `${LAMPS}?filterVlaue=a&count=1`)).toEqual([
+      400,
+      'INVALID',
+      [unknown('filterVlaue', 'filterValue')],
+    ]);
+    expect(await issuesOf('GET', `${LAMPS}?COUNT=1&colour=red&verbose=1`)).toEqual([
+      400,
+      'INVALID',
+      [unknown('COUNT', 'count'), unknown('colour'), { path: 'verbose', reason: 'must be boolean' }],
+    ]);
+    // Of an entry that has no parameters, too, and before anything is done.
+    expect(await issuesOf('POST', `${LAMPS}?dryRun=true`)).toEqual([400, 'INVALID', [unknown('dryRun')]]);
+    expect(lamps).toHaveLength(3);
+    expect((await call('POST', `${LAMPS}?token=x`, { as: 'admin', body: { name: 'n' } })).status).toBe(200);
+    const many = await call('GET', `${LAMPS}?${Array.from({ length: 900 }, (_, i) => `p${i}=`).join('&')}`, {
+      as: 'viewer',
+    });
+    expect(many.json.info.issues).toHaveLength(50);
+    const long = await call('GET', `${LAMPS}?${'x'.repeat(5_000)}=1`, { as: 'viewer' });
+    expect(long.json.info.issues[0].path).toHaveLength(200);
+    expect((await call('GET', `${LAMPS}?colour=red`)).status).toBe(401);
   });
 
   test('an error of the operation keeps its code, status and info', async () => {
@@ -325,8 +361,9 @@ describe('revisions', () => {
   test('an older one lacks the parameters, keys and paths that came later', async () => {
     const { call } = await startLampServer();
     const headers = { accept: 'application/json;version=3.0' };
-    const { json } = await call('GET', `${LAMPS}?filterValue=2`, { as: 'viewer', headers });
+    const { json } = await call('GET', LAMPS, { as: 'viewer', headers });
     expect(json).toHaveLength(3);
+    expect((await call('GET', `${LAMPS}?filterValue=2`, { as: 'viewer', headers })).json.code).toBe('INVALID');
     expect(json[1].room).toEqual({ floor: 1 });
     expect((await call('GET', `${LAMPS}?filterValue=2`, { as: 'viewer' })).json).toHaveLength(1);
     expect((await call('GET', `${LAMPS}/l1/dark`, { as: 'viewer', headers })).status).toBe(404);
