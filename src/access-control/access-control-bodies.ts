@@ -124,15 +124,17 @@ const clientBody = (absent: string, cleared: string): Properties => ({
 export const NEW_ACCESS_CLIENT: JsonSchema = closed(clientBody('Null is none.', 'Null is none.'), {
   required: ['username'],
   title: 'NewAccessClient',
+  examples: [{ username: 'meter-1', password: 'a long secret', roles: [{ rolename: 'sensor' }] }],
 });
 export const ACCESS_CLIENT_CHANGE: JsonSchema = closed(clientBody('Null leaves it as it is.', 'Null clears it.'), {
   required: ['username'],
   title: 'AccessClientChange',
   description: 'What is not given stays as it is. Roles and groups that stay keep their priorities.',
+  examples: [{ username: 'meter-1', textname: 'Meter 1', groups: [{ groupname: 'plant' }] }],
 });
 export const ACCESS_CLIENT_ENABLE: JsonSchema = closed(
   { username: NAME, enable: BOOLEAN },
-  { title: 'AccessClientEnable' },
+  { title: 'AccessClientEnable', examples: [{ username: 'meter-1', enable: false }] },
 );
 
 export const ACCESS_GROUP: JsonSchema = closed(
@@ -149,7 +151,11 @@ export const ACCESS_GROUPS = listOrNames(ACCESS_GROUP);
 
 const GROUP_TEXTS: Properties = { groupname: NAME, textname: TEXT, textdescription: TEXT };
 
-export const NEW_ACCESS_GROUP: JsonSchema = closed(GROUP_TEXTS, { required: ['groupname'], title: 'NewAccessGroup' });
+export const NEW_ACCESS_GROUP: JsonSchema = closed(GROUP_TEXTS, {
+  required: ['groupname'],
+  title: 'NewAccessGroup',
+  examples: [{ groupname: 'plant', textname: 'Everything in the plant' }],
+});
 export const ACCESS_GROUP_CHANGE: JsonSchema = closed(
   {
     ...GROUP_TEXTS,
@@ -160,6 +166,7 @@ export const ACCESS_GROUP_CHANGE: JsonSchema = closed(
     required: ['groupname'],
     title: 'AccessGroupChange',
     description: 'What is not given stays as it is. Clients and roles that stay keep their priorities.',
+    examples: [{ groupname: 'plant', clients: [{ username: 'meter-1' }], roles: [{ rolename: 'sensor' }] }],
   },
 );
 
@@ -189,6 +196,7 @@ const roleTexts = (cleared: string): Properties => ({
 export const NEW_ACCESS_ROLE: JsonSchema = closed(roleTexts('Null is none.'), {
   required: ['rolename'],
   title: 'NewAccessRole',
+  examples: [{ rolename: 'sensor', textname: 'Sends measurements' }],
 });
 export const ACCESS_ROLE_CHANGE: JsonSchema = closed(
   {
@@ -206,7 +214,17 @@ export const ACCESS_ROLE_CHANGE: JsonSchema = closed(
       'The whole list. Null leaves it as it is.',
     ),
   },
-  { required: ['rolename'], title: 'AccessRoleChange', description: 'What is not given stays as it is.' },
+  {
+    required: ['rolename'],
+    title: 'AccessRoleChange',
+    description: 'What is not given stays as it is.',
+    examples: [
+      {
+        rolename: 'sensor',
+        acls: [{ acltype: 'publishClientSend', topic: 'plant/+/data', priority: 0, allow: true }],
+      },
+    ],
+  },
 );
 
 const DEFAULT_ACL_ENTRY = closed(
@@ -221,4 +239,5 @@ export const DEFAULT_ACL_CHANGE: JsonSchema = {
   items: DEFAULT_ACL_ENTRY,
   maxItems: 100,
   description: 'What is not given stays as it is; of two entries of one type the last counts.',
+  examples: [[{ acltype: 'subscribe', allow: false }]],
 };

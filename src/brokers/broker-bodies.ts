@@ -42,7 +42,13 @@ export const BROKER_CONNECTION: JsonSchema = closed(
     ha: BOOLEAN,
     clustermode: { type: ['string', 'null'], enum: [...Object.values(CLUSTER_MODES), null] },
   },
-  { required: [], title: 'BrokerConnection' },
+  {
+    required: [],
+    title: 'BrokerConnection',
+    examples: [
+      { name: 'plant', url: 'mqtt://broker.example.com:1883', username: 'gateway', password: 'a long secret' },
+    ],
+  },
 );
 
 type Properties = Readonly<Record<string, JsonSchema>>;

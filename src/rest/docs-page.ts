@@ -4,6 +4,7 @@ import { ROLE_WORDS, tagOf } from './openapi.ts';
 import { isPending, queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
 import type { AnyRoute, JsonSchema } from './route.ts';
+import { typeOf } from './schema-notation.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --get: #1a7f37; --post: #0969da; --put: #9a6700; --delete: #cf222e; }
@@ -76,15 +77,15 @@ ${sections.join('\n')}
 }
 
 function entryHtml(route: AnyRoute): string {
-  const { method, path, role, summary, description, section } = route;
-  const text = [method, path, role, summary, description, section, tagOf(route), isPending(route) ? 'pending' : '']
+  const { method, path, role, summary, description } = route;
+  const text = [method, path, role, summary, description, tagOf(route), isPending(route) ? 'pending' : '']
     .join(' ')
     .toLowerCase();
   return `<details id="${escapeHtml(`${method}-${path}`)}" data-text="${escapeHtml(text)}">
 <summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span>${
     isPending(route) ? '<span class="t">not available yet</span>' : ''
   }</summary><div>
-<p>${description ? `${escapeHtml(description)} ` : ''}Needs: ${ROLE_WORDS[role]}.${section ? ` Section ${escapeHtml(section)}.` : ''}</p>
+<p>${description ? `${escapeHtml(description)} ` : ''}Needs: ${ROLE_WORDS[role]}.</p>
 ${isPending(route) ? '<p>Not available yet: answers 405.</p>' : servedHtml(route)}
 <h3>Example</h3><pre>${escapeHtml(curlOf(route))}</pre></div></details>`;
 }
@@ -109,42 +110,18 @@ function servedHtml(route: Exclude<AnyRoute, { pending: true }>): string {
 
 const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`;
 
-/** A schema in the notation that readers of TypeScript and JSON both read. */
-function typeOf(schema: JsonSchema, depth: number): string {
-  const pad = '  '.repeat(depth + 1);
-  if (Array.isArray(schema.oneOf)) return schema.oneOf.map((entry: JsonSchema) => typeOf(entry, depth)).join(' | ');
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  if (schema.type === 'array') {
-    const items = typeOf((schema.items ?? {}) as JsonSchema, depth);
-    return items.includes(' | ') && !items.includes('\n') ? `(${items})[]` : `${items}[]`;
-  }
-  if (schema.type === 'object') {
-    const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
-    if (properties.length === 0) return '{ … }';
-    const required = (schema.required ?? []) as readonly string[];
-    const lines = properties.map(([name, property]) => {
-      const words = typeof property.description === 'string' ? `  // ${property.description}` : '';
-      return `${pad}${name}${required.includes(name) ? '' : '?'}: ${typeOf(property, depth + 1)}${words}`;
-    });
-    return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
-  }
-  const type = Array.isArray(schema.type) ? schema.type.join(' | ') : String(schema.type ?? 'any');
-  const limits = [
-    schema.minLength === undefined ? '' : `at least ${schema.minLength} characters`,
-    schema.minimum === undefined ? '' : `from ${schema.minimum}`,
-    schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`,
-  ].filter(Boolean);
-  return limits.length > 0 ? `${type} (${limits.join(', ')})` : type;
-}
-
 function curlOf(route: AnyRoute): string {
   const path = route.path.replaceAll(/\{(\w+)\}/g, '$$$1');
   const method = route.method === 'GET' ? '' : ` -X ${route.method}`;
   const auth = route.role === 'PUBLIC' ? '' : ` -H "Authorization: Bearer $TOKEN"`;
-  const body = !isPending(route) && route.body ? ` -H 'Content-Type: application/json' -d '{ … }'` : '';
-  return `curl${method}${auth}${body} "$BASE_URL${path}"`;
+  const { body, query } = isPending(route) ? {} : route;
+  const sent = body ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body))}'` : '';
+  const required = ((query?.required ?? []) as readonly string[]).map((name) => `${name}=$${name}`).join('&');
+  return `curl${method}${auth}${sent} "$BASE_URL${path}${required && `?${required}`}"`;
 }
+
+/** The first of a schema's `examples`. */
+const exampleOf = ({ examples }: JsonSchema): unknown => (Array.isArray(examples) ? examples[0] : {});
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',

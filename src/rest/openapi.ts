@@ -128,7 +128,6 @@ function operation(route: AnyRoute, components: Components): Json {
     tags: [tagOf(route)],
     ...(route.role === 'PUBLIC' ? { security: [] } : {}),
     'x-required-role': route.role,
-    ...(route.section ? { 'x-section': route.section } : {}),
   };
   const needed = `Needs: ${ROLE_WORDS[route.role]}.`;
   if (isPending(route)) {

@@ -2,7 +2,7 @@ import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type ExecutionResult, type GraphQLSchema, isEnumType, parse } from 'graphql';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
-import { type CheckBody, compileBodyCheck, compileQuery, type ParseQuery } from './input.ts';
+import { type CheckBody, compileBodyCheck, compileQuery, createValidator, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { AnyRoute, JsonSchema, Route } from './route.ts';
 
@@ -41,14 +41,38 @@ export interface PreparedRoute<C> {
   readonly versions: Readonly<Record<Revision, PreparedVersion>>;
 }
 
+export interface Preparation<C> {
+  readonly schema: GraphQLSchema;
+  readonly compileOperation: CompileOperation<C>;
+}
+
+/** By list of routes: what was prepared last, and with what. */
+const prepared = new WeakMap<
+  readonly AnyRoute[],
+  { readonly by: Preparation<never>; readonly routes: ReadonlyMap<AnyRoute, PreparedRoute<never>> }
+>();
+
+/**
+ * The routes that are served, made ready. This costs more than all the rest of a start and keeps nothing of the server it is for, so
+ * servers in one process that have a list of routes in common share it.
+ */
+export function prepareRoutes<C>(
+  routes: readonly AnyRoute[],
+  by: Preparation<C>,
+): ReadonlyMap<AnyRoute, PreparedRoute<C>> {
+  const known = prepared.get(routes);
+  if (known && known.by.schema === by.schema && known.by.compileOperation === by.compileOperation) return known.routes;
+  const ajv = createValidator();
+  const made = new Map<AnyRoute, PreparedRoute<C>>();
+  for (const route of routes) if (!isPending(route)) made.set(route, prepareRoute(route, { ...by, ajv }));
+  prepared.set(routes, { by, routes: made });
+  return made;
+}
+
 /** Errors: anything wrong with the route, so that it stops the start and not a request. */
 export function prepareRoute<C>(
   route: Route,
-  {
-    schema,
-    ajv,
-    compileOperation,
-  }: { readonly schema: GraphQLSchema; readonly ajv: Ajv2020; readonly compileOperation: CompileOperation<C> },
+  { schema, ajv, compileOperation }: Preparation<C> & { readonly ajv: Ajv2020 },
 ): PreparedRoute<C> {
   try {
     const document = parse(route.operation);

@@ -30,7 +30,7 @@ interface RouteBase extends Existence {
   readonly path: string;
   /** Checked before the input is read; the operation's fields check again, with what only they know. */
   readonly role: RequiredRole;
-  /** Section of the interface's description; absent for entries beyond it. */
+  /** Section of the interface's description; absent for entries beyond it. Nobody is shown it. */
   readonly section?: string;
   readonly summary: string;
   readonly description?: string;
@@ -57,7 +57,10 @@ export interface Route extends RouteBase {
    * text only. Absent: there are none. Whatever is sent and not declared is refused as INVALID; only `token` is known everywhere.
    */
   readonly query?: JsonSchema;
-  /** Absent: a body that is sent is not looked at. Unknown keys are refused where the schema says so. */
+  /**
+   * Absent: a body that is sent is not looked at. Unknown keys are refused where the schema says so. The first of its `examples` is
+   * what the page for people shows to send.
+   */
   readonly body?: JsonSchema;
   /** A GraphQL document with one operation. */
   readonly operation: string;

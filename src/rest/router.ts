@@ -18,10 +18,9 @@ import { type ErrorLog, type PublicError, publicError, publicResult } from '../g
 import { readJsonBody, UnreadBodyError } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange } from './exchange.ts';
-import { createValidator } from './input.ts';
 import { placeInRequest } from './issue-places.ts';
 import { follow, totalOf } from './pick.ts';
-import { type CompileOperation, isPending, type PreparedRoute, prepareRoute } from './prepared-route.ts';
+import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
 import { existsIn, REVISIONS, type Revision, revisionOf } from './revisions.ts';
 import type { AnyRoute, RouteInput } from './route.ts';
@@ -272,16 +271,15 @@ function buildRouter<C>({ routes, schema, compileOperation, documents = [] }: Re
     onBadUrl: () => undefined,
   });
   const places = new Map<string, Place<C>>();
-  const ajv = createValidator();
+  const prepared = prepareRoutes(routes, { schema, compileOperation });
   for (const document of documents) places.set(document.path, { entries: new Map(), document });
   for (const route of routes) {
     const place: Place<C> = places.get(route.path) ?? { entries: new Map(), document: null };
     places.set(route.path, place);
     if (place.document || place.entries.has(route.method))
       throw new Error(`${route.method} ${route.path} is there twice`);
-    const prepared = isPending(route) ? null : prepareRoute<C>(route, { schema, ajv, compileOperation });
     const others = {} as Record<Revision, string>;
-    place.entries.set(route.method, { route, prepared, others });
+    place.entries.set(route.method, { route, prepared: prepared.get(route) ?? null, others });
   }
   for (const place of places.values()) {
     for (const { route, others } of place.entries.values()) {

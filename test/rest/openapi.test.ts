@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { apiRoutes } from '../../src/rest/api-routes.ts';
+import { docsPage } from '../../src/rest/docs-page.ts';
 import { createValidator } from '../../src/rest/input.ts';
 import { openApiOf } from '../../src/rest/openapi.ts';
+import { isPending } from '../../src/rest/prepared-route.ts';
 import { lampRoutes, startLampServer } from './rest-server.ts';
 
 type Json = Record<string, unknown>;
@@ -87,6 +90,36 @@ test('the page for people is public, needs nothing from elsewhere, and shows eve
   expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
   expect(text).not.toMatch(/ on\w+=| style="/);
 });
+
+test('bodies are shown with the elements of their lists, and with an example that is taken', () => {
+  const page = unescaped(docsPage(apiRoutes, { version: '1.2.3' }));
+  expect(page).toContain(`acls?: {
+    acltype: "publishClientSend" | "publishClientReceive" | "subscribeLiteral" | "subscribePattern" | "unsubscribeLiteral" | "unsubscribePattern"
+    topic: string (not empty)
+    priority: integer (from -100000, to 100000)
+    allow: boolean
+  }[] | null  // The whole list. Null leaves it as it is.`);
+  expect(page).not.toMatch(/array \| null|section \d|\{ … \}' /i);
+  expect(page).toContain('/roles?rolename=$rolename"');
+  const ajv = createValidator();
+  for (const route of apiRoutes) {
+    if (isPending(route) || route.body === undefined) continue;
+    const [example] = route.body.examples as readonly unknown[];
+    expect(ajv.validate(route.body, example), `${route.method} ${route.path}: ${ajv.errorsText()}`).toBe(true);
+    const text = JSON.stringify(example);
+    expect(text).not.toContain("'");
+    expect(page).toContain(`-d '${text}'`);
+  }
+  expect(JSON.stringify(openApiOf(apiRoutes, { version: '1.2.3' }))).not.toContain('section');
+});
+
+const unescaped = (html: string): string =>
+  html
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
 
 function walk(value: unknown, visit: (key: string, value: unknown) => void): void {
   if (typeof value !== 'object' || value === null) return;
