@@ -598,14 +598,15 @@ test('viewers may change access control as documented, unless the project is str
   const world = await accessWorld('Mosquitto 2.0');
   const { service, brokerId } = world;
   const [viewer, editor] = [await service.person('VIEWER'), await service.person('EDITOR')];
-  const create = (username: string, token: string) =>
-    service.graphql(document('createAccessClient'), { input: { brokerId, username } }, token);
+  const create = (username: string, token: string, dryRun = false) =>
+    service.graphql(document('createAccessClient'), { input: { brokerId, username, dryRun } }, token);
   expect((await create('one', viewer.token)).data.createAccessClient.outcome).toBe('APPLIED');
   await service.graphql(
     'mutation ($p: ID!) { updateProject(input: { projectId: $p, strictRoles: true }) { project { id } } }',
     { p: service.projectId },
   );
   expect((await create('two', viewer.token)).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
+  expect((await create('two', viewer.token, true)).data.createAccessClient.outcome).toBe('PLANNED');
   expect(await world.ask('getClient', { username: 'two' })).toBe('Client not found');
   expect((await create('two', editor.token)).data.createAccessClient.outcome).toBe('APPLIED');
 });
