@@ -106,7 +106,7 @@ export class AccessControlService {
   /** Errors: as `view`; INVALID. */
   async explain(broker: BrokerRecord, question: AccessQuestion): Promise<Seen<Explanation>> {
     const view = await this.view(broker);
-    return { view, object: explainAccess(view.policy, view.snapshot.dialect, question) };
+    return { view, object: await inTurns(explainAccess(view.policy, view.snapshot.dialect, question)) };
   }
 
   /** Errors: as `explain`. */

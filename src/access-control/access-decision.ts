@@ -1,158 +1,156 @@
-import type { AccessAction, AccessIdentity, RoleSource } from './access-explanation.ts';
-import type { AccessDialect, AccessPolicy, Membership } from './access-model.ts';
+import type { Steps } from '../steps.ts';
+import type { AccessAction, RoleSource } from './access-explanation.ts';
+import type { AccessClient, AccessDialect, AccessPolicy } from './access-model.ts';
 import { membershipsInOrder, rolesInOrder } from './access-order.ts';
-import {
-  bindRole,
-  type CompiledRole,
-  type CompiledRule,
-  clientIdsThatMatter,
-  compileRole,
-  decidingRule,
-} from './acl-evaluation.ts';
+import { type Look, TopicLooks } from './acl-looks.ts';
 
 /** The rule that decides, and by which way it came to be looked at. */
 export interface Decision {
   readonly source: RoleSource;
-  readonly rule: CompiledRule;
+  readonly look: Look;
 }
 
-/** What is looked at, in its order: the own roles of an account and then those of each of its groups. */
-export type Sources = readonly (readonly RoleSource[])[];
-
-/** What was found of identities that are the same here. */
-interface Verdicts {
-  readonly roles: Map<string, CompiledRule | null>;
-  /** By the list of a group. */
-  readonly groups: Map<readonly RoleSource[], Decision | null>;
+/** What is decided on clients that differ by nothing but their ids. */
+interface Answers<T> {
+  /** Null: no rule matches. */
+  readonly usual: T | null;
+  /** With these client ids another rule comes before. */
+  readonly byClientId: ReadonlyMap<string, T>;
 }
+
+/** Rules looked at in one step. */
+export const LOOKS_PER_STEP = 64;
 
 /**
- * Decisions on one action and topic under one policy, for many identities: what a role or a group says is found once. Lives as
- * long as one question. Bounded by the policy's roles and groups times the pairs of the topic's levels.
+ * Decisions on one action and topic under one policy, for many accounts: what a role or a group says is found once. Lives as
+ * long as one question. Bounded by the rules that match, and by the policy's groups times the topic's levels.
  */
 export class TopicDecisions {
   readonly #policy: AccessPolicy;
-  readonly #dialect: AccessDialect;
-  readonly #action: AccessAction;
-  readonly #topic: string;
+  readonly #looks: TopicLooks;
   readonly #levels: ReadonlySet<string>;
-  readonly #compiled = new Map<string, CompiledRole | null>();
-  readonly #clientIds = new Map<string, readonly string[]>();
-  /** By the list of a group. */
-  readonly #clientIdsOfGroups = new Map<readonly RoleSource[], readonly string[]>();
-  /** The roles of groups; each list is the same for all members. */
-  readonly #groups = new Map<string, readonly RoleSource[]>();
-  /** By identity as far as it matters. */
-  readonly #verdicts = new Map<string, Verdicts>();
+  /** By role: what matches for anybody. */
+  readonly #matching = new Map<string, readonly Look[]>();
+  /** By the user name as far as it matters, then by role or group. */
+  readonly #roles = new Map<string, Map<string, Answers<Look>>>();
+  readonly #groups = new Map<string, Map<string, Answers<Decision>>>();
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, action: AccessAction, topic: string) {
     this.#policy = policy;
-    this.#dialect = dialect;
-    this.#action = action;
-    this.#topic = topic;
+    this.#looks = new TopicLooks(dialect, action, topic);
     this.#levels = new Set(topic.split('/'));
   }
 
-  /** Null: there is no such role. */
-  roleOf(rolename: string): CompiledRole | null {
-    const known = this.#compiled.get(rolename);
+  /** The answer for each client id that makes a difference is in it; an account that is bound to one has only that. */
+  *of(
+    username: string | null,
+    { clientId, roles, groups }: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>,
+  ): Steps<Answers<Decision>> {
+    // No level holds a slash. Most names are all the same here.
+    const name = username !== null && this.#levels.has(username) ? username : '/';
+    const parts: Answers<Decision>[] = [];
+    const own = yield* this.#ofSources(
+      rolesInOrder(roles, [], () => []),
+      name,
+    );
+    parts.push(own);
+    if (own.usual === null) {
+      for (const group of membershipsInOrder(groups)) {
+        const inherited = yield* this.#ofGroup(group.name, name);
+        parts.push(inherited);
+        if (inherited.usual !== null) break;
+      }
+    }
+    const answers = yield* inOrder(parts);
+    if (clientId === null) return answers;
+    return { usual: answers.byClientId.get(clientId) ?? answers.usual, byClientId: NO_OTHERS };
+  }
+
+  *#ofGroup(groupname: string, name: string): Steps<Answers<Decision>> {
+    const known = entryOf(this.#groups, name);
+    let answers = known.get(groupname);
+    if (answers === undefined) {
+      const rolesOf = () => this.#policy.groups.get(groupname)?.roles ?? [];
+      answers = yield* this.#ofSources(rolesInOrder([], [{ name: groupname, priority: 0 }], rolesOf), name);
+      known.set(groupname, answers);
+    }
+    return answers;
+  }
+
+  *#ofSources(sources: readonly RoleSource[], name: string): Steps<Answers<Decision>> {
+    const parts: Answers<Decision>[] = [];
+    for (const source of sources) {
+      const { usual, byClientId } = yield* this.#ofRole(source.rolename, name);
+      if (usual === null && byClientId.size === 0) continue;
+      parts.push({
+        usual: usual && { source, look: usual },
+        byClientId:
+          byClientId.size === 0 ? NO_OTHERS : new Map([...byClientId].map(([id, look]) => [id, { source, look }])),
+      });
+      if (usual !== null) break;
+    }
+    return yield* inOrder(parts);
+  }
+
+  *#ofRole(rolename: string, name: string): Steps<Answers<Look>> {
+    const known = entryOf(this.#roles, name);
+    let answers = known.get(rolename);
+    if (answers === undefined) {
+      answers = answersOf(yield* this.#matchingOf(rolename), name);
+      known.set(rolename, answers);
+    }
+    return answers;
+  }
+
+  *#matchingOf(rolename: string): Steps<readonly Look[]> {
+    const known = this.#matching.get(rolename);
     if (known !== undefined) return known;
     const role = this.#policy.roles.get(rolename);
-    const compiled = role ? compileRole(role, this.#dialect) : null;
-    this.#compiled.set(rolename, compiled);
-    return compiled;
-  }
-
-  sourcesOf(own: readonly Membership[], groups: readonly Membership[]): Sources {
-    return [rolesInOrder(own, [], () => []), ...membershipsInOrder(groups).map((group) => this.#groupOf(group))];
-  }
-
-  /** Null: no rule matches. Without a client id rules with `%c` do not match. */
-  decide([own = [], ...groups]: Sources, identity: AccessIdentity): Decision | null {
-    const verdicts = this.#verdictsFor(identity);
-    const decision = this.#decideBy(own, identity, verdicts);
-    if (decision !== null) return decision;
-    for (const group of groups) {
-      let known = verdicts.groups.get(group);
-      if (known === undefined) {
-        known = this.#decideBy(group, identity, verdicts);
-        verdicts.groups.set(group, known);
-      }
-      if (known !== null) return known;
+    const matching: Look[] = [];
+    let count = 0;
+    for (const look of role ? this.#looks.at(role) : []) {
+      if (look.bearer !== null) matching.push(look);
+      count += 1;
+      if (count % LOOKS_PER_STEP === 0) yield;
     }
-    return null;
+    this.#matching.set(rolename, matching);
+    return matching;
   }
+}
 
-  #decideBy(sources: readonly RoleSource[], identity: AccessIdentity, { roles }: Verdicts): Decision | null {
-    for (const source of sources) {
-      let rule = roles.get(source.rolename);
-      if (rule === undefined) {
-        const role = this.roleOf(source.rolename);
-        rule = role && decidingRule(bindRole(role, identity), this.#action, this.#topic);
-        roles.set(source.rolename, rule);
-      }
-      if (rule) return { source, rule };
-    }
-    return null;
-  }
+const NO_OTHERS: ReadonlyMap<string, never> = new Map<string, never>();
 
-  /** What else could be decided where the client id is not known: one for each id with which another rule decides. */
-  *alternatives(sources: Sources, identity: AccessIdentity): Iterable<[clientId: string, Decision | null]> {
-    if (identity.clientId !== null) return;
-    const [own = [], ...groups] = sources;
-    const ids = new Set(this.#clientIdsOfAll(own));
-    for (const group of groups) for (const id of this.#clientIdsOfGroup(group)) ids.add(id);
-    if (ids.size === 0) return;
-    const usual = this.decide(sources, identity);
-    for (const clientId of ids) {
-      const decision = this.decide(sources, { ...identity, clientId });
-      if (decision?.rule.rule !== usual?.rule.rule) yield [clientId, decision];
-    }
+/** What the rules of one role say to somebody of this name. */
+function answersOf(matching: readonly Look[], name: string): Answers<Look> {
+  let byClientId: Map<string, Look> | null = null;
+  for (const look of matching) {
+    const { username = null, clientId = null } = look.bearer ?? {};
+    if (username !== null && username !== name) continue;
+    if (clientId === null) return { usual: look, byClientId: byClientId ?? NO_OTHERS };
+    byClientId ??= new Map();
+    if (!byClientId.has(clientId)) byClientId.set(clientId, look);
   }
+  return { usual: null, byClientId: byClientId ?? NO_OTHERS };
+}
 
-  #groupOf({ name }: Membership): readonly RoleSource[] {
-    let sources = this.#groups.get(name);
-    if (!sources) {
-      sources = rolesInOrder([], [{ name, priority: 0 }], () => this.#policy.groups.get(name)?.roles ?? []);
-      this.#groups.set(name, sources);
-    }
-    return sources;
+/** One after the other, where only the last one may be certain. */
+function* inOrder(parts: readonly Answers<Decision>[]): Steps<Answers<Decision>> {
+  const usual = parts.at(-1)?.usual ?? null;
+  const others = parts.filter(({ byClientId }) => byClientId.size > 0);
+  if (others.length < 2) return { usual, byClientId: others[0]?.byClientId ?? NO_OTHERS };
+  const byClientId = new Map<string, Decision>();
+  for (const part of others) {
+    for (const [id, decision] of part.byClientId) if (!byClientId.has(id)) byClientId.set(id, decision);
+    yield;
   }
+  return { usual, byClientId };
+}
 
-  #clientIdsOfGroup(group: readonly RoleSource[]): readonly string[] {
-    let ids = this.#clientIdsOfGroups.get(group);
-    if (!ids) {
-      ids = this.#clientIdsOfAll(group);
-      this.#clientIdsOfGroups.set(group, ids);
-    }
-    return ids;
+function entryOf<T>(maps: Map<string, Map<string, T>>, name: string): Map<string, T> {
+  let map = maps.get(name);
+  if (map === undefined) {
+    map = new Map();
+    maps.set(name, map);
   }
-
-  #clientIdsOfAll(sources: readonly RoleSource[]): readonly string[] {
-    if (sources.length === 0) return [];
-    return [...new Set(sources.flatMap(({ rolename }) => this.#clientIdsOf(rolename)))];
-  }
-
-  #clientIdsOf(rolename: string): readonly string[] {
-    const known = this.#clientIds.get(rolename);
-    if (known) return known;
-    const role = this.roleOf(rolename);
-    const ids = role ? clientIdsThatMatter(role, this.#action, this.#topic) : [];
-    this.#clientIds.set(rolename, ids);
-    return ids;
-  }
-
-  /** Identities differ only by what stands in the topic: most are all the same here. */
-  #verdictsFor({ username, clientId }: AccessIdentity): Verdicts {
-    const name = username !== null && this.#levels.has(username) ? username : '';
-    const id = clientId !== null && this.#levels.has(clientId) ? clientId : '';
-    // No level of a topic holds a slash.
-    const key = name === '' && id === '' ? '' : `${name}/${id}`;
-    let verdicts = this.#verdicts.get(key);
-    if (!verdicts) {
-      verdicts = { roles: new Map(), groups: new Map() };
-      this.#verdicts.set(key, verdicts);
-    }
-    return verdicts;
-  }
+  return map;
 }

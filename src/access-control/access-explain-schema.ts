@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts';
 import { builder, onBroker } from '../graphql/builder.ts';
-import { pageCost, QUESTION_COST, WHOLE_POLICY_COST } from '../graphql/page-cost.ts';
+import { EXPLANATION_COST, pageCost, WHOLE_POLICY_COST } from '../graphql/page-cost.ts';
 import { walk } from '../graphql/walk-limit.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import type { Explanation, Grantee, LookedAt } from './access-explanation.ts';
@@ -67,7 +67,11 @@ const LookedAtType = builder.objectRef<Seen<LookedAt>>('LookedAtRule').implement
 const AccessExplanation = builder.objectRef<Seen<Explanation>>('AccessExplanation').implement({
   description: 'What the broker answers, and why.',
   fields: (t) => ({
-    allowed: t.boolean({ resolve: ({ object }) => object.allowed }),
+    allowed: t.boolean({
+      description:
+        'Of a client that is connected as this account; whether somebody can connect as it is not asked: brokers do not tell which accounts have a password.',
+      resolve: ({ object }) => object.allowed,
+    }),
     reason: t.field({ type: DecisionReason, resolve: ({ object }) => object.reason }),
     decidedBy: t.field({
       type: LookedAtType,
@@ -142,7 +146,7 @@ builder.queryFields((t) => ({
       'Whether a client may do something on a broker, and which rule decides. `withRoles` and `withoutRoles` ask what would be if.',
     type: AccessExplanation,
     ...onBroker('VIEWER'),
-    complexity: QUESTION_COST,
+    complexity: EXPLANATION_COST,
     args: {
       brokerId: t.arg.id({ required: true }),
       username: t.arg.string({ description: 'An account of the broker. Either this or `anonymous`.' }),

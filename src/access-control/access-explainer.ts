@@ -1,9 +1,10 @@
 import { invalid, notFound } from '../errors.ts';
 import { filterProblem, topicProblem } from '../mqtt/topics.ts';
 import type { Steps } from '../steps.ts';
-import { TopicDecisions } from './access-decision.ts';
+import { LOOKS_PER_STEP, TopicDecisions } from './access-decision.ts';
 import {
   type AccessAction,
+  type AccessIdentity,
   type AccessQuestion,
   type DecisionReason,
   type Explanation,
@@ -11,11 +12,13 @@ import {
   type LookedAt,
   MAX_LOOKED_AT,
   type RoleSource,
+  type RuleVerdict,
 } from './access-explanation.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from './access-model.ts';
 import { rolesInOrder } from './access-order.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
-import { bindRole, brokerRefuses, DEFAULT_ACL_OF, decidingRule, defaultAllows } from './acl-evaluation.ts';
+import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from './acl-evaluation.ts';
+import { type Look, TopicLooks } from './acl-looks.ts';
 
 /**
  * What a broker with this policy answers, and why.
@@ -23,38 +26,29 @@ import { bindRole, brokerRefuses, DEFAULT_ACL_OF, decidingRule, defaultAllows } 
  * Errors: INVALID (the topic or filter; roles for an anonymous group that is not there), NOT_FOUND (a role of `withRoles` or
  * `withoutRoles`). An unknown user is an answer, not an error.
  */
-export function explainAccess(policy: AccessPolicy, dialect: AccessDialect, question: AccessQuestion): Explanation {
+export function* explainAccess(
+  policy: AccessPolicy,
+  dialect: AccessDialect,
+  question: AccessQuestion,
+): Steps<Explanation> {
   const { action, topic, username } = question;
   checkTopic(action, topic);
   checkRoles(policy, question);
   const account = username === null ? null : (policy.clients.get(username) ?? null);
   const identity = { username, clientId: question.clientId ?? account?.clientId ?? null };
   const sources = sourcesOf(policy, username, account, question);
-  const decisions = new TopicDecisions(policy, dialect, action, topic);
-
-  const lookedAt: LookedAt[] = [];
-  let lookedAtTotal = 0;
-  let decidedBy: LookedAt | null = null;
-  let ruled = defaultAllows(policy.defaultAcl, action, topic);
-  for (const source of sources) {
-    const role = decisions.roleOf(source.rolename);
-    if (!role) continue;
-    const deciding = decidingRule(bindRole(role, identity), action, topic, ({ rule }, verdict) => {
-      lookedAtTotal += 1;
-      if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push({ ...source, rule, verdict });
-    });
-    if (!deciding) continue;
-    decidedBy = { ...source, rule: deciding.rule, verdict: deciding.rule ? 'MATCHED' : 'WILDCARD_DENIED' };
-    ruled = deciding.allow;
-    break;
-  }
+  const { lookedAt, lookedAtTotal, decidedBy, byClientId } = yield* lookThrough(
+    policy,
+    new TopicLooks(dialect, action, topic),
+    sources,
+    identity,
+  );
+  const byDefault = defaultAllows(policy.defaultAcl, action, topic);
+  const ruled = decidedBy === null ? byDefault : (decidedBy.rule?.allow ?? false);
 
   const reason = reasonOf(policy, question, account, decidedBy);
-  const others = [...decisions.alternatives([sources], identity)]
-    .map(([clientId, decision]) => ({
-      clientId,
-      allowed: decision?.rule.allow ?? defaultAllows(policy.defaultAcl, action, topic),
-    }))
+  const others = [...byClientId]
+    .map(([clientId, allowed]) => ({ clientId, allowed }))
     .filter(({ allowed }) => allowed !== ruled);
   const isRuled = reason === 'RULE' || reason === 'DEFAULT' || reason === 'CONTROL_TOPIC';
   const answer = {
@@ -74,6 +68,56 @@ export function explainAccess(policy: AccessPolicy, dialect: AccessDialect, ques
   };
 }
 
+interface LookedThrough {
+  readonly lookedAt: readonly LookedAt[];
+  readonly lookedAtTotal: number;
+  readonly decidedBy: LookedAt | null;
+  /** What is allowed where a rule with a client id that is not known comes first. */
+  readonly byClientId: ReadonlyMap<string, boolean>;
+}
+
+function* lookThrough(
+  policy: AccessPolicy,
+  looks: TopicLooks,
+  sources: readonly RoleSource[],
+  identity: AccessIdentity,
+): Steps<LookedThrough> {
+  const lookedAt: LookedAt[] = [];
+  const byClientId = new Map<string, boolean>();
+  /** Rules of roles that decided nothing: held in another way they do not either. */
+  const counts = new Map<string, number>();
+  let lookedAtTotal = 0;
+  for (const source of sources) {
+    const role = policy.roles.get(source.rolename);
+    const known = counts.get(source.rolename);
+    if (known !== undefined && lookedAt.length === MAX_LOOKED_AT) lookedAtTotal += known;
+    else if (role) {
+      const before = lookedAtTotal;
+      for (const look of looks.at(role)) {
+        lookedAtTotal += 1;
+        const at = { ...source, rule: look.rule, verdict: verdictOn(look, identity) };
+        if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push(at);
+        if (at.verdict === 'MATCHED' || at.verdict === 'WILDCARD_DENIED') {
+          return { lookedAt, lookedAtTotal, decidedBy: at, byClientId };
+        }
+        const clientId = at.verdict === 'UNDECIDABLE' ? look.bearer?.clientId : null;
+        if (typeof clientId === 'string' && !byClientId.has(clientId)) byClientId.set(clientId, look.allow);
+        if (lookedAtTotal % LOOKS_PER_STEP === 0) yield;
+      }
+      counts.set(source.rolename, lookedAtTotal - before);
+    }
+    yield;
+  }
+  return { lookedAt, lookedAtTotal, decidedBy: null, byClientId };
+}
+
+function verdictOn({ rule, bearer }: Look, { username, clientId }: AccessIdentity): RuleVerdict {
+  if (rule === null) return 'WILDCARD_DENIED';
+  if (bearer === null || (bearer.username !== null && bearer.username !== username)) return 'NOT_MATCHED';
+  if (bearer.clientId === null || bearer.clientId === clientId) return 'MATCHED';
+  return clientId === null ? 'UNDECIDABLE' : 'NOT_MATCHED';
+}
+
 /**
  * Everybody who is allowed, sorted by user name (UTF-16 code units), anonymous first. Disabled accounts are left out. An account that may use any
  * client id is `conditional` where not every one is allowed.
@@ -91,23 +135,21 @@ export function* whoCan(
   const decisions = new TopicDecisions(policy, dialect, action, topic);
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const found: Grantee[] = [];
-  const consider = (username: string | null, account: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>) => {
-    const identity = { username, clientId: account.clientId };
-    const sources = decisions.sourcesOf(account.roles, account.groups);
-    const usual = decisions.decide(sources, identity);
-    const others = [...decisions.alternatives(sources, identity)].map(([, decision]) => decision);
-    const allowing = [usual, ...others].find((decision) => decision?.rule.allow ?? byDefault);
+  const consider = function* (username: string | null, account: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>) {
+    const { usual, byClientId } = yield* decisions.of(username, account);
+    const all = [usual, ...byClientId.values()];
+    const allowing = all.find((decision) => decision?.look.allow ?? byDefault);
     if (allowing === undefined) return;
     found.push({
       username,
       reason: allowing ? 'RULE' : 'DEFAULT',
-      decidedBy: allowing && { ...allowing.source, rule: allowing.rule.rule, verdict: 'MATCHED' as const },
-      conditional: [usual, ...others].some((decision) => !(decision?.rule.allow ?? byDefault)),
+      decidedBy: allowing && { ...allowing.source, rule: allowing.look.rule, verdict: 'MATCHED' as const },
+      conditional: all.some((decision) => !(decision?.look.allow ?? byDefault)),
     });
   };
-  consider(null, { clientId: null, roles: [], groups: anonymousMemberships(policy) });
+  yield* consider(null, { clientId: null, roles: [], groups: anonymousMemberships(policy) });
   for (const account of policy.clients.values()) {
-    if (!account.disabled) consider(account.username, account);
+    if (!account.disabled) yield* consider(account.username, account);
     yield;
   }
   return found.sort(({ username: one }, { username: other }) => {

@@ -2,7 +2,7 @@ import { filterCovers } from '../mqtt/filter-match.ts';
 import { filterProblem } from '../mqtt/topics.ts';
 import type { AccessIdentity, AccessQuestion, Explanation, RoleSource } from './access-explanation.ts';
 import type { AccessDialect, AccessPolicy, AclRule } from './access-model.ts';
-import { substitutionOf } from './acl-filter.ts';
+import { type Substitution, substitutionOf } from './acl-filter.ts';
 
 export interface RemarkContext {
   readonly question: AccessQuestion;
@@ -60,23 +60,29 @@ const literalPlaces: Remark = ({ dialect, answer }) => {
     : null;
 };
 
-const unusableIdentity: Remark = ({ dialect, answer, identity }) => {
+const unusableIdentity: Remark = ({ dialect, answer, identity: { clientId, username } }) => {
   if (!dialect.substitution) return null;
-  const places = lookedAtRules(answer).map(({ topic }) => substitutionOf(topic));
-  const values = [
-    places.some((place) => place?.clientId) ? identity.clientId : null,
-    places.some((place) => place?.username) ? identity.username : null,
-  ];
-  const value = values.find((candidate) => candidate !== null && (candidate === '' || /[/+#]/.test(candidate)));
-  return value === undefined
+  const asks = (place: keyof Substitution) => lookedAtRules(answer).some(({ topic }) => substitutionOf(topic)?.[place]);
+  const value =
+    isUnusable(clientId) && asks('clientId') ? clientId : isUnusable(username) && asks('username') ? username : null;
+  return value === null
     ? null
     : `Rules with %c or %u never match for "${value}": it is empty or holds /, + or #, which have a meaning in topics.`;
 };
 
+const isUnusable = (value: string | null): boolean => value !== null && (value === '' || /[/+#]/.test(value));
+
+/** Client ids named in a remark. */
+const MAX_IDS = 20;
+
 const otherClientIds: Remark = ({ answer, others }) => {
   if (!answer.conditional) return null;
-  const ids = others.map(({ clientId }) => `"${clientId}"`).join(', ');
-  return `With client id ${ids} it is ${answer.allowed ? 'denied' : 'allowed'}; the question names none.`;
+  const ids = others
+    .slice(0, MAX_IDS)
+    .map(({ clientId }) => `"${clientId}"`)
+    .join(', ');
+  const more = others.length > MAX_IDS ? ` and ${others.length - MAX_IDS} more` : '';
+  return `With client id ${ids}${more} it is ${answer.allowed ? 'denied' : 'allowed'}; the question names none.`;
 };
 
 const dollarByWildcard: Remark = ({ question: { action, topic }, dialect, answer: { decidedBy } }) => {

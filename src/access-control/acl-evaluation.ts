@@ -1,5 +1,5 @@
 import { filterCovers, filterMatches, hasWildcard } from '../mqtt/filter-match.ts';
-import type { AccessAction, AccessIdentity, RuleVerdict } from './access-explanation.ts';
+import type { AccessAction, AccessIdentity } from './access-explanation.ts';
 import type { AccessDialect, AccessRole, AclRule, AclType, DefaultAcl, DefaultAclType } from './access-model.ts';
 import { effectiveFilter, type Substitution, substitute, substitutionOf } from './acl-filter.ts';
 import { oldFilterCovers } from './acl-old-cover.ts';
@@ -40,9 +40,6 @@ export interface CompiledRole {
   readonly covers: (filter: string, other: string) => boolean;
 }
 
-/** Called for each rule in the order in which it is looked at. With UNDECIDABLE: the client id with which it would match. */
-export type Observer = (rule: CompiledRule, verdict: RuleVerdict, clientId: string | null) => void;
-
 const PATTERNS: Readonly<Record<AccessAction, AclType>> = {
   PUBLISH: 'publishClientSend',
   RECEIVE: 'publishClientReceive',
@@ -62,9 +59,8 @@ export const DEFAULT_ACL_OF: Readonly<Record<AccessAction, DefaultAclType>> = {
 
 export function compileRole(role: AccessRole, dialect: AccessDialect): CompiledRole {
   const compile = (action: AccessAction): CompiledRules => ({
-    // Of two literals with one topic, which only a file can hold, the later one is found.
-    literals: new Map(rulesOf(role, LITERALS[action]).map((rule) => [rule.topic, literal(rule)])),
-    patterns: rulesOf(role, PATTERNS[action]).map((rule) => pattern(rule, dialect)),
+    literals: new Map(literalsOf(role, action).map((rule) => [rule.topic, literal(rule)])),
+    patterns: patternsOf(role, action).map((rule) => pattern(rule, dialect)),
   });
   const rules = {
     PUBLISH: compile('PUBLISH'),
@@ -75,15 +71,15 @@ export function compileRole(role: AccessRole, dialect: AccessDialect): CompiledR
   return {
     rolename: role.rolename,
     rules,
-    wildcardDenial: dialect.wildcardFlag && role.allowWildcardSubs === false ? WILDCARD_DENIAL : null,
+    wildcardDenial: deniesWildcards(role, dialect) ? WILDCARD_DENIAL : null,
     isUnbound: Object.values(rules).some(({ patterns }) => patterns.some(({ substitution }) => substitution !== null)),
-    covers: dialect.guardsDollar ? filterCovers : oldFilterCovers,
+    covers: coversOf(dialect),
   };
 }
 
 /**
  * The role with client id and user name put in; the same object where it has no place for them. A rule whose `%c` is not known
- * (`clientId` null) stays unbound: it decides nothing, an observer hears UNDECIDABLE where some client id would match.
+ * (`clientId` null) stays unbound: it decides nothing.
  */
 export function bindRole(role: CompiledRole, identity: AccessIdentity): CompiledRole {
   if (!role.isUnbound) return role;
@@ -112,49 +108,24 @@ export function decide(roles: readonly CompiledRole[], action: AccessAction, top
   return null;
 }
 
-/** The rule of one role that decides. */
-export function decidingRule(
-  role: CompiledRole,
-  action: AccessAction,
-  topic: string,
-  observe?: Observer,
-): CompiledRule | null {
-  if (action === 'SUBSCRIBE' && role.wildcardDenial && hasWildcard(topic)) {
-    observe?.(role.wildcardDenial, 'WILDCARD_DENIED', null);
-    return role.wildcardDenial;
-  }
-  const { literals, patterns } = role.rules[action];
-  const exact = literals.size > 0 ? literals.get(topic) : undefined;
-  if (exact) {
-    observe?.(exact, 'MATCHED', null);
-    return exact;
-  }
-  const matches = matcherOf(role, action);
-  for (let index = 0; index < patterns.length; index += 1) {
-    const rule = patterns[index] as CompiledRule;
-    const { filter } = rule;
-    if (filter !== null && rule.substitution === null && matches(filter, topic)) {
-      observe?.(rule, 'MATCHED', null);
-      return rule;
-    }
-    if (observe) {
-      const clientId = matchingClientId(rule, topic, matches);
-      observe(rule, clientId === null ? 'NOT_MATCHED' : 'UNDECIDABLE', clientId);
-    }
-  }
-  return null;
+/** In the order in which they are looked at: by priority; equals stay in the order of the list, which is the order of the broker. */
+export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, PATTERNS[action]);
+
+/** Rules for exactly one filter, which come first. Of two with one topic, which only a file can hold, the later one is found. */
+export const literalsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, LITERALS[action]);
+
+/** What a pattern is compared as, with its `%c` and `%u`; null: it matches nothing. */
+export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): string | null {
+  const comparesTopics = aclType === 'publishClientSend' || aclType === 'publishClientReceive';
+  return effectiveFilter(topic, comparesTopics || dialect.guardsDollar);
 }
 
-/** Client ids with which some rule of an unbound role matches, whatever the user name. */
-export function clientIdsThatMatter(role: CompiledRole, action: AccessAction, topic: string): string[] {
-  if (!role.isUnbound) return [];
-  const matches = matcherOf(role, action);
-  const ids = role.rules[action].patterns.map((rule) => {
-    const username = rule.filter === null ? null : levelAt(topic, rule.filter, '%u');
-    return matchingClientId(bindRule(rule, { clientId: null, username }), topic, matches);
-  });
-  return ids.filter((id) => id !== null);
-}
+/** How patterns are compared with subscriptions. */
+export const coversOf = (dialect: AccessDialect) => (dialect.guardsDollar ? filterCovers : oldFilterCovers);
+
+/** Whether the role's flag decides on subscriptions with a wildcard, before its rules. */
+export const deniesWildcards = (role: AccessRole, dialect: AccessDialect): boolean =>
+  dialect.wildcardFlag && role.allowWildcardSubs === false;
 
 /** What happens where no rule matches: `$CONTROL` is never allowed by the default, nor is anything else that begins so. */
 export function defaultAllows(acl: DefaultAcl, action: AccessAction, topic: string): boolean {
@@ -174,7 +145,20 @@ export function brokerRefuses(action: AccessAction, topic: string): boolean {
 const BRIDGE_STATE = '$SYS/broker/connection/+/state';
 const WILDCARD_DENIAL: CompiledRule = { rule: null, allow: false, filter: null, substitution: null };
 
-/** By priority; equals stay in the order of the list, which is the order of the broker. */
+function decidingRule(role: CompiledRole, action: AccessAction, topic: string): CompiledRule | null {
+  if (action === 'SUBSCRIBE' && role.wildcardDenial && hasWildcard(topic)) return role.wildcardDenial;
+  const { literals, patterns } = role.rules[action];
+  const exact = literals.size > 0 ? literals.get(topic) : undefined;
+  if (exact) return exact;
+  const matches = action === 'PUBLISH' || action === 'RECEIVE' ? filterMatches : role.covers;
+  for (let index = 0; index < patterns.length; index += 1) {
+    const rule = patterns[index] as CompiledRule;
+    const { filter } = rule;
+    if (filter !== null && rule.substitution === null && matches(filter, topic)) return rule;
+  }
+  return null;
+}
+
 function rulesOf(role: AccessRole, type: AclType | undefined): AclRule[] {
   return role.acls.filter(({ aclType }) => aclType === type).sort((one, other) => other.priority - one.priority);
 }
@@ -182,11 +166,10 @@ function rulesOf(role: AccessRole, type: AclType | undefined): AclRule[] {
 const literal = (rule: AclRule): CompiledRule => ({ rule, allow: rule.allow, filter: rule.topic, substitution: null });
 
 function pattern(rule: AclRule, dialect: AccessDialect): CompiledRule {
-  const comparesTopics = rule.aclType === 'publishClientSend' || rule.aclType === 'publishClientReceive';
   return {
     rule,
     allow: rule.allow,
-    filter: effectiveFilter(rule.topic, comparesTopics || dialect.guardsDollar),
+    filter: filterOf(rule, dialect),
     substitution: dialect.substitution ? substitutionOf(rule.topic) : null,
   };
 }
@@ -202,21 +185,4 @@ function bindRule(rule: CompiledRule, { clientId, username }: AccessIdentity): C
   }
   const named = substitute(filter, '%u', username);
   return { ...rule, filter: named === null ? null : substitute(named, '%c', clientId), substitution: null };
-}
-
-type Matcher = (filter: string, topic: string) => boolean;
-
-const matcherOf = (role: CompiledRole, action: AccessAction): Matcher =>
-  action === 'PUBLISH' || action === 'RECEIVE' ? filterMatches : role.covers;
-
-/** What stands in the topic where the filter has the first of these places. */
-const levelAt = (topic: string, filter: string, place: '%c' | '%u'): string | null =>
-  topic.split('/')[filter.split('/').indexOf(place)] ?? null;
-
-/** The client id with which an unbound rule matches: it can only be what stands in the topic in its place. */
-function matchingClientId({ filter, substitution }: CompiledRule, topic: string, matches: Matcher): string | null {
-  if (filter === null || substitution === null) return null;
-  const candidate = levelAt(topic, filter, '%c');
-  const bound = substitute(filter, '%c', candidate);
-  return bound !== null && matches(bound, topic) ? candidate : null;
 }

@@ -14,15 +14,20 @@ export function substitutionOf(topic: string): Substitution | null {
 }
 
 /**
- * The topic with the value at each level that is `%c` or `%u`. Null where it matches nothing then: the value is unknown, empty,
- * or holds what has a meaning in filters; or the topic would begin with `$` only by the value.
+ * The topic with the value at each level that is `%c` or `%u`. Null where it matches nothing then: the value is unknown, or cannot
+ * stand there.
  */
 export function substitute(topic: string, place: '%c' | '%u', value: string | null): string | null {
   const levels = topic.split('/');
-  if (!levels.includes(place)) return topic;
-  if (value === null || value === '' || /[/+#]/.test(value)) return null;
-  if (levels[0] === place && value.startsWith('$')) return null;
+  const first = levels.indexOf(place);
+  if (first < 0) return topic;
+  if (value === null || value.includes('/') || !canStandAt(first, value)) return null;
   return levels.map((level) => (level === place ? value : level)).join('/');
+}
+
+/** Nothing empty and nothing with a meaning in filters; and no topic begins with `$` by a client's name. `level` counts from 0. */
+export function canStandAt(level: number, value: string): boolean {
+  return value !== '' && !/[+#]/.test(value) && !(level === 0 && value.startsWith('$'));
 }
 
 /**

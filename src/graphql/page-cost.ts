@@ -6,6 +6,9 @@ export const QUESTION_COST = 10;
 /** A look at everything that a broker's access control holds: some 50 ms for 20,000 accounts. */
 export const WHOLE_POLICY_COST = 5_000;
 
+/** A look at everything that decides on one client's access: up to 100 ms for 8000 rules of a hundred levels. */
+export const EXPLANATION_COST = 2_500;
+
 /** What a list counts whose size nobody said: few have more, and what people ask first must not be refused. */
 const UNSAID_SIZE = 10;
 

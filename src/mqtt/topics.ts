@@ -6,11 +6,15 @@ export function topicProblem(topic: string): string | null {
   return null;
 }
 
+/** Most filters have none, and access control asks for thousands at once. */
+const MISPLACED_WILDCARD = /[^/][+#]|\+[^/]|#./s;
+
 /** Null: a valid MQTT topic filter. */
 export function filterProblem(filter: string): string | null {
   if (filter === '') return 'must not be empty';
   if (Buffer.byteLength(filter) > 65_535) return 'must not exceed 65535 bytes';
   if (filter.includes('\0')) return 'must not contain NUL';
+  if (!MISPLACED_WILDCARD.test(filter)) return null;
   const levels = filter.split('/');
   for (const [index, level] of levels.entries()) {
     if (level.includes('#') && (level !== '#' || index !== levels.length - 1)) return '# must be the whole last level';

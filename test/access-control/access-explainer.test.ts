@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { explainAccess } from '../../src/access-control/access-explainer.ts';
 import { type AccessQuestion, MAX_LOOKED_AT } from '../../src/access-control/access-explanation.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from '../../src/access-control/access-model.ts';
-import { whoCan } from './at-once.ts';
+import { explainAccess, whoCan } from './at-once.ts';
 import { MOSQUITTO_2_0 } from './differential-mosquitto.ts';
 import { MOSQUITTO_2_1, policyOf } from './policy-builder.ts';
 

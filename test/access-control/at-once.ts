@@ -1,7 +1,7 @@
 import { changesTowards as changesInSteps } from '../../src/access-control/access-diff.ts';
 import { documentOf as documentInSteps, policyOf as policyInSteps } from '../../src/access-control/access-document.ts';
 import { parseDocument as parseInSteps } from '../../src/access-control/access-document-parser.ts';
-import { whoCan as whoCanInSteps } from '../../src/access-control/access-explainer.ts';
+import { explainAccess as explainInSteps, whoCan as whoCanInSteps } from '../../src/access-control/access-explainer.ts';
 import { planImport as importInSteps } from '../../src/access-control/access-import.ts';
 import { judge as judgeInSteps } from '../../src/access-control/lost-answers.ts';
 import { parseMosquittoFile as parseFileInSteps } from '../../src/access-control/mosquitto-file.ts';
@@ -17,6 +17,7 @@ export const changesTowards = whole(changesInSteps);
 export const documentOf = whole(documentInSteps);
 export const policyOf = whole(policyInSteps);
 export const parseDocument = whole(parseInSteps);
+export const explainAccess = whole(explainInSteps);
 export const whoCan = whole(whoCanInSteps);
 export const planImport = whole(importInSteps);
 export const judge = whole(judgeInSteps);

@@ -1,8 +1,8 @@
-import { explainAccess } from '../../src/access-control/access-explainer.ts';
 import type { AccessPolicy, Membership } from '../../src/access-control/access-model.ts';
 import { EMBEDDED_DIALECT } from '../../src/embedded/dynamic-security/dynamic-security-access.ts';
 import { dynsecDone } from '../embedded/dynsec.ts';
 import { connect, control, startTestBroker } from '../embedded/embedded.ts';
+import { explainAccess } from './at-once.ts';
 import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
 
 /** The embedded broker, given each policy by commands. */

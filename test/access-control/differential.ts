@@ -1,5 +1,5 @@
-import { explainAccess } from '../../src/access-control/access-explainer.ts';
 import { ACL_TYPES, type AccessDialect, type AccessPolicy } from '../../src/access-control/access-model.ts';
+import { explainAccess } from './at-once.ts';
 import { type Check, CONTROL_ANSWERS, Dice, randomChecks, randomPolicy } from './random-policies.ts';
 import { WireClient } from './wire-client.ts';
 
