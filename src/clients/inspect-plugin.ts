@@ -58,10 +58,11 @@ export function inspectPluginFactory(options: InspectPluginOptions = {}): Plugin
         const problem = await follower.start();
         if (problem === null) return follower;
         follower.close();
-        return { unavailable: problem };
+        // Who has a part of the log may have been asked in a bad moment; silence stays silence.
+        return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
       } catch (error) {
         follower.close();
-        if (error instanceof ServiceError && error.code === 'NOT_ALLOWED') return { unavailable: DENIED };
+        if (isDenied(error)) return { unavailable: DENIED, mayPass: true };
         throw error;
       }
     },
@@ -88,9 +89,12 @@ class LogFollower implements ControlPlugin {
   #uptime = 0;
   #lostAt: number | null = null;
   #heardLog = false;
-  #heardProbe: (() => void) | null = null;
+  /** Waits for the line of a connection. */
+  #heardConnection: (() => void) | null = null;
   /** Why nothing can be told although it could at the start. */
   #problem: string | null = null;
+  /** The last verification: what an earlier one finds out, perhaps on an earlier connection, is of no interest. */
+  #looking: Promise<void> | null = null;
   #closed = false;
 
   constructor(host: PluginHost, { patienceMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
@@ -102,6 +106,15 @@ class LogFollower implements ControlPlugin {
       onChange: (clientid) => this.#markChanged(clientid),
       ...(maxClients === undefined ? {} : { maxClients }),
     });
+  }
+
+  /** Passes when the line of a connection comes after all. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  lookAgain(): Promise<void> {
+    return this.#looking ?? this.#lookNow();
   }
 
   /** Null once clients are followed; otherwise why they cannot be. */
@@ -124,9 +137,6 @@ class LogFollower implements ControlPlugin {
   execute({ command, ...fields }: ControlCommand): unknown {
     const { status } = this.#host.session;
     if (status.state !== 'CONNECTED') throw unreachable(status);
-    if (this.#problem !== null) {
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', this.#problem, { info: { reason: this.#problem } });
-    }
     switch (command.toLowerCase()) {
       case 'listclients':
         return this.#list(fields);
@@ -142,7 +152,7 @@ class LogFollower implements ControlPlugin {
     for (const stop of this.#stops.splice(0)) stop();
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#heardProbe?.();
+    this.#heardConnection?.();
   }
 
   #list({ verbose, count, offset }: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -176,18 +186,22 @@ class LogFollower implements ControlPlugin {
     const { session } = this.#host;
     this.#since = Date.now();
     this.#complete = false;
+    this.#heardLog = false;
     this.#ledger.clear();
     const version = session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null;
     this.#ledger.addGateway(session.clientId, version, session.status.since);
   }
 
+  /** The subscription has to be granted on this connection: lines of before never come. */
   async #verify(): Promise<string | null> {
     const { session } = this.#host;
     let timer: NodeJS.Timeout | undefined;
+    let wake: (() => void) | null = null;
     const heard = new Promise<boolean>((resolve) => {
-      this.#heardProbe = () => resolve(true);
+      wake = () => resolve(true);
       timer = setTimeout(() => resolve(false), this.#patienceMs);
     });
+    this.#heardConnection = wake;
     try {
       await session.knock?.();
       if (await heard) return null;
@@ -198,7 +212,7 @@ class LogFollower implements ControlPlugin {
       return this.#heardLog ? null : NOT_TOLD;
     } finally {
       clearTimeout(timer);
-      this.#heardProbe = null;
+      if (this.#heardConnection === wake) this.#heardConnection = null;
     }
   }
 
@@ -207,13 +221,23 @@ class LogFollower implements ControlPlugin {
     const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.#ledger.has(id));
     if (!line) return;
     if (line.kind === 'SUBSCRIBED') this.#ledger.subscriptionsFollowed = true;
+    if (line.kind === 'CONNECTED') this.#connectionTold();
     if ('clientid' in line && line.clientid === this.#probeId) {
       if (line.kind !== 'CONNECTED') return;
       this.#ledger.describeGateway(this.#host.session.clientId, line);
-      this.#heardProbe?.();
       return;
     }
     this.#ledger.apply(line, Date.now());
+  }
+
+  #connectionTold(): void {
+    this.#heardConnection?.();
+    if (this.#problem === null) return;
+    this.#problem = null;
+    // Nobody can tell since when connections are told, but now they are.
+    this.#since = Date.now();
+    this.#sequence += 1;
+    this.#tellSoon();
   }
 
   #countTold(connected: number): void {
@@ -240,13 +264,34 @@ class LogFollower implements ControlPlugin {
     // Whoever follows the events finds a number missing, and lists again.
     this.#sequence += 1;
     this.#tellSoon();
-    this.#verify().then(
-      (problem) => {
-        this.#problem = problem;
-      },
-      // The link is down again; the next connection verifies.
-      () => undefined,
-    );
+    void this.#lookNow();
+  }
+
+  #lookNow(): Promise<void> {
+    const looking = this.#granted()
+      .then(() => this.#verify())
+      .catch((error: unknown) => {
+        if (isDenied(error)) return DENIED;
+        throw error;
+      })
+      .then(
+        (problem) => {
+          if (this.#looking === looking) this.#problem = problem;
+        },
+        // The link is down again; the next connection verifies.
+        () => undefined,
+      )
+      .finally(() => {
+        if (this.#looking === looking) this.#looking = null;
+      });
+    this.#looking = looking;
+    return looking;
+  }
+
+  /** Resolves when the broker has our subscription to the log on this connection: what it logged before never comes. */
+  async #granted(): Promise<void> {
+    const stop = await this.#host.session.subscribe(`${LOG}#`, () => undefined, { qos: 1 });
+    stop();
   }
 
   #markChanged(clientid: string): void {
@@ -284,6 +329,8 @@ class LogFollower implements ControlPlugin {
     };
   }
 }
+
+const isDenied = (error: unknown) => error instanceof ServiceError && error.code === 'NOT_ALLOWED';
 
 const textOf = (payload: Uint8Array): string =>
   Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();

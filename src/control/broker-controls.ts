@@ -4,6 +4,7 @@ import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import { KNOWN_APIS, probe } from './capability-probe.ts';
 import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
+import { isRead } from './payloads.ts';
 import {
   type ControlCall,
   type ControlCaller,
@@ -11,6 +12,7 @@ import {
   type ControlPlugin,
   ControlRefusal,
   type PluginFactory,
+  type Unavailable,
 } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
 import { withoutNulls } from './without-nulls.ts';
@@ -20,7 +22,8 @@ import { withoutNulls } from './without-nulls.ts';
  * session, else nobody, with a reason.
  *
  * Who serves an API is found out when it is first needed, once for all who ask at that time, remembered for the connection and
- * found out again after a reconnect; `eager` APIs and those with listeners right then. A hosted plugin lives on over reconnects,
+ * found out again after a reconnect; `eager` APIs and those with listeners right then. That nobody serves it because the broker
+ * refused something is remembered for `doubtMs`, and not over a change of the broker's access control that is seen. A hosted plugin lives on over reconnects,
  * since it has to bridge the gap, and ends when the broker turns out to serve the API, when the link gets other settings, or
  * with `close`.
  */
@@ -29,6 +32,8 @@ export interface BrokerControlsOptions {
   readonly timeoutMs: number;
   /** How long a broker may be silent until an API counts as not served. Default 1000. */
   readonly silenceMs?: number;
+  /** How long a refusal is remembered. Default 30,000. */
+  readonly doubtMs?: number;
   readonly plugins?: readonly PluginFactory[];
   /** APIs that are resolved as soon as the broker is connected, because their plugins follow what happens. */
   readonly eager?: readonly ControlApi[];
@@ -39,13 +44,18 @@ export interface BrokerControlsOptions {
 interface Resolution {
   readonly capability: ControlCapability;
   readonly plugin: ControlPlugin | null;
+  /** It may be otherwise without a reconnect. */
+  readonly mayPass: boolean;
 }
 
 interface Resolving {
   readonly result: Promise<Resolution>;
-  /** False while it waits for the connection or an answer: the loss of the connection ends it, its coming does not. */
-  done: boolean;
+  /** Null while it waits for the connection or an answer: the loss of the connection ends it, its coming does not. */
+  done: Resolution | null;
 }
+
+/** Its writes may grant what was refused. */
+const ACCESS_API: ControlApi = 'dynamic-security';
 
 export class BrokerControls implements ControlCaller {
   readonly #session: BrokerSession;
@@ -68,6 +78,7 @@ export class BrokerControls implements ControlCaller {
     this.#factories = new Map(options.plugins?.map((factory) => [factory.api, factory]));
     this.#onFault = options.onFault ?? (() => undefined);
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
+    this.#client.onForeignAnswers(ACCESS_API, (commands) => this.#seen(ACCESS_API, commands));
     if (session.status.state === 'CONNECTED') this.#resolveEagerly();
   }
 
@@ -83,7 +94,9 @@ export class BrokerControls implements ControlCaller {
   ): Promise<T> {
     const plugin = await this.#provider(api);
     if (plugin) return (await this.#execute(plugin, command, fields, this.#options.timeoutMs)) as T;
-    return (await this.#client.call(api, command, fields)) as T;
+    const answer = await this.#client.call(api, command, fields);
+    this.#seen(api, [command]);
+    return answer as T;
   }
 
   async callAll(
@@ -97,7 +110,14 @@ export class BrokerControls implements ControlCaller {
     } catch (reason) {
       return commands.map(() => ({ status: 'rejected', reason }));
     }
-    if (!plugin) return this.#client.callAll(api, commands, options);
+    if (!plugin) {
+      const answers = await this.#client.callAll(api, commands, options);
+      this.#seen(
+        api,
+        commands.map(({ command }) => command),
+      );
+      return answers;
+    }
     const results: PromiseSettledResult<unknown>[] = [];
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     for (const { command, fields = {} } of commands) {
@@ -130,7 +150,7 @@ export class BrokerControls implements ControlCaller {
 
   /** Errors: BROKER_UNREACHABLE while it cannot be found out. */
   async capability(api: ControlApi): Promise<ControlCapability> {
-    return (await this.#resolution(api)).capability;
+    return capabilityOf(await this.#resolution(api));
   }
 
   /** All well-known APIs and those we could host. Errors: as `capability`. */
@@ -151,8 +171,9 @@ export class BrokerControls implements ControlCaller {
 
   /** The plugin of ours that serves the API; null: the broker does. Errors: NOT_SUPPORTED_BY_BROKER, as `capability`. */
   async #provider(api: ControlApi): Promise<ControlPlugin | null> {
-    const { capability, plugin } = await this.#resolution(api);
-    if (capability.provider !== 'NONE') return plugin;
+    const resolution = await this.#resolution(api);
+    const capability = capabilityOf(resolution);
+    if (capability.provider !== 'NONE') return resolution.plugin;
     throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `Nobody serves ${api}`, {
       info: { api, reason: capability.reason },
     });
@@ -160,12 +181,12 @@ export class BrokerControls implements ControlCaller {
 
   #resolution(api: ControlApi): Promise<Resolution> {
     const known = this.#resolutions.get(api);
-    if (known) return known.result;
-    const resolving: Resolving = { result: this.#resolve(api), done: false };
+    if (known && !this.#isDoubtful(known)) return known.result;
+    const resolving: Resolving = { result: this.#resolve(api), done: null };
     this.#resolutions.set(api, resolving);
     resolving.result.then(
-      () => {
-        resolving.done = true;
+      (resolution) => {
+        resolving.done = resolution;
       },
       () => {
         if (this.#resolutions.get(api) === resolving) this.#resolutions.delete(api);
@@ -177,22 +198,40 @@ export class BrokerControls implements ControlCaller {
   async #resolve(api: ControlApi): Promise<Resolution> {
     const { timeoutMs, silenceMs = 1_000 } = this.#options;
     await whenConnected(this.#session, timeoutMs);
-    const { served, reason } = await probe(this.#client, api, silenceMs);
+    const { served, reason, refused } = await probe(this.#client, api, silenceMs);
     const since = Date.now();
     if (served) {
       await this.#closePlugin(api);
-      return { capability: { api, provider: 'BROKER', since }, plugin: null };
+      return { capability: { api, provider: 'BROKER', since }, plugin: null, mayPass: false };
     }
     const hosted = await this.#host(api);
     if (hosted && !('unavailable' in hosted)) {
-      return { capability: { api, provider: 'GATEWAY', since }, plugin: hosted };
+      return { capability: { api, provider: 'GATEWAY', since }, plugin: hosted, mayPass: false };
     }
-    return { capability: { api, provider: 'NONE', since, reason: hosted?.unavailable ?? reason }, plugin: null };
+    return {
+      capability: { api, provider: 'NONE', since, reason: hosted?.unavailable ?? reason },
+      plugin: null,
+      mayPass: refused || hosted?.mayPass === true,
+    };
   }
 
-  async #host(api: ControlApi): Promise<ControlPlugin | { readonly unavailable: string } | null> {
+  #isDoubtful({ done }: Resolving): boolean {
+    const { doubtMs = 30_000 } = this.#options;
+    return done !== null && mayPass(done) && Date.now() - done.capability.since >= doubtMs;
+  }
+
+  /** Commands that the broker has answered to somebody: a write to its access control may have granted what it refused. */
+  #seen(api: ControlApi, commands: readonly string[]): void {
+    if (api !== ACCESS_API || commands.every(isRead)) return;
+    for (const [name, { done }] of this.#resolutions) if (done?.mayPass) this.#resolutions.delete(name);
+  }
+
+  async #host(api: ControlApi): Promise<ControlPlugin | Unavailable | null> {
     const running = this.#plugins.get(api);
-    if (running) return running;
+    if (running) {
+      if (problemOf(running) !== null) await running.lookAgain?.();
+      return running;
+    }
     const generation = this.#generation;
     const plugin = await this.#factories.get(api)?.create({
       session: this.#session,
@@ -237,7 +276,7 @@ export class BrokerControls implements ControlCaller {
       this.#resolutions.clear();
       this.#closePlugins().catch(this.#onFault);
     } else if (state === 'CONNECTED') {
-      const before = [...this.#resolutions].filter(([, { done }]) => done).map(([api]) => api);
+      const before = [...this.#resolutions].filter(([, { done }]) => done !== null).map(([api]) => api);
       for (const api of before) this.#resolutions.delete(api);
       this.#resolveEagerly();
       // What we host may have become possible, or unnecessary, with the restart of the broker.
@@ -277,3 +316,13 @@ export class BrokerControls implements ControlCaller {
     await Promise.all([...this.#plugins.keys()].map((api) => this.#closePlugin(api)));
   }
 }
+
+const problemOf = (plugin: ControlPlugin | null): string | null => plugin?.problem ?? null;
+
+/** What is so now: a plugin of ours may have got a problem since. */
+function capabilityOf({ capability, plugin }: Resolution): ControlCapability {
+  const reason = problemOf(plugin);
+  return reason === null ? capability : { api: capability.api, provider: 'NONE', since: capability.since, reason };
+}
+
+const mayPass = (resolution: Resolution) => resolution.mayPass || problemOf(resolution.plugin) !== null;

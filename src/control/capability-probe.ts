@@ -46,6 +46,8 @@ export interface ProbeResult {
   readonly served: boolean;
   /** Why not, and what the operator could do. */
   readonly reason: string;
+  /** The broker said that this user may not ask: rights may be granted at any time. */
+  readonly refused: boolean;
 }
 
 /**
@@ -61,21 +63,21 @@ export async function probe(client: ControlClient, api: ControlApi, silenceMs: n
     if (!(error instanceof ServiceError) || error.code === 'BROKER_UNREACHABLE') throw error;
     return resultOf(api, error);
   }
-  return { served: true, reason: '' };
+  return SERVED;
 }
 
 function resultOf(api: ControlApi, { code, info }: ServiceError): ProbeResult {
   const text = typeof info?.brokerError === 'string' ? info.brokerError : null;
-  if (text === null) {
-    const reason = code === 'NOT_ALLOWED' ? deniedReason(api) : (REASONS[api] ?? `The broker does not offer ${api}`);
-    return { served: false, reason };
+  if (text === null && code === 'NOT_ALLOWED') return { ...notServed(deniedReason(api)), refused: true };
+  if (text === null || /endpoint not available/i.test(text)) {
+    return notServed(REASONS[api] ?? `The broker does not offer ${api}`);
   }
-  if (/endpoint not available/i.test(text)) {
-    return { served: false, reason: REASONS[api] ?? `The broker does not offer ${api}` };
-  }
-  if (/licen[cs]e/i.test(text)) return { served: false, reason: `The broker's plugin for ${api} says: ${text}` };
-  return { served: true, reason: '' };
+  if (/licen[cs]e/i.test(text)) return notServed(`The broker's plugin for ${api} says: ${text}`);
+  return SERVED;
 }
+
+const SERVED: ProbeResult = { served: true, reason: '', refused: false };
+const notServed = (reason: string): ProbeResult => ({ served: false, reason, refused: false });
 
 function deniedReason(api: ControlApi): string {
   return (

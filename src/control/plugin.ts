@@ -8,6 +8,13 @@ import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 export interface ControlPlugin {
   readonly api: ControlApi;
   /**
+   * Why it can serve nothing now although it could when it was made: a reason as `unavailable` is. Meanwhile it counts as not
+   * there and is not asked.
+   */
+  readonly problem?: string | null;
+  /** Finds out whether `problem` has passed; somebody has asked for it after a while. Never rejects. */
+  lookAgain?(): Promise<void>;
+  /**
    * Runs one command and answers its `data` (undefined: none). A refusal is a thrown ControlRefusal whose message is the
    * envelope's `error` text; anything else thrown is a bug and answered "Internal error".
    */
@@ -36,10 +43,17 @@ export interface PluginHost {
   readonly controls?: ControlCaller;
 }
 
-/** Makes a plugin for one broker, or says why it cannot work there and what the operator would have to configure. */
+/** Why a plugin cannot work with a broker, and what the operator would have to configure. */
+export interface Unavailable {
+  readonly unavailable: string;
+  /** It may be otherwise without a reconnect: asked again after a while. */
+  readonly mayPass?: boolean;
+}
+
+/** Makes a plugin for one broker, or says why it cannot work there. */
 export interface PluginFactory {
   readonly api: ControlApi;
-  create(host: PluginHost): Promise<ControlPlugin | { readonly unavailable: string }>;
+  create(host: PluginHost): Promise<ControlPlugin | Unavailable>;
 }
 
 /** Who answers a control API of a broker. */

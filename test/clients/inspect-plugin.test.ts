@@ -2,10 +2,11 @@ import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { getClient, listClients } from '../../src/clients/inspect-control.ts';
 import { inspectPluginFactory } from '../../src/clients/inspect-plugin.ts';
-import { BrokerControls } from '../../src/control/broker-controls.ts';
+import { BrokerControls, type BrokerControlsOptions } from '../../src/control/broker-controls.ts';
 import type { BrokerLink } from '../../src/mqtt/broker-link.ts';
+import { startScriptedBroker } from '../support/aedes-broker.ts';
 import { connectedLink, reached } from '../support/link.ts';
-import { ADMIN, FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../support/mosquitto.ts';
 
 interface Following {
   readonly link: BrokerLink;
@@ -13,10 +14,14 @@ interface Following {
 }
 
 async function follow(broker: Mosquitto, credentials = {}): Promise<Following> {
-  const link = await connectedLink({ url: broker.url, ...credentials });
+  return followBy(await connectedLink({ url: broker.url, ...credentials }));
+}
+
+async function followBy(link: BrokerLink, options: Partial<BrokerControlsOptions> = {}): Promise<Following> {
   const controls = new BrokerControls(link, {
     timeoutMs: 5_000,
     silenceMs: 100,
+    ...options,
     plugins: [inspectPluginFactory({ patienceMs: 500 })],
     onFault: (error) => {
       throw error;
@@ -130,12 +135,24 @@ test('a user that may not read the log is told which rights are missing', async 
   const broker = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
   const admin = await follow(broker, ADMIN);
   expect(await admin.controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
-  await admin.controls.call('dynamic-security', 'createClient', { username: 'weak', password: 'weak' });
-  const weak = await follow(broker, { username: 'weak', password: 'weak' });
-  expect(await weak.controls.capability('cedalo/inspect')).toMatchObject({
+  const role = { rolename: 'reader' };
+  await admin.controls.call('dynamic-security', 'createRole', role);
+  await admin.controls.call('dynamic-security', 'createClient', { username: 'weak', password: 'weak', roles: [role] });
+  const weak = await connectedLink({ url: broker.url, username: 'weak', password: 'weak' });
+  const { since } = weak.status;
+  const { controls } = await followBy(weak, { doubtMs: 100 });
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({
     provider: 'NONE',
     reason: expect.stringContaining('$SYS/broker/log/#'),
   });
+  const acls = ['subscribePattern', 'publishClientReceive'].map((acltype) => ({
+    acltype,
+    topic: '$SYS/broker/#',
+    allow: true,
+  }));
+  await admin.controls.call('dynamic-security', 'modifyRole', { ...role, acls });
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  expect(weak.status.since).toBe(since);
 });
 
 test('a restarted broker is followed anew, and forgets who it had', async () => {
@@ -158,6 +175,89 @@ test('a restarted broker is followed anew, and forgets who it had', async () => 
   // One number is left out, so that followers list again.
   const gaps = events.filter((sequence, index) => index > 0 && sequence !== (events[index - 1] ?? 0) + 1);
   expect(gaps).toHaveLength(1);
+});
+
+test('after a restart the log is tried only when the broker has the subscription to it again', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const link = await connectedLink({ url: broker.url });
+  // What the broker has to take in before the subscription to its log.
+  const filters = [...Array(3_000).keys()].map((n) => `many/${n}`);
+  await Promise.all(filters.map((filter) => link.subscribe(filter, () => undefined)));
+  const { controls } = await followBy(link);
+  const lines: string[] = [];
+  await link.subscribe('$SYS/broker/log/N', ({ payload }) => lines.push(payload.toString()));
+  const knocked = new Promise<void>((resolve) => {
+    const knock = link.knock.bind(link);
+    link.knock = async () => {
+      const clientId = await knock();
+      resolve();
+      return clientId;
+    };
+  });
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  await broker.kill();
+  await broker.start();
+  await back;
+  await knocked;
+  await link.subscribe('the last one', () => undefined);
+  await broker.client({ clientId: 'afterwards' });
+  await expect.poll(() => lines.join('\n'), { timeout: 5_000 }).toContain('as afterwards');
+  expect(lines.join('\n')).toContain(`as ${link.clientId}-probe`);
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+});
+
+/** A broker whose log says what the test wants after each knock. */
+async function followedScript(options: Partial<BrokerControlsOptions>) {
+  const broker = await startScriptedBroker(() => []);
+  const link = await connectedLink({ url: broker.url, sessionExpirySeconds: 0 });
+  const script = { tellsConnections: true };
+  const connection = (clientId: string) =>
+    broker.publish(
+      '$SYS/broker/log/N',
+      `1700000000: New client connected from 127.0.0.1:1 as ${clientId} (p5, c1, k60).`,
+    );
+  const knock = link.knock.bind(link);
+  link.knock = async () => {
+    const clientId = await knock();
+    if (script.tellsConnections) await connection(clientId);
+    else await broker.publish('$SYS/broker/log/E', '1700000000: Something else.');
+    return clientId;
+  };
+  const { controls } = await followBy(link, options);
+  const reconnect = async () => {
+    const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+    await startClient(broker.url, { clientId: link.clientId }).then((thief) => thief.endAsync());
+    await back;
+  };
+  return { script, connection, controls, reconnect };
+}
+
+const UNTOLD = { provider: 'NONE', reason: expect.stringContaining('without connections') };
+
+test('that connections are not told is so for all who ask, until one is told', async () => {
+  const { script, connection, controls, reconnect } = await followedScript({});
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  script.tellsConnections = false;
+  await reconnect();
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject(UNTOLD);
+  await expect(listClients(controls)).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+    info: { reason: UNTOLD.reason },
+  });
+  const later = Date.now();
+  await connection('device');
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  expect((await listClients(controls)).since).toBeGreaterThanOrEqual(later);
+  expect(await idsOf(controls)).toContain('device');
+});
+
+test('that connections are not told is found out again when somebody asks later', async () => {
+  const { script, controls, reconnect } = await followedScript({ doubtMs: 200 });
+  script.tellsConnections = false;
+  await reconnect();
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject(UNTOLD);
+  script.tellsConnections = true;
+  await expect.poll(() => idsOf(controls).catch(() => []), { timeout: 5_000 }).toHaveLength(1);
 });
 
 test('a short interruption of the link loses nobody who came or went meanwhile', async () => {

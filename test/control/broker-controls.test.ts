@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { BrokerControls, type BrokerControlsOptions } from '../../src/control/broker-controls.ts';
+import type { ControlApi } from '../../src/control/envelope.ts';
 import { listPages } from '../../src/control/list-pages.ts';
 import { ControlRefusal, type PluginFactory } from '../../src/control/plugin.ts';
 import type { BrokerLink } from '../../src/mqtt/broker-link.ts';
@@ -56,6 +57,61 @@ test('what Mosquitto serves it is asked for, what it does not is hosted, and the
   );
   await expect(controls.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
   await expect(controls.call('dynamic-security', 'listGroups')).resolves.toEqual({ totalCount: 0, groups: [] });
+});
+
+/** A broker, and a role of its administrator that can be changed without a disconnect. */
+async function grantingBroker() {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const other = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }), { silenceMs: 100 });
+  const rights: object[] = [];
+  const grant = (by: BrokerControls, api: ControlApi) => {
+    rights.push({ acltype: 'publishClientSend', topic: `$CONTROL/${api}/v1`, allow: true });
+    return by.call('dynamic-security', 'modifyRole', { rolename: 'more', acls: rights });
+  };
+  await other.call('dynamic-security', 'createRole', { rolename: 'more' });
+  // The broker disconnects whoever gets a role.
+  await other.call('dynamic-security', 'addClientRole', { ...ADMIN, rolename: 'more' }).catch(() => undefined);
+  const link = await connectedLink({ url: broker.url, ...ADMIN });
+  await expect.poll(() => other.call('dynamic-security', 'listRoles').catch(() => null)).not.toBeNull();
+  return { link, other, grant };
+}
+
+const MISSING = expect.stringContaining('its user needs publishClientSend');
+
+test('a refusal is forgotten with a change of the access control, ours or not, and silence is not', async () => {
+  const { link, other, grant } = await grantingBroker();
+  const { since } = link.status;
+  const controls = controlsOf(link, { silenceMs: 100 });
+  const refused = await controls.capability('cedalo/ha');
+  expect(refused.reason).toEqual(MISSING);
+  expect((await controls.capability('cedalo/topictree')).reason).toEqual(MISSING);
+  await controls.call('dynamic-security', 'listRoles');
+  expect(await controls.capability('cedalo/ha')).toBe(refused);
+  await grant(controls, 'cedalo/ha');
+  const silent = await controls.capability('cedalo/ha');
+  expect(silent.reason).toBe('The broker has no cluster plugin');
+  await grant(other, 'cedalo/topictree');
+  await expect
+    .poll(async () => (await controls.capability('cedalo/topictree')).reason)
+    .toBe('The broker does not offer cedalo/topictree');
+  expect(await controls.capability('cedalo/ha')).toBe(silent);
+  expect(link.status.since).toBe(since);
+});
+
+test('a refusal is looked at again after a while, when somebody asks, and silence is not', async () => {
+  const { link, other, grant } = await grantingBroker();
+  const { since } = link.status;
+  // It does not see what others do: nothing of dynamic security is asked for here.
+  const controls = controlsOf(link, { silenceMs: 100, doubtMs: 100 });
+  expect((await controls.capability('cedalo/ha')).reason).toEqual(MISSING);
+  await grant(other, 'cedalo/ha');
+  await expect
+    .poll(async () => (await controls.capability('cedalo/ha')).reason)
+    .toBe('The broker has no cluster plugin');
+  const silent = await controls.capability('cedalo/ha');
+  await expect.poll(() => Date.now() - silent.since).toBeGreaterThan(150);
+  expect(await controls.capability('cedalo/ha')).toBe(silent);
+  expect(link.status.since).toBe(since);
 });
 
 test('hosted plugins are called with the semantics of the wire', async () => {
