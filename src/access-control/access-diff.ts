@@ -42,7 +42,8 @@ export interface AccessDiff {
 /**
  * The fewest changes after which a broker holds what the document says. An object of the document is brought to exactly what it
  * says there; others stay or are deleted, as the options say. What the broker cannot hold is left out and noted. The account of
- * this service's own connection is never touched. Pure.
+ * this service's own connection is never touched, nor are the roles and groups that give it its rights: every Mosquitto calls
+ * them `admin`, and one broker's would take rights from another's, or widen them. Pure.
  */
 export function* changesTowards(
   policy: AccessPolicy,
@@ -57,14 +58,6 @@ export function* changesTowards(
   const { gatewayUsername } = options;
   const own = ownAccess(have, gatewayUsername);
   const guard = new OwnGuard(have, dialect, gatewayUsername);
-  const refusal = guard.refusal({
-    roles: new Map([...have.roles, ...want.roles]),
-    groups: new Map([...have.groups, ...want.groups]),
-  });
-  const mayChangeOwn = (name: string) => {
-    notes.add(refusal === null ? NOTE.ownChanges : staying(refusal), name);
-    return refusal === null;
-  };
   const needPassword: string[] = [];
   const changes: AccessChange[] = [];
 
@@ -74,8 +67,8 @@ export function* changesTowards(
     const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
     const mode = modeOf(have.roles, rolename, fields);
     if (mode === null) continue;
-    if (own.roles.has(rolename) && !mayChangeOwn(`role "${rolename}"`)) continue;
-    changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
+    if (own.roles.has(rolename)) notes.add(NOTE.ownStays, `role "${rolename}"`);
+    else changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
   }
   for (const group of want.groups.values()) {
     yield;
@@ -83,8 +76,8 @@ export function* changesTowards(
     const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
     const mode = modeOf(have.groups, groupname, fields);
     if (mode === null) continue;
-    if (own.groups.has(groupname) && !mayChangeOwn(`group "${groupname}"`)) continue;
-    changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
+    if (own.groups.has(groupname)) notes.add(NOTE.ownStays, `group "${groupname}"`);
+    else changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
   }
   for (const client of want.clients.values()) {
     yield;
@@ -249,7 +242,7 @@ function substitutes({ aclType, topic }: AclRule): boolean {
 const NOTE = {
   ownAccount: 'This service connects with an account that the document describes otherwise; it stays as it is',
   ownKept: 'Not in the document and kept, because the connection of this service needs it',
-  ownChanges: 'The connection of this service has rights by what is changed here; it keeps those that it uses',
+  ownStays: 'The connection of this service has its rights by what the document describes otherwise; it stays as it is',
   passwordStays: 'A password is given for an account that is there; it keeps its own',
   passwordUnused: 'A password is given for an account that the document does not have',
   anonymousGroup: 'A broker cannot be told to have no anonymous group; it stays',

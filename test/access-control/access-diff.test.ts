@@ -126,28 +126,22 @@ test('the account of this service is never written, neither to change nor to mak
   expect(absent).toMatchObject({ changes: [], needPassword: [], notes: [expect.stringContaining('"gateway"')] });
 });
 
-test('a role of this service is changed as long as it leaves it what it uses, and stays where it would not', () => {
-  const toApis = (...topics: readonly string[]) => ({
-    ...ADMIN,
-    acls: topics.flatMap((topic) => ADMIN.acls.map((rule) => ({ ...rule, topic }))),
-  });
-  const onlyAccess = document({ roles: [toApis('$CONTROL/dynamic-security/#')] });
-  const others = ['broker', 'cedalo', 'stream-processing', 'certificate-management'].map((api) => `$CONTROL/${api}/#`);
-  const narrowed = diff(document(), document({ roles: [toApis('$CONTROL/dynamic-security/#', ...others)] }));
-  expect(narrowed.changes).toMatchObject([{ kind: 'PUT_ROLE', rolename: 'admin', mode: 'UPDATE' }]);
-  expect(narrowed.notes).toEqual([expect.stringContaining('it keeps those that it uses')]);
-
-  const refused = diff(document(), onlyAccess);
-  expect(refused).toMatchObject({
-    changes: [],
-    notes: [expect.stringMatching(/publish to \$CONTROL\/broker\/v1.*role "admin"/)],
-  });
-  // What it has not it cannot lose.
-  const texts = document({ roles: [{ ...toApis('$CONTROL/dynamic-security/#'), textName: 'A' }] });
-  expect(diff(onlyAccess, texts).changes).toHaveLength(1);
-
-  const useless = diff(document(), document({ roles: [{ rolename: 'admin' }] }));
-  expect(useless).toMatchObject({ changes: [], notes: [expect.stringMatching(/dynamic-security.*role "admin"/)] });
+test('what gives this service its rights stays, whether the document would narrow or widen it', () => {
+  const narrow = document({ roles: [{ rolename: 'admin' }] });
+  const wide = document({ roles: [{ ...ADMIN, acls: ADMIN.acls.map((rule) => ({ ...rule, topic: '#' })) }] });
+  const grouped = { roles: [ADMIN, { rolename: 'held' }], clients: [{ ...GATEWAY, groups: [{ name: 'own' }] }] };
+  const bare = document({ ...grouped, groups: [{ groupname: 'own' }] });
+  const fuller = document({ ...grouped, groups: [{ groupname: 'own', roles: [{ name: 'held' }] }] });
+  for (const [from, to, name] of [
+    [document(), narrow, 'role "admin"'],
+    [document(), wide, 'role "admin"'],
+    [bare, fuller, 'group "own"'],
+  ] as const) {
+    expect(diff(from, to)).toMatchObject({
+      changes: [],
+      notes: [expect.stringMatching(`has its rights by.*${name}`)],
+    });
+  }
 });
 
 test('the defaults stay where this service listens to the broker by them', () => {
@@ -161,8 +155,9 @@ test('the defaults stay where this service listens to the broker by them', () =>
     topic: '$SYS/#',
     allow: true,
   }));
-  const byRole = document({ defaultAcl: closed, roles: [{ ...ADMIN, acls: [...ADMIN.acls, ...sys] }] });
-  expect(diff(listening, byRole).changes.map(({ kind }) => kind)).toEqual(['PUT_ROLE', 'SET_DEFAULT_ACL']);
+  const roles = [{ ...ADMIN, acls: [...ADMIN.acls, ...sys] }];
+  const byRole = diff(document({ defaultAcl: defaults, roles }), document({ defaultAcl: closed, roles }));
+  expect(byRole.changes.map(({ kind }) => kind)).toEqual(['SET_DEFAULT_ACL']);
   // It cannot subscribe anyway.
   const deaf = { ...closed, publishClientReceive: false };
   expect(diff(document(), document({ defaultAcl: deaf })).changes).toHaveLength(1);
