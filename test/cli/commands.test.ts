@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../src/cli/program.ts';
 import { temporaryFolder } from '../support/database.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -35,6 +36,24 @@ function start(
 
 const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => start(args, env).done;
 
+/** What a command does, without the second that a process takes to start. */
+async function runHere(args: readonly string[], env: Record<string, string>): Promise<Run> {
+  const output = { out: '', err: '' };
+  const code = await runCommand(args, {
+    env,
+    out: (text) => {
+      output.out += text;
+    },
+    err: (text) => {
+      output.err += text;
+    },
+    isTerminal: false,
+    stop: new AbortController().signal,
+    onBug: () => undefined,
+  });
+  return { code, ...output };
+}
+
 /** A running service; answers when its start message is complete. */
 async function serve(env: Record<string, string>) {
   const running = start(['serve'], { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', ...env });
@@ -60,11 +79,11 @@ test('--help names every command and setting, and a wrong command line exits wit
   const help = await run(['--help'], {});
   expect(help.code).toBe(0);
   for (const command of ['serve', 'migrate', 'user', 'token']) expect(help.out).toContain(command);
-  const serveHelp = await run(['serve', '--help'], {});
+  const serveHelp = await runHere(['serve', '--help'], {});
   for (const variable of ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'BROKER_TIMEOUT_MS'])
     expect(serveHelp.out).toContain(variable);
   expect((await run(['explode'], {})).code).toBe(2);
-  expect((await run(['token', 'create'], {})).code).toBe(2);
+  expect((await runHere(['token', 'create'], {})).code).toBe(2);
 });
 
 test('bad settings are all reported at once, and nothing starts', async () => {
@@ -79,8 +98,8 @@ test('users and tokens are managed without a running service, and beside one', a
   const env = { DATA_DIR: temporaryFolder() };
   const created = json(await run(['user', 'create', 'ann@example.com', '--root', '--json'], env));
   expect(created).toMatchObject({ email: 'ann@example.com', isRootAdmin: true, password: expect.any(String) });
-  expect(json(await run(['user', 'list', '--json'], env))).toMatchObject([{ email: 'ann@example.com' }]);
-  expect((await run(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
+  expect(json(await runHere(['user', 'list', '--json'], env))).toMatchObject([{ email: 'ann@example.com' }]);
+  expect((await runHere(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
 
   const service = await serve(env);
   const graphql = async (query: string, token?: string) => {
@@ -101,9 +120,11 @@ test('users and tokens are managed without a running service, and beside one', a
     projects: { nodes: { id: string }[] };
   };
   const project = projects.nodes[0]?.id ?? '';
-  expect(json(await run(['project', 'list', '--json'], env))).toMatchObject([{ id: project, name: 'First project' }]);
+  expect(json(await runHere(['project', 'list', '--json'], env))).toMatchObject([
+    { id: project, name: 'First project' },
+  ]);
   const made = json(
-    await run(['token', 'create', '--project', project, '--name', 'ci', '--role', 'VIEWER', '--json'], env),
+    await runHere(['token', 'create', '--project', project, '--name', 'ci', '--role', 'VIEWER', '--json'], env),
   );
   expect(
     (
@@ -112,8 +133,8 @@ test('users and tokens are managed without a running service, and beside one', a
       })
     ).status,
   ).toBe(200);
-  expect((await run(['token', 'list', '--project', project], env)).out).toContain(made.id);
-  expect((await run(['token', 'revoke', made.id], env)).code).toBe(0);
+  expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
+  expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
   expect(
     (
       await fetch(`${service.url}/api/projects/${project}/brokers`, {
@@ -164,7 +185,7 @@ test('a taken MQTT port is replaced by the next free one, and the start message 
 test('migrate brings the database up to date and says when it is', async () => {
   const env = { DATA_DIR: temporaryFolder() };
   expect(json(await run(['migrate', '--json'], env))).toMatchObject({ engine: 'sqlite', applied: ['0001_init'] });
-  expect((await run(['migrate'], env)).out).toContain('up to date');
+  expect((await runHere(['migrate'], env)).out).toContain('up to date');
 });
 
 test('a reader who leaves early ends no command with an error', async () => {
