@@ -32,7 +32,9 @@ const DecisionReason = builder.enumType('AccessDecisionReason', {
     RULE: { description: 'A rule decided, or a role that forbids wildcards.' },
     DEFAULT: { description: 'No rule matched.' },
     CONTROL_TOPIC: { description: 'No rule matched, and the default never allows topics below $CONTROL.' },
-    UNKNOWN_USER: { description: 'There is no such account; other plugins of the broker decide.' },
+    UNKNOWN_USER: {
+      description: 'There is no such account, or no anonymous group where that alone lets in without user name.',
+    },
     DISABLED: { description: 'The account cannot connect.' },
     CLIENT_ID: { description: 'The account cannot connect with this client id.' },
   } as const,
@@ -98,7 +100,8 @@ const AccessExplanation = builder.objectRef<Seen<Explanation>>('AccessExplanatio
       resolve: ({ object }) => object.lookedAtTotal,
     }),
     elsewhere: t.string({
-      description: 'Why another plugin, a password file or a certificate may decide otherwise; for people.',
+      description:
+        'Why another plugin, a password file or a certificate may decide otherwise; for people. Null: nobody else decides.',
       nullable: true,
       resolve: ({ object }) => object.elsewhere,
     }),

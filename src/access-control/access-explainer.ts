@@ -46,7 +46,7 @@ export function* explainAccess(
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const ruled = decidedBy === null ? byDefault : (decidedBy.rule?.allow ?? false);
 
-  const reason = reasonOf(policy, question, account, decidedBy);
+  const reason = reasonOf(policy, dialect, question, account, decidedBy);
   const others = [...byClientId]
     .map(([clientId, allowed]) => ({ clientId, allowed }))
     .filter(({ allowed }) => allowed !== ruled);
@@ -63,7 +63,7 @@ export function* explainAccess(
   };
   return {
     ...answer,
-    elsewhere: elsewhereOf(answer, username),
+    elsewhere: elsewhereOf(answer, username, dialect),
     remarks: remarksOn({ question, identity, policy, dialect, answer, sources, others }),
   };
 }
@@ -147,7 +147,8 @@ export function* whoCan(
       conditional: all.some((decision) => !(decision?.look.allow ?? byDefault)),
     });
   };
-  yield* consider(null, { clientId: null, roles: [], groups: anonymousMemberships(policy) });
+  if (canBeAnonymous(policy, dialect))
+    yield* consider(null, { clientId: null, roles: [], groups: anonymousMemberships(policy) });
   for (const account of policy.clients.values()) {
     if (!account.disabled) yield* consider(account.username, account);
     yield;
@@ -191,16 +192,22 @@ function sourcesOf(
   return withoutRoles.length === 0 ? sources : sources.filter(({ rolename }) => !withoutRoles.includes(rolename));
 }
 
+/** As far as is known: elsewhere the listener decides on connections without user name. */
+const canBeAnonymous = ({ anonymousGroup }: AccessPolicy, { decidesAlone }: AccessDialect): boolean =>
+  !decidesAlone || anonymousGroup !== null;
+
 const anonymousMemberships = ({ anonymousGroup }: AccessPolicy): readonly Membership[] =>
   anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }];
 
 function reasonOf(
   policy: AccessPolicy,
+  dialect: AccessDialect,
   { action, topic, username, clientId }: AccessQuestion,
   account: AccessClient | null,
   decidedBy: LookedAt | null,
 ): DecisionReason {
   if (username !== null && account === null) return 'UNKNOWN_USER';
+  if (username === null && !canBeAnonymous(policy, dialect)) return 'UNKNOWN_USER';
   if (account?.disabled) return 'DISABLED';
   if (account && account.clientId !== null && clientId !== null && clientId !== account.clientId) return 'CLIENT_ID';
   if (brokerRefuses(action, topic)) return 'BROKER';

@@ -47,7 +47,8 @@ export const MAX_LOOKED_AT = 1_000;
 
 /**
  * BROKER: the broker itself refuses, whatever the rules. RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default
- * allows, but never below $CONTROL. UNKNOWN_USER: dynamic security does not know the user and leaves it to other plugins.
+ * allows, but never below $CONTROL. UNKNOWN_USER: there is no such account, or no anonymous group where it alone lets in without
+ * user name; dynamic security leaves that to other plugins, where the broker can have some.
  * DISABLED, CLIENT_ID: the account cannot connect so. The rules that are told are then, and with BROKER, those that would decide
  * otherwise.
  */

@@ -93,6 +93,11 @@ export interface AccessDialect {
   readonly guardsAnonymousGroup: boolean;
   /** `getDetails` tells a number that grows with each write (2.1). */
   readonly changeIndex: boolean;
+  /**
+   * Nobody else decides: no other plugin, password file or listener's setting (the embedded broker). Whoever has no account cannot
+   * connect, and without user name only where there is an anonymous group.
+   */
+  readonly decidesAlone: boolean;
   /** Writes that may ride in one payload: 2.0 saves its whole file after each one and serves nobody meanwhile. */
   readonly writesPerPayload: number;
 }

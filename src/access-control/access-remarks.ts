@@ -17,10 +17,15 @@ export interface RemarkContext {
 }
 
 /** Who else may decide, in words; null: nobody. */
-export function elsewhereOf({ reason, allowed }: RemarkContext['answer'], username: string | null): string | null {
+export function elsewhereOf(
+  { reason, allowed }: RemarkContext['answer'],
+  username: string | null,
+  { decidesAlone }: AccessDialect,
+): string | null {
+  if (decidesAlone) return null;
   switch (reason) {
     case 'UNKNOWN_USER':
-      return 'Dynamic security does not know this user and leaves login and access to other plugins and to a password file; without one the user cannot connect.';
+      return 'If the name is right: Mosquitto leaves users that dynamic security does not know to other plugins and to a password file; without one the user cannot connect.';
     case 'DISABLED':
     case 'CLIENT_ID':
       return 'A listener that takes the user name from a certificate (use_identity_as_username) does not ask whether the account is disabled or bound to a client id.';
@@ -50,8 +55,17 @@ const brokerItself: Remark = ({ answer: { reason }, question: { topic } }) => {
 const neverByDefault: Remark = ({ answer: { reason } }) =>
   reason === 'CONTROL_TOPIC' ? 'The default never allows what begins with $CONTROL; it takes a rule.' : null;
 
-const noAnonymousGroup: Remark = ({ question: { username }, policy: { anonymousGroup } }) =>
-  username === null && anonymousGroup === null ? 'There is no anonymous group, so only the default decides.' : null;
+const noSuchAccount: Remark = ({ answer: { reason }, question: { username } }) =>
+  reason === 'UNKNOWN_USER' && username !== null
+    ? `There is no account "${username}". Is the name spelled as the broker has it, case and all?`
+    : null;
+
+const noAnonymousGroup: Remark = ({ question: { username }, policy: { anonymousGroup }, dialect }) => {
+  if (username !== null || anonymousGroup !== null) return null;
+  return dialect.decidesAlone
+    ? 'There is no anonymous group, so nobody can connect without user name.'
+    : 'There is no anonymous group, so only the default decides.';
+};
 
 const literalPlaces: Remark = ({ dialect, answer }) => {
   const rule = dialect.substitution ? undefined : lookedAtRules(answer).find(({ topic }) => substitutionOf(topic));
@@ -119,6 +133,7 @@ const missingRoles: Remark = ({ sources, policy }) => {
 };
 
 const REMARKS: readonly Remark[] = [
+  noSuchAccount,
   brokerItself,
   neverByDefault,
   noAnonymousGroup,

@@ -147,9 +147,13 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
     kicksOnRoleAcls: isNew,
     guardsAnonymousGroup: isNew || isMosquitto(version, [2, 0, 15]),
     changeIndex: details !== null && details.changeIndex !== null,
+    decidesAlone: EMBEDDED.test(version ?? ''),
     writesPerPayload: isNew ? 200 : 10,
   };
 }
+
+/** How the embedded broker names itself on `$SYS/broker/version`. */
+const EMBEDDED = /^brokergraph embedded\b/;
 
 /** Whether the version is told, Mosquitto's, and not before `least`. */
 function isMosquitto(version: string | null, least: readonly [number, number, number]): boolean {

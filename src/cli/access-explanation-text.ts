@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   RULE: 'by the last rule below',
   DEFAULT: 'by the default: no rule matched',
   CONTROL_TOPIC: 'no rule matched, and the default never allows topics below $CONTROL',
-  UNKNOWN_USER: 'there is no such account',
+  UNKNOWN_USER: 'there is no account to connect with',
   DISABLED: 'the account is disabled and cannot connect',
   CLIENT_ID: 'the account cannot connect with this client id',
 };
@@ -56,7 +56,7 @@ export function explanationText(explanation: ShownExplanation): string {
     );
   }
   if (lookedAtTotal > rows.length) lines.push(`… and ${lookedAtTotal - rows.length} more`);
-  const words = [...(elsewhere === null ? [] : [elsewhere]), ...remarks];
+  const words = [...remarks, ...(elsewhere === null ? [] : [elsewhere])];
   if (words.length > 0) lines.push('', ...words.map(shown));
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -100,6 +100,36 @@ describe('who cannot connect is not allowed', () => {
       reason: 'UNKNOWN_USER',
       elsewhere: expect.stringContaining('other plugins'),
     });
+    expect(answer.remarks[0]).toContain('no account "nobody"');
+    expect(ask({ topic: 'a' }).remarks).toEqual([]);
+  });
+});
+
+describe('a broker on which dynamic security decides alone', () => {
+  const alone = { ...MOSQUITTO_2_1, decidesAlone: true };
+
+  test.each([
+    ['DEFAULT', { topic: 'other' }],
+    ['CONTROL_TOPIC', { topic: '$CONTROL/x', action: 'RECEIVE' }],
+    ['DISABLED', { topic: 'data/dora/x', username: 'dora' }],
+    ['CLIENT_ID', { topic: 'clients/carl-1', username: 'carl', clientId: 'x' }],
+    ['UNKNOWN_USER', { topic: 'a', username: 'nobody' }],
+  ] as const)('denies and sends nobody elsewhere: %s', (reason, question) => {
+    expect(ask(question, alone)).toMatchObject({ allowed: false, reason, elsewhere: null });
+    expect(ask(question, MOSQUITTO_2_1)).toMatchObject({ allowed: false, reason, elsewhere: expect.any(String) });
+  });
+
+  test('lets in nobody without user name where there is no anonymous group', () => {
+    const question = { topic: 'guests', action: 'UNSUBSCRIBE', username: null } as const;
+    expect(ask(question, alone)).toMatchObject({ allowed: true, reason: 'DEFAULT', elsewhere: null });
+    const without = { ...policy, anonymousGroup: null };
+    const denied = ask(question, alone, without);
+    expect(denied).toMatchObject({ allowed: false, reason: 'UNKNOWN_USER', elsewhere: null });
+    expect(denied.remarks).toEqual([expect.stringContaining('nobody can connect without user name')]);
+    const names = (on: typeof policy) => whoCan(on, alone, 'UNSUBSCRIBE', 'guests').map(({ username }) => username);
+    expect(names(policy)).toContain(null);
+    expect(names(without)).not.toContain(null);
+    expect(whoCan(without, MOSQUITTO_2_1, 'UNSUBSCRIBE', 'guests')[0]?.username).toBeNull();
   });
 });
 

@@ -31,7 +31,8 @@ export async function embeddedTarget(): Promise<Target> {
   let loaded: AccessPolicy | null = null;
   return {
     name: 'embedded',
-    dialect: EMBEDDED_DIALECT,
+    // Where a policy has no anonymous group this target has one, so that questions of anonymous clients can be watched.
+    dialect: { ...EMBEDDED_DIALECT, decidesAlone: false },
     protocolVersion: 4,
     port,
     admin: { username: 'differential', password: PASSWORD },

@@ -14,6 +14,7 @@ export const MOSQUITTO_2_0: AccessDialect = {
   kicksOnRoleAcls: false,
   guardsAnonymousGroup: false,
   changeIndex: false,
+  decidesAlone: false,
   writesPerPayload: 1,
 };
 

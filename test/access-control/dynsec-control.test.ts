@@ -90,7 +90,11 @@ test('a group tells its members, a role its rules in the order of the broker', (
 });
 
 test.each([
-  [null, null, { substitution: false, changeIndex: false, guardsAnonymousGroup: false, writesPerPayload: 10 }],
+  [
+    null,
+    null,
+    { substitution: false, changeIndex: false, guardsAnonymousGroup: false, writesPerPayload: 10, decidesAlone: false },
+  ],
   [null, 'mosquitto version 2.0.11', { substitution: false, guardsAnonymousGroup: false }],
   [null, 'mosquitto version 2.0.15', { substitution: false, guardsAnonymousGroup: true, writesPerPayload: 10 }],
   [null, 'mosquitto version 2.0.9', { guardsAnonymousGroup: false }],
@@ -103,6 +107,8 @@ test.each([
     { substitution: true, changeIndex: true, guardsAnonymousGroup: true, writesPerPayload: 200 },
   ],
   [{ changeIndex: null }, null, { substitution: true, changeIndex: false }],
+  [{ changeIndex: 7 }, 'brokergraph embedded 1.0.0', { substitution: true, decidesAlone: true }],
+  [{ changeIndex: 7 }, 'mosquitto version 2.1.2', { substitution: true, decidesAlone: false }],
 ])('details %o and version %s are a dialect', (details, version, dialect) => {
   expect(dialectOf(details, version)).toMatchObject(dialect);
 });

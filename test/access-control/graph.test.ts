@@ -387,7 +387,7 @@ describe.each(KINDS)('on %s', (kind) => {
     await furnish(world);
     const EXPLAIN = `query ($b: ID!, $u: String, $a: Boolean, $topic: String!, $with: [HeldRoleInput!], $without: [String!]) {
       explainAccess(brokerId: $b, username: $u, anonymous: $a, action: PUBLISH, topic: $topic, withRoles: $with, withoutRoles: $without) {
-        allowed reason defaultAclType defaultAllows lookedAtTotal
+        allowed reason defaultAclType defaultAllows lookedAtTotal elsewhere remarks
         decidedBy { rolename groupname priority rule { topic allow } verdict role { textName } group { groupname } }
         lookedAt { verdict rule { topic } }
       }
@@ -409,7 +409,13 @@ describe.each(KINDS)('on %s', (kind) => {
         group: { groupname: 'hall' },
       },
     });
-    expect(await explain({ u: 'meter-1', without: ['sensor'] })).toMatchObject({ decidedBy: null, reason: 'DEFAULT' });
+    // The embedded broker asks nobody else.
+    const elsewhere = kind === 'Mosquitto 2.0' ? expect.stringContaining('other plugins') : null;
+    const denied = await explain({ u: 'meter-1', without: ['sensor'] });
+    expect(denied).toMatchObject({ decidedBy: null, reason: 'DEFAULT', elsewhere });
+    const unknown = await explain({ u: 'meter-l' });
+    expect(unknown).toMatchObject({ allowed: false, reason: 'UNKNOWN_USER', elsewhere });
+    expect(unknown.remarks[0]).toContain('no account "meter-l"');
     await change(world, 'createAccessRole', {
       rolename: 'mute',
       acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: '#', allow: false }],
@@ -418,7 +424,7 @@ describe.each(KINDS)('on %s', (kind) => {
       allowed: false,
       decidedBy: { rolename: 'mute', groupname: null },
     });
-    expect(await explain({ a: true })).toMatchObject({ reason: 'DEFAULT' });
+    expect(await explain({ a: true })).toMatchObject({ reason: kind === 'Mosquitto 2.0' ? 'DEFAULT' : 'UNKNOWN_USER' });
     expect((await world.refused(EXPLAIN, { topic: 'x' })).extensions).toMatchObject({ code: 'INVALID' });
     expect((await world.refused(EXPLAIN, { topic: 'x/#', u: 'pump' })).extensions).toMatchObject({ code: 'INVALID' });
 

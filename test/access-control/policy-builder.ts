@@ -14,6 +14,7 @@ export const MOSQUITTO_2_1: AccessDialect = {
   kicksOnRoleAcls: true,
   guardsAnonymousGroup: true,
   changeIndex: true,
+  decidesAlone: false,
   writesPerPayload: 500,
 };
 

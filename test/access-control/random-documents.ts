@@ -79,6 +79,7 @@ export const MOSQUITTO_2_1: AccessDialect = {
   kicksOnRoleAcls: true,
   guardsAnonymousGroup: true,
   changeIndex: true,
+  decidesAlone: false,
   writesPerPayload: 100,
 };
 
@@ -89,5 +90,6 @@ export const MOSQUITTO_2_0: AccessDialect = {
   kicksOnRoleAcls: false,
   guardsAnonymousGroup: false,
   changeIndex: false,
+  decidesAlone: false,
   writesPerPayload: 10,
 };

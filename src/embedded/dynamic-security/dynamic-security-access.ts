@@ -21,6 +21,7 @@ export const EMBEDDED_DIALECT: AccessDialect = {
   kicksOnRoleAcls: true,
   guardsAnonymousGroup: true,
   changeIndex: true,
+  decidesAlone: true,
   writesPerPayload: 500,
 };
 
