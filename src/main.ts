@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { text } from 'node:stream/consumers';
 import { holdHeap } from './cli/heap.ts';
 import { runCommand } from './cli/program.ts';
 
@@ -23,8 +24,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
+  readInput: () => text(process.stdin),
+  out: (said) => process.stdout.write(said),
+  err: (said) => process.stderr.write(said),
   isTerminal: process.stderr.isTTY ?? false,
   stop: stop.signal,
   onBug: (listener) => process.on('uncaughtExceptionMonitor', listener),

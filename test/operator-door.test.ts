@@ -19,7 +19,14 @@ test('the door is for its owner alone, whoever may look into the folder', async 
 
 test('a life of a token that no date can hold is refused by its option', async () => {
   const nothing = () => undefined;
-  const terminal = { env: {}, out: nothing, err: nothing, isTerminal: false, stop: new AbortController().signal };
+  const terminal = {
+    readInput: async () => '',
+    env: {},
+    out: nothing,
+    err: nothing,
+    isTerminal: false,
+    stop: new AbortController().signal,
+  };
   for (const days of ['1e12', 'Infinity', '0', 'x']) {
     await expect(
       createToken(readConfig({}), { ...terminal, onBug: nothing }, { project: 'p', name: 'n', role: 'viewer', days }),

@@ -22,11 +22,15 @@ export function addAccessCommands(program: Command, config: () => Config, termin
 
   const importing = (name: string, description: string) =>
     access
-      .command(`${name} <brokerId> <file>`)
+      .command(`${name} <brokerId>`)
+      .argument('<file>', 'a document that `export` wrote; - reads standard input')
       .description(description)
       .option('--mosquitto-file', 'the file is a dynamic-security.json as Mosquitto keeps it')
       .option('--delete-others', 'delete clients, groups and roles that the file does not name')
-      .option('--passwords <file>', 'JSON object with the passwords of clients that are made, by user name')
+      .option(
+        '--passwords <file>',
+        'JSON object with the passwords of clients that are made, by user name; - reads standard input',
+      )
       .addOption(json());
   importing(
     'plan',
@@ -48,6 +52,7 @@ export function addAccessCommands(program: Command, config: () => Config, termin
     .option('--client-id <id>', 'client id; without it rules with %c cannot be decided')
     .option('--with-role <name...>', 'as if it held these roles too')
     .option('--without-role <name...>', 'as if it held none of these roles')
+    .option('--exit-code', 'end with 1 when it is denied, for scripts')
     .addOption(json())
     .action(async (id: string, action: string, topic: string, options: ExplainOptions) =>
       (await import('./access.ts')).explainAccess(config(), terminal, id, action, topic, options),

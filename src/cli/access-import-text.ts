@@ -26,48 +26,63 @@ export interface ShownImport {
 /** Names and connections shown of a list; `--json` tells all. */
 const MAX_SHOWN = 20;
 
-export function importText({ changes, blastRadius, notes, needPassword }: ShownImport): string {
+/** `applied`: it was done, as far as the states of the commands tell. */
+export function importText({ changes, blastRadius, notes, needPassword }: ShownImport, applied: boolean): string {
   const lines: string[] = [];
   if (changes.length === 0) lines.push('Nothing to change.');
+  /** Nobody is connected with an account that was not there. */
+  const made = new Set<unknown>();
   for (const { commands, error } of changes) {
     for (const { command, fields, state, error: refusal } of commands) {
       lines.push(`${state.padEnd(9)} ${command} ${fieldsText(fields)}`.trimEnd());
       if (refusal) lines.push(`          ${shown(refusal.message)}`);
+      if (command === 'createClient') made.add(fields.username);
     }
     if (error && commands.every((command) => command.error === null)) lines.push(`REFUSED   ${shown(error.message)}`);
   }
-  lines.push(...kickLines(blastRadius));
+  const usernames = blastRadius.usernames.filter((username) => !made.has(username));
+  lines.push(...kickLines({ ...blastRadius, usernames }, applied));
   if (needPassword.length > 0) {
-    lines.push('', `Nobody can connect with these before they have a password: ${names(needPassword)}`);
+    lines.push(
+      '',
+      `Nobody can connect with these before they have a password: ${names(needPassword)}`,
+      applied
+        ? 'Give them one by the mutation setAccessClientPassword, or by REST: PUT …/clients with user name and password.'
+        : '`--passwords` gives them one as they are made.',
+    );
   }
   if (notes.length > 0) lines.push('', ...notes.map((note) => `Note: ${shown(note)}`));
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function kickLines({
-  clientCount,
-  clients,
-  usernames,
-  anonymous,
-  gateway,
-  isComplete,
-}: ShownImport['blastRadius']): string[] {
-  if (usernames.length === 0 && !anonymous && !gateway) return [];
-  const whose = [
-    ...(usernames.length > 0 ? [`accounts ${names(usernames)}`] : []),
-    ...(anonymous ? ['everybody without user name'] : []),
-    ...(gateway ? ['this service, which comes back'] : []),
-  ];
-  const named = clients
-    .slice(0, MAX_SHOWN)
-    .map(({ clientId, username }) => `  ${shown(clientId)} (${shown(username ?? 'no user name')})`);
-  return [
-    '',
-    `Disconnects ${whose.join('; ')}.`,
-    `Connected of them now: ${clientCount}${isComplete ? '' : ' that are known; the broker does not tell all'}`,
-    ...named,
-    ...(clientCount > named.length ? [`  and ${clientCount - named.length} more`] : []),
-  ];
+/** Who is connected says more than accounts, which may have nobody connected; they are named where the broker cannot tell. */
+function kickLines(
+  { clientCount, clients, usernames, anonymous, gateway, isComplete }: ShownImport['blastRadius'],
+  applied: boolean,
+): string[] {
+  const lines: string[] = [];
+  const concerned = usernames.length > 0 || anonymous;
+  if (clientCount > 0) {
+    const named = clients.slice(0, MAX_SHOWN);
+    lines.push(
+      `${applied ? 'Disconnected' : 'Disconnects'} ${clientCount === 1 ? '1 connection' : `${clientCount} connections`}:`,
+      ...named.map(({ clientId, username }) => `  ${shown(clientId)} (${shown(username ?? 'no user name')})`),
+      ...(clientCount > named.length ? [`  and ${clientCount - named.length} more`] : []),
+    );
+  } else if (concerned && isComplete && !gateway) {
+    lines.push(applied ? 'Nobody was connected who is concerned.' : 'Nobody is connected who would be disconnected.');
+  }
+  if (concerned && !isComplete) {
+    const whose = [
+      ...(usernames.length > 0 ? [`connected with ${names(usernames)}`] : []),
+      ...(anonymous ? ['connected without user name'] : []),
+    ];
+    lines.push(
+      `The broker does not tell all who are connected. ${applied ? 'Disconnected was' : 'Disconnects'} whoever is ${whose.join(' or ')}.`,
+    );
+  }
+  if (gateway) lines.push(`This service itself ${applied ? 'was' : 'is'} disconnected, and comes back.`);
+  return lines.length > 0 ? ['', ...lines] : [];
 }
 
 function names(all: readonly string[]): string {

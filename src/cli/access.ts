@@ -4,7 +4,7 @@ import { invalid, ServiceError } from '../errors.ts';
 import { explanationText, type ShownExplanation } from './access-explanation-text.ts';
 import { importText, type ShownImport } from './access-import-text.ts';
 import { runOnGraph } from './graph.ts';
-import type { Terminal } from './terminal.ts';
+import { AnsweredNo, type Terminal } from './terminal.ts';
 
 interface ExportOptions {
   readonly output?: string;
@@ -53,7 +53,7 @@ export const planAccess = (
   brokerId: string,
   file: string,
   options: ImportOptions,
-) => runImport(config, terminal, PLAN, brokerId, file, options);
+) => runImport(config, terminal, false, brokerId, file, options);
 
 /** Errors: as `planAccess`; BROKER_REJECTED when not everything was applied, after telling what was. */
 export const applyAccess = (
@@ -62,25 +62,28 @@ export const applyAccess = (
   brokerId: string,
   file: string,
   options: ImportOptions,
-) => runImport(config, terminal, APPLY, brokerId, file, options);
+) => runImport(config, terminal, true, brokerId, file, options);
 
 async function runImport(
   config: Config,
-  { out }: Terminal,
-  operation: string,
+  terminal: Terminal,
+  applies: boolean,
   brokerId: string,
   file: string,
   { mosquittoFile, deleteOthers = false, passwords, json }: ImportOptions,
 ): Promise<void> {
-  const text = await readText(file);
+  if (file === STANDARD_INPUT && passwords === STANDARD_INPUT) {
+    throw new ServiceError('INVALID', 'The document and the passwords cannot both come from standard input');
+  }
+  const text = await readText(terminal, file);
   const input = {
     brokerId,
     ...(mosquittoFile ? { mosquittoFile: text } : { document: parse(file, text) }),
     deleteOthers,
-    passwords: passwords === undefined ? [] : await readPasswords(passwords),
+    passwords: passwords === undefined ? [] : await readPasswords(terminal, passwords),
   };
-  const { report } = await runOnGraph<{ report: ShownImport }>(config, operation, { input });
-  out(json ? `${JSON.stringify(report)}\n` : importText(report));
+  const { report } = await runOnGraph<{ report: ShownImport }>(config, applies ? APPLY : PLAN, { input });
+  terminal.out(json ? `${JSON.stringify(report)}\n` : importText(report, applies));
   const failed = report.changes.filter(({ outcome }) => !DONE.has(outcome)).length;
   if (failed > 0) {
     throw new ServiceError('BROKER_REJECTED', `${failed} of ${report.changes.length} changes cannot be told as done`);
@@ -94,6 +97,7 @@ export interface ExplainOptions {
   readonly clientId?: string;
   readonly withRole?: readonly string[];
   readonly withoutRole?: readonly string[];
+  readonly exitCode?: boolean;
   readonly json?: boolean;
 }
 
@@ -106,14 +110,14 @@ const EXPLAIN = `query ($brokerId: ID!, $username: String, $anonymous: Boolean, 
   }
 }`;
 
-/** Without a user name: somebody who connects without one. Errors: those of the graph. */
+/** Without a user name: somebody who connects without one. Errors: those of the graph; AnsweredNo with `exitCode`. */
 export async function explainAccess(
   config: Config,
   { out }: Terminal,
   brokerId: string,
   action: string,
   topic: string,
-  { username, clientId, withRole = [], withoutRole = [], json }: ExplainOptions,
+  { username, clientId, withRole = [], withoutRole = [], exitCode = false, json }: ExplainOptions,
 ): Promise<void> {
   const { explainAccess: explanation } = await runOnGraph<{ explainAccess: ShownExplanation }>(config, EXPLAIN, {
     brokerId,
@@ -125,11 +129,15 @@ export async function explainAccess(
     withoutRoles: withoutRole,
   });
   out(json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation));
+  if (exitCode && !explanation.allowed) throw new AnsweredNo();
 }
 
+/** In place of a file's name. */
+const STANDARD_INPUT = '-';
+
 /** Passwords never are arguments, which everybody on the machine can read: a file with a JSON object, by user name. */
-async function readPasswords(file: string): Promise<{ username: string; password: string }[]> {
-  const value = parse(file, await readText(file));
+async function readPasswords(terminal: Terminal, file: string): Promise<{ username: string; password: string }[]> {
+  const value = parse(file, await readText(terminal, file));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid([{ path: file, reason: 'must be a JSON object: user names with their passwords' }]);
   }
@@ -139,7 +147,8 @@ async function readPasswords(file: string): Promise<{ username: string; password
   });
 }
 
-function readText(file: string): Promise<string> {
+function readText({ readInput }: Terminal, file: string): Promise<string> {
+  if (file === STANDARD_INPUT) return readInput();
   return readFile(file, 'utf8').catch((cause: unknown) => {
     throw new ServiceError('INVALID', `The file ${file} cannot be read`, { cause });
   });
@@ -149,6 +158,7 @@ function parse(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ServiceError('INVALID', `The file ${file} is not JSON`, { cause });
+    const what = file === STANDARD_INPUT ? 'Standard input' : `The file ${file}`;
+    throw new ServiceError('INVALID', `${what} is not JSON`, { cause });
   }
 }

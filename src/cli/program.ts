@@ -3,14 +3,15 @@ import { type Config, ConfigError, readConfig, SETTINGS } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import { addAccessCommands } from './access-commands.ts';
-import type { Terminal } from './terminal.ts';
+import { AnsweredNo, type Terminal } from './terminal.ts';
 
-/** Runs one command; answers the exit code: 0 done, 1 refused or failed, 2 a wrong command line or setting. */
+/** Runs one command; answers the exit code: 0 done, 1 refused, failed or answered with no, 2 a wrong command line or setting. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     await createProgram(terminal).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
+    if (error instanceof AnsweredNo) return 1;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof ConfigError) {
       terminal.err(`${error.problems.map((problem) => `error: ${problem}`).join('\n')}\n`);

@@ -1,5 +1,7 @@
 /** What a command may touch of the process. */
 export interface Terminal {
+  /** Standard input to its end. */
+  readonly readInput: () => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -10,6 +12,9 @@ export interface Terminal {
   /** Told of what nobody caught, just before the process ends by it with code 1. */
   readonly onBug: (listener: (error: unknown) => void) => void;
 }
+
+/** The answer is told already, and is no error; the exit code says once more that it is no. */
+export class AnsweredNo extends Error {}
 
 /** Rows as aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {

@@ -47,6 +47,7 @@ async function runHere(args: readonly string[], env: Record<string, string>): Pr
     err: (text) => {
       output.err += text;
     },
+    readInput: async () => '',
     isTerminal: false,
     stop: new AbortController().signal,
     onBug: () => undefined,
