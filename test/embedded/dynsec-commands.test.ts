@@ -1,7 +1,9 @@
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
-import { type Command, dynsec, dynsecDone } from './dynsec.ts';
-import { ADMINISTRATOR, connect, control, startTestBroker } from './embedded.ts';
+import { type Command, clearAccess, dynsec, dynsecDone } from './dynsec.ts';
+import { ADMINISTRATOR, connect, control, startTestBroker, useTestBroker } from './embedded.ts';
+
+const shared = useTestBroker();
 
 const EVERYTHING: readonly Command[] = [
   { command: 'createRole', rolename: 'role' },
@@ -15,8 +17,8 @@ const EVERYTHING: readonly Command[] = [
 ];
 
 async function startWithEverything(): Promise<MqttClient> {
-  const { mqttPort } = await startTestBroker();
-  const client = await connect(mqttPort);
+  const client = await connect(shared().mqttPort);
+  await clearAccess(client);
   await dynsecDone(client, ...EVERYTHING);
   return client;
 }

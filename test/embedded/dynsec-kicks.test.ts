@@ -1,7 +1,9 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Command, dynsec, dynsecDone } from './dynsec.ts';
-import { collect, connect, startTestBroker } from './embedded.ts';
+import { type Command, clearAccess, dynsec, dynsecDone } from './dynsec.ts';
+import { collect, connect, startTestBroker, useTestBroker } from './embedded.ts';
+
+const shared = useTestBroker();
 
 /** Users of the scene, null: without user name. `direct` holds the role, `member` by its group, `both` twice, `other` not. */
 const USERS = ['direct', 'member', 'both', 'other', null] as const;
@@ -33,8 +35,9 @@ async function connectAs(port: number, user: User): Promise<MqttClient> {
 
 /** Who is disconnected when these commands are done; the others answer a ping afterwards. */
 async function kickedBy(commands: readonly Command[], scene: readonly Command[] = []): Promise<User[]> {
-  const { mqttPort } = await startTestBroker();
+  const { mqttPort } = shared();
   const admin = await connect(mqttPort);
+  await clearAccess(admin);
   await dynsecDone(admin, ...SCENE, ...scene);
   const clients = await Promise.all(USERS.map((user) => connectAs(mqttPort, user)));
   const closed = clients.map((client) => new Promise<boolean>((resolve) => client.once('close', () => resolve(true))));

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import {
   type EmbeddedBroker,
   type EmbeddedBrokerOptions,
@@ -16,25 +16,46 @@ export const ADMINISTRATOR = {
   password: 'correct horse',
 } as const;
 
+const REMOVAL = { recursive: true, force: true, maxRetries: 3 } as const;
+const newFolder = () => mkdtempSync(join(tmpdir(), 'embedded-'));
+
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const folder = newFolder();
+  onTestFinished(() => rmSync(folder, REMOVAL));
   return folder;
 }
 
+const optionsFor = (folder: string): EmbeddedBrokerOptions => ({
+  id: 'test',
+  folder,
+  mqtt: { host: '127.0.0.1', port: 0 },
+  ws: { host: '127.0.0.1', port: 0 },
+  administrator: ADMINISTRATOR,
+  workerUrl: WORKER_URL,
+  log: { info: () => {}, warn: () => {}, error: () => {} },
+});
+
 export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): Promise<EmbeddedBroker> {
-  const broker = await startEmbeddedBroker({
-    id: 'test',
-    folder: options.folder ?? temporaryFolder(),
-    mqtt: { host: '127.0.0.1', port: 0 },
-    ws: { host: '127.0.0.1', port: 0 },
-    administrator: ADMINISTRATOR,
-    workerUrl: WORKER_URL,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
-    ...options,
-  });
+  const broker = await startEmbeddedBroker({ ...optionsFor(options.folder ?? temporaryFolder()), ...options });
   onTestFinished(() => broker.close());
   return broker;
+}
+
+/** One broker for the tests of the file that calls it at its top level, where they leave nothing that another one would see. */
+export function useTestBroker(): () => EmbeddedBroker {
+  const folder = newFolder();
+  let broker: EmbeddedBroker | undefined;
+  beforeAll(async () => {
+    broker = await startEmbeddedBroker(optionsFor(folder));
+  });
+  afterAll(async () => {
+    await broker?.close();
+    rmSync(folder, REMOVAL);
+  });
+  return () => {
+    if (!broker) throw new Error('The broker runs only during the tests of the file');
+    return broker;
+  };
 }
 
 export async function connect(
