@@ -7,7 +7,17 @@ import { parser as createParser, generate } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseClientDetail } from '../../src/clients/inspect-control.ts';
-import { ADMINISTRATOR, collect, connect, control, startTestBroker, temporaryFolder } from './embedded.ts';
+import {
+  ADMINISTRATOR,
+  collect,
+  connect,
+  control,
+  startTestBroker,
+  temporaryFolder,
+  useTestBroker,
+} from './embedded.ts';
+
+const shared = useTestBroker();
 
 test('the administrator connects, a wrong password, another name and an anonymous client do not', async () => {
   const { mqttPort } = await startTestBroker();
@@ -49,8 +59,8 @@ test.each([
   { qos: 1, ws: true },
   { qos: 2, ws: true },
 ] as const)('messages of QoS $qos arrive once, whole and in order (WebSocket: $ws)', async ({ qos, ws }) => {
-  const broker = await startTestBroker();
-  const port = ws ? broker.wsPort : broker.mqttPort;
+  const { mqttPort, wsPort } = shared();
+  const port = ws ? wsPort : mqttPort;
   const subscriber = await connect(port, { ws });
   const publisher = await connect(port, { ws });
   const { until } = collect(subscriber);
@@ -111,8 +121,9 @@ test.each([
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/+': { qos: 2 } }, qos: 2 },
   { clean: false, filters: { 'm/#': { qos: 1 }, 'm/a': { qos: 0 } }, qos: 0 },
 ] as const)('overlapping filters get a message once and leave nothing queued: %j', async ({ clean, filters, qos }) => {
-  const { mqttPort } = await startTestBroker();
-  const device = await connect(mqttPort, { clientId: 'device', clean });
+  const { mqttPort } = shared();
+  const clientId = `device ${JSON.stringify({ clean, filters })}`;
+  const device = await connect(mqttPort, { clientId, clean });
   const publisher = await connect(mqttPort);
   const { until } = collect(device);
   await device.subscribeAsync(filters);
@@ -122,7 +133,7 @@ test.each([
     ['one', qos],
     ['two', qos],
   ]);
-  const request = { commands: [{ command: 'getClient', clientid: 'device' }] };
+  const request = { commands: [{ command: 'getClient', clientid: clientId }] };
   let queued = 0;
   // PUBCOMP is on its way when the message is seen.
   do {
