@@ -1,6 +1,6 @@
 import type { BrokerRecord } from './brokers/broker-directory.ts';
 import { ADMINISTRATOR, passwordFile } from './brokers/cloud-brokers.ts';
-import type { Config } from './config.ts';
+import { type Config, SETTINGS } from './config.ts';
 import type { ServiceCore } from './service.ts';
 
 /** A first project with an embedded broker in it, so that the first start already shows everything working. */
@@ -14,6 +14,15 @@ export async function ensureFirstBroker(
   const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
   const { mqttPort, mqttWsPort } = config;
   return cloudBrokers.createFirst({ projectId: project.id, mqttPort, mqttWsPort, issuedTo: root.email });
+}
+
+/** Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. */
+export function unusedPorts(config: Config, { mqttPort, mqttWsPort }: BrokerRecord): string[] {
+  const ports = [
+    [SETTINGS.mqttPort.env, config.mqttPort, mqttPort],
+    [SETTINGS.mqttWsPort.env, config.mqttWsPort, mqttWsPort],
+  ] as const;
+  return ports.flatMap(([env, set, made]) => (set === made ? [] : [`${env}=${set}`]));
 }
 
 /** Where it is reached, for the start message. */

@@ -13,7 +13,7 @@ import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { contextMaker } from './context-maker.ts';
 import { forOrigins } from './cross-origin.ts';
-import { ensureFirstBroker, mqttReport } from './first-broker.ts';
+import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { DEFAULT_LIMITS } from './graphql/limits.ts';
 import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
@@ -52,6 +52,8 @@ export interface StartReport {
   } | null;
   /** The listener's port was taken, so another one is used. */
   readonly mqttPortWanted: number | null;
+  /** Settings of ports that the first broker was made without, `MQTT_PORT=1884`; it keeps those that it has. */
+  readonly unusedPorts: readonly string[];
   /** Only when it was generated just now. */
   readonly rootPassword: { readonly email: string; readonly generated: string } | null;
 }
@@ -249,6 +251,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
         url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
         mqtt: first && ports && mqttReport(config, first.id, ports),
         mqttPortWanted: ports && first.mqttPort !== 0 && first.mqttPort !== ports.mqtt ? first.mqttPort : null,
+        unusedPorts: first ? unusedPorts(config, first) : [],
         rootPassword,
       },
       close: closers.close,

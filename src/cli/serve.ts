@@ -31,7 +31,7 @@ async function withinStopTime(closing: Promise<void>): Promise<void> {
   await Promise.race([closing, late]).finally(() => clearTimeout(timer));
 }
 
-function startMessage({ url, mqtt, mqttPortWanted, rootPassword }: StartReport): string {
+export function startMessage({ url, mqtt, mqttPortWanted, unusedPorts, rootPassword }: StartReport): string {
   const lines = [
     '',
     'Brokergraph is ready',
@@ -42,6 +42,9 @@ function startMessage({ url, mqtt, mqttPortWanted, rootPassword }: StartReport):
     lines.push(`  MQTT      ${mqtt.url}   user ${mqtt.username}, password in ${relative('', mqtt.passwordFile)}`);
     if (mqtt.wsUrl) lines.push(`            ${mqtt.wsUrl}`);
     if (mqttPortWanted !== null) lines.push(`            (port ${mqttPortWanted} is taken by another program)`);
+    if (unusedPorts.length > 0) {
+      lines.push(`            (made with these ports; ${unusedPorts.join(' and ')} would count for a new broker only)`);
+    }
   }
   if (rootPassword) {
     lines.push(
