@@ -25,6 +25,7 @@ import { rereadObjects } from './reread-objects.ts';
  *
  * One thing at a time is asked of the broker; whoever reads while that is done gets its result.
  * Bounds: `maxObjects` of each part (beyond: TOO_LARGE); 20,000 clients with a role and a group each take about 10 MB.
+ * A filling that takes longer than `fillMs` is given up: BROKER_TIMEOUT.
  * Times in milliseconds. Errors: those of the caller, NOT_SUPPORTED_BY_BROKER without dynamic security among them.
  */
 export interface AccessIndexOptions {
@@ -39,6 +40,8 @@ export interface AccessIndexOptions {
   readonly checkMs?: number;
   /** Default 300,000. */
   readonly idleMs?: number;
+  /** Longest filling, with all readings of what changed meanwhile. Default 60,000. */
+  readonly fillMs?: number;
   /** Default 200,000. */
   readonly maxObjects?: number;
   /** Size that pages aim at. Default 200,000: a broker serves nobody else while it writes one. */
@@ -74,6 +77,7 @@ export class AccessIndex {
   readonly #maxAgeMs: number;
   readonly #checkMs: number;
   readonly #idleMs: number;
+  readonly #fillMs: number;
   readonly #bounds: { readonly maxObjects: number; readonly pageBytes: number };
   readonly #check: AccessCheck;
   readonly #stops: readonly Stop[];
@@ -100,6 +104,7 @@ export class AccessIndex {
     maxAgeMs = 30_000,
     checkMs = 1_000,
     idleMs = 300_000,
+    fillMs = 60_000,
     maxObjects = 200_000,
     pageBytes = 200_000,
   }: AccessIndexOptions) {
@@ -108,6 +113,7 @@ export class AccessIndex {
     this.#maxAgeMs = maxAgeMs;
     this.#checkMs = checkMs;
     this.#idleMs = idleMs;
+    this.#fillMs = fillMs;
     this.#bounds = { maxObjects, pageBytes };
     this.#check = new AccessCheck(controls);
     this.#stops = [session.onStatus(() => this.invalidate()), this.#check.onForeignWrites((all) => this.#changed(all))];
@@ -219,21 +225,22 @@ export class AccessIndex {
     if (this.#changeIndex === null) {
       for (const part of ACCESS_PARTS) if (this.#isOld(this.#parts[part].readAt)) this.#stale.add(part);
     }
+    const endsAt = Date.now() + this.#fillMs;
     for (let readings = 0; ; readings++) {
       const doubts = this.#doubts;
       const told = await this.#check.ask();
       this.#compare(told);
       if (this.#stale.size === 0 || readings === MAX_READINGS) return this.#take(told, doubts);
-      for (const part of [...this.#stale]) await this.#readAgain(part);
+      for (const part of [...this.#stale]) await this.#readAgain(part, endsAt);
     }
   }
 
   /** What changes from here on makes the part stale again. */
-  async #readAgain(part: AccessPart): Promise<void> {
+  async #readAgain(part: AccessPart, endsAt: number): Promise<void> {
     const generation = this.#generation;
     this.#stale.delete(part);
     try {
-      const { isSteady, ...read } = await readPart(this.#controls, part, this.#bounds);
+      const { isSteady, ...read } = await readPart(this.#controls, part, { ...this.#bounds, endsAt });
       if (generation === this.#generation) this.#parts = { ...this.#parts, [part]: read };
       if (!isSteady || generation !== this.#generation) this.#stale.add(part);
     } catch (error) {

@@ -26,6 +26,8 @@ export interface ReadPart<T> {
 export interface PartBounds {
   readonly maxObjects: number;
   readonly pageBytes: number;
+  /** Epoch milliseconds. */
+  readonly endsAt: number;
 }
 
 /** Texts are kept as long as the index holds them; 200,000 accounts of a kilobyte fit. */
@@ -58,12 +60,13 @@ const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } 
 /**
  * All objects of one part, page by page: never the verbose list in one piece, which Mosquitto serves nobody during, and which 2.1
  * drops when it is larger than its packets may be. `isSteady` false: the list moved meanwhile.
- * Errors: those of the caller; TOO_LARGE above `maxObjects` or MAX_BYTES.
+ * Errors: those of the caller; TOO_LARGE above `maxObjects` or MAX_BYTES, BROKER_TIMEOUT after `endsAt`,
+ * BROKER_REJECTED for a list without end.
  */
 export async function readPart<Part extends AccessPart>(
   controls: ControlCaller,
   part: Part,
-  { maxObjects, pageBytes }: PartBounds,
+  { maxObjects, pageBytes, endsAt }: PartBounds,
 ): Promise<ReadPart<PartObjects[Part]> & { readonly isSteady: boolean }> {
   const { command, firstPage, parse, nameOf } = READERS[part];
   const readAt = Date.now();
@@ -73,6 +76,7 @@ export async function readPart<Part extends AccessPart>(
     pageBytes,
     maxItems: maxObjects,
     maxBytes: MAX_BYTES,
+    endsAt,
     nameOf: (item) => {
       const object = parse(item);
       return object === null ? null : nameOf(object);

@@ -17,9 +17,11 @@ export interface ListPagesOptions<T = unknown> {
   readonly maxItems?: number;
   /** Most characters of all items together, by the size of a few; a longer list is TOO_LARGE. Default: any number. */
   readonly maxBytes?: number;
+  /** Epoch milliseconds after which no further page is asked for. Default: none. */
+  readonly endsAt?: number;
   /**
    * What an item is known by. Then each page begins with the last item of the one before: if it is not there, the list has
-   * moved, and `isSteady` says so.
+   * moved, and `isSteady` says so. A list that brings the same again, page after page, is given up. Null: without a name.
    */
   readonly nameOf?: (item: T) => unknown;
 }
@@ -36,10 +38,13 @@ export interface ListedPages<T> {
 const LARGEST_PAGE = 10_000;
 /** Ends a list whose broker never says that it is over. */
 const MAX_PAGES = 10_000;
+/** Pages in a row that end where an earlier one ended. A few are no more than new entries of others before their place. */
+const MAX_REPEATED = 5;
 
 /**
  * A `list…` command page by page. The size of a page follows the size of the items seen; one that gets no answer is asked for
- * again in halves, down to one item. Items are not checked: `key` names the array in `data`. Errors: those of the caller, TOO_LARGE.
+ * again in halves, down to one item. Items are not checked: `key` names the array in `data`. Errors: those of the caller, TOO_LARGE,
+ * BROKER_REJECTED for a list that does not go on, BROKER_TIMEOUT after `endsAt`.
  */
 export async function listPages<T = unknown>(
   caller: ControlCaller,
@@ -49,7 +54,10 @@ export async function listPages<T = unknown>(
   options: ListPagesOptions<T> = {},
 ): Promise<ListedPages<T>> {
   const { fields = {}, offset = 0, count = -1, firstPage = 100, pageBytes = 500_000, nameOf } = options;
-  const { maxItems = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = options;
+  const { maxItems = Infinity, maxBytes = Infinity, endsAt = Infinity } = options;
+  /** Of the last item of each page. */
+  const names = new Set<unknown>();
+  let repeated = 0;
   const items: T[] = [];
   const pages: Readonly<Record<string, unknown>>[] = [];
   let totalCount = 0;
@@ -60,6 +68,7 @@ export async function listPages<T = unknown>(
     const wanted = count < 0 ? size : Math.min(size, count - items.length);
     // Never 0: brokers answer one item then.
     if (wanted < 1) break;
+    if (Date.now() > endsAt) throw new ServiceError('BROKER_TIMEOUT', `${command} of ${api} took too long to read`);
     const overlap = nameOf !== undefined && items.length > 0 ? 1 : 0;
     let data: unknown;
     try {
@@ -79,6 +88,14 @@ export async function listPages<T = unknown>(
     }
     pages.push(page);
     for (const item of list) items.push(item);
+    if (nameOf !== undefined && list.length > 0) {
+      const name = nameOf(list[list.length - 1] as T);
+      repeated = name !== null && names.has(name) ? repeated + 1 : 0;
+      names.add(name);
+      if (repeated === MAX_REPEATED) {
+        throw new ServiceError('BROKER_REJECTED', `The broker repeats entries of ${command} of ${api} without end`);
+      }
+    }
     if (typeof page.totalCount === 'number') {
       isSteady &&= pages.length === 1 || page.totalCount === totalCount;
       totalCount = page.totalCount;

@@ -354,3 +354,14 @@ test.each([
     { numRuns: 40 },
   );
 });
+
+test('a filling that takes too long is given up, and the next one begins anew', async () => {
+  const broker = await startDynsec({ clients: 3 });
+  const { index } = await openIndex(broker.url, { fillMs: 300 });
+  broker.endless = (offset) => ({ username: `c${offset}` });
+  const from = Date.now();
+  await expect(index.current()).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  expect(Date.now() - from).toBeLessThan(3_000);
+  broker.endless = null;
+  expect((await index.current()).policy.clients.size).toBe(3);
+});

@@ -47,3 +47,21 @@ test('an account told with something nested by the thousand is an account', asyn
   expect(errors).toBeUndefined();
   expect(data.broker.accessClients).toEqual({ totalCount: 1, nodes: [{ username: 'c0003' }] });
 });
+
+const CHANGE = 'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, rolename: "r" }) { outcome } }';
+
+test('a change is refused soon where the list of accounts repeats one entry without end', async () => {
+  const broker = await startDynsec({ clients: 0 });
+  broker.endless = () => ({ username: 'same' });
+  const service = await startTestService();
+  const b = await addBroker(service, broker.url);
+  const from = Date.now();
+  const { errors } = await service.graphql(CHANGE, { b });
+  expect(errors).toMatchObject([{ extensions: { code: 'BROKER_REJECTED' } }]);
+  expect(Date.now() - from).toBeLessThan(5_000);
+  // One that ends is read again.
+  broker.endless = null;
+  broker.roles.set('r', { rolename: 'r', acls: [] });
+  const { data } = await service.graphql(READ, { b });
+  expect(data.broker.accessRoles.nodes).toMatchObject([{ rolename: 'r' }]);
+});

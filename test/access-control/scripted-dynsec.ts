@@ -9,6 +9,8 @@ export interface ScriptedDynsec extends ScriptedBroker {
   changeIndex: number | null;
   /** Before each page of clients that is longer than one. */
   beforePage: (offset: number) => void;
+  /** Makes the only entry of every page of clients, of which there are always more. */
+  endless: ((offset: number) => unknown) | null;
 }
 
 interface Command {
@@ -56,6 +58,11 @@ export async function startDynsec({
         return { data: { group: { groupname: '' } } };
       case 'listClients': {
         if (command.count !== 1) served.beforePage(command.offset ?? 0);
+        const { offset = 0, count: most = -1 } = command;
+        if (served.endless !== null) {
+          const found = Array(most === 1 ? 1 : 2).fill(served.endless(offset));
+          return { data: { totalCount: 199_999, clients: found } };
+        }
         const { totalCount, list: found } = list(clients, command);
         return { data: { totalCount, clients: found } };
       }
@@ -94,6 +101,7 @@ export async function startDynsec({
     roles,
     changeIndex,
     beforePage: () => undefined,
+    endless: null,
   };
   return served;
 }

@@ -29,3 +29,53 @@ test('an item that is nested too deep to be written again is read like any other
   const { items } = await all(listing([nested, { rolename: 'flat' }]), {});
   expect(items).toHaveLength(2);
 });
+
+/** A broker that answers each page with what `page` makes of it, and always has more. */
+function endless(page: (offset: number, count: number) => readonly string[]) {
+  let pages = 0;
+  const call = async (_api: string, _command: string, fields: Readonly<Record<string, unknown>> = {}) => {
+    pages += 1;
+    const { count, offset } = fields as { readonly count: number; readonly offset: number };
+    return { totalCount: 199_999, roles: page(offset, count) };
+  };
+  return { caller: { call } as unknown as ControlCaller, pages: () => pages };
+}
+
+const NAMED = { firstPage: 2, pageBytes: 20, nameOf: (item: unknown) => item };
+
+test.each([
+  ['repeats one entry', () => ['same', 'same']],
+  ['repeats its first page', (_offset: number, count: number) => [...Array(count).keys()].map((n) => `r${n}`)],
+  ['goes round', (offset: number) => [offset, offset + 1].map((n) => `r${n % 7}`)],
+])('a list that %s is given up soon, where items have names', async (_how, page) => {
+  const { caller, pages } = endless(page);
+  await expect(listPages(caller, 'dynamic-security', 'listRoles', 'roles', NAMED)).rejects.toMatchObject({
+    code: 'BROKER_REJECTED',
+  });
+  expect(pages()).toBeLessThan(20);
+});
+
+test('new entries before the page that is read are no list without end', async () => {
+  let names = [...Array(100).keys()].map((n) => `r${String(n).padStart(3, '0')}`);
+  let pages = 0;
+  const call = async (_api: string, _command: string, fields: Readonly<Record<string, unknown>> = {}) => {
+    const { count, offset } = fields as { readonly count: number; readonly offset: number };
+    pages += 1;
+    // Two new ones before each of three pages in a row: these pages are known already.
+    if (pages > 2 && pages < 6) names = [`a${9 - pages}`, `a${9 - pages}b`, ...names];
+    return { totalCount: names.length, roles: names.slice(offset, offset + count) };
+  };
+  const caller = { call } as unknown as ControlCaller;
+  const { items, isSteady } = await listPages(caller, 'dynamic-security', 'listRoles', 'roles', NAMED);
+  expect(isSteady).toBe(false);
+  expect(items).toEqual(expect.arrayContaining(['r000', 'r050', 'r099']));
+});
+
+test('no page is asked for after the end that was set', async () => {
+  const { caller, pages } = endless((offset, count) => [...Array(count).keys()].map((n) => `r${offset + n}`));
+  const options = { ...NAMED, endsAt: Date.now() + 50 };
+  await expect(listPages(caller, 'dynamic-security', 'listRoles', 'roles', options)).rejects.toMatchObject({
+    code: 'BROKER_TIMEOUT',
+  });
+  expect(pages()).toBeGreaterThan(1);
+});
