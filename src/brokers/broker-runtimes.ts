@@ -60,7 +60,8 @@ const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'ced
  * The live side of brokers: for each entry with an address a link, its control APIs and what it publishes below $SYS.
  *
  * Follows the directory: an added broker is connected to, a changed one anew, a removed one closed. Opening and closing of
- * one broker happen in order. A broker that is down costs its own callers an error at once, never a wait.
+ * one broker happen in order. A broker that is down costs its own callers an error at once, never a wait. Neither started nor
+ * `startOnDemand`, it opens nothing.
  */
 export class BrokerRuntimes {
   readonly #options: BrokerRuntimesOptions;
@@ -74,7 +75,7 @@ export class BrokerRuntimes {
   readonly #status = new Map<string, Broadcast<readonly BrokerStatusChange[], BrokerStatusChange>>();
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #stop: () => void;
-  #isRunning = false;
+  #opening: 'NONE' | 'ALL' | 'ASKED' = 'NONE';
 
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
@@ -85,9 +86,14 @@ export class BrokerRuntimes {
 
   /** Opens a link to every broker of the directory; does not wait for connections. */
   async start(): Promise<void> {
-    this.#isRunning = true;
+    this.#opening = 'ALL';
     for (const broker of this.#options.directory.all()) this.#entryChanged(broker, null);
     await Promise.all(this.#queues.values());
+  }
+
+  /** Opens a link to a broker when it is asked something: for a process that does one thing, and runs no brokers itself. */
+  startOnDemand(): void {
+    this.#opening = 'ASKED';
   }
 
   isConnected(id: string): boolean {
@@ -113,6 +119,7 @@ export class BrokerRuntimes {
   async ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options;
     const work = async () => {
+      if (this.#opening === 'ASKED') this.#openAsked(broker);
       await this.#queues.get(broker.id);
       const runtime = this.get(broker);
       await whenConnected(runtime.link, timeoutMs);
@@ -165,7 +172,7 @@ export class BrokerRuntimes {
   }
 
   async close(): Promise<void> {
-    this.#isRunning = false;
+    this.#opening = 'NONE';
     this.#stop();
     for (const broadcast of this.#status.values()) broadcast.close();
     await Promise.all(this.#queues.values());
@@ -175,7 +182,8 @@ export class BrokerRuntimes {
 
   #entryChanged(after: BrokerRecord | null, before: BrokerRecord | null): void {
     const broker = after ?? before;
-    if (broker === null || !this.#isRunning) return;
+    if (broker === null || this.#opening === 'NONE') return;
+    if (this.#opening === 'ASKED' && !this.#runtimes.has(broker.id)) return;
     if (after === null || before === null || !sameConnection(after, before)) {
       this.#enqueue(broker.id, async () => {
         await this.#closeRuntime(broker.id);
@@ -183,6 +191,19 @@ export class BrokerRuntimes {
       });
     }
     this.#tell(broker, after);
+  }
+
+  /** Once: what failed stays so for whoever asks again. Errors: BROKER_UNREACHABLE for a broker that the service runs. */
+  #openAsked(broker: BrokerRecord): void {
+    const { id, name, type, url } = broker;
+    if (type === 'CLOUD') {
+      throw new ServiceError(
+        'BROKER_UNREACHABLE',
+        `The broker "${name}" runs inside the service, which does not run on this data folder: start the service first`,
+      );
+    }
+    if (url === null || this.#runtimes.has(id) || this.#failures.has(id) || this.#queues.has(id)) return;
+    this.#enqueue(id, () => this.#openRuntime(broker));
   }
 
   #linkChanged(id: string, status: LinkStatus): void {

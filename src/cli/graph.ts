@@ -7,7 +7,7 @@ import { startCore } from '../service.ts';
 
 /**
  * Runs an operation on the graph as the operator: in the service that is running on the data folder, or, when none is, in
- * this process. Errors: ServiceError, as the graph tells them.
+ * this process, which connects to the brokers that the operation asks. Errors: ServiceError, as the graph tells them.
  */
 export async function runOnGraph<T>(
   config: Config,
@@ -26,6 +26,7 @@ async function runAlone(
   const log = await createLog({ ...config, logLevel: 'error' }, false);
   const core = await startCore(config, { log });
   try {
+    core.services.runtimes.startOnDemand();
     return await core.runAsOperator(document, variables);
   } finally {
     await core.close();

@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runCommand } from '../../src/cli/program.ts';
-import { type AccessWorld, accessWorld, KINDS } from '../access-control/access-service.ts';
+import { type AccessWorld, accessWorld, addBroker, KINDS } from '../access-control/access-service.ts';
 import { temporaryFolder } from '../support/database.ts';
+import { FOLLOWED_LOG, startMosquitto } from '../support/mosquitto.ts';
 
-/** One command line beside the running service; `exit` is what the shell would see. */
+/** One command line on the data of the service, which may run; `exit` is what the shell would see. */
 async function run(world: AccessWorld | null, ...args: string[]): Promise<{ exit: number; out: string; err: string }> {
   return runWith('', world, ...args);
 }
@@ -17,9 +18,10 @@ async function runWith(
 ): Promise<{ exit: number; out: string; err: string }> {
   let out = '';
   let err = '';
+  const { dataDir = temporaryFolder(), databaseUrl } = world?.service.config ?? {};
   const exit = await runCommand(['access', ...args], {
     readInput: async () => input,
-    env: { DATA_DIR: world?.service.config.dataDir ?? temporaryFolder() },
+    env: { DATA_DIR: dataDir, ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) },
     out: (text) => {
       out += text;
     },
@@ -156,6 +158,44 @@ test('the file of a Mosquitto is planned with what of it is left out', async () 
   // Names come from files of others.
   expect(out).not.toContain('\u001b');
   expect((await run(world, 'plan', world.brokerId, dynsec)).exit).toBe(1);
+});
+
+test('without a running service the commands connect by themselves, and only to the broker that is asked', async () => {
+  const idle = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  const world = await accessWorld('Mosquitto 2.0');
+  const { service, brokerId } = world;
+  const idleId = await addBroker(service, idle.url);
+  const before = await run(world, 'export', brokerId);
+  expect(before.exit).toBe(0);
+  await service.close();
+  const connections: string[] = [];
+  const watcher = await idle.client({ clientId: 'watcher' });
+  watcher.on('message', (_topic, payload) => connections.push(payload.toString()));
+  await watcher.subscribeAsync('$SYS/broker/log/N');
+
+  expect(await run(world, 'export', brokerId)).toEqual(before);
+  const document = JSON.parse(before.out);
+  const wanted = file('alone.json', { ...document, roles: [...document.roles, READER] });
+  const plan = await run(world, 'plan', brokerId, wanted);
+  expect(plan).toMatchObject({ exit: 0, err: '', out: expect.stringContaining('createRole rolename="reader"') });
+  expect(await run(world, 'apply', brokerId, wanted)).toMatchObject({ exit: 0, err: '' });
+  const explained = await run(world, 'explain', brokerId, 'subscribe', 'a', '--username', 'admin');
+  expect(explained).toMatchObject({ exit: 0, err: '', out: expect.stringContaining('ALLOWED') });
+  await idle.client({ clientId: 'afterwards' });
+  await expect.poll(() => connections.join('\n')).toContain('as afterwards');
+  expect(connections.join('\n')).not.toContain(`as brokergraph-${idleId}`);
+  expect((await run(world, 'export', idleId)).exit).toBe(0);
+  await idle.stop();
+  const down = await run(world, 'export', idleId);
+  expect(down).toMatchObject({ exit: 1, out: '', err: expect.stringMatching(/^error: Connection refused/) });
+});
+
+test('a broker that the service runs is not there without it, and the error says so', async () => {
+  const world = await accessWorld('the embedded broker');
+  await world.service.close();
+  const { exit, out, err } = await run(world, 'export', world.brokerId);
+  expect([exit, out]).toEqual([1, '']);
+  expect(err).toMatch(/^error: The broker "Embedded broker" runs inside the service.*start the service/i);
 });
 
 test('what cannot be done is said with its place, and nothing is sent', async () => {
