@@ -32,6 +32,8 @@ export interface ImportRequest {
   readonly deleteOthers: boolean;
   /** By user name. */
   readonly passwords: ReadonlyMap<string, string>;
+  /** Of accounts that are there, too. */
+  readonly setPasswords: boolean;
   readonly dryRun: boolean;
 }
 
@@ -133,9 +135,9 @@ export class AccessControlService {
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const { index, writer } = await this.#access(broker);
     const { policy, dialect } = await index.current();
-    const { source, dryRun, deleteOthers, passwords } = request;
+    const { source, dryRun, deleteOthers, passwords, setPasswords } = request;
     const gatewayUsername = broker.username;
-    const options = { deleteOthers, passwords, gatewayUsername };
+    const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
     const { changes, ...plan } = await inTurns(planImport(policy, dialect, source, options));
     return { ...plan, report: await writer.write(changes, { dryRun }) };
   }

@@ -20,8 +20,10 @@ import { OwnAccount } from './own-account.ts';
 export interface DiffOptions {
   /** Delete what the document does not name. The account, groups and roles of this service's own connection stay. */
   readonly deleteOthers: boolean;
-  /** By user name, for accounts that are made. Those that are there keep theirs, since it cannot be compared. */
+  /** By user name, for accounts that are made. */
   readonly passwords: ReadonlyMap<string, string>;
+  /** Give them to accounts that are there too: each time, since a password cannot be compared. */
+  readonly setPasswords: boolean;
   /** The account of this service's own connection; null: it connects without user name. */
   readonly gatewayUsername: string | null;
 }
@@ -84,21 +86,18 @@ export function* changesTowards(
     const { username } = client;
     const fields: ClientFields = differences(have.clients.get(username) ?? NEW_CLIENT, client, CLIENT_KEYS);
     const mode = modeOf(have.clients, username, fields);
-    const password = options.passwords.get(username);
-    if (mode === 'CREATE' && username !== gatewayUsername) {
-      if (password === undefined) needPassword.push(username);
-      changes.push({
-        kind: 'PUT_CLIENT',
-        username,
-        mode,
-        fields: password === undefined ? fields : { ...fields, password },
-      });
+    const given = options.passwords.get(username);
+    if (username === gatewayUsername) {
+      if (mode !== null) notes.add(NOTE.ownAccount, `"${username}"`);
+      if (given !== undefined) notes.add(NOTE.ownPassword, `"${username}"`);
       continue;
     }
-    if (password !== undefined) notes.add(NOTE.passwordStays, `"${username}"`);
-    if (mode === null) continue;
-    if (username === gatewayUsername) notes.add(NOTE.ownAccount, `"${username}"`);
-    else changes.push({ kind: 'PUT_CLIENT', username, mode, fields });
+    const password = mode === 'CREATE' || options.setPasswords ? given : undefined;
+    if (given === undefined && mode === 'CREATE') needPassword.push(username);
+    if (given !== undefined && password === undefined) notes.add(NOTE.passwordStays, `"${username}"`);
+    if (password !== undefined) {
+      changes.push({ kind: 'PUT_CLIENT', username, mode: mode ?? 'UPDATE', fields: { ...fields, password } });
+    } else if (mode !== null) changes.push({ kind: 'PUT_CLIENT', username, mode, fields });
   }
   for (const username of options.passwords.keys()) {
     if (!want.clients.has(username)) notes.add(NOTE.passwordUnused, `"${username}"`);
@@ -225,7 +224,7 @@ function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect
     const held = have.roles.get(rolename)?.acls ?? [];
     const acls = role.acls.filter((rule) => {
       if (dialect.substitution || !substitutes(rule)) return true;
-      notes.add(NOTE.substitution, `"${rule.topic}" of "${rolename}"`);
+      notes.add(rule.allow ? NOTE.substitution : NOTE.substitutedDenial, `"${rule.topic}" of "${rolename}"`);
       // One that is there may stay: it matches nothing, and taking it out would disconnect its holders.
       return held.some((known) => isDeepStrictEqual(known, rule));
     });
@@ -243,7 +242,9 @@ const NOTE = {
   ownAccount: 'This service connects with an account that the document describes otherwise; it stays as it is',
   ownKept: 'Not in the document and kept, because the connection of this service needs it',
   ownStays: 'The connection of this service has its rights by what the document describes otherwise; it stays as it is',
-  passwordStays: 'A password is given for an account that is there; it keeps its own',
+  ownPassword: 'This service connects with this account, so that it keeps its password',
+  passwordStays:
+    'A password is given for an account that is there; it keeps its own, unless passwords are to be set (setPasswords, --set-passwords)',
   passwordUnused: 'A password is given for an account that the document does not have',
   anonymousGroup: 'A broker cannot be told to have no anonymous group; it stays',
   anonymousEmptied:
@@ -252,4 +253,6 @@ const NOTE = {
     'This broker cannot forbid wildcard subscriptions by a role (Mosquitto 2.1 can); the roles are made without',
   substitution:
     'This broker takes %c and %u literally (Mosquitto 2.1 replaces them); these rules would match nothing and are left out',
+  substitutedDenial:
+    'ATTENTION, this may open access: these rules deny, and are left out because this broker takes %c and %u literally (Mosquitto 2.1 replaces them), so that they would match nothing',
 } as const;

@@ -31,6 +31,11 @@ const AccessControlImportInput = builder.inputType('AccessControlImportInput', {
       type: [AccessPasswordInput],
       description: 'For accounts that are added; neither form holds any.',
     }),
+    setPasswords: t.boolean({
+      defaultValue: false,
+      description:
+        'Give `passwords` to accounts that are there, too. Each time: a broker does not tell whether an account has this password already, and whoever is connected with it is disconnected.',
+    }),
   }),
 });
 
@@ -70,16 +75,18 @@ interface ImportArguments {
     readonly document?: unknown;
     readonly mosquittoFile?: string | null | undefined;
     readonly deleteOthers?: boolean | null | undefined;
+    readonly setPasswords?: boolean | null | undefined;
     readonly passwords?: readonly GivenPassword[] | null | undefined;
   };
 }
 
 function run(args: ImportArguments, { services, viewer }: RequestContext, dryRun: boolean): Promise<ImportReport> {
-  const { brokerId, document, mosquittoFile, deleteOthers, passwords } = args.input;
+  const { brokerId, document, mosquittoFile, deleteOthers, setPasswords, passwords } = args.input;
   const request: ImportRequest = {
     source: sourceOf(document ?? null, mosquittoFile ?? null),
     deleteOthers: deleteOthers ?? false,
     passwords: passwordsOf(passwords ?? []),
+    setPasswords: setPasswords ?? false,
     dryRun,
   };
   return services.accessControl.importDocument(services.brokers.visible(brokerId, viewer), request);
@@ -123,7 +130,8 @@ builder.queryFields((t) => ({
 
 builder.mutationField('applyAccessControl', (t) =>
   t.field({
-    description: 'Makes a broker have what a document says. Doing it again changes nothing.',
+    description:
+      'Makes a broker have what a document says. Doing it again changes nothing, except that `setPasswords` sets passwords again.',
     type: AccessControlImport,
     ...writesOnBroker,
     args: { input: t.arg({ type: AccessControlImportInput, required: true }) },

@@ -198,7 +198,7 @@ AccessClient.implement({
     }),
     connections: t.field({
       description:
-        'Who is connected with it now. Null: nobody can tell, the capability cedalo/inspect of the broker says why. `connectedClients { isComplete }` tells whether somebody may be missing.',
+        'Who is connected with it, as last seen: right after a change it may still name whom that disconnected. Null: nobody can tell, the capability cedalo/inspect of the broker says why. `connectedClients { isComplete }` tells whether somebody may be missing.',
       type: [ConnectedClient],
       nullable: true,
       resolve: async ({ view, object }, _args, context) => {

@@ -6,7 +6,12 @@ import { planChanges } from '../../src/access-control/access-planner.ts';
 import { changesTowards, documentOf, parseDocument, policyOf } from './at-once.ts';
 import { anyDocument, MOSQUITTO_2_0, MOSQUITTO_2_1 } from './random-documents.ts';
 
-const OPTIONS: DiffOptions = { deleteOthers: false, passwords: new Map(), gatewayUsername: 'gateway' };
+const OPTIONS: DiffOptions = {
+  deleteOthers: false,
+  passwords: new Map(),
+  setPasswords: false,
+  gatewayUsername: 'gateway',
+};
 const ADMIN = {
   rolename: 'admin',
   acls: [
@@ -191,6 +196,28 @@ test('passwords are for accounts that are made; those that are there keep theirs
   const again = diff(to, to, { passwords });
   expect(again.changes).toEqual([]);
   expect(again.notes.join()).toMatch(/"ann".*"nobody"/s);
+  expect(again.notes.join()).toContain('--set-passwords');
+});
+
+test('given passwords are set of accounts that are there too, when that is asked for, but not of our own', () => {
+  const passwords = new Map([
+    ['ann', 'pw'],
+    ['eve', 'pw'],
+    ['gateway', 'pw'],
+  ]);
+  const from = document({ clients: [GATEWAY, { username: 'ann' }, { username: 'bob' }, { username: 'eve' }] });
+  const to = document({
+    clients: [GATEWAY, { username: 'ann' }, { username: 'bob' }, { username: 'eve', textName: 'Eve' }],
+  });
+  const { changes, notes, needPassword } = diff(from, to, { passwords, setPasswords: true });
+  expect(changes).toEqual([
+    { kind: 'PUT_CLIENT', username: 'ann', mode: 'UPDATE', fields: { password: 'pw' } },
+    { kind: 'PUT_CLIENT', username: 'eve', mode: 'UPDATE', fields: { textName: 'Eve', password: 'pw' } },
+  ]);
+  expect(notes).toEqual([expect.stringContaining('"gateway"')]);
+  expect(needPassword).toEqual([]);
+  // It is not known which password an account has, so they are set each time.
+  expect(diff(to, to, { passwords, setPasswords: true }).changes).toHaveLength(2);
 });
 
 test('what Mosquitto 2.0 cannot hold is left out and noted, and 2.1 gets it', () => {
@@ -205,6 +232,13 @@ test('what Mosquitto 2.0 cannot hold is left out and noted, and 2.1 gets it', ()
     { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { acls: held(acls.slice(1)) } },
   ]);
   expect(old.notes).toHaveLength(2);
+  expect(old.notes.join()).not.toContain('open access');
+  const denial = { aclType: 'publishClientSend', topic: 'secret/%u/#', allow: false };
+  const opening = document({ roles: [ADMIN, { rolename: 'r', acls: [...acls, denial] }] });
+  expect(diff(document(), opening, {}, MOSQUITTO_2_0).notes).toEqual([
+    expect.stringMatching(/^(?!.*open access).*"a\/%c" of "r"\.$/),
+    expect.stringMatching(/open access.*"secret\/%u\/#" of "r"\.$/),
+  ]);
   const current = diff(document(), to);
   expect(current.changes).toEqual([
     { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { allowWildcardSubs: false, acls: held(acls) } },

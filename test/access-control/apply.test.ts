@@ -16,7 +16,8 @@ async function startBroker() {
   const { index, writer } = await openAccess(broker);
   const apply = async (source: ImportSource, { deleteOthers = true, dryRun = false } = {}) => {
     const { policy, dialect } = await index.current();
-    const options = { deleteOthers, passwords: new Map([['ann', 'secret']]), gatewayUsername: ADMIN.username };
+    const passwords = new Map([['ann', 'secret']]);
+    const options = { deleteOthers, passwords, setPasswords: false, gatewayUsername: ADMIN.username };
     const { changes, ...plan } = planImport(policy, dialect, source, options);
     return { ...plan, report: await writer.write(changes, { dryRun }) };
   };

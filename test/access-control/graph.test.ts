@@ -469,6 +469,17 @@ describe.each(KINDS)('on %s', (kind) => {
     const again = (await world.graph(APPLY, { input })).applyAccessControl;
     expect(again).toMatchObject({ outcome: 'UNCHANGED' });
     expect(again.changes.flatMap(({ commands }: { commands: unknown[] }) => commands)).toEqual([]);
+    expect(again.notes.join()).toContain('"pump"');
+
+    // A second thought: an account that was made without password, or with another one, gets it when that is asked for.
+    const later = ['pump', 'meter-1'].map((username) => ({ username, password: 'later' }));
+    const setting = { ...input, passwords: later, setPasswords: true };
+    const set = (await world.graph(APPLY, { input: setting })).applyAccessControl;
+    expect(set).toMatchObject({
+      outcome: 'APPLIED',
+      changes: [{ commands: [{ command: 'setClientPassword' }] }, { commands: [{ command: 'setClientPassword' }] }],
+    });
+    await (await other.client({ username: 'pump', password: 'later' })).endAsync();
     const neither = await world.refused(PLAN, { input: { brokerId: otherId } });
     expect(neither.extensions.code).toBe('INVALID');
     const wrong = await world.refused(PLAN, { input: { brokerId: otherId, document: { format: 'other' } } });

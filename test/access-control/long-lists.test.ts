@@ -38,7 +38,12 @@ const DOCUMENT = {
   })),
 };
 const EMPTY = policyOf({});
-const OPTIONS = { deleteOthers: false, passwords: new Map<string, string>(), gatewayUsername: null };
+const OPTIONS = {
+  deleteOthers: false,
+  passwords: new Map<string, string>(),
+  setPasswords: false,
+  gatewayUsername: null,
+};
 
 /** How often the event loop turned while the work was done. A turn is at most one slice away from the next. */
 async function turnsDuring<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly turns: number }> {
