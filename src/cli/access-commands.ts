@@ -31,6 +31,7 @@ export function addAccessCommands(program: Command, config: () => Config, termin
         '--passwords <file>',
         'JSON object with the passwords of clients that are made, by user name; - reads standard input',
       )
+      .option('--set-passwords', 'set the given passwords of clients that are there too, each time; disconnects them')
       .addOption(json());
   importing(
     'plan',
@@ -38,9 +39,11 @@ export function addAccessCommands(program: Command, config: () => Config, termin
   ).action(async (id: string, file: string, options: ImportOptions) =>
     (await import('./access.ts')).planAccess(config(), terminal, id, file, options),
   );
-  importing('apply', 'Make the broker have what the file says. Doing it again changes nothing.').action(
-    async (id: string, file: string, options: ImportOptions) =>
-      (await import('./access.ts')).applyAccess(config(), terminal, id, file, options),
+  importing(
+    'apply',
+    'Make the broker have what the file says. Doing it again changes nothing, but for --set-passwords.',
+  ).action(async (id: string, file: string, options: ImportOptions) =>
+    (await import('./access.ts')).applyAccess(config(), terminal, id, file, options),
   );
 
   access

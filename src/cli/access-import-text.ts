@@ -47,7 +47,7 @@ export function importText({ changes, blastRadius, notes, needPassword }: ShownI
       '',
       `Nobody can connect with these before they have a password: ${names(needPassword)}`,
       applied
-        ? 'Give them one by the mutation setAccessClientPassword, or by REST: PUT …/clients with user name and password.'
+        ? 'Give them one by `--passwords` with `--set-passwords`, by the mutation setAccessClientPassword, or by REST: PUT …/clients with user name and password.'
         : '`--passwords` gives them one as they are made.',
     );
   }

@@ -35,6 +35,7 @@ export async function exportAccess(
 export interface ImportOptions {
   readonly mosquittoFile?: boolean;
   readonly deleteOthers?: boolean;
+  readonly setPasswords?: boolean;
   readonly passwords?: string;
   readonly json?: boolean;
 }
@@ -70,7 +71,7 @@ async function runImport(
   applies: boolean,
   brokerId: string,
   file: string,
-  { mosquittoFile, deleteOthers = false, passwords, json }: ImportOptions,
+  { mosquittoFile, deleteOthers = false, setPasswords = false, passwords, json }: ImportOptions,
 ): Promise<void> {
   if (file === STANDARD_INPUT && passwords === STANDARD_INPUT) {
     throw new ServiceError('INVALID', 'The document and the passwords cannot both come from standard input');
@@ -80,6 +81,7 @@ async function runImport(
     brokerId,
     ...(mosquittoFile ? { mosquittoFile: text } : { document: parse(file, text) }),
     deleteOthers,
+    setPasswords,
     passwords: passwords === undefined ? [] : await readPasswords(terminal, passwords),
   };
   const { report } = await runOnGraph<{ report: ShownImport }>(config, applies ? APPLY : PLAN, { input });

@@ -92,6 +92,11 @@ test.each(KINDS)('the access control of %s is exported, planned, applied and exp
 
   const again = await run(world, 'apply', brokerId, wanted, '--passwords', passwords, '--json');
   expect(JSON.parse(again.out)).toMatchObject({ outcome: 'UNCHANGED', changes: [], needPassword: [] });
+  expect(again.out).toContain('--set-passwords');
+  const late = file('late.json', { ann: 'a secret', bob: 'another secret' });
+  const set = await run(world, 'apply', brokerId, wanted, '--passwords', late, '--set-passwords');
+  expect(set).toMatchObject({ exit: 0, out: expect.stringMatching(/^APPLIED +setClientPassword username="bob"/m) });
+  expect(set.out).not.toContain('secret"');
   const output = `${temporaryFolder()}/export.json`;
   expect((await run(world, 'export', brokerId, '--output', output)).out).toBe('');
   expect(JSON.parse(readFileSync(output, 'utf8'))).toMatchObject({ clients: expect.arrayContaining(document.clients) });
@@ -226,5 +231,7 @@ test('each command says what it takes', async () => {
     expect(help.out).toContain(command);
     expect((await run(null, command, '--help')).out).toContain('--json');
   }
-  expect((await run(null, 'apply', '--help')).out).toMatch(/--mosquitto-file[\s\S]*--delete-others[\s\S]*--passwords/);
+  expect((await run(null, 'apply', '--help')).out).toMatch(
+    /--mosquitto-file[\s\S]*--delete-others[\s\S]*--passwords[\s\S]*--set-passwords/,
+  );
 });
