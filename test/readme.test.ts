@@ -77,10 +77,24 @@ test('the steps of managing access work as printed', async () => {
   });
   const [code] = await once(shell, 'exit');
   expect(code, output).toBe(0);
-  expect(output).toContain('[{"username":"meter-1","roles":[{"rolename":"sensor"}],"groups":[],"connections":[]}]');
+  expect(output.split('\n').slice(0, 5)).toEqual(Array(5).fill('204'));
+  expect(output).toContain(
+    '[{"username":"meter-1","roles":[{"rolename":"sensor"}],"groups":[{"groupname":"meters"}],"connections":[]}]',
+  );
+  expect(output).toContain('"settings":{"strictRoles":true}');
+  expect(output).toContain('{"data":{"explainAccess":{"allowed":true}}}');
+  expect(output).toContain('{"username":"meter-1","reason":"RULE"}');
   expect(output).toContain('"allowed":true,"reason":"RULE","decidedBy":{"rolename":"sensor"');
   expect(output).toContain('"outcome":"PLANNED"');
   expect(output).toContain('"usernames":["meter-1"]');
+  expect(output).toMatch(/^APPLIED +createClient username="meter-2" password="\*\*\*"/m);
+  expect(output).not.toContain('before they have a password');
+  expect(output.endsWith('\n204\n')).toBe(true);
+  const disabled = await service.graphql(
+    'query ($id: ID!) { broker(id: $id) { accessClient(username: "meter-2") { enabled groups { groupname } } } }',
+    { id },
+  );
+  expect(disabled.data.broker.accessClient).toEqual({ enabled: false, groups: [{ groupname: 'meters' }] });
   expect(JSON.parse(readFileSync(`${folder}/access.json`, 'utf8')).clients).toContainEqual(
     expect.objectContaining({ username: 'meter-1' }),
   );
