@@ -10,6 +10,8 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env.SKIP_BUILD !== 'on') {
     const build = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url));
     execFileSync(process.execPath, [build], { stdio: 'inherit' });
+    // Each project of vitest.config.ts calls this, one after the other.
+    process.env.SKIP_BUILD = 'on';
   }
   if (process.env.TEST_ENGINE !== 'postgresql' || process.env.TEST_POSTGRES_URL) return undefined;
   const cluster = await startCluster();
