@@ -95,12 +95,15 @@ function* lookThrough(
       const before = lookedAtTotal;
       for (const look of looks.at(role)) {
         lookedAtTotal += 1;
-        const at = { ...source, rule: look.rule, verdict: verdictOn(look, identity) };
-        if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push(at);
-        if (at.verdict === 'MATCHED' || at.verdict === 'WILDCARD_DENIED') {
-          return { lookedAt, lookedAtTotal, decidedBy: at, byClientId };
+        const verdict = verdictOn(look, identity);
+        const decides = verdict === 'MATCHED' || verdict === 'WILDCARD_DENIED';
+        if (decides || lookedAt.length < MAX_LOOKED_AT) {
+          const { rolename, group, priority } = source;
+          const at = { rolename, group, priority, rule: look.rule, verdict };
+          if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push(at);
+          if (decides) return { lookedAt, lookedAtTotal, decidedBy: at, byClientId };
         }
-        const clientId = at.verdict === 'UNDECIDABLE' ? look.bearer?.clientId : null;
+        const clientId = verdict === 'UNDECIDABLE' ? look.bearer?.clientId : null;
         if (typeof clientId === 'string' && !byClientId.has(clientId)) byClientId.set(clientId, look.allow);
         if (lookedAtTotal % LOOKS_PER_STEP === 0) yield;
       }
