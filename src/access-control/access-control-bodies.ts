@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../rest/route.ts';
 import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../rest/schemas.ts';
-import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './access-model.ts';
+import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './policy/access-model.ts';
 
 /** Fields of an entry that a list is filtered by, by the names that the interface has for them. */
 export const CLIENT_TARGETS = {

@@ -4,13 +4,13 @@ import type { ClientService, ConnectedClients } from '../clients/client-service.
 import { notFound } from '../errors.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../paging.ts';
 import { inTurns } from '../steps.ts';
-import type { AccessChange } from './access-change.ts';
-import { type AccessDocument, documentOf } from './access-document.ts';
-import { explainAccess, whoCan } from './access-explainer.ts';
-import type { AccessAction, AccessQuestion, Explanation, Grantee } from './access-explanation.ts';
-import { type ImportPlan, type ImportSource, planImport } from './access-import.ts';
-import { AccessIndex, type AccessSnapshot } from './access-index.ts';
-import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './access-model.ts';
+import { type AccessDocument, documentOf } from './documents/access-document.ts';
+import { type ImportPlan, type ImportSource, planImport } from './documents/access-import.ts';
+import { explainAccess, whoCan } from './explain/access-explainer.ts';
+import type { AccessAction, AccessQuestion, Explanation, Grantee } from './explain/access-explanation.ts';
+import { AccessView, ANONYMOUS, RoleHolders, type Seen } from './graph/access-view.ts';
+import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
+import { AccessIndex, type AccessSnapshot } from './reading/access-index.ts';
 import {
   type ClientPageArguments,
   clientsPage,
@@ -18,10 +18,10 @@ import {
   groupsPage,
   type RolePageArguments,
   rolesPage,
-} from './access-pages.ts';
-import type { WriteReport } from './access-report.ts';
-import { AccessView, ANONYMOUS, RoleHolders, type Seen } from './access-view.ts';
-import { AccessWriter } from './access-writer.ts';
+} from './reading/access-pages.ts';
+import type { AccessChange } from './writing/access-change.ts';
+import type { WriteReport } from './writing/access-report.ts';
+import { AccessWriter } from './writing/access-writer.ts';
 
 /** Changes, or how they follow from what the broker has. */
 export type WantedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);

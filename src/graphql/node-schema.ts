@@ -1,5 +1,5 @@
-import { type AccessNodeKind, parseAccessNodeId } from '../access-control/access-node-id.ts';
-import type { AccessView, Seen } from '../access-control/access-view.ts';
+import { type AccessNodeKind, parseAccessNodeId } from '../access-control/graph/access-node-id.ts';
+import type { AccessView, Seen } from '../access-control/graph/access-view.ts';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { kindOfId } from '../ids.ts';

@@ -1,10 +1,16 @@
-import { changesTowards as changesInSteps } from '../../src/access-control/access-diff.ts';
-import { documentOf as documentInSteps, policyOf as policyInSteps } from '../../src/access-control/access-document.ts';
-import { parseDocument as parseInSteps } from '../../src/access-control/access-document-parser.ts';
-import { explainAccess as explainInSteps, whoCan as whoCanInSteps } from '../../src/access-control/access-explainer.ts';
-import { planImport as importInSteps } from '../../src/access-control/access-import.ts';
-import { judge as judgeInSteps } from '../../src/access-control/lost-answers.ts';
-import { parseMosquittoFile as parseFileInSteps } from '../../src/access-control/mosquitto-file.ts';
+import { changesTowards as changesInSteps } from '../../src/access-control/documents/access-diff.ts';
+import {
+  documentOf as documentInSteps,
+  policyOf as policyInSteps,
+} from '../../src/access-control/documents/access-document.ts';
+import { parseDocument as parseInSteps } from '../../src/access-control/documents/access-document-parser.ts';
+import { planImport as importInSteps } from '../../src/access-control/documents/access-import.ts';
+import { parseMosquittoFile as parseFileInSteps } from '../../src/access-control/documents/mosquitto-file.ts';
+import {
+  explainAccess as explainInSteps,
+  whoCan as whoCanInSteps,
+} from '../../src/access-control/explain/access-explainer.ts';
+import { judge as judgeInSteps } from '../../src/access-control/writing/lost-answers.ts';
 import { atOnce, type Steps } from '../../src/steps.ts';
 
 /** What the service does in slices, done at once. */

@@ -5,8 +5,8 @@ import type {
   AccessRole,
   DefaultAcl,
   Membership,
-} from '../../access-control/access-model.ts';
-import { compareNames } from '../../access-control/access-order.ts';
+} from '../../access-control/policy/access-model.ts';
+import { compareNames } from '../../access-control/policy/access-order.ts';
 import type { AccessLimits } from './access-limits.ts';
 
 /** What was changed since the last `takeChanges()`; the names of what is gone are among them. */

@@ -1,4 +1,4 @@
-import type { AccessClient, AccessGroup, AccessRole } from '../../access-control/access-model.ts';
+import type { AccessClient, AccessGroup, AccessRole } from '../../access-control/policy/access-model.ts';
 import type { Journal } from '../journal.ts';
 import type { AccessLimits } from './access-limits.ts';
 import { AccessState, type Settings } from './access-state.ts';

@@ -3,7 +3,7 @@ import {
   DEFAULT_MEMBERSHIP_PRIORITY,
   MAX_PRIORITY,
   type Membership,
-} from '../../access-control/access-model.ts';
+} from '../../access-control/policy/access-model.ts';
 import type { AccessControl, Identity } from '../access.ts';
 import { ADMINISTRATOR_COST, hashPassword, type PasswordCheck } from '../password-check.ts';
 import type { AccessStore } from './access-store.ts';

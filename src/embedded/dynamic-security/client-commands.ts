@@ -1,4 +1,4 @@
-import type { AccessClient, Membership } from '../../access-control/access-model.ts';
+import type { AccessClient, Membership } from '../../access-control/policy/access-model.ts';
 import { type Fields, fieldOf } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { AccessState } from './access-state.ts';

@@ -1,4 +1,4 @@
-import { DEFAULT_ACL_TYPES, type DefaultAcl, type DefaultAclType } from '../../access-control/access-model.ts';
+import { DEFAULT_ACL_TYPES, type DefaultAcl, type DefaultAclType } from '../../access-control/policy/access-model.ts';
 import { fieldOf, isFields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { CommandTable } from './command-table.ts';

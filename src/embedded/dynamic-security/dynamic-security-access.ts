@@ -1,6 +1,6 @@
-import type { AccessAction } from '../../access-control/access-explanation.ts';
-import type { AccessDialect, AccessRole } from '../../access-control/access-model.ts';
-import { rolesInOrder } from '../../access-control/access-order.ts';
+import type { AccessAction } from '../../access-control/explain/access-explanation.ts';
+import type { AccessDialect, AccessRole } from '../../access-control/policy/access-model.ts';
+import { rolesInOrder } from '../../access-control/policy/access-order.ts';
 import {
   bindRole,
   brokerRefuses,
@@ -8,7 +8,7 @@ import {
   compileRole,
   decide,
   defaultAllows,
-} from '../../access-control/acl-evaluation.ts';
+} from '../../access-control/policy/acl-evaluation.ts';
 import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
 import { ACCOUNT_COST, hashPassword, type PasswordCheck } from '../password-check.ts';
 import type { AccessState } from './access-state.ts';

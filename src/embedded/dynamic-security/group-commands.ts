@@ -1,4 +1,4 @@
-import type { AccessGroup } from '../../access-control/access-model.ts';
+import type { AccessGroup } from '../../access-control/policy/access-model.ts';
 import type { Fields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import { type AccessState, membershipSize } from './access-state.ts';

@@ -1,5 +1,9 @@
-import { DEFAULT_MEMBERSHIP_PRIORITY, MAX_PRIORITY, type Membership } from '../../access-control/access-model.ts';
-import { membershipsInOrder } from '../../access-control/access-order.ts';
+import {
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  MAX_PRIORITY,
+  type Membership,
+} from '../../access-control/policy/access-model.ts';
+import { membershipsInOrder } from '../../access-control/policy/access-order.ts';
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { AccessState } from './access-state.ts';

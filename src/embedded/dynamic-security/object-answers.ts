@@ -1,5 +1,5 @@
-import type { AccessClient, AccessGroup, AccessRole, Membership } from '../../access-control/access-model.ts';
-import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../access-control/access-model.ts';
+import type { AccessClient, AccessGroup, AccessRole, Membership } from '../../access-control/policy/access-model.ts';
+import { DEFAULT_MEMBERSHIP_PRIORITY } from '../../access-control/policy/access-model.ts';
 
 /** How objects are answered: what is absent is left out, and so are `disabled` when false and a priority that nobody gave. */
 export function clientAnswer(client: AccessClient, addresses: readonly string[]): object {

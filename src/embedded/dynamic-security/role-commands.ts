@@ -4,7 +4,7 @@ import {
   type AclRule,
   type AclType,
   DEFAULT_ACL_PRIORITY,
-} from '../../access-control/access-model.ts';
+} from '../../access-control/policy/access-model.ts';
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { AccessState } from './access-state.ts';

@@ -1,0 +1,49 @@
+import type { AclRule, AclType, DefaultAcl, Membership } from '../policy/access-model.ts';
+
+/** CREATE refuses what is there, UPDATE what is not, PUT does either. */
+export type PutMode = 'CREATE' | 'UPDATE' | 'PUT';
+
+/** What can be told of an object: absent keys stay as they are, null clears, lists replace the whole list. */
+export interface ClientFields {
+  readonly clientId?: string | null;
+  readonly textName?: string | null;
+  readonly textDescription?: string | null;
+  readonly disabled?: boolean;
+  readonly roles?: readonly Membership[];
+  readonly groups?: readonly Membership[];
+  readonly password?: string;
+}
+
+export interface GroupFields {
+  readonly textName?: string | null;
+  readonly textDescription?: string | null;
+  readonly roles?: readonly Membership[];
+  /** Its members, by user name. */
+  readonly clients?: readonly Membership[];
+}
+
+export interface RoleFields {
+  readonly textName?: string | null;
+  readonly textDescription?: string | null;
+  readonly allowWildcardSubs?: boolean;
+  readonly acls?: readonly AclRule[];
+}
+
+/** One wish of a caller. A list of them is carried out in its order, each on the result of those before it. */
+export type AccessChange =
+  | { readonly kind: 'PUT_CLIENT'; readonly username: string; readonly mode: PutMode; readonly fields: ClientFields }
+  | { readonly kind: 'DELETE_CLIENT'; readonly username: string }
+  | { readonly kind: 'ADD_CLIENT_ROLE'; readonly username: string; readonly role: Membership }
+  | { readonly kind: 'REMOVE_CLIENT_ROLE'; readonly username: string; readonly rolename: string }
+  | { readonly kind: 'ADD_CLIENT_GROUP'; readonly username: string; readonly group: Membership }
+  | { readonly kind: 'REMOVE_CLIENT_GROUP'; readonly username: string; readonly groupname: string }
+  | { readonly kind: 'PUT_GROUP'; readonly groupname: string; readonly mode: PutMode; readonly fields: GroupFields }
+  | { readonly kind: 'DELETE_GROUP'; readonly groupname: string }
+  | { readonly kind: 'ADD_GROUP_ROLE'; readonly groupname: string; readonly role: Membership }
+  | { readonly kind: 'REMOVE_GROUP_ROLE'; readonly groupname: string; readonly rolename: string }
+  | { readonly kind: 'PUT_ROLE'; readonly rolename: string; readonly mode: PutMode; readonly fields: RoleFields }
+  | { readonly kind: 'DELETE_ROLE'; readonly rolename: string }
+  | { readonly kind: 'PUT_ROLE_ACL'; readonly rolename: string; readonly acl: AclRule }
+  | { readonly kind: 'REMOVE_ROLE_ACL'; readonly rolename: string; readonly aclType: AclType; readonly topic: string }
+  | { readonly kind: 'SET_DEFAULT_ACL'; readonly acl: Partial<DefaultAcl> }
+  | { readonly kind: 'SET_ANONYMOUS_GROUP'; readonly groupname: string };

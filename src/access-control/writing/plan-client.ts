@@ -1,0 +1,112 @@
+import type { AccessClient, Membership } from '../policy/access-model.ts';
+import type { AccessChange, ClientFields } from './access-change.ts';
+import type { DynsecWrite, GroupEntry, RoleEntry } from './dynsec-writes.ts';
+import { clientOf, differing, existing, groupOf, listDifference, roleOf, textFields } from './plan-references.ts';
+import type { PolicyDraft } from './policy-draft.ts';
+
+type Change<Kind extends AccessChange['kind']> = Extract<AccessChange, { readonly kind: Kind }>;
+
+/** Errors: as the mode says, NOT_FOUND for a role or group. */
+export function putClient(draft: PolicyDraft, { username, mode, fields }: Change<'PUT_CLIENT'>): DynsecWrite[] {
+  const client = existing(draft.clients, username, mode, 'client');
+  for (const { name } of fields.roles ?? []) roleOf(draft, name);
+  for (const { name } of fields.groups ?? []) groupOf(draft, name);
+  return client ? updateClient(client, fields) : createClient(username, fields);
+}
+
+/** Bare, then with its roles; disabled before it has any. */
+function createClient(username: string, fields: ClientFields): DynsecWrite[] {
+  const { clientId, password, disabled = false, roles = [], groups = [] } = fields;
+  const [first, ...more] = roles;
+  return [
+    {
+      command: 'createClient',
+      fields: {
+        username,
+        ...(password === undefined ? {} : { password }),
+        ...differing('clientid', null, clientId),
+        ...textFields(null, fields),
+        ...(groups.length === 0 ? {} : { groups: groups.map(groupEntry) }),
+      },
+    },
+    ...(disabled ? [{ command: 'disableClient', fields: { username } } as const] : []),
+    ...(first && more.length === 0
+      ? [{ command: 'addClientRole', fields: { username, ...roleEntry(first) } } as const]
+      : []),
+    ...(more.length > 0
+      ? [{ command: 'modifyClient', fields: { username, roles: roles.map(roleEntry) } } as const]
+      : []),
+  ];
+}
+
+/** Everything in one command where that is possible: each of them disconnects the client. */
+function updateClient(client: AccessClient, fields: ClientFields): DynsecWrite[] {
+  const { username } = client;
+  const { clientId, password, disabled, roles, groups } = fields;
+  const changed = {
+    ...differing('clientid', client.clientId, clientId),
+    ...textFields(client, fields),
+    ...(roles === undefined || listDifference(client.roles, roles).isSame ? {} : { roles: roles.map(roleEntry) }),
+    ...(groups === undefined || listDifference(client.groups, groups).isSame ? {} : { groups: groups.map(groupEntry) }),
+  };
+  const writes: DynsecWrite[] = [];
+  if (disabled === true && !client.disabled) writes.push({ command: 'disableClient', fields: { username } });
+  if (Object.keys(changed).length > 0) {
+    const secret = password === undefined ? {} : { password };
+    writes.push({ command: 'modifyClient', fields: { username, ...secret, ...changed } });
+  } else if (password !== undefined) {
+    writes.push({ command: 'setClientPassword', fields: { username, password } });
+  }
+  if (disabled === false && client.disabled) writes.push({ command: 'enableClient', fields: { username } });
+  return writes;
+}
+
+export function deleteClient(draft: PolicyDraft, { username }: Change<'DELETE_CLIENT'>): DynsecWrite[] {
+  clientOf(draft, username);
+  return [{ command: 'deleteClient', fields: { username } }];
+}
+
+/** Another priority by the whole list in one command: taken away and given back would be two. */
+export function addClientRole(draft: PolicyDraft, { username, role }: Change<'ADD_CLIENT_ROLE'>): DynsecWrite[] {
+  const { roles } = clientOf(draft, username);
+  roleOf(draft, role.name);
+  const held = roles.find(({ name }) => name === role.name);
+  if (!held) return [{ command: 'addClientRole', fields: { username, ...roleEntry(role) } }];
+  if (held.priority === role.priority) return [];
+  return [{ command: 'modifyClient', fields: { username, roles: replaced(roles, role).map(roleEntry) } }];
+}
+
+export function removeClientRole(
+  draft: PolicyDraft,
+  { username, rolename }: Change<'REMOVE_CLIENT_ROLE'>,
+): DynsecWrite[] {
+  const { roles } = clientOf(draft, username);
+  roleOf(draft, rolename);
+  if (!roles.some(({ name }) => name === rolename)) return [];
+  return [{ command: 'removeClientRole', fields: { username, rolename } }];
+}
+
+export function addClientGroup(draft: PolicyDraft, { username, group }: Change<'ADD_CLIENT_GROUP'>): DynsecWrite[] {
+  const { groups } = clientOf(draft, username);
+  groupOf(draft, group.name);
+  const joined = groups.find(({ name }) => name === group.name);
+  if (!joined) return [{ command: 'addGroupClient', fields: { username, ...groupEntry(group) } }];
+  if (joined.priority === group.priority) return [];
+  return [{ command: 'modifyClient', fields: { username, groups: replaced(groups, group).map(groupEntry) } }];
+}
+
+export function removeClientGroup(
+  draft: PolicyDraft,
+  { username, groupname }: Change<'REMOVE_CLIENT_GROUP'>,
+): DynsecWrite[] {
+  const { groups } = clientOf(draft, username);
+  groupOf(draft, groupname);
+  if (!groups.some(({ name }) => name === groupname)) return [];
+  return [{ command: 'removeGroupClient', fields: { groupname, username } }];
+}
+
+const roleEntry = ({ name, priority }: Membership): RoleEntry => ({ rolename: name, priority });
+const groupEntry = ({ name, priority }: Membership): GroupEntry => ({ groupname: name, priority });
+
+const replaced = (list: readonly Membership[], entry: Membership): Membership[] =>
+  list.map((other) => (other.name === entry.name ? entry : other));
