@@ -1,12 +1,20 @@
-import type { BrokerRecord } from './brokers/broker-directory.ts';
-import { ADMINISTRATOR, passwordFile } from './brokers/cloud-brokers.ts';
+import type { BrokerDirectory, BrokerRecord } from './brokers/broker-directory.ts';
+import { ADMINISTRATOR, type CloudBrokers, passwordFile } from './brokers/cloud-brokers.ts';
 import { type Config, SETTINGS } from './config.ts';
-import type { ServiceCore } from './service.ts';
+import type { Services } from './services.ts';
+import type { Storage } from './storage/storage.ts';
+
+export interface FirstBrokerParts {
+  readonly services: Pick<Services, 'projects'>;
+  readonly storage: Pick<Storage, 'db'>;
+  readonly cloudBrokers: CloudBrokers;
+  readonly brokerDirectory: BrokerDirectory;
+}
 
 /** A first project with an embedded broker in it, so that the first start already shows everything working. */
 export async function ensureFirstBroker(
   config: Config,
-  { services, storage, cloudBrokers, brokerDirectory }: ServiceCore,
+  { services, storage, cloudBrokers, brokerDirectory }: FirstBrokerParts,
 ): Promise<BrokerRecord | null> {
   for (const broker of brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
   const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
