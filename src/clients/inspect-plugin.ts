@@ -62,7 +62,7 @@ export function inspectPluginFactory(options: InspectPluginOptions = {}): Plugin
         return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
       } catch (error) {
         follower.close();
-        if (isDenied(error)) return { unavailable: DENIED, mayPass: true };
+        if (isDenied(error)) return { unavailable: DENIED, refused: true };
         throw error;
       }
     },

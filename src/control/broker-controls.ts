@@ -65,6 +65,8 @@ export class BrokerControls implements ControlCaller {
   readonly #onFault: (error: unknown) => void;
   readonly #resolutions = new Map<ControlApi, Resolving>();
   readonly #plugins = new Map<ControlApi, ControlPlugin>();
+  /** Why plugins of ours cannot work on this connection, for which some have to wait seconds; `since` in epoch milliseconds. */
+  readonly #unhosted = new Map<ControlApi, { readonly why: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
   readonly #stopStatus: Stop;
   /** Counts changes of the link's settings. */
@@ -211,13 +213,16 @@ export class BrokerControls implements ControlCaller {
     return {
       capability: { api, provider: 'NONE', since, reason: hosted?.unavailable ?? reason },
       plugin: null,
-      mayPass: refused || hosted?.mayPass === true,
+      mayPass: refused || hosted?.refused === true || hosted?.mayPass === true,
     };
   }
 
   #isDoubtful({ done }: Resolving): boolean {
-    const { doubtMs = 30_000 } = this.#options;
-    return done !== null && mayPass(done) && Date.now() - done.capability.since >= doubtMs;
+    return done !== null && mayPass(done) && this.#isOld(done.capability.since);
+  }
+
+  #isOld(since: number): boolean {
+    return Date.now() - since >= (this.#options.doubtMs ?? 30_000);
   }
 
   /** Commands that the broker has answered to somebody: a write to its access control may have granted what it refused. */
@@ -232,13 +237,19 @@ export class BrokerControls implements ControlCaller {
       if (problemOf(running) !== null) await running.lookAgain?.();
       return running;
     }
+    const known = this.#unhosted.get(api);
+    if (known && !known.why.refused && !(known.why.mayPass && this.#isOld(known.since))) return known.why;
     const generation = this.#generation;
     const plugin = await this.#factories.get(api)?.create({
       session: this.#session,
       controls: this,
       emit: (event) => this.#tell(api, event),
     });
-    if (!plugin || 'unavailable' in plugin) return plugin ?? null;
+    if (!plugin) return null;
+    if ('unavailable' in plugin) {
+      if (generation === this.#generation) this.#unhosted.set(api, { why: plugin, since: Date.now() });
+      return plugin;
+    }
     if (this.#closed || generation !== this.#generation) {
       await plugin.close();
       throw unreachable(this.#session.status);
@@ -270,6 +281,7 @@ export class BrokerControls implements ControlCaller {
   }
 
   #statusChanged({ state }: LinkStatus): void {
+    this.#unhosted.clear();
     if (state === 'CONNECTING') {
       // Other settings: it may be another broker, of which the plugins know nothing.
       this.#generation += 1;

@@ -46,7 +46,9 @@ export interface PluginHost {
 /** Why a plugin cannot work with a broker, and what the operator would have to configure. */
 export interface Unavailable {
   readonly unavailable: string;
-  /** It may be otherwise without a reconnect: asked again after a while. */
+  /** The broker refused what the plugin needs: found out at once, and rights may be granted at any time. */
+  readonly refused?: boolean;
+  /** It may have been a bad moment, but finding out takes its time. */
   readonly mayPass?: boolean;
 }
 
