@@ -68,7 +68,12 @@ try {
   });
 
   const { policy, dialect } = await index.current();
-  const options = { deleteOthers: false, passwords: new Map<string, string>(), gatewayUsername: ADMIN.username };
+  const options = {
+    deleteOthers: false,
+    passwords: new Map<string, string>(),
+    setPasswords: false,
+    gatewayUsername: ADMIN.username,
+  };
   const plan = () => inTurns(planImport(policy, dialect, { document: DOCUMENT }, options));
   await writer.write((await plan()).changes, { dryRun: true });
   const imported = await measured(plan);
