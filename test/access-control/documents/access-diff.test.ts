@@ -4,7 +4,8 @@ import type { DiffOptions } from '../../../src/access-control/documents/access-d
 import type { AccessDocument } from '../../../src/access-control/documents/access-document.ts';
 import { planChanges } from '../../../src/access-control/writing/access-planner.ts';
 import { changesTowards, documentOf, parseDocument, policyOf } from '../at-once.ts';
-import { anyDocument, MOSQUITTO_2_0, MOSQUITTO_2_1 } from './random-documents.ts';
+import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
+import { anyDocument } from './random-documents.ts';
 
 const OPTIONS: DiffOptions = {
   deleteOthers: false,

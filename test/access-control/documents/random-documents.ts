@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { AccessDocument } from '../../../src/access-control/documents/access-document.ts';
-import { ACL_TYPES, type AccessDialect } from '../../../src/access-control/policy/access-model.ts';
+import { ACL_TYPES } from '../../../src/access-control/policy/access-model.ts';
 
 /** Small pools of names, so that documents have much in common. */
 const ROLES = ['admin', 'reader', 'writer', 'ä/+#% 🜁'];
@@ -71,25 +71,3 @@ export const anyDocument: fc.Arbitrary<AccessDocument> = fc
   )
   // As it comes out of JSON: absent keys are not there.
   .map((document) => JSON.parse(JSON.stringify(document)) as AccessDocument);
-
-export const MOSQUITTO_2_1: AccessDialect = {
-  substitution: true,
-  wildcardFlag: true,
-  guardsDollar: true,
-  kicksOnRoleAcls: true,
-  guardsAnonymousGroup: true,
-  changeIndex: true,
-  decidesAlone: false,
-  writesPerPayload: 100,
-};
-
-export const MOSQUITTO_2_0: AccessDialect = {
-  substitution: false,
-  wildcardFlag: false,
-  guardsDollar: false,
-  kicksOnRoleAcls: false,
-  guardsAnonymousGroup: false,
-  changeIndex: false,
-  decidesAlone: false,
-  writesPerPayload: 10,
-};

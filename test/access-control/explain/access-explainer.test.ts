@@ -7,8 +7,8 @@ import type {
   AccessRole,
 } from '../../../src/access-control/policy/access-model.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
-import { MOSQUITTO_2_0 } from '../policy/differential-mosquitto.ts';
-import { MOSQUITTO_2_1, policyOf } from '../policy/policy-builder.ts';
+import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
+import { policyOf } from '../policy/policy-builder.ts';
 
 const policy = policyOf({
   roles: {

@@ -3,8 +3,7 @@ import type { AccessPolicy } from '../../../src/access-control/policy/access-mod
 import { rolesInOrder } from '../../../src/access-control/policy/access-order.ts';
 import { bindRole, compileRole, decide, defaultAllows } from '../../../src/access-control/policy/acl-evaluation.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
-import { MOSQUITTO_2_0 } from '../policy/differential-mosquitto.ts';
-import { MOSQUITTO_2_1 } from '../policy/policy-builder.ts';
+import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { Dice, randomChecks, randomPolicy } from '../policy/random-policies.ts';
 
 /** Accounts that may use any client id, and rules that ask for it. */

@@ -3,7 +3,8 @@ import { explainAccess, whoCan } from '../../../src/access-control/explain/acces
 import type { AccessRole } from '../../../src/access-control/policy/access-model.ts';
 import type { Steps } from '../../../src/steps.ts';
 import { accessWorld } from '../access-service.ts';
-import { MOSQUITTO_2_1, policyOf } from '../policy/policy-builder.ts';
+import { MOSQUITTO_2_1 } from '../dialects.ts';
+import { policyOf } from '../policy/policy-builder.ts';
 
 /** 2000 rules with `%c` in one of ninety places; all match with the client id that stands there in the topic. */
 const rulesWithPlaces = (start: string): string[] =>

@@ -9,8 +9,8 @@ import {
   decide,
   defaultAllows,
 } from '../../../src/access-control/policy/acl-evaluation.ts';
-import { MOSQUITTO_2_0 } from './differential-mosquitto.ts';
-import { MOSQUITTO_2_1, NOTHING, rule } from './policy-builder.ts';
+import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
+import { NOTHING, rule } from './policy-builder.ts';
 
 const role = (rules: readonly string[], allowWildcardSubs = true): AccessRole => ({
   rolename: 'role',

@@ -3,20 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { AccessDialect, AccessPolicy } from '../../../src/access-control/policy/access-model.ts';
+import type { AccessPolicy } from '../../../src/access-control/policy/access-model.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { MOSQUITTO_2_0 } from '../dialects.ts';
 import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
-
-export const MOSQUITTO_2_0: AccessDialect = {
-  substitution: false,
-  wildcardFlag: false,
-  guardsDollar: false,
-  kicksOnRoleAcls: false,
-  guardsAnonymousGroup: false,
-  changeIndex: false,
-  decidesAlone: false,
-  writesPerPayload: 1,
-};
 
 /** Mosquitto as Debian ships it, given each policy as its file, at a start. Sessions survive by its persistence. */
 export async function mosquittoTarget(): Promise<Target> {

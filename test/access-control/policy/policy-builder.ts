@@ -1,22 +1,10 @@
 import type {
-  AccessDialect,
   AccessPolicy,
   AclRule,
   AclType,
   DefaultAcl,
   Membership,
 } from '../../../src/access-control/policy/access-model.ts';
-
-export const MOSQUITTO_2_1: AccessDialect = {
-  substitution: true,
-  wildcardFlag: true,
-  guardsDollar: true,
-  kicksOnRoleAcls: true,
-  guardsAnonymousGroup: true,
-  changeIndex: true,
-  decidesAlone: false,
-  writesPerPayload: 500,
-};
 
 export const NOTHING: DefaultAcl = {
   publishClientSend: false,

@@ -12,7 +12,8 @@ import { PolicyDraft } from '../../../src/access-control/writing/policy-draft.ts
 import type { ControlCaller } from '../../../src/control/plugin.ts';
 import { ServiceError } from '../../../src/errors.ts';
 import { inTurns } from '../../../src/steps.ts';
-import { MOSQUITTO_2_1, policyOf } from '../policy/policy-builder.ts';
+import { MOSQUITTO_2_1 } from '../dialects.ts';
+import { policyOf } from '../policy/policy-builder.ts';
 import { at } from './written-access.ts';
 
 const ACCOUNTS = 20_000;

@@ -5,7 +5,8 @@ import { planChanges } from '../../../src/access-control/writing/access-planner.
 import type { SentCommand } from '../../../src/access-control/writing/lost-answers.ts';
 import { PolicyDraft } from '../../../src/access-control/writing/policy-draft.ts';
 import { judge } from '../at-once.ts';
-import { MOSQUITTO_2_1, policyOf, rule } from '../policy/policy-builder.ts';
+import { MOSQUITTO_2_1 } from '../dialects.ts';
+import { policyOf, rule } from '../policy/policy-builder.ts';
 import { at } from './written-access.ts';
 
 const WORLD = policyOf({
