@@ -1,3 +1,4 @@
+import { type Fields, isFields } from '../control/fields.ts';
 import type { ControlCaller } from '../control/plugin.ts';
 
 /**
@@ -163,10 +164,7 @@ export async function getClient(caller: ControlCaller, clientid: string): Promis
   return parseClientDetail(data) ?? { clientid, username: ANONYMOUS };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsOf = (value: unknown): Fields | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+const fieldsOf = (value: unknown): Fields | null => (isFields(value) ? value : null);
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 const flag = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);

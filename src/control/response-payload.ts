@@ -1,3 +1,5 @@
+import { type Fields, isFields } from './fields.ts';
+
 /** What arrived on a response topic. Everything in it is the broker's word and checked here; what fits nothing is left out. */
 export interface ResponsePayload {
   readonly responses: readonly Answer[];
@@ -16,11 +18,6 @@ export interface Answer {
 const NOTHING: ResponsePayload = { responses: [], events: [], error: null };
 /** A response answers at most so many commands as a request may hold; more is not for us. */
 const MAX_RESPONSES = 10_000;
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function parseResponsePayload(payload: Uint8Array): ResponsePayload {
   const message = parseJson(payload);
