@@ -1,6 +1,6 @@
 import type { Steps } from '../../steps.ts';
 import type { AccessClient, AccessDialect, AccessPolicy } from '../policy/access-model.ts';
-import { membershipsInOrder, rolesInOrder } from '../policy/access-order.ts';
+import { membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import type { AccessAction, RoleSource } from './access-explanation.ts';
 import { type Look, TopicLooks } from './acl-looks.ts';
 
@@ -70,7 +70,7 @@ export class TopicDecisions {
     const known = entryOf(this.#groups, name);
     let answers = known.get(groupname);
     if (answers === undefined) {
-      const rolesOf = () => this.#policy.groups.get(groupname)?.roles ?? [];
+      const rolesOf = () => rolesOfGroup(this.#policy, groupname);
       answers = yield* this.#ofSources(rolesInOrder([], [{ name: groupname, priority: 0 }], rolesOf), name);
       known.set(groupname, answers);
     }

@@ -2,7 +2,7 @@ import { invalid, notFound } from '../../errors.ts';
 import { filterProblem, topicProblem } from '../../mqtt/topics.ts';
 import type { Steps } from '../../steps.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from '../policy/access-model.ts';
-import { rolesInOrder } from '../policy/access-order.ts';
+import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
 import { LOOKS_PER_STEP, TopicDecisions } from './access-decision.ts';
 import {
@@ -150,8 +150,7 @@ export function* whoCan(
       conditional: all.some((decision) => !(decision?.look.allow ?? byDefault)),
     });
   };
-  if (canBeAnonymous(policy, dialect))
-    yield* consider(null, { clientId: null, roles: [], groups: anonymousMemberships(policy) });
+  if (canBeAnonymous(policy, dialect)) yield* consider(null, { clientId: null, ...anonymousHoldings(policy) });
   for (const account of policy.clients.values()) {
     if (!account.disabled) yield* consider(account.username, account);
     yield;
@@ -187,20 +186,17 @@ function sourcesOf(
     ...held.filter(({ name }) => !withRoles.some((role) => role.name === name)),
     ...withRoles,
   ];
-  const rolesOf = (groupname: string) => policy.groups.get(groupname)?.roles ?? [];
+  const rolesOf = (groupname: string) => rolesOfGroup(policy, groupname);
   const sources =
     username !== null
       ? rolesInOrder(changed(account?.roles ?? []), account?.groups ?? [], rolesOf)
-      : rolesInOrder([], anonymousMemberships(policy), (groupname) => changed(rolesOf(groupname)));
+      : rolesInOrder([], anonymousHoldings(policy).groups, (groupname) => changed(rolesOf(groupname)));
   return withoutRoles.length === 0 ? sources : sources.filter(({ rolename }) => !withoutRoles.includes(rolename));
 }
 
 /** As far as is known: elsewhere the listener decides on connections without user name. */
 const canBeAnonymous = ({ anonymousGroup }: AccessPolicy, { decidesAlone }: AccessDialect): boolean =>
   !decidesAlone || anonymousGroup !== null;
-
-const anonymousMemberships = ({ anonymousGroup }: AccessPolicy): readonly Membership[] =>
-  anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }];
 
 function reasonOf(
   policy: AccessPolicy,

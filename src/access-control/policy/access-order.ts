@@ -1,5 +1,26 @@
 import type { RoleSource } from '../explain/access-explanation.ts';
-import type { Membership } from './access-model.ts';
+import type { AccessPolicy, Membership } from './access-model.ts';
+
+/** The roles and groups by which somebody has access. */
+export interface Holdings {
+  readonly roles: readonly Membership[];
+  readonly groups: readonly Membership[];
+}
+
+/** `username` null: a connection without user name. Null: there is no such account. */
+export function holdingsOf(policy: AccessPolicy, username: string | null): Holdings | null {
+  if (username === null) return anonymousHoldings(policy);
+  return policy.clients.get(username) ?? null;
+}
+
+/** Of connections without user name: the anonymous group, where there is one. */
+export const anonymousHoldings = ({ anonymousGroup }: AccessPolicy): Holdings => ({
+  roles: [],
+  groups: anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }],
+});
+
+export const rolesOfGroup = ({ groups }: AccessPolicy, groupname: string): readonly Membership[] =>
+  groups.get(groupname)?.roles ?? [];
 
 /** The roles of an account in the order in which they are looked at. Names that lead nowhere are left in. */
 export function rolesInOrder(

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors.ts';
 import type { AccessDialect, AccessPolicy, AccessRole } from '../policy/access-model.ts';
-import { rolesInOrder } from '../policy/access-order.ts';
+import { holdingsOf, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { bindRole, type CompiledRole, compileRole, decide, defaultAllows } from '../policy/acl-evaluation.ts';
 import type { PlannedCommand } from './access-plan.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
@@ -74,12 +74,9 @@ export class OwnAccount {
   }
 
   #mayIn(policy: AccessPolicy): May {
-    const client = this.#username === null ? null : policy.clients.get(this.#username);
-    if (client === undefined) return () => false;
-    const { anonymousGroup } = policy;
-    const groups =
-      client?.groups ?? (client === null && anonymousGroup !== null ? [{ name: anonymousGroup, priority: 0 }] : []);
-    const sources = rolesInOrder(client?.roles ?? [], groups, (name) => policy.groups.get(name)?.roles ?? []);
+    const held = holdingsOf(policy, this.#username);
+    if (held === null) return () => false;
+    const sources = rolesInOrder(held.roles, held.groups, (name) => rolesOfGroup(policy, name));
     const roles = sources.flatMap(({ rolename }) => {
       const role = policy.roles.get(rolename);
       return role ? [bindRole(this.#compile(role), { username: this.#username, clientId: null })] : [];

@@ -1,6 +1,6 @@
 import type { AccessAction } from '../../access-control/explain/access-explanation.ts';
 import type { AccessDialect, AccessRole } from '../../access-control/policy/access-model.ts';
-import { rolesInOrder } from '../../access-control/policy/access-order.ts';
+import { holdingsOf, rolesInOrder, rolesOfGroup } from '../../access-control/policy/access-order.ts';
 import {
   bindRole,
   brokerRefuses,
@@ -110,11 +110,10 @@ export class DynamicSecurityAccess implements AccessControl {
   }
 
   #compile(username: string | null): readonly CompiledRole[] | null {
-    const { clients, groups, anonymousGroup } = this.#state.policy;
-    const account = username === null ? null : clients.get(username);
-    if (account === undefined) return null;
-    const memberships = account?.groups ?? (anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }]);
-    const ordered = rolesInOrder(account?.roles ?? [], memberships, (name) => groups.get(name)?.roles ?? []);
+    const { policy } = this.#state;
+    const held = holdingsOf(policy, username);
+    if (held === null) return null;
+    const ordered = rolesInOrder(held.roles, held.groups, (name) => rolesOfGroup(policy, name));
     const roles = ordered.flatMap(({ rolename }) => this.#compiledRole(rolename) ?? []);
     this.#accounts.set(username, roles);
     return roles;
