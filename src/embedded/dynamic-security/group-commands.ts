@@ -1,4 +1,4 @@
-import type { AccessGroup } from '../../access-control/policy/access-model.ts';
+import type { AccessClient, AccessGroup } from '../../access-control/policy/access-model.ts';
 import type { Fields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import { type AccessState, membershipSize } from './access-state.ts';
@@ -11,7 +11,7 @@ import {
   requiredText,
   requiredUsername,
 } from './command-fields.ts';
-import { type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';
+import { type CommandContext, type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';
 import { addMembership, holds, namedEntries, priorityOf, rolesOf, withoutMembership } from './membership-fields.ts';
 import { groupAnswer } from './object-answers.ts';
 
@@ -73,29 +73,18 @@ export const GROUP_COMMANDS: CommandTable = {
     kickMembers(group.groupname, context);
   },
 
-  addGroupClient(command, { state, kick }) {
-    const username = requiredUsername(command);
-    const name = requiredGroupname(command);
-    // Refused or not.
-    kick(username);
-    const client = state.policy.clients.get(username);
-    if (!client) throw new ControlRefusal('Client not found');
-    find(state, name);
+  addGroupClient(command, context) {
+    const { state } = context;
+    const { client, name } = clientAndGroup(command, context);
     if (holds(client.groups, name)) throw new ControlRefusal('Client is already in this group');
     const groups = addMembership(client.groups, { name, priority: priorityOf(command) }, state);
     requireRoom(state, { ...client, groups }, client);
     state.putClient({ ...client, groups });
   },
 
-  removeGroupClient(command, { state, kick }) {
-    const username = requiredUsername(command);
-    const name = requiredGroupname(command);
-    // Refused or not.
-    kick(username);
-    const client = state.policy.clients.get(username);
-    if (!client) throw new ControlRefusal('Client not found');
-    find(state, name);
-    state.putClient({ ...client, groups: withoutMembership(client.groups, name) });
+  removeGroupClient(command, context) {
+    const { client, name } = clientAndGroup(command, context);
+    context.state.putClient({ ...client, groups: withoutMembership(client.groups, name) });
   },
 
   addGroupRole(command, context) {
@@ -129,6 +118,20 @@ function find({ policy }: AccessState, groupname: string): AccessGroup {
   const group = policy.groups.get(groupname);
   if (!group) throw new ControlRefusal('Group not found');
   return group;
+}
+
+/** The client is disconnected, refused or not. */
+function clientAndGroup(
+  fields: Fields,
+  { state, kick }: CommandContext,
+): { readonly client: AccessClient; readonly name: string } {
+  const username = requiredUsername(fields);
+  const name = requiredGroupname(fields);
+  kick(username);
+  const client = state.policy.clients.get(username);
+  if (!client) throw new ControlRefusal('Client not found');
+  find(state, name);
+  return { client, name };
 }
 
 function groupAndRole(fields: Fields, state: AccessState): { readonly group: AccessGroup; readonly rolename: string } {
