@@ -10,6 +10,10 @@ import {
   explainAccess as explainInSteps,
   whoCan as whoCanInSteps,
 } from '../../src/access-control/explain/access-explainer.ts';
+import type { AccessDialect, AccessPolicy } from '../../src/access-control/policy/access-model.ts';
+import type { AccessChange } from '../../src/access-control/writing/access-change.ts';
+import type { PlannedChange } from '../../src/access-control/writing/access-plan.ts';
+import { AccessPlanner, type PlanOptions } from '../../src/access-control/writing/access-planner.ts';
 import { judge as judgeInSteps } from '../../src/access-control/writing/lost-answers.ts';
 import { atOnce, type Steps } from '../../src/steps.ts';
 
@@ -28,3 +32,14 @@ export const whoCan = whole(whoCanInSteps);
 export const planImport = whole(importInSteps);
 export const judge = whole(judgeInSteps);
 export const parseMosquittoFile = whole(parseFileInSteps);
+
+/** All of `changes`, and the policy once they are done. */
+export function planChanges(
+  policy: AccessPolicy,
+  dialect: AccessDialect,
+  changes: readonly AccessChange[],
+  options: PlanOptions,
+): { readonly changes: readonly PlannedChange[]; readonly after: AccessPolicy } {
+  const planner = new AccessPlanner(policy, dialect, options);
+  return { changes: changes.map((change) => planner.next(change)), after: planner.after };
+}

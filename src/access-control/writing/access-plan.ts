@@ -1,5 +1,4 @@
 import type { ServiceError } from '../../errors.ts';
-import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 
@@ -30,11 +29,4 @@ export interface PlannedChange {
   readonly commands: readonly PlannedCommand[];
   /** Why it cannot be carried out: INVALID, NOT_FOUND, ALREADY_EXISTS, IN_USE, NOT_SUPPORTED_BY_BROKER. */
   readonly error: ServiceError | null;
-}
-
-export interface AccessPlan {
-  /** One for each change, in their order. */
-  readonly changes: readonly PlannedChange[];
-  /** The policy once all commands are done. */
-  readonly after: AccessPolicy;
 }

@@ -1,7 +1,7 @@
 import { invalid, ServiceError } from '../../errors.ts';
 import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from './access-change.ts';
-import type { AccessPlan, PlannedChange, PlannedCommand, TouchedObject } from './access-plan.ts';
+import type { PlannedChange, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { changeIssues } from './change-validation.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { kickOf } from './kicks.ts';
@@ -66,17 +66,6 @@ export class AccessPlanner {
       return { change, commands: [], error };
     }
   }
-}
-
-/** All of `changes`. Pure. */
-export function planChanges(
-  policy: AccessPolicy,
-  dialect: AccessDialect,
-  changes: readonly AccessChange[],
-  options: PlanOptions,
-): AccessPlan {
-  const planner = new AccessPlanner(policy, dialect, options);
-  return { changes: changes.map((change) => planner.next(change)), after: planner.after };
 }
 
 /** Errors: as PlannedChange says. */

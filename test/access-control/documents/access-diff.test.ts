@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DiffOptions } from '../../../src/access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../../src/access-control/documents/access-document.ts';
-import { planChanges } from '../../../src/access-control/writing/access-planner.ts';
-import { changesTowards, documentOf, parseDocument, policyOf } from '../at-once.ts';
+import { changesTowards, documentOf, parseDocument, planChanges, policyOf } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { anyDocument } from './random-documents.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessDialect, AccessPolicy, AclRule } from '../../../src/access-control/policy/access-model.ts';
 import type { AccessChange, ClientFields } from '../../../src/access-control/writing/access-change.ts';
-import { planChanges } from '../../../src/access-control/writing/access-planner.ts';
+import { planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf, rule } from '../policy/policy-builder.ts';
 import { at, plain } from './written-access.ts';

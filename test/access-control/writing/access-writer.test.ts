@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessChange } from '../../../src/access-control/writing/access-change.ts';
-import { planChanges } from '../../../src/access-control/writing/access-planner.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { planChanges } from '../at-once.ts';
 import { DYNSEC_BROKERS } from '../dynsec-brokers.ts';
 import { Dice } from '../policy/random-policies.ts';
 import { randomChanges } from './random-changes.ts';

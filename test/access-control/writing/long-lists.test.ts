@@ -5,13 +5,13 @@ import { planImport } from '../../../src/access-control/documents/access-import.
 import { whoCan } from '../../../src/access-control/explain/access-explainer.ts';
 import type { AccessPolicy } from '../../../src/access-control/policy/access-model.ts';
 import type { AccessChange } from '../../../src/access-control/writing/access-change.ts';
-import { planChanges } from '../../../src/access-control/writing/access-planner.ts';
 import { AccessWriter } from '../../../src/access-control/writing/access-writer.ts';
 import type { DynsecWrite } from '../../../src/access-control/writing/dynsec-writes.ts';
 import { PolicyDraft } from '../../../src/access-control/writing/policy-draft.ts';
 import type { ControlCaller } from '../../../src/control/plugin.ts';
 import { ServiceError } from '../../../src/errors.ts';
 import { inTurns } from '../../../src/steps.ts';
+import { planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf } from '../policy/policy-builder.ts';
 import { at } from './written-access.ts';

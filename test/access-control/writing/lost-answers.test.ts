@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AccessChange } from '../../../src/access-control/writing/access-change.ts';
 import type { PlannedCommand } from '../../../src/access-control/writing/access-plan.ts';
-import { planChanges } from '../../../src/access-control/writing/access-planner.ts';
 import type { SentCommand } from '../../../src/access-control/writing/lost-answers.ts';
 import { PolicyDraft } from '../../../src/access-control/writing/policy-draft.ts';
-import { judge } from '../at-once.ts';
+import { judge, planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf, rule } from '../policy/policy-builder.ts';
 import { at } from './written-access.ts';
