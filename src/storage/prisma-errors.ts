@@ -22,9 +22,14 @@ export function isNotFound(error: unknown): boolean {
   return codeOf(error) === RECORD_NOT_FOUND;
 }
 
-/** A serializable transaction met another one and was undone: it may be tried again. */
+/**
+ * A serializable transaction met another one and was undone: it may be tried again. Where PostgreSQL finds that out at the COMMIT, the
+ * error is the driver adapter's, without a code of Prisma's.
+ */
 export function isTransactionConflict(error: unknown): boolean {
-  return codeOf(error) === TRANSACTION_CONFLICT;
+  if (codeOf(error) === TRANSACTION_CONFLICT) return true;
+  if (!(error instanceof Error) || error.name !== 'DriverAdapterError') return false;
+  return (error.cause as { readonly kind?: unknown } | undefined)?.kind === 'TransactionWriteConflict';
 }
 
 /** A text holds U+0000, which PostgreSQL knows no place for (its code 22021); nothing stored is equal to it. */
