@@ -10,6 +10,7 @@ const TOGETHER = ['auth', 'contract', 'mqtt', 'projects', 'rest', 'storage', 'to
   .map((folder) => `test/${folder}/**/*.test.ts`)
   .concat(
     'test/*.test.ts',
+    'test/live/**/*.test.ts',
     'test/graphql/{hostile,http,json-writer,odd-texts,page-cost,quoted-values,schema,streams}.test.ts',
   );
 

@@ -8,7 +8,7 @@ import { BrokerService } from './brokers/broker-service.ts';
 import { CloudBrokers } from './brokers/cloud-brokers.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
 import { ClientService } from './clients/client-service.ts';
-import { inspectPlugin } from './clients/inspect-plugin.ts';
+import { inspectPlugin } from './clients/inspect/inspect-plugin.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { contextMaker } from './context-maker.ts';

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { Broadcast, type BroadcastEvent } from '../broadcast.ts';
 import { BrokerControls } from '../control/broker-controls.ts';
 import type { ControlApi } from '../control/envelope.ts';
 import type { ControlCapability, PluginFactory } from '../control/plugin.ts';
 import { ServiceError } from '../errors.ts';
+import { Broadcast, type BroadcastEvent } from '../live/broadcast.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../mqtt/broker-link.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { Fleet } from '../mqtt/fleet.ts';

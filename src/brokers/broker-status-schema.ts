@@ -1,7 +1,7 @@
-import type { BroadcastEvent } from '../broadcast.ts';
 import { builder, inProject } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
 import { LiveEventKind } from '../graphql/live-event.ts';
+import type { BroadcastEvent } from '../live/broadcast.ts';
 import type { BrokerStatusChange } from './broker-runtimes.ts';
 import { Broker, BrokerConnectionStatus } from './broker-schema.ts';
 

@@ -1,5 +1,5 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../broadcast.ts';
 import { ServiceError } from '../errors.ts';
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../live/broadcast.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { licensePlugin } from '../brokers/license-plugin.ts';
-import { inspectPlugin } from '../clients/inspect-plugin.ts';
+import { inspectPlugin } from '../clients/inspect/inspect-plugin.ts';
 import type { Config } from '../config.ts';
 import { BrokerControls } from '../control/broker-controls.ts';
 import { KNOWN_APIS } from '../control/capability-probe.ts';

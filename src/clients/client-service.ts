@@ -1,7 +1,7 @@
-import type { BroadcastEvent } from '../broadcast.ts';
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { ServiceError } from '../errors.ts';
+import type { BroadcastEvent } from '../live/broadcast.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import type { FilterMode } from '../text-filter.ts';
 import {
@@ -10,8 +10,8 @@ import {
   ClientRegistry,
   type ClientSnapshot,
   type ClientSource,
-} from './client-registry.ts';
-import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect-control.ts';
+} from './inspect/client-registry.ts';
+import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect/inspect-control.ts';
 
 /** A client as the graph shows it. */
 export interface ClientView {

@@ -6,7 +6,7 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
   type ListClientsData,
-} from '../clients/inspect-control.ts';
+} from '../clients/inspect/inspect-control.ts';
 import type { ControlCommand } from '../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { ClientRegistry } from './client-registry.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { getClient, listClients, parseClientsChanged } from '../../src/clients/inspect-control.ts';
+import { getClient, listClients, parseClientsChanged } from '../../src/clients/inspect/inspect-control.ts';
 import { BrokerControls } from '../../src/control/broker-controls.ts';
 import { connectedLink, openLink, reached } from '../support/link.ts';
 import { ADMINISTRATOR, connect, startTestBroker } from './embedded.ts';

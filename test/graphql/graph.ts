@@ -2,9 +2,9 @@
 import SchemaBuilder from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
-import { Broadcast } from '../../src/broadcast.ts';
 import type { RequestContext } from '../../src/context.ts';
 import { ServiceError } from '../../src/errors.ts';
+import { Broadcast } from '../../src/live/broadcast.ts';
 
 export interface BrokerRow {
   readonly kind: 'CloudBroker' | 'SelfHostedBroker' | 'OnPremiseSetup';

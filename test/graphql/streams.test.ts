@@ -2,7 +2,7 @@ import { createClient as createSseClient } from 'graphql-sse';
 import { createClient } from 'graphql-ws';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { Broadcast } from '../../src/broadcast.ts';
+import { Broadcast } from '../../src/live/broadcast.ts';
 import type { Tick } from './graph.ts';
 import { post, startGraphqlServer, type TestServer } from './server.ts';
 

@@ -1,4 +1,4 @@
-import { ConnectedClient } from '../../clients/client-schema.ts';
+import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import type { RequestContext } from '../../context.ts';
 import { builder } from '../../graphql/builder.ts';
 import { Node } from '../../graphql/node.ts';

@@ -1,5 +1,5 @@
 import { SYS_FILTERS } from '../../brokers/sys-topics.ts';
-import { LOG_FILTERS } from '../../clients/inspect-plugin.ts';
+import { LOG_FILTERS } from '../../clients/inspect/inspect-plugin.ts';
 import { KNOWN_APIS } from '../../control/capability-probe.ts';
 import { type ControlApi, requestTopic, responseTopic } from '../../control/envelope.ts';
 import type { AccessAction } from '../explain/access-explanation.ts';

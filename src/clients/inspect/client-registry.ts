@@ -1,8 +1,8 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../broadcast.ts';
-import type { ControlCaller } from '../control/plugin.ts';
-import { ServiceError } from '../errors.ts';
-import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
-import type { FilterMode } from '../text-filter.ts';
+import type { ControlCaller } from '../../control/plugin.ts';
+import { ServiceError } from '../../errors.ts';
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
+import type { BrokerSession, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import type { FilterMode } from '../../text-filter.ts';
 import {
   type ClientsChangedEvent,
   type ConnectedClientSummary,

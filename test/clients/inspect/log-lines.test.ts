@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseLogLine } from '../../src/clients/log-lines.ts';
+import { parseLogLine } from '../../../src/clients/inspect/log-lines.ts';
 
 const known = (...ids: string[]) => ids.includes.bind(ids) as (id: string) => boolean;
 const connected = {

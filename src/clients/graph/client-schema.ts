@@ -1,9 +1,9 @@
-import { Broker } from '../brokers/broker-schema.ts';
-import { builder, onBroker } from '../graphql/builder.ts';
-import { guarded } from '../graphql/guarded.ts';
-import { LiveEventKind } from '../graphql/live-event.ts';
-import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
-import type { ClientsEvent, ClientView } from './client-service.ts';
+import { Broker } from '../../brokers/broker-schema.ts';
+import { builder, onBroker } from '../../graphql/builder.ts';
+import { guarded } from '../../graphql/guarded.ts';
+import { LiveEventKind } from '../../graphql/live-event.ts';
+import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
+import type { ClientsEvent, ClientView } from '../client-service.ts';
 import {
   type ClientListener,
   type ClientTls,
@@ -11,7 +11,7 @@ import {
   type ConnectedClientDetail,
   INFLIGHT_KEYS,
   QUEUE_KEYS,
-} from './inspect-control.ts';
+} from '../inspect/inspect-control.ts';
 
 const ClientProtocol = builder.enumType('ClientProtocol', {
   values: { MQTT: { value: 'MQTT' }, MQTT_SN: { value: 'MQTT-SN' }, MQTT_WS: { value: 'MQTT-WS' } } as const,

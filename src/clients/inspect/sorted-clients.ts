@@ -1,4 +1,4 @@
-import { FITS, type FilterMode } from '../text-filter.ts';
+import { FITS, type FilterMode } from '../../text-filter.ts';
 import type { ConnectedClientSummary } from './inspect-control.ts';
 
 export interface ClientFilter {

@@ -1,12 +1,12 @@
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { getClient, listClients } from '../../src/clients/inspect-control.ts';
-import { inspectPluginFactory } from '../../src/clients/inspect-plugin.ts';
-import { BrokerControls, type BrokerControlsOptions } from '../../src/control/broker-controls.ts';
-import type { BrokerLink } from '../../src/mqtt/broker-link.ts';
-import { startScriptedBroker } from '../support/aedes-broker.ts';
-import { connectedLink, reached } from '../support/link.ts';
-import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../support/mosquitto.ts';
+import { getClient, listClients } from '../../../src/clients/inspect/inspect-control.ts';
+import { inspectPluginFactory } from '../../../src/clients/inspect/inspect-plugin.ts';
+import { BrokerControls, type BrokerControlsOptions } from '../../../src/control/broker-controls.ts';
+import type { BrokerLink } from '../../../src/mqtt/broker-link.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
+import { connectedLink, reached } from '../../support/link.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../support/mosquitto.ts';
 
 interface Following {
   readonly link: BrokerLink;

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseClientDetail, parseClientList, parseClientsChanged } from '../../src/clients/inspect-control.ts';
+import {
+  parseClientDetail,
+  parseClientList,
+  parseClientsChanged,
+} from '../../../src/clients/inspect/inspect-control.ts';
 
 const hostile = fc.oneof(
   fc.anything({ withNullPrototype: true, withDate: true }),

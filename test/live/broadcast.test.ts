@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Broadcast, type BroadcastEvent } from '../src/broadcast.ts';
+import { Broadcast, type BroadcastEvent } from '../../src/live/broadcast.ts';
 
 /** A counter that is observed: its snapshot is its value, a change adds one. */
 function counter() {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConnectedClientSummary } from '../../src/clients/inspect-control.ts';
-import { SortedClients } from '../../src/clients/sorted-clients.ts';
+import type { ConnectedClientSummary } from '../../../src/clients/inspect/inspect-control.ts';
+import { SortedClients } from '../../../src/clients/inspect/sorted-clients.ts';
 
 const client = fc.record({
   clientid: fc.constantFrom('a', 'b', 'B', 'c 1', 'c 2', 'é', ''),

@@ -3,13 +3,13 @@ import {
   ClientRegistry,
   type ClientRegistryEvent,
   type ClientRegistryOptions,
-} from '../../src/clients/client-registry.ts';
-import type { ConnectedClientSummary } from '../../src/clients/inspect-control.ts';
-import { inspectPluginFactory } from '../../src/clients/inspect-plugin.ts';
-import { BrokerControls } from '../../src/control/broker-controls.ts';
-import { type ScriptedBroker, startScriptedBroker } from '../support/aedes-broker.ts';
-import { connectedLink, reached } from '../support/link.ts';
-import { FOLLOWED_LOG, startMosquitto } from '../support/mosquitto.ts';
+} from '../../../src/clients/inspect/client-registry.ts';
+import type { ConnectedClientSummary } from '../../../src/clients/inspect/inspect-control.ts';
+import { inspectPluginFactory } from '../../../src/clients/inspect/inspect-plugin.ts';
+import { BrokerControls } from '../../../src/control/broker-controls.ts';
+import { type ScriptedBroker, startScriptedBroker } from '../../support/aedes-broker.ts';
+import { connectedLink, reached } from '../../support/link.ts';
+import { FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
 
 interface Served {
   readonly broker: ScriptedBroker;

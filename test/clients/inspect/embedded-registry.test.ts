@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { ClientRegistry } from '../../src/clients/client-registry.ts';
-import { inspectPlugin } from '../../src/clients/inspect-plugin.ts';
-import { BrokerControls } from '../../src/control/broker-controls.ts';
-import { ADMINISTRATOR, connect, startTestBroker } from '../embedded/embedded.ts';
-import { connectedLink } from '../support/link.ts';
+import { ClientRegistry } from '../../../src/clients/inspect/client-registry.ts';
+import { inspectPlugin } from '../../../src/clients/inspect/inspect-plugin.ts';
+import { BrokerControls } from '../../../src/control/broker-controls.ts';
+import { ADMINISTRATOR, connect, startTestBroker } from '../../embedded/embedded.ts';
+import { connectedLink } from '../../support/link.ts';
 
 test('the embedded broker is observed through its own inspect API, clients of before included', async () => {
   const broker = await startTestBroker();

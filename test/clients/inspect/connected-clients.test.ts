@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createClient as createSseClient } from 'graphql-sse';
 import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
-import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../support/mosquitto.ts';
-import { bearer, startTestService, type TestService } from '../support/service.ts';
-import { subscribe } from '../support/subscription.ts';
+import { passwordFile } from '../../../src/brokers/cloud-brokers.ts';
+import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
+import { bearer, startTestService, type TestService } from '../../support/service.ts';
+import { subscribe } from '../../support/subscription.ts';
 
 const WATCH = `subscription ($id: ID!) { connectedClients(brokerId: $id) {
   kind sequence isComplete removed clients { clientId username connected protocolVersion source }

@@ -1,5 +1,5 @@
-import { type Fields, isFields } from '../control/fields.ts';
-import type { ControlCaller } from '../control/plugin.ts';
+import { type Fields, isFields } from '../../control/fields.ts';
+import type { ControlCaller } from '../../control/plugin.ts';
 
 /**
  * The `cedalo/inspect` control API: who is connected to a broker.

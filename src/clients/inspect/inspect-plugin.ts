@@ -1,8 +1,8 @@
-import type { ControlCommand } from '../control/envelope.ts';
-import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../control/plugin.ts';
-import { ServiceError } from '../errors.ts';
-import type { BrokerMessage, LinkStatus, Stop } from '../mqtt/broker-session.ts';
-import { unreachable } from '../mqtt/when-connected.ts';
+import type { ControlCommand } from '../../control/envelope.ts';
+import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../../control/plugin.ts';
+import { ServiceError } from '../../errors.ts';
+import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import { unreachable } from '../../mqtt/when-connected.ts';
 import { ClientLedger } from './client-ledger.ts';
 import type { ClientsChangedEvent, ListClientsData } from './inspect-control.ts';
 import { parseLogLine } from './log-lines.ts';
