@@ -273,7 +273,7 @@ export class BrokerControls implements ControlCaller {
     try {
       return await Promise.race([plugin.execute({ ...withoutNulls(plugin.api, fields), command }), late]);
     } catch (error) {
-      if (error instanceof ControlRefusal) throw refusalOf(plugin.api, command, error.message, fields);
+      if (error instanceof ControlRefusal) throw refusalBy(plugin, command, error, fields);
       throw error;
     } finally {
       clearTimeout(timer);
@@ -327,6 +327,16 @@ export class BrokerControls implements ControlCaller {
   async #closePlugins(): Promise<void> {
     await Promise.all([...this.#plugins.keys()].map((api) => this.#closePlugin(api)));
   }
+}
+
+function refusalBy(
+  { api }: ControlPlugin,
+  command: string,
+  { message, detail }: ControlRefusal,
+  fields: Readonly<Record<string, unknown>>,
+): ServiceError {
+  if (detail === null) return refusalOf(api, command, message, fields);
+  return new ServiceError(detail.code, message, { info: { api, command, ...detail.info } });
 }
 
 const problemOf = (plugin: ControlPlugin | null): string | null => plugin?.problem ?? null;

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors.ts';
 import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 
@@ -33,6 +34,18 @@ export interface ControlPlugin {
 /** A command was understood and refused; the message is the envelope's `error`. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal';
+  /** What a caller in this process gets instead of what the text alone would mean; over MQTT there is only the text. */
+  readonly detail: RefusalDetail | null;
+
+  constructor(message: string, detail: RefusalDetail | null = null) {
+    super(message);
+    this.detail = detail;
+  }
+}
+
+export interface RefusalDetail {
+  readonly code: ErrorCode;
+  readonly info?: Readonly<Record<string, unknown>>;
 }
 
 export interface PluginHost {

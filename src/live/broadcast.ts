@@ -9,7 +9,9 @@
 export type BroadcastEvent<Snapshot, Change> =
   | { readonly kind: 'SNAPSHOT'; readonly sequence: number; readonly snapshot: Snapshot }
   | { readonly kind: 'CHANGE'; readonly sequence: number; readonly change: Change }
-  | { readonly kind: 'GAP'; readonly sequence: number; readonly missed: number };
+  | { readonly kind: 'GAP'; readonly sequence: number; readonly missed: number }
+  /** Nothing was left out since the number that the subscriber named; the changes after it follow. */
+  | { readonly kind: 'RESUMED'; readonly sequence: number };
 
 export const DEFAULT_QUEUE_LIMIT = 1_000;
 
@@ -17,6 +19,8 @@ export interface SubscriberOptions {
   readonly limit?: number;
   /** Ends the stream with an error: the subscriber's rights ended. */
   readonly signal?: AbortSignal;
+  /** The number of the last event that an earlier subscription had: changes after it are told again while they are kept. */
+  readonly after?: number | null;
 }
 
 export class Broadcast<Snapshot, Change> {
