@@ -117,6 +117,9 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
   }),
 });
 
+const CLIENT_TAKEOVER =
+  'To disconnect, subscribe or unsubscribe a single client of a plain Mosquitto, its session may be taken over for a moment. Messages that are being delivered to it then may be lost.';
+
 export const Broker = builder.interfaceRef<BrokerRecord>('Broker');
 Broker.implement({
   description:
@@ -138,6 +141,7 @@ Broker.implement({
     metricsEnabled: t.exposeBoolean('metricsEnabled'),
     ha: t.exposeBoolean('ha', { description: 'Stands for a cluster.' }),
     clusterMode: t.expose('clusterMode', { type: ClusterMode, nullable: true }),
+    clientTakeover: t.exposeBoolean('clientTakeover', { description: CLIENT_TAKEOVER }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     isConnected: t.boolean({ resolve: ({ id }, _args, { services }) => services.runtimes.isConnected(id) }),
@@ -271,6 +275,7 @@ const connectionFields = (t: InputFields) => ({
   metricsEnabled: t.boolean(),
   ha: t.boolean({ description: 'Stands for a cluster.' }),
   clusterMode: t.field({ type: ClusterMode }),
+  clientTakeover: t.boolean({ description: CLIENT_TAKEOVER }),
 });
 
 const AddBrokerInput = builder.inputType('AddBrokerInput', {

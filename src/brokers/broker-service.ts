@@ -17,6 +17,7 @@ export interface BrokerInput extends BrokerConnectionInput {
   readonly metricsEnabled?: boolean | null | undefined;
   readonly ha?: boolean | null | undefined;
   readonly clusterMode?: ClusterMode | null | undefined;
+  readonly clientTakeover?: boolean | null | undefined;
 }
 
 /** What an installation under a product adds to its entry. */
@@ -156,7 +157,7 @@ export class BrokerService {
 
   /** The columns that an input changes; secrets are sealed for this broker alone. */
   #columns(id: string, input: BrokerInput): Partial<Broker> {
-    const { name, verifyCaCert, metricsEnabled, ha, password, clientKey } = input;
+    const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
     const seal = (secret: string | null, what: string) =>
       secret === null ? null : this.#sealer.seal(secret, `${id}/${what}`);
     return {
@@ -176,6 +177,7 @@ export class BrokerService {
       ...(verifyCaCert == null ? {} : { verifyCaCert }),
       ...(metricsEnabled == null ? {} : { metricsEnabled }),
       ...(ha == null ? {} : { ha }),
+      ...(clientTakeover == null ? {} : { clientTakeover }),
       ...(password === undefined ? {} : { sealedPassword: seal(password, 'password') }),
       ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, 'clientKey') }),
     };

@@ -185,7 +185,10 @@ test('a taken MQTT port is replaced by the next free one, and the start message 
 
 test('migrate brings the database up to date and says when it is', async () => {
   const env = { DATA_DIR: temporaryFolder() };
-  expect(json(await run(['migrate', '--json'], env))).toMatchObject({ engine: 'sqlite', applied: ['0001_init'] });
+  expect(json(await run(['migrate', '--json'], env))).toMatchObject({
+    engine: 'sqlite',
+    applied: ['0001_init', '0002_client_takeover'],
+  });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
 });
 

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Broker" ADD COLUMN "clientTakeover" BOOLEAN NOT NULL DEFAULT false;
