@@ -36,11 +36,13 @@ interface CachedViewer extends LoadedViewer {
 export interface RightsGuard {
   /** Aborted with the ServiceError that says why: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
   readonly signal: AbortSignal;
+  /** The caller with the rights it has now. */
+  readonly viewer: Viewer;
   stop(): void;
 }
 
 interface Guard {
-  readonly viewer: Viewer;
+  viewer: Viewer;
   readonly check: (viewer: Viewer | null) => void;
   readonly controller: AbortController;
   timer: NodeJS.Timeout | undefined;
@@ -194,6 +196,9 @@ export class AuthService {
     if (secret && this.#cache.peek(secret.hash)?.viewer !== viewer) void this.#recheck(guard);
     return {
       signal: guard.controller.signal,
+      get viewer() {
+        return guard.viewer;
+      },
       stop: () => this.#drop(guard),
     };
   }
@@ -265,6 +270,8 @@ export class AuthService {
       if (!this.#guards.has(guard)) return;
       if (viewer === null) throw unknownCredential();
       guard.check(viewer);
+      this.#secretOf.set(viewer, secret as NonNullable<typeof secret>);
+      guard.viewer = viewer;
       this.#armExpiry(guard, viewer.expiresAt);
     } catch (error) {
       // A database that cannot be asked is no proof of rights: the subscription ends and may be opened again.

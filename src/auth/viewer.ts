@@ -31,6 +31,38 @@ export interface Viewer {
   readonly brokers: ReadonlySet<string> | null;
 }
 
+const rightsKeys = new WeakMap<Viewer, string>();
+
+/**
+ * Equal for viewers who may do the same, whoever they are: what is made for one of them may be told to all. A viewer that is
+ * restricted to brokers is alone with its key, since lists of tokens show it only itself.
+ */
+export function rightsKey(viewer: Viewer): string {
+  const known = rightsKeys.get(viewer);
+  if (known !== undefined) return known;
+  const { kind, id, isRootAdmin, projectRoles, brokers } = viewer;
+  const roles = [...projectRoles].sort(([a], [b]) => (a < b ? -1 : 1));
+  const key = JSON.stringify([kind, isRootAdmin, roles, brokers === null ? null : [id, ...[...brokers].sort()]]);
+  rightsKeys.set(viewer, key);
+  return key;
+}
+
+const sharedViewers = new WeakMap<Viewer, Viewer>();
+
+/**
+ * Somebody with the rights of this viewer and without its identity: for results that are made once and told to all with the same
+ * `rightsKey`. It matches no person, token or session, so what is shown to one of these alone is not shown to it. It does not
+ * expire: each receiver's own guard ends at its own time. A viewer that is restricted to brokers shares with nobody and stays.
+ */
+export function sharedViewer(viewer: Viewer): Viewer {
+  if (viewer.brokers !== null) return viewer;
+  const known = sharedViewers.get(viewer);
+  if (known !== undefined) return known;
+  const shared = { ...viewer, id: '', name: '', credentialId: '', expiresAt: Number.POSITIVE_INFINITY };
+  sharedViewers.set(viewer, shared);
+  return shared;
+}
+
 export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
   return viewer.isRootAdmin ? 'ADMIN' : (viewer.projectRoles.get(projectId) ?? null);
 }
