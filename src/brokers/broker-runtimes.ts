@@ -7,6 +7,7 @@ import { Broadcast, type BroadcastEvent } from '../live/broadcast.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../mqtt/broker-link.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { Fleet } from '../mqtt/fleet.ts';
+import { LeasedLink } from '../mqtt/leased-link.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
@@ -19,6 +20,10 @@ import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
 export interface BrokerRuntime {
   readonly id: string;
   readonly link: BrokerLink;
+  /** A second connection for what may be much, so that it costs `link` nothing. */
+  readonly observer: LeasedLink;
+  /** Of the connections that this service itself has to the broker, open or not. */
+  readonly clientIds: readonly string[];
   readonly controls: BrokerControls;
   readonly sys: SysTopics;
 }
@@ -250,13 +255,17 @@ export class BrokerRuntimes {
   async #openRuntime(broker: BrokerRecord): Promise<void> {
     const { id } = broker;
     try {
-      this.#fleet.add(await this.#linkOptions(broker));
+      const options = await this.#linkOptions(broker);
+      this.#fleet.add(options);
       const link = this.#fleet.get(id);
+      const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
       const { timeoutMs, plugins, log } = this.#options;
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
       const runtime: BrokerRuntime = {
         id,
         link,
+        observer,
+        clientIds: [link.clientId, observer.clientId],
         // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
         // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
         controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, onFault }),
@@ -296,7 +305,7 @@ export class BrokerRuntimes {
     this.#announce(runtime, 'CLOSING');
     runtime.sys.close();
     await runtime.controls.close();
-    await this.#fleet.close(id);
+    await Promise.all([runtime.observer.close(), this.#fleet.close(id)]);
   }
 
   async #linkOptions(broker: BrokerRecord): Promise<BrokerLinkOptions> {
