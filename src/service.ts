@@ -120,6 +120,9 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const auth = new AuthService({ db, changes, log });
     closers.add(() => auth.close());
+    projectDirectory.onChange((after, before) => {
+      if (after === null && before !== null) auth.projectRemoved(before.id);
+    });
     const users = new UserService({ db, changes });
     const brokers = new BrokerService({ db, changes, directory: brokerDirectory, sealer, rules });
     const runtimes = new BrokerRuntimes({

@@ -2,13 +2,14 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
-import type { Changes } from '../storage/changes.ts';
+import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { PasswordChecker } from './passwords.ts';
-import { hashSecret, kindOfSecret, newSecret, type SecretKind } from './secrets.ts';
+import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guards.ts';
+import { hashSecret, kindOfSecret, newSecret, type SecretKind, unknownCredential } from './secrets.ts';
 import { Turns } from './turns.ts';
-import type { Viewer } from './viewer.ts';
+import { roleIn, type Viewer } from './viewer.ts';
 import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
 const HOUR_MS = 3_600_000;
@@ -23,29 +24,11 @@ const CACHED_VIEWERS = 10_000;
 const CACHE_MS = 60_000;
 /** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
 const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
-/** Long-lived operations of one person or token, over all its connections: each keeps a queue and hears every event. */
-const MAX_GUARDS = 1_000;
-/** Node's timers end at 2^31 ms. */
-const LONGEST_TIMER_MS = 2_000_000_000;
+/** What rights come from. Owners and tokens change with their project, too; members with the person. */
+const RIGHTS_KINDS = ['user', 'session', 'token', 'project', 'organisation'] as const;
 
 interface CachedViewer extends LoadedViewer {
   touchedAt: number;
-}
-
-/** Ends when the rights that a long-lived operation was allowed with are gone. */
-export interface RightsGuard {
-  /** Aborted with the ServiceError that says why: UNAUTHORIZED (the credential ended) or NOT_ALLOWED. */
-  readonly signal: AbortSignal;
-  /** The caller with the rights it has now. */
-  readonly viewer: Viewer;
-  stop(): void;
-}
-
-interface Guard {
-  viewer: Viewer;
-  readonly check: (viewer: Viewer | null) => void;
-  readonly controller: AbortController;
-  timer: NodeJS.Timeout | undefined;
 }
 
 export interface AuthOptions {
@@ -66,9 +49,7 @@ export class AuthService {
   readonly #log: Logger;
   readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
-  readonly #guards = new Set<Guard>();
-  /** How many of them each viewer has, by its id. */
-  readonly #guardCounts = new Map<string, number>();
+  readonly #guards: RightsGuards;
   readonly #passwords = new PasswordChecker();
   readonly #throttle = new LoginThrottle();
   readonly #turns = new Turns(PASSWORD_CHECKS);
@@ -81,10 +62,12 @@ export class AuthService {
     this.#db = db;
     this.#changes = changes;
     this.#log = log;
-    // Rights come from users, sessions, tokens, memberships and owners; the last three change with their project.
-    this.#stops = (['user', 'session', 'token', 'project', 'organisation'] as const).map((kind) =>
-      changes.on(kind, (id) => this.#invalidate(kind, id)),
-    );
+    this.#guards = new RightsGuards({
+      read: (viewer) => this.#readAgain(viewer),
+      isCurrent: (viewer) => this.#isCurrent(viewer),
+      log,
+    });
+    this.#stops = RIGHTS_KINDS.map((kind) => changes.on(kind, (id) => this.#invalidate(kind, id)));
   }
 
   /**
@@ -179,33 +162,20 @@ export class AuthService {
   /**
    * Watches what a long-lived operation was allowed with. `check` throws what the caller would get; it runs again, with the
    * viewer as it is then, whenever something it was made from changes and when the credential expires.
-   * Errors: RATE_LIMITED for more than MAX_GUARDS at once.
+   * Errors: RATE_LIMITED for too many at once.
    */
-  guard(viewer: Viewer, check: (viewer: Viewer | null) => void): RightsGuard {
-    const count = (this.#guardCounts.get(viewer.id) ?? 0) + 1;
-    if (count > MAX_GUARDS) {
-      const info = { limit: MAX_GUARDS, actual: count };
-      throw new ServiceError('RATE_LIMITED', 'Too many subscriptions at once', { info });
-    }
-    this.#guardCounts.set(viewer.id, count);
-    const guard: Guard = { viewer, check, controller: new AbortController(), timer: undefined };
-    this.#guards.add(guard);
-    this.#armExpiry(guard, viewer.expiresAt);
-    // What the viewer was made from may have changed between its making and this moment, and nobody told this guard.
-    const secret = this.#secretOf.get(viewer);
-    if (secret && this.#cache.peek(secret.hash)?.viewer !== viewer) void this.#recheck(guard);
-    return {
-      signal: guard.controller.signal,
-      get viewer() {
-        return guard.viewer;
-      },
-      stop: () => this.#drop(guard),
-    };
+  guard(viewer: Viewer, check: RightsCheck): RightsGuard {
+    return this.#guards.guard(viewer, check);
+  }
+
+  /** What was allowed there ends. Everybody else hears of it by the change of the project, but a root administrator keeps the role. */
+  projectRemoved(projectId: string): void {
+    this.#guards.recheck((viewer) => roleIn(viewer, projectId) !== null);
   }
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
-    for (const guard of this.#guards) this.#drop(guard);
+    await this.#guards.close();
     await Promise.allSettled(this.#touching);
   }
 
@@ -222,14 +192,33 @@ export class AuthService {
   }
 
   async #load(kind: SecretKind, hash: string): Promise<Viewer> {
+    const cached = await this.#read(kind, hash);
+    if (cached === null) throw unknownCredential();
+    this.#touch(kind, cached);
+    return cached.viewer;
+  }
+
+  async #read(kind: SecretKind, hash: string): Promise<CachedViewer | null> {
     const generation = this.#generation;
     const loaded = await loadViewer(this.#db, kind, hash);
-    if (loaded === null) throw unknownCredential();
+    if (loaded === null) return null;
     const cached = { ...loaded, touchedAt: loaded.lastUsedAt };
     if (generation === this.#generation) this.#cache.set(hash, cached);
     this.#secretOf.set(loaded.viewer, { kind, hash });
-    this.#touch(kind, cached);
-    return loaded.viewer;
+    return cached;
+  }
+
+  /** For a guard: what stays open is no use of the credential, and does not prolong it. */
+  async #readAgain(viewer: Viewer): Promise<Viewer | null> {
+    if (viewer.kind === 'OPERATOR') return viewer;
+    const secret = this.#secretOf.get(viewer);
+    return secret === undefined ? null : ((await this.#read(secret.kind, secret.hash))?.viewer ?? null);
+  }
+
+  #isCurrent(viewer: Viewer): boolean {
+    if (viewer.kind === 'OPERATOR') return true;
+    const secret = this.#secretOf.get(viewer);
+    return secret !== undefined && this.#cache.peek(secret.hash)?.viewer === viewer;
   }
 
   /** Slides the session's end, or notes the token's use; not waited for, since losing one such note costs nothing. */
@@ -250,60 +239,19 @@ export class AuthService {
     this.#touching.add(tracked);
   }
 
-  #invalidate(kind: 'user' | 'session' | 'token' | 'project' | 'organisation', id: string): void {
+  #invalidate(kind: (typeof RIGHTS_KINDS)[number], id: string): void {
     this.#generation += 1;
     const concerns = (viewer: Viewer): boolean => {
-      if (id === '*' || kind === 'organisation') return true;
+      if (id === ANYTHING || kind === 'organisation') return true;
       if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
-      if (kind === 'project') return viewer.isRootAdmin || viewer.projectRoles.has(id);
+      if (kind === 'project') return roleIn(viewer, id) !== null;
       return viewer.credentialId === id;
     };
     for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
-    for (const guard of this.#guards) if (concerns(guard.viewer)) void this.#recheck(guard);
+    if (id === ANYTHING || kind === 'project') this.#guards.doubtful(concerns);
+    // Whoever loses something by a change of an organisation is told of as a person; the others only gain.
+    else if (kind !== 'organisation') this.#guards.changed(concerns);
   }
-
-  async #recheck(guard: Guard): Promise<void> {
-    const secret = this.#secretOf.get(guard.viewer);
-    try {
-      const loaded = secret && (await loadViewer(this.#db, secret.kind, secret.hash));
-      const viewer = loaded?.viewer ?? null;
-      if (!this.#guards.has(guard)) return;
-      if (viewer === null) throw unknownCredential();
-      guard.check(viewer);
-      this.#secretOf.set(viewer, secret as NonNullable<typeof secret>);
-      guard.viewer = viewer;
-      this.#armExpiry(guard, viewer.expiresAt);
-    } catch (error) {
-      // A database that cannot be asked is no proof of rights: the subscription ends and may be opened again.
-      if (!(error instanceof ServiceError)) this.#log.warn({ err: error }, 'rights could not be checked again');
-      this.#drop(guard);
-      guard.controller.abort(endOfRights(error));
-    }
-  }
-
-  #armExpiry(guard: Guard, expiresAt: number): void {
-    clearTimeout(guard.timer);
-    const waitMs = Math.min(Math.max(expiresAt - Date.now(), 0) + 1, LONGEST_TIMER_MS);
-    guard.timer = setTimeout(() => void this.#recheck(guard), waitMs);
-    guard.timer.unref();
-  }
-
-  #drop(guard: Guard): void {
-    clearTimeout(guard.timer);
-    if (!this.#guards.delete(guard)) return;
-    const left = (this.#guardCounts.get(guard.viewer.id) ?? 1) - 1;
-    if (left > 0) this.#guardCounts.set(guard.viewer.id, left);
-    else this.#guardCounts.delete(guard.viewer.id);
-  }
-}
-
-/** Out of sight is NOT_FOUND for a new request; for what was allowed until now it is the end of a right. */
-function endOfRights(error: unknown): ServiceError {
-  if (!(error instanceof ServiceError)) return unknownCredential();
-  if (error.code !== 'NOT_FOUND') return error;
-  return new ServiceError('NOT_ALLOWED', 'The rights that this was allowed with have ended', { cause: error });
 }
 
 const wrongLogin = () => new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
-
-const unknownCredential = () => new ServiceError('UNAUTHORIZED', 'The session or token is unknown, expired or revoked');

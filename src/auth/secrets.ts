@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 
 /**
  * Bearer secrets: a prefix that says what it is (and that secret scanners can find), then 32 random bytes. Only the SHA-256
@@ -19,3 +20,7 @@ export function kindOfSecret(secret: string): SecretKind | null {
 }
 
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+/** The same for each of the three, so that it tells nothing about what was presented. */
+export const unknownCredential = (): ServiceError =>
+  new ServiceError('UNAUTHORIZED', 'The session or token is unknown, expired or revoked');

@@ -72,7 +72,7 @@ export class OrganisationService {
       if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
       return changed;
     });
-    await this.#changes.announce('organisation', organisationId);
+    await this.#announceMember(organisationId, user.id);
     return member;
   }
 
@@ -85,7 +85,7 @@ export class OrganisationService {
       if (count === 0) throw notFound('member', user.email);
       if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
     });
-    await this.#changes.announce('organisation', organisationId);
+    await this.#announceMember(organisationId, user.id);
     return user;
   }
 
@@ -98,6 +98,12 @@ export class OrganisationService {
       }
       await db.organisation.delete({ where: { id: organisationId } });
     });
+    await this.#changes.announce('organisation', organisationId);
+  }
+
+  /** Of the person first: what was open with rights that are gone ends before anything else is read again. */
+  async #announceMember(organisationId: string, userId: string): Promise<void> {
+    await this.#changes.announce('user', userId);
     await this.#changes.announce('organisation', organisationId);
   }
 
