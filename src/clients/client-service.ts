@@ -1,14 +1,14 @@
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { ServiceError } from '../errors.ts';
-import type { BroadcastEvent } from '../live/broadcast.ts';
+import type { SubscriberOptions } from '../live/broadcast.ts';
+import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import type { FilterMode } from '../text-filter.ts';
 import {
-  type ClientChange,
   type ClientListState,
   ClientRegistry,
-  type ClientSnapshot,
+  type ClientRegistryEvent,
   type ClientSource,
 } from './inspect/client-registry.ts';
 import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect/inspect-control.ts';
@@ -41,7 +41,7 @@ export interface ConnectedClients {
 }
 
 export interface ClientsEvent {
-  readonly event: BroadcastEvent<ClientSnapshot, ClientChange>;
+  readonly event: ClientRegistryEvent;
   readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
 }
 
@@ -117,27 +117,18 @@ export class ClientService {
   }
 
   /** All clients now, then each change. Errors: of a broker that cannot be asked. */
-  async watch(broker: BrokerRecord, signal: AbortSignal): Promise<AsyncIterableIterator<ClientsEvent>> {
-    const events = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch({ signal }));
-    const wrap = (event: ClientsEvent['event']): ClientsEvent => ({
+  watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<ClientRegistryEvent>> {
+    return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));
+  }
+
+  /** An event of `watch`, with its clients as the graph shows them. */
+  eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
+    const state = event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : null;
+    return {
       event,
-      views: (clients) => {
-        const state = event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : null;
-        return state === null ? [] : clients.map((client) => viewOf(this.#runtimes, broker, client, state));
-      },
-    });
-    const iterator: AsyncIterableIterator<ClientsEvent> = {
-      next: async () => {
-        const { done, value } = await events.next();
-        return done ? { done: true, value: undefined } : { done: false, value: wrap(value) };
-      },
-      return: async () => {
-        await events.return?.();
-        return { done: true, value: undefined };
-      },
-      [Symbol.asyncIterator]: () => iterator,
+      views: (clients) =>
+        state === null ? [] : clients.map((client) => viewOf(this.#runtimes, broker, client, state)),
     };
-    return iterator;
   }
 
   close(): void {

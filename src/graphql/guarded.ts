@@ -1,38 +1,71 @@
+import type { RightsGuard } from '../auth/rights-guards.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { requireSignedIn } from '../auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
+import { type LiveSource, nextOf } from '../live/live-source.ts';
 
 /**
  * A subscription's source that lives as long as its rights: `check` throws what the caller would get, is asked again
  * whenever the caller's rights change, and its error then ends the stream.
  */
-export async function guarded<T>(
+export async function guarded<Event>(
   { viewer, services }: RequestContext,
   check: (viewer: Viewer | null) => void,
-  open: (signal: AbortSignal) => AsyncIterableIterator<T> | Promise<AsyncIterableIterator<T>>,
-): Promise<AsyncIterableIterator<T>> {
+  open: (signal: AbortSignal) => LiveSource<Event> | Promise<LiveSource<Event>>,
+): Promise<GuardedSource<Event>> {
   const guard = services.auth.guard(requireSignedIn(viewer), check);
-  const source = await Promise.resolve(open(guard.signal)).catch((error: unknown) => {
+  try {
+    return new GuardedSource(await open(guard.signal), guard);
+  } catch (error) {
     guard.stop();
     throw error;
-  });
-  const iterator: AsyncIterableIterator<T> = {
-    next: async () => {
-      try {
-        const result = await source.next();
-        if (result.done) guard.stop();
-        return result;
-      } catch (error) {
-        guard.stop();
-        throw error;
-      }
-    },
-    return: async (value) => {
-      guard.stop();
-      await source.return?.(value);
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]: () => iterator,
-  };
-  return iterator;
+  }
+}
+
+/** Gives the guard back with the last event. */
+export class GuardedSource<Event> implements LiveSource<Event> {
+  readonly #source: LiveSource<Event>;
+  readonly #guard: RightsGuard;
+
+  constructor(source: LiveSource<Event>, guard: RightsGuard) {
+    this.#source = source;
+    this.#guard = guard;
+  }
+
+  /** The caller with the rights it has now. */
+  get viewer(): Viewer {
+    return this.#guard.viewer;
+  }
+
+  get isOver(): boolean {
+    return this.#source.isOver;
+  }
+
+  take(): Event | null {
+    try {
+      const event = this.#source.take();
+      if (event === null && this.#source.isOver) this.#guard.stop();
+      return event;
+    } catch (error) {
+      this.#guard.stop();
+      throw error;
+    }
+  }
+
+  wait(wake: () => void): void {
+    this.#source.wait(wake);
+  }
+
+  next(): Promise<IteratorResult<Event, undefined>> {
+    return nextOf<Event>(this);
+  }
+
+  return(): Promise<IteratorReturnResult<undefined>> {
+    this.#guard.stop();
+    return this.#source.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }

@@ -2,39 +2,96 @@
  * Fan-out of one observed thing (a broker's clients, a project's brokers) to many subscribers who may read slowly.
  *
  * Each subscriber first gets the snapshot as it is then, followed by every change, each with the sequence number of the
- * observed thing. Nothing happens between the two: taking the snapshot and joining are one synchronous step. A subscriber
- * has a queue of `limit` changes; one that falls further behind loses its queue, is told so by one GAP with the number of
- * changes left out, and starts again with a snapshot. Memory is therefore bounded by subscribers × limit.
+ * observed thing. Nothing happens between the two: taking the snapshot and joining are one synchronous step. The newest changes
+ * are kept, once for all: a subscriber is a place in them, so a slow one holds nothing of its own. One that falls more than
+ * `limit` changes behind, or behind what is kept, is told so by one GAP with the number of changes left out, and starts again
+ * with a snapshot. One that was here before and names the last number it had goes on from there while that is kept.
+ *
+ * Numbers begin anywhere, so that those of another process or an earlier run mean nothing here. An event is one object for all who
+ * get it (GAP and RESUMED aside), so that what is made of it can be made once: nobody may change it.
  */
-export type BroadcastEvent<Snapshot, Change> =
-  | { readonly kind: 'SNAPSHOT'; readonly sequence: number; readonly snapshot: Snapshot }
-  | { readonly kind: 'CHANGE'; readonly sequence: number; readonly change: Change }
-  | { readonly kind: 'GAP'; readonly sequence: number; readonly missed: number }
-  /** Nothing was left out since the number that the subscriber named; the changes after it follow. */
-  | { readonly kind: 'RESUMED'; readonly sequence: number };
+import { History } from './history.ts';
+import type { LiveSource } from './live-source.ts';
+import { type Ending, type Feed, Subscriber } from './subscriber.ts';
+import { Wakes } from './wakes.ts';
 
-export const DEFAULT_QUEUE_LIMIT = 1_000;
+/** What all events say of the place in the sequence. */
+interface Place {
+  /** 0 where nobody can go on from. */
+  readonly sequence: number;
+  /** How many more events the snapshot goes on for; a GAP says 1, for the snapshot that follows. */
+  readonly partsLeft: number;
+}
+
+export type SnapshotEvent<Snapshot> = Place & { readonly kind: 'SNAPSHOT'; readonly snapshot: Snapshot };
+export type ChangeEvent<Change> = Place & { readonly kind: 'CHANGE'; readonly change: Change };
+export type GapEvent = Place & { readonly kind: 'GAP'; readonly missed: number };
+/** Nothing was left out since the number that the subscriber named; the changes after it follow. */
+export type ResumedEvent = Place & { readonly kind: 'RESUMED' };
+
+/** Whoever replaces what is held at SNAPSHOT and applies each CHANGE holds the truth after each event with `partsLeft` 0. */
+export type BroadcastEvent<Snapshot, Change> = SnapshotEvent<Snapshot> | ChangeEvent<Change> | GapEvent | ResumedEvent;
+
+export interface BroadcastOptions<Snapshot, Change> {
+  /** Changes kept for those who read slowly or come back. Default 1,000; the oldest go first. */
+  readonly history?: number;
+  /** What the kept changes may weigh together, in the unit of `weigh`. Default 100,000. */
+  readonly maxWeight?: number;
+  /** Default: 1 for each change. */
+  weigh?(change: Change): number;
+  /** For snapshots too large for one event: the first part, and changes that make the whole of it. Default: one part. */
+  split?(snapshot: Snapshot): { readonly first: Snapshot; readonly rest: readonly Change[] };
+}
 
 export interface SubscriberOptions {
+  /** Changes that the subscriber may be behind. Default 1,000; never more than are kept. */
   readonly limit?: number;
-  /** Ends the stream with an error: the subscriber's rights ended. */
+  /** Ends the stream with its reason as error: the subscriber's rights ended. */
   readonly signal?: AbortSignal;
   /** The number of the last event that an earlier subscription had: changes after it are told again while they are kept. */
-  readonly after?: number | null;
+  readonly after?: number | null | undefined;
 }
+
+/** A snapshot is taken anew after this time even if nothing changed: it may tell how old it is. */
+const SNAPSHOT_MS = 1_000;
+/** Far from 0 and from the largest safe integer. */
+const MAX_START = 2 ** 48;
 
 export class Broadcast<Snapshot, Change> {
   readonly #snapshot: () => Snapshot;
-  readonly #subscribers = new Set<Subscriber<Snapshot, Change>>();
-  #sequence = 0;
-  #closed = false;
+  readonly #options: BroadcastOptions<Snapshot, Change>;
+  readonly #history: History<BroadcastEvent<Snapshot, Change>>;
+  readonly #wakes = new Wakes();
+  readonly #feed: Feed<BroadcastEvent<Snapshot, Change>>;
+  readonly #subscribers = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
+  readonly #waiting = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
+  #taken: { readonly events: readonly BroadcastEvent<Snapshot, Change>[]; readonly at: number } | null = null;
+  #end: Ending | null = null;
 
-  constructor(snapshot: () => Snapshot) {
+  constructor(snapshot: () => Snapshot, options: BroadcastOptions<Snapshot, Change> = {}) {
+    const { history = 1_000, maxWeight = 100_000 } = options;
     this.#snapshot = snapshot;
+    this.#options = options;
+    this.#history = new History(1 + Math.floor(Math.random() * MAX_START), {
+      limit: history,
+      maxWeight,
+      weigh: (event) => (event.kind === 'CHANGE' ? (options.weigh?.(event.change) ?? 1) : 1),
+    });
+    this.#feed = {
+      history: this.#history,
+      snapshot: () => this.#snapshotEvents(),
+      gap: (missed) => ({ kind: 'GAP', sequence: 0, partsLeft: 1, missed }),
+      resumed: (sequence) => ({ kind: 'RESUMED', sequence, partsLeft: 0 }),
+      ending: () => this.#end,
+      wait: (subscriber) => this.#waiting.add(subscriber),
+      wakeSoon: (wake) => this.#wakes.add(wake),
+      leave: (subscriber) => this.#left(subscriber),
+    };
   }
 
+  /** Of the last change. */
   get sequence(): number {
-    return this.#sequence;
+    return this.#history.last;
   }
 
   get subscriberCount(): number {
@@ -42,138 +99,62 @@ export class Broadcast<Snapshot, Change> {
   }
 
   publish(change: Change): void {
-    this.#sequence += 1;
-    const event = { kind: 'CHANGE', sequence: this.#sequence, change } as const;
-    for (const subscriber of this.#subscribers) subscriber.push(event);
+    this.#taken = null;
+    this.#history.add({ kind: 'CHANGE', sequence: this.#history.last + 1, partsLeft: 0, change });
+    this.#wakeAll();
   }
 
-  subscribe({
-    limit = DEFAULT_QUEUE_LIMIT,
-    signal,
-  }: SubscriberOptions = {}): AsyncIterableIterator<BroadcastEvent<Snapshot, Change>> {
-    const subscriber = new Subscriber<Snapshot, Change>(
-      limit,
-      () => ({ kind: 'SNAPSHOT', sequence: this.#sequence, snapshot: this.#snapshot() }),
-      () => this.#subscribers.delete(subscriber),
-    );
-    if (this.#closed) subscriber.end();
-    else this.#subscribers.add(subscriber);
-    if (signal) {
-      const abort = () => subscriber.fail(signal.reason);
-      if (signal.aborted) abort();
-      else signal.addEventListener('abort', abort, { once: true });
-    }
+  /**
+   * What is observed was lost from sight, so changes no longer lead from what was told to what is: nobody can go on from earlier
+   * numbers, and all who are subscribed start again with a snapshot, after a GAP.
+   */
+  forget(): void {
+    this.#taken = null;
+    this.#history.clear();
+    this.#wakeAll();
+  }
+
+  subscribe(options: SubscriberOptions = {}): LiveSource<BroadcastEvent<Snapshot, Change>> {
+    const subscriber = new Subscriber<BroadcastEvent<Snapshot, Change>>(this.#feed, options);
+    if (this.#end === null && !subscriber.isOver) this.#subscribers.add(subscriber);
     return subscriber;
   }
 
-  /** Ends every subscriber's stream after what is queued. */
-  close(): void {
-    this.#closed = true;
-    for (const subscriber of this.#subscribers) subscriber.end();
-  }
-}
-
-class Subscriber<Snapshot, Change> implements AsyncIterableIterator<BroadcastEvent<Snapshot, Change>> {
-  readonly #limit: number;
-  readonly #takeSnapshot: () => BroadcastEvent<Snapshot, Change>;
-  readonly #leave: () => void;
-  #queue: BroadcastEvent<Snapshot, Change>[] = [];
-  #missed = 0;
-  #stale: 'START' | 'GAP' | 'RESYNC' | null = 'START';
-  #ended = false;
-  #failure: { readonly error: unknown } | null = null;
-  #waiting: (() => void) | null = null;
-
-  constructor(limit: number, takeSnapshot: () => BroadcastEvent<Snapshot, Change>, leave: () => void) {
-    this.#limit = limit;
-    this.#takeSnapshot = takeSnapshot;
-    this.#leave = leave;
+  /** Ends every subscriber's stream after what it has not read yet, by the error if there is one. */
+  close(error?: unknown): void {
+    this.#end ??= { error };
+    this.#subscribers.clear();
+    this.#wakeAll();
   }
 
-  push(event: BroadcastEvent<Snapshot, Change>): void {
-    // Before the snapshot is read there is nothing to add to: it will hold this change.
-    if (this.#stale === 'START' || this.#stale === 'RESYNC') return;
-    if (this.#stale === 'GAP') {
-      this.#missed += 1;
-      return;
+  #left(subscriber: Subscriber<BroadcastEvent<Snapshot, Change>>): void {
+    this.#subscribers.delete(subscriber);
+    this.#waiting.delete(subscriber);
+    if (this.#subscribers.size === 0) this.#taken = null;
+  }
+
+  #wakeAll(): void {
+    for (const { wake } of this.#waiting) this.#wakes.add(wake);
+    this.#waiting.clear();
+  }
+
+  #snapshotEvents(): readonly BroadcastEvent<Snapshot, Change>[] {
+    const now = performance.now();
+    if (this.#taken === null || now - this.#taken.at > SNAPSHOT_MS) {
+      const snapshot = this.#snapshot();
+      const { first, rest } = this.#options.split?.(snapshot) ?? { first: snapshot, rest: [] };
+      const place = (index: number): Place => {
+        const partsLeft = rest.length - index;
+        return { sequence: partsLeft === 0 ? this.sequence : 0, partsLeft };
+      };
+      this.#taken = {
+        at: now,
+        events: [
+          { kind: 'SNAPSHOT', ...place(0), snapshot: first },
+          ...rest.map((change, index) => ({ kind: 'CHANGE', ...place(index + 1), change }) as const),
+        ],
+      };
     }
-    if (this.#queue.length >= this.#limit) {
-      this.overflow();
-      this.#missed += 1;
-      return;
-    }
-    this.#queue.push(event);
-    this.#wake();
-  }
-
-  overflow(): void {
-    if (this.#stale !== null) return;
-    this.#missed += this.#queue.length;
-    this.#queue = [];
-    this.#stale = 'GAP';
-    this.#wake();
-  }
-
-  end(): void {
-    this.#ended = true;
-    this.#leave();
-    this.#wake();
-  }
-
-  fail(error: unknown): void {
-    if (this.#ended) return;
-    this.#queue = [];
-    this.#failure = { error };
-    this.end();
-  }
-
-  async next(): Promise<IteratorResult<BroadcastEvent<Snapshot, Change>>> {
-    for (;;) {
-      if (this.#failure) {
-        const { error } = this.#failure;
-        this.#failure = null;
-        throw error;
-      }
-      if (!this.#ended) {
-        const fresh = this.#resync();
-        if (fresh) return { done: false, value: fresh };
-      }
-      const event = this.#queue.shift();
-      if (event) return { done: false, value: event };
-      if (this.#ended) return { done: true, value: undefined };
-      await new Promise<void>((resolve) => {
-        this.#waiting = resolve;
-      });
-    }
-  }
-
-  async return(): Promise<IteratorResult<BroadcastEvent<Snapshot, Change>>> {
-    this.#queue = [];
-    this.#stale = null;
-    this.end();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  #resync(): BroadcastEvent<Snapshot, Change> | null {
-    if (this.#stale === null) return null;
-    const snapshot = this.#takeSnapshot();
-    if (this.#stale === 'GAP') {
-      const missed = this.#missed;
-      this.#missed = 0;
-      this.#stale = 'RESYNC';
-      return { kind: 'GAP', sequence: snapshot.sequence, missed };
-    }
-    this.#stale = null;
-    return snapshot;
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    waiting?.();
+    return this.#taken.events;
   }
 }

@@ -1,7 +1,7 @@
 import { Broker } from '../../brokers/broker-schema.ts';
 import { builder, onBroker } from '../../graphql/builder.ts';
 import { guarded } from '../../graphql/guarded.ts';
-import { LiveEventKind } from '../../graphql/live-event.ts';
+import { LiveEventKind, PARTS_LEFT, resumeArgument, SEQUENCE } from '../../graphql/live-event.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import type { ClientsEvent, ClientView } from '../client-service.ts';
 import {
@@ -269,10 +269,11 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
   description: 'First the clients as they are, then one event for each change.',
   fields: (t) => ({
     kind: t.field({ type: LiveEventKind, resolve: ({ event }) => event.kind }),
-    sequence: t.int({ description: 'Grows by one with each change.', resolve: ({ event }) => event.sequence }),
+    sequence: t.float({ description: SEQUENCE, resolve: ({ event }) => event.sequence }),
+    partsLeft: t.int({ description: PARTS_LEFT, resolve: ({ event }) => event.partsLeft }),
     clients: t.field({
       description:
-        'SNAPSHOT: all clients. CHANGE: those that came or became different, also persistent sessions that went offline.',
+        'SNAPSHOT: all clients, or the first of them (see `partsLeft`). CHANGE: those that came or became different, also persistent sessions that went offline.',
       type: [ConnectedClient],
       resolve: ({ views, event }) =>
         views(event.kind === 'SNAPSHOT' ? event.snapshot.clients : event.kind === 'CHANGE' ? event.change.changed : []),
@@ -300,16 +301,17 @@ builder.subscriptionFields((t) => ({
     description: 'Who is connected to a broker, live.',
     type: ConnectedClientsEvent,
     ...onBroker('VIEWER'),
-    args: { brokerId: t.arg.id({ required: true }) },
-    subscribe: (_root, { brokerId }, context) => {
+    args: { brokerId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
+    subscribe: (_root, { brokerId, after }, context) => {
       const { services, viewer } = context;
       const broker = services.brokers.visible(brokerId, viewer);
       return guarded(
         context,
         (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.clients.watch(broker, signal),
+        (signal) => services.clients.watch(broker, { signal, after }),
       );
     },
-    resolve: (event) => event,
+    resolve: (event, { brokerId }, { services, viewer }) =>
+      services.clients.eventOf(services.brokers.visible(brokerId, viewer), event),
   }),
 }));

@@ -1,6 +1,7 @@
 import type { ControlCaller } from '../../control/plugin.ts';
 import { ServiceError } from '../../errors.ts';
 import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
+import type { LiveSource } from '../../live/live-source.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import type { FilterMode } from '../../text-filter.ts';
 import {
@@ -11,7 +12,7 @@ import {
   listClients,
   parseClientsChanged,
 } from './inspect-control.ts';
-import { type ClientFilter, indexFrom, SortedClients } from './sorted-clients.ts';
+import { type ClientDifference, type ClientFilter, indexFrom, SortedClients } from './sorted-clients.ts';
 
 /**
  * Who is connected to one broker, observed once for all who look: IDLE -> LIVE -> IDLE.
@@ -80,6 +81,8 @@ export interface ClientChange extends ClientListState {
 export type ClientRegistryEvent = BroadcastEvent<ClientSnapshot, ClientChange>;
 
 const MAX_CLIENTS = 500_000;
+/** Clients in one event: what is made of it in one piece shall not hold the event loop. */
+const EVENT_CLIENTS = 1_000;
 const MAX_BUFFERED = 10_000;
 /** A listing during which clients come and go is repeated so often before it is taken as it is. */
 const MAX_LISTINGS = 3;
@@ -120,7 +123,10 @@ export class ClientRegistry {
     this.#pollMs = pollMs;
     this.#idleMs = idleMs;
     this.#pageSize = pageSize;
-    this.#broadcast = new Broadcast(() => ({ clients: [...this.#clients.all()], ...this.#state() }));
+    this.#broadcast = new Broadcast(() => ({ clients: [...this.#clients.all()], ...this.#state() }), {
+      split: splitSnapshot,
+      weigh: ({ changed, removed }) => changed.length + removed.length,
+    });
     this.#stopStatus = session?.onStatus((status) => this.#statusChanged(status)) ?? (() => undefined);
   }
 
@@ -168,7 +174,7 @@ export class ClientRegistry {
   }
 
   /** All clients now, then each change. Errors: as `page`, before anything is watched. */
-  async watch(options: SubscriberOptions = {}): Promise<AsyncIterableIterator<ClientRegistryEvent>> {
+  async watch(options: SubscriberOptions = {}): Promise<LiveSource<ClientRegistryEvent>> {
     await this.#used();
     return this.#broadcast.subscribe(options);
   }
@@ -219,8 +225,7 @@ export class ClientRegistry {
     const difference = this.#clients.replace(list.clients.slice(0, MAX_CLIENTS));
     this.#takeState(list.complete ?? true, list.since ?? null, list.clients.length > MAX_CLIENTS);
     this.#fresh = this.#session === null || this.#session.status.state === 'CONNECTED';
-    if (difference.changed.length + difference.removed.length > 0)
-      this.#broadcast.publish({ ...difference, ...this.#state() });
+    for (const change of partsOf(difference)) this.#broadcast.publish({ ...change, ...this.#state() });
     const buffered = this.#buffer;
     this.#buffer = [];
     if (buffered.length >= MAX_BUFFERED) this.#fresh = false;
@@ -318,7 +323,33 @@ export class ClientRegistry {
     this.#ticker = null;
     this.#fresh = false;
     this.#clients.clear();
+    this.#broadcast.forget();
   }
+}
+
+function splitSnapshot({ clients, ...state }: ClientSnapshot): { first: ClientSnapshot; rest: ClientChange[] } {
+  const [first = [], ...rest] = piecesOf(clients);
+  return {
+    first: { clients: first, ...state },
+    rest: rest.map((changed) => ({ changed, removed: [], ...state })),
+  };
+}
+
+/** A difference as changes of EVENT_CLIENTS at most; none when nothing is different. */
+function* partsOf({ changed, removed }: ClientDifference): Generator<ClientDifference> {
+  if (changed.length + removed.length <= EVENT_CLIENTS) {
+    if (changed.length + removed.length > 0) yield { changed, removed };
+    return;
+  }
+  for (const piece of piecesOf(removed)) yield { changed: [], removed: piece };
+  for (const piece of piecesOf(changed)) yield { changed: piece, removed: [] };
+}
+
+function piecesOf<T>(list: readonly T[]): (readonly T[])[] {
+  const pieces: (readonly T[])[] = [];
+  for (let start = 0; start < list.length; start += EVENT_CLIENTS)
+    pieces.push(list.slice(start, start + EVENT_CLIENTS));
+  return pieces;
 }
 
 /** Place of the first client whose id is after `clientid`. */
