@@ -144,7 +144,7 @@ export class BrokerLink implements BrokerSession {
     });
   }
 
-  async subscribe(filter: string, listener: MessageListener, { qos = 0 }: SubscribeOptions = {}): Promise<Stop> {
+  async subscribe(filter: string, listener: MessageListener, options: SubscribeOptions = {}): Promise<Stop> {
     const connection = this.#connection;
     if (!connection?.connected) throw unreachable(this.#status);
     const problem = filterProblem(filter);
@@ -152,7 +152,7 @@ export class BrokerLink implements BrokerSession {
     if (this.#subscriptions.size >= MAX_FILTERS && !this.#subscriptions.has(filter)) {
       throw new ServiceError('TOO_LARGE', `More than ${MAX_FILTERS} topic filters on one broker`);
     }
-    const { shared, remove } = this.#subscriptions.add(filter, listener, qos);
+    const { shared, remove } = this.#subscriptions.add(filter, listener, options);
     const stop = () => {
       if (remove()) this.#unsubscribe(filter);
     };
@@ -264,8 +264,9 @@ export class BrokerLink implements BrokerSession {
     this.#everConnected = true;
     this.#attempts = 0;
     for (const shared of this.#subscriptions.filters()) {
-      // Refused now although it was granted before: the next connection tries again.
-      this.#sendSubscribe(connection, shared, true).catch(() => undefined);
+      this.#sendSubscribe(connection, shared, true).catch((error: unknown) =>
+        this.#subscriptions.refused(shared, error),
+      );
     }
     this.#setStatus('CONNECTED', undefined, packet.sessionPresent);
   }

@@ -1,3 +1,5 @@
+import type { ServiceError } from '../errors.ts';
+
 /**
  * What a control plugin, the control client and the followers of `$SYS` know of a broker: publish, subscribe, state.
  * They cannot tell whether the broker is remote or embedded.
@@ -16,6 +18,8 @@ export interface PublishOptions {
 
 export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
+  /** The broker refused the filter, which it had granted before, when the link had connected again; it is asked anew next time. */
+  readonly onRefused?: (error: ServiceError) => void;
 }
 
 /**

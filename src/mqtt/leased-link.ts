@@ -37,6 +37,8 @@ export class LeasedLink {
   acquire(): LinkLease {
     if (this.#lingering) clearTimeout(this.#lingering);
     this.#lingering = null;
+    // Nobody waits for it, and its next attempt may be a minute away.
+    if (this.#leases.size === 0 && this.#link !== null && !isUp(this.#link)) void this.close();
     this.#link ??= opened(this.#options);
     const lease: LinkLease = { session: this.#link, release: () => this.#release(lease) };
     this.#leases.add(lease);
@@ -58,6 +60,8 @@ export class LeasedLink {
     this.#lingering = setTimeout(() => void this.close(), this.#lingerMs).unref();
   }
 }
+
+const isUp = ({ status }: BrokerLink) => status.state === 'CONNECTED' || status.state === 'CONNECTING';
 
 function opened(options: BrokerLinkOptions): BrokerLink {
   const link = new BrokerLink(options);

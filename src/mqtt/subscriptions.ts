@@ -1,10 +1,12 @@
-import type { BrokerMessage } from './broker-session.ts';
+import { ServiceError } from '../errors.ts';
+import type { BrokerMessage, SubscribeOptions } from './broker-session.ts';
 import { FilterTree } from './filter-tree.ts';
 
 export type MessageListener = (message: BrokerMessage) => void;
 
 interface Listening {
   readonly listener: MessageListener;
+  readonly onRefused: SubscribeOptions['onRefused'];
   /** Number of the SUBSCRIBE that this listener waits for: retained messages of earlier ones are not for it. */
   since: number;
 }
@@ -54,10 +56,14 @@ export class Subscriptions {
   }
 
   /** Adds a listener; the filter has to be subscribed (again) with the number of `renumber`. */
-  add(filter: string, listener: MessageListener, qos: 0 | 1 | 2): { readonly shared: SharedFilter; remove(): boolean } {
+  add(
+    filter: string,
+    listener: MessageListener,
+    { qos = 0, onRefused }: SubscribeOptions,
+  ): { readonly shared: SharedFilter; remove(): boolean } {
     const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
     if (qos > shared.qos) shared.qos = qos;
-    const listening: Listening = { listener, since: Number.POSITIVE_INFINITY };
+    const listening: Listening = { listener, onRefused, since: Number.POSITIVE_INFINITY };
     shared.listeners.add(listening);
     return {
       shared,
@@ -93,6 +99,18 @@ export class Subscriptions {
       for (const number of new Set(identifiers)) {
         const shared = this.#byNumber.get(number);
         if (shared) this.#tell(shared, message, number);
+      }
+    }
+  }
+
+  /** A SUBSCRIBE after a reconnect failed. One that got no answer says nothing about the filter. */
+  refused(shared: SharedFilter, error: unknown): void {
+    if (!(error instanceof ServiceError) || (error.code !== 'NOT_ALLOWED' && error.code !== 'BROKER_REJECTED')) return;
+    for (const { onRefused } of [...shared.listeners]) {
+      try {
+        onRefused?.(error);
+      } catch (fault) {
+        this.#onFault(fault);
       }
     }
   }
