@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest';
-import { startTestService } from '../support/service.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { AuthService } from '../../src/auth/auth-service.ts';
+import type { RightsGuard } from '../../src/auth/rights-guards.ts';
+import { requireProjectRole, rightsKey } from '../../src/auth/viewer.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { silentLog } from '../support/database.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 
 test('a person has a bounded number of subscriptions, whatever the connections, and others are not concerned', async () => {
   const { services, person } = await startTestService();
@@ -12,4 +17,66 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
   guards[0]?.stop();
   services.auth.guard(viewer, () => {});
   expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many subscriptions/);
+});
+
+/** An AuthService beside the service's own, and how many sessions and tokens it has read. */
+function counting({ storage }: TestService) {
+  const counter = { reads: 0 };
+  const count = ({ args, query }: { args: object; query: (args: object) => Promise<unknown> }) => {
+    counter.reads += 1;
+    return query(args);
+  };
+  const extension = { query: { session: { findUnique: count }, projectToken: { findUnique: count } } };
+  const db = storage.db.$extends(extension as object) as unknown as Database;
+  const auth = new AuthService({ db, changes: storage.changes, log: silentLog });
+  onTestFinished(() => auth.close());
+  return { auth, counter };
+}
+
+const ended = ({ signal }: RightsGuard) =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason);
+    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+  });
+
+test('a session with 2,000 subscriptions is read once for each change, and all of them end with it', async () => {
+  const service = await startTestService();
+  const { token, email, id } = await service.person('EDITOR');
+  const { projectId, services } = service;
+  const { auth, counter } = counting(service);
+  const viewer = await auth.viewerOfSecret(token);
+  const open = (role: 'VIEWER' | 'EDITOR') =>
+    Array.from({ length: 1_000 }, () => auth.guard(viewer, (now) => requireProjectRole(now, projectId, role)));
+  const [looking, editing] = [open('VIEWER'), open('EDITOR')];
+  expect(counter.reads).toBe(1);
+
+  await services.projects.setMember(projectId, email, 'VIEWER');
+  const lowered = performance.now();
+  for (const reason of await Promise.all(editing.map(ended))) expect(reason).toMatchObject({ code: 'NOT_ALLOWED' });
+  expect(performance.now() - lowered).toBeLessThan(500);
+  expect(counter.reads).toBe(2);
+  expect(looking.some(({ signal }) => signal.aborted)).toBe(false);
+  expect(new Set(looking.map((guard) => guard.viewer)).size).toBe(1);
+  expect(looking[0]?.viewer.projectRoles.get(projectId)).toBe('VIEWER');
+
+  await services.users.remove(id);
+  const removed = performance.now();
+  for (const reason of await Promise.all(looking.map(ended))) expect(reason).toMatchObject({ code: 'UNAUTHORIZED' });
+  expect(performance.now() - removed).toBeLessThan(500);
+  expect(counter.reads).toBe(3);
+});
+
+test('changes that come while a session is being read are read together', async () => {
+  const service = await startTestService();
+  const { token, email, id } = await service.person('VIEWER');
+  const { auth, counter } = counting(service);
+  const viewer = await auth.viewerOfSecret(token);
+  const guard = auth.guard(viewer, (now) => requireProjectRole(now, service.projectId, 'VIEWER'));
+  const key = rightsKey(guard.viewer);
+  for (let i = 0; i < 100; i++) await service.storage.changes.announce('user', id);
+  await service.services.projects.setMember(service.projectId, email, 'ADMIN');
+  await expect.poll(() => guard.viewer.projectRoles.get(service.projectId)).toBe('ADMIN');
+  expect(rightsKey(guard.viewer)).not.toBe(key);
+  expect(guard.signal.aborted).toBe(false);
+  expect(counter.reads).toBeLessThan(10);
 });

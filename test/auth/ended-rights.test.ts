@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { END_OF_RIGHTS, type EventStream, openedStream, TRANSPORTS } from '../support/event-stream.ts';
+import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
+import { startTestService } from '../support/service.ts';
+import { done, newToken, RIGHTS_ENDINGS, type World } from './rights-endings.ts';
+
+// Whatever takes a right away ends every subscription that was opened with it, within a second of the answer to whoever took it.
+
+const CLIENTS = 'subscription ($b: ID!) { connectedClients(brokerId: $b) { kind clients { clientId } } }';
+const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
+const LIMIT_MS = 1_000;
+
+interface LiveWorld extends World {
+  readonly mosquitto: Mosquitto;
+}
+
+const CREATE_PROJECT = 'mutation ($i: CreateProjectInput!) { createProject(input: $i) { project { id } } }';
+
+async function world(): Promise<LiveWorld> {
+  const mosquitto = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const service = await startTestService();
+  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
+    name: 'plant',
+    url: mosquitto.url,
+  });
+  return { ...service, mosquitto, brokerId: body.id };
+}
+
+test.each(TRANSPORTS)('rights that end close what was open with them over %s, and nothing else', async (transport) => {
+  const service = await world();
+  const clients = { query: CLIENTS, variables: { b: service.brokerId } };
+  const bystander = await openedStream(transport, service, (await service.person('VIEWER')).token, clients);
+  for (const [what, { code, holder }] of Object.entries(RIGHTS_ENDINGS)) {
+    const { token, end } = await holder(service);
+    const stream = await openedStream(transport, service, token, clients);
+    const answered = await end();
+    const since = typeof answered === 'number' ? answered : performance.now();
+    const { close, errors, at } = await stream.ended;
+    expect([what, close, errors]).toEqual([what, END_OF_RIGHTS[transport], [code]]);
+    expect([what, at - since < LIMIT_MS]).toEqual([what, true]);
+
+    const clientId = what.replaceAll(' ', '-');
+    await service.mosquitto.client({ clientId });
+    await bystander.until(({ connectedClients }) =>
+      connectedClients.clients.some((client: { clientId: string }) => client.clientId === clientId),
+    );
+  }
+});
+
+test.each(TRANSPORTS)(
+  'a project that is removed ends what was open in it over %s, for root, too',
+  async (transport) => {
+    const service = await startTestService();
+    const { createProject } = (await done(service, CREATE_PROJECT, { name: 'short-lived' })) as {
+      createProject: { project: { id: string } };
+    };
+    const { id } = createProject.project;
+    const member = await service.person('EDITOR', id);
+    const token = await newToken(service, { projectId: id });
+    const other = { query: STATUS, variables: { p: service.projectId } };
+    const status = { query: STATUS, variables: { p: id } };
+    const bystander = await openedStream(transport, service, service.root, other);
+    const ending = await Promise.all(
+      [service.root, member.token, token.token].map((holder) => openedStream(transport, service, holder, status)),
+    );
+    await done(service, 'mutation ($i: DeleteProjectInput!) { deleteProject(input: $i) { deletedProjectId } }', {
+      projectId: id,
+    });
+    const since = performance.now();
+    for (const stream of ending) {
+      const { close, errors, at } = await stream.ended;
+      expect([close, errors]).toEqual([END_OF_RIGHTS[transport], [expect.stringMatching('NOT_ALLOWED|UNAUTHORIZED')]]);
+      expect(at - since).toBeLessThan(LIMIT_MS);
+    }
+    await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
+      name: 'next',
+      url: 'mqtt://127.0.0.1:1',
+    });
+    await bystander.until(({ brokerStatus }) => brokerStatus.brokers[0]?.broker.name === 'next');
+  },
+);
+
+test('a change that leaves the rights as they are disturbs nobody', async () => {
+  const service = await world();
+  const { token, email } = await service.person('EDITOR');
+  const clients = { query: CLIENTS, variables: { b: service.brokerId } };
+  const streams = await Promise.all(TRANSPORTS.map((transport) => openedStream(transport, service, token, clients)));
+  const set = 'mutation ($i: SetProjectMemberInput!) { setProjectMember(input: $i) { member { role } } }';
+  for (const role of ['EDITOR', 'ADMIN', 'VIEWER']) {
+    await done(service, set, { projectId: service.projectId, email, role });
+    const clientId = `after-${role}`;
+    await service.mosquitto.client({ clientId });
+    for (const stream of streams) {
+      await stream.until(({ connectedClients }) =>
+        connectedClients.clients.some((client: { clientId: string }) => client.clientId === clientId),
+      );
+    }
+  }
+});
+
+test.each(TRANSPORTS)(
+  'an organisation’s member who leaves loses what its projects had open over %s',
+  async (transport) => {
+    const service = await startTestService();
+    const create = 'mutation ($i: CreateOrganisationInput!) { createOrganisation(input: $i) { organisation { id } } }';
+    const made = (await done(service, create, { name: 'plant' })) as {
+      createOrganisation: { organisation: { id: string } };
+    };
+    const organizationId = made.createOrganisation.organisation.id;
+    const { createProject } = (await done(service, CREATE_PROJECT, { name: 'of all', organizationId })) as {
+      createProject: { project: { id: string } };
+    };
+    const set =
+      'mutation ($i: SetOrganisationMemberInput!) { setOrganisationMember(input: $i) { organisation { id } } }';
+    const people = [await service.person(null), await service.person(null)] as const;
+    for (const { email } of people) await done(service, set, { organisationId: organizationId, email, role: 'MEMBER' });
+    const status = { query: STATUS, variables: { p: createProject.project.id } };
+    const [leaving, staying] = await Promise.all(
+      people.map(({ token }) => openedStream(transport, service, token, status)),
+    );
+    const remove =
+      'mutation ($i: RemoveOrganisationMemberInput!) { removeOrganisationMember(input: $i) { organisation { id } } }';
+    await done(service, remove, { organisationId: organizationId, email: people[0].email });
+    const since = performance.now();
+    const { close, errors, at } = await (leaving as EventStream).ended;
+    expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);
+    expect(at - since).toBeLessThan(LIMIT_MS);
+    await service.rest('POST', `/api/projects/${createProject.project.id}/brokers`, service.root, {
+      name: 'next',
+      url: 'mqtt://127.0.0.1:1',
+    });
+    await staying?.until(({ brokerStatus }) => brokerStatus.brokers[0]?.broker.name === 'next');
+  },
+);
+
+test.each(TRANSPORTS)(
+  'a broker that is removed ends what watched it over %s as over, not as forbidden',
+  async (transport) => {
+    const service = await world();
+    const clients = { query: CLIENTS, variables: { b: service.brokerId } };
+    const stream = await openedStream(transport, service, service.root, clients);
+    await service.rest('DELETE', `/api/projects/${service.projectId}/brokers/${service.brokerId}`);
+    const since = performance.now();
+    const { close, errors, at } = await stream.ended;
+    // The client closes its WebSocket itself when nothing runs over it any more.
+    expect([close, errors]).toEqual([transport === 'SSE' ? 'complete' : 1000, []]);
+    expect(at - since).toBeLessThan(LIMIT_MS);
+  },
+);

@@ -1,0 +1,152 @@
+import { createClient } from 'graphql-ws';
+import { onTestFinished } from 'vitest';
+import WebSocket from 'ws';
+
+export const TRANSPORTS = ['WebSocket', 'SSE'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+/** How a stream of events ended. */
+export interface StreamEnd {
+  /** Codes of the errors in the last event; none if it had data. */
+  readonly errors: readonly string[];
+  /** WebSocket: the code that the socket was closed with. SSE: whether `complete` came before the connection's end. */
+  readonly close: number | 'complete' | 'cut';
+  /** `performance.now()` of the end. */
+  readonly at: number;
+}
+
+/** A subscription over either transport, read event by event. */
+export interface EventStream {
+  /** Reads on until an event's data fits. Rejects when the stream ends before. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  until(fits: (data: any) => boolean): Promise<any>;
+  readonly ended: Promise<StreamEnd>;
+}
+
+export interface Subscription {
+  readonly query: string;
+  readonly variables?: Record<string, unknown>;
+}
+
+interface Result {
+  readonly data?: unknown;
+  readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
+}
+
+/** How a stream ends that lost its rights, after an event that says why. */
+export const END_OF_RIGHTS: Record<Transport, StreamEnd['close']> = { WebSocket: 4403, SSE: 'complete' };
+
+/** Ended with the test. `url` is that of the graph, with http. */
+export function openStream(
+  transport: Transport,
+  url: string,
+  token: string | null,
+  subscription: Subscription,
+): EventStream {
+  const results = new Results();
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  const open = transport === 'SSE' ? overSse : overWebSocket;
+  const ended = open(url, headers, subscription, (result) => results.push(result)).then((close) => {
+    const at = performance.now();
+    results.end();
+    return { close, at, errors: results.lastErrors };
+  });
+  return { ended, until: (fits) => results.until(fits) };
+}
+
+/** The same, past its snapshot. */
+export async function openedStream(
+  transport: Transport,
+  { url }: { readonly url: string },
+  token: string,
+  subscription: Subscription,
+): Promise<EventStream> {
+  const stream = openStream(transport, `${url}/graphql`, token, subscription);
+  await stream.until((data) => Object.values(data as Record<string, { kind: string }>)[0]?.kind === 'SNAPSHOT');
+  return stream;
+}
+
+class Results {
+  readonly #results: Result[] = [];
+  #ended = false;
+  #wake = () => {};
+  lastErrors: readonly string[] = [];
+
+  push(result: Result): void {
+    this.lastErrors = (result.errors ?? []).map(({ extensions }) => extensions?.code ?? 'none');
+    this.#results.push(result);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async until(fits: (data: unknown) => boolean): Promise<unknown> {
+    for (;;) {
+      const next = this.#results.shift();
+      if (next === undefined) {
+        if (this.#ended) throw new Error('The stream ended before the event came');
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      } else if (next.errors) throw new Error(JSON.stringify(next.errors));
+      else if (fits(next.data)) return next.data;
+    }
+  }
+}
+
+type Open = (
+  url: string,
+  headers: Record<string, string>,
+  subscription: Subscription,
+  push: (result: Result) => void,
+) => Promise<StreamEnd['close']>;
+
+const overWebSocket: Open = (url, connectionParams, subscription, push) =>
+  new Promise((resolve) => {
+    const client = createClient({
+      url: url.replace('http', 'ws'),
+      webSocketImpl: WebSocket,
+      connectionParams,
+      retryAttempts: 0,
+      on: { closed: (event) => resolve((event as { code: number }).code) },
+    });
+    onTestFinished(() => client.dispose());
+    const refused = (errors: unknown) => {
+      if (Array.isArray(errors)) push({ errors });
+    };
+    client.subscribe(subscription, { next: (result) => push(result as Result), error: refused, complete: () => {} });
+  });
+
+const overSse: Open = async (url, headers, subscription, push) => {
+  const aborted = new AbortController();
+  onTestFinished(() => aborted.abort());
+  let isComplete = false;
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+      body: JSON.stringify(subscription),
+      signal: aborted.signal,
+    });
+    if (!response.ok || response.body === null) {
+      push((await response.json()) as Result);
+      return 'cut';
+    }
+    let text = '';
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        const event = text.slice(0, end);
+        text = text.slice(end + 2);
+        if (event.startsWith('event: next')) push(JSON.parse(event.slice(event.indexOf('data: ') + 6)));
+        if (event.startsWith('event: complete')) isComplete = true;
+      }
+    }
+  } catch {
+    // The connection was cut, by the other side or by the end of the test.
+  }
+  return isComplete ? 'complete' : 'cut';
+};
