@@ -19,6 +19,7 @@ import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
 import { createGraphqlServer } from './graphql/server.ts';
 import { startHttpServer } from './http-server.ts';
+import { MessageService } from './messages/message-service.ts';
 import { Metrics } from './metrics.ts';
 import { openOperatorDoor, type RunOperation } from './operator-door.ts';
 import { ProjectDirectory } from './projects/project-directory.ts';
@@ -137,6 +138,8 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     closers.add(() => runtimes.close());
     const clients = new ClientService({ runtimes });
     closers.add(() => clients.close());
+    const messages = new MessageService({ runtimes, timeoutMs: config.brokerTimeoutMs });
+    closers.add(() => messages.close());
     const accessControl = new AccessControlService({ runtimes, clients });
     closers.add(() => accessControl.close());
     const cloudBrokers = new CloudBrokers({
@@ -165,6 +168,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       brokers,
       runtimes,
       clients,
+      messages,
       accessControl,
     };
     const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };

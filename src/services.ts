@@ -3,6 +3,7 @@ import type { AuthService } from './auth/auth-service.ts';
 import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import type { BrokerService } from './brokers/broker-service.ts';
 import type { ClientService } from './clients/client-service.ts';
+import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
 import type { OrganisationService } from './users/organisation-service.ts';
@@ -18,5 +19,6 @@ export interface Services {
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
+  readonly messages: MessageService;
   readonly accessControl: AccessControlService;
 }

@@ -12,6 +12,7 @@ import '../access-control/graph/access-mutations-schema.ts';
 import '../access-control/graph/access-bulk-schema.ts';
 import '../access-control/graph/access-explain-schema.ts';
 import '../access-control/graph/access-document-schema.ts';
+import '../messages/message-schema.ts';
 import './node-schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.ts';

@@ -1,0 +1,81 @@
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { type InputIssue, invalid } from '../errors.ts';
+import type { SubscriberOptions } from '../live/broadcast.ts';
+import type { LiveSource } from '../live/live-source.ts';
+import type { LeasedLink } from '../mqtt/leased-link.ts';
+import { BrokerTails } from './broker-tails.ts';
+import type { TailEvent, TailLimits } from './message-tail.ts';
+import { tailFilterProblem } from './tail-filter.ts';
+
+export interface MessageServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  /** Longest wait for a broker, milliseconds. */
+  readonly timeoutMs: number;
+  /** How long a tail goes on that nobody reads. Default 10,000 ms. */
+  readonly graceMs?: number;
+}
+
+export interface TailArguments extends TailLimits {
+  readonly filter: string;
+}
+
+export const MAX_RATE = 1_000;
+export const MAX_PAYLOAD_BYTES = 65_536;
+
+/** Live tails of topic filters: what this service's own user may read on the broker, as it comes. */
+export class MessageService {
+  readonly #options: MessageServiceOptions;
+  readonly #tails = new Map<string, BrokerTails>();
+
+  constructor(options: MessageServiceOptions) {
+    this.#options = options;
+    options.runtimes.onRuntime(({ id, observer }, change) => {
+      if (change === 'OPENED') this.#tails.get(id)?.attach(observer);
+      else this.#tails.get(id)?.detach();
+    });
+  }
+
+  /**
+   * What is held of the messages, then those that come. Errors: INVALID (nothing is sent then), RATE_LIMITED (too many tails), NOT_ALLOWED
+   * (the broker refuses the filter), and those of a broker that cannot be asked. The stream ends with NOT_ALLOWED when the broker
+   * refuses the filter later.
+   */
+  async watch(
+    broker: BrokerRecord,
+    { filter, ...limits }: TailArguments,
+    options: Pick<SubscriberOptions, 'signal' | 'after'>,
+  ): Promise<LiveSource<TailEvent>> {
+    const issues = issuesOf(filter, limits);
+    if (issues.length > 0) throw invalid(issues);
+    const { runtimes } = this.#options;
+    const tail = await runtimes.ask(broker, ({ id, observer }) => this.#tailsOf(id, observer).open(filter, limits));
+    return tail.watch(options);
+  }
+
+  close(): void {
+    for (const tails of this.#tails.values()) tails.close();
+    this.#tails.clear();
+  }
+
+  #tailsOf(id: string, observer: LeasedLink): BrokerTails {
+    let tails = this.#tails.get(id);
+    if (tails === undefined) {
+      const { timeoutMs, graceMs = 10_000 } = this.#options;
+      tails = new BrokerTails({ observer, timeoutMs, graceMs, onEmpty: () => this.#tails.delete(id) });
+      this.#tails.set(id, tails);
+    }
+    return tails;
+  }
+}
+
+function issuesOf(filter: string, { maxRate, maxPayloadBytes }: TailLimits): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const problem = tailFilterProblem(filter);
+  if (problem !== null) issues.push({ path: 'filter', reason: problem });
+  if (maxRate < 1 || maxRate > MAX_RATE) issues.push({ path: 'maxRate', reason: `must be 1 to ${MAX_RATE}` });
+  if (maxPayloadBytes < 0 || maxPayloadBytes > MAX_PAYLOAD_BYTES) {
+    issues.push({ path: 'maxPayloadBytes', reason: `must be 0 to ${MAX_PAYLOAD_BYTES}` });
+  }
+  return issues;
+}
