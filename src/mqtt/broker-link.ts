@@ -1,13 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import { invalid, ServiceError } from '../errors.ts';
-import type { BrokerSession, LinkState, LinkStatus, PublishOptions, Stop, SubscribeOptions } from './broker-session.ts';
+import type {
+  BrokerSession,
+  LinkState,
+  LinkStatus,
+  PublishOptions,
+  SessionAction,
+  Stop,
+  SubscribeOptions,
+  TakenSession,
+} from './broker-session.ts';
 import { type BrokerAddress, connectOptions } from './connect-options.ts';
 import { endClient } from './end-client.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { publishRefusal, subscribeRefusal } from './refused-packet.ts';
 import { retryDelay } from './retry-delay.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
+import { takeOver } from './take-over.ts';
 import { filterProblem, topicProblem } from './topics.ts';
 import { unreachable } from './when-connected.ts';
 
@@ -81,6 +91,10 @@ export class BrokerLink implements BrokerSession {
 
   get status(): LinkStatus {
     return this.#status;
+  }
+
+  get username(): string | null {
+    return connectOptions(this.#options).username ?? null;
   }
 
   get protocolVersion(): 4 | 5 | null {
@@ -183,6 +197,12 @@ export class BrokerLink implements BrokerSession {
       await endClient(client);
     }
     return clientId;
+  }
+
+  async takeOver(clientId: string, action: SessionAction): Promise<TakenSession> {
+    if (!this.#connection?.connected) throw unreachable(this.#status);
+    const { timeoutMs } = this.#options;
+    return takeOver({ address: this.#options, version: this.#version, clientId, timeoutMs }, action);
   }
 
   #attempt(): void {

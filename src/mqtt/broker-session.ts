@@ -38,11 +38,36 @@ export interface LinkStatus {
   readonly resumed?: boolean;
 }
 
+/**
+ * What is done to the session of another client. DISCONNECT: nothing beside ending the client's connection. `retainHandling` as in
+ * MQTT 5, 3.8.3.1; by default the broker sends no retained messages for the new subscription. The options of a subscription count
+ * with MQTT 5 only.
+ */
+export type SessionAction =
+  | { readonly kind: 'DISCONNECT' }
+  | { readonly kind: 'UNSUBSCRIBE'; readonly filter: string }
+  | {
+      readonly kind: 'SUBSCRIBE';
+      readonly filter: string;
+      readonly qos: 0 | 1 | 2;
+      readonly noLocal?: boolean;
+      readonly retainAsPublished?: boolean;
+      readonly retainHandling?: 0 | 1 | 2;
+      readonly identifier?: number;
+    };
+
+export interface TakenSession {
+  /** False: there was no session that outlived the client's connection, so nothing was done to it. */
+  readonly sessionPresent: boolean;
+}
+
 /** Ends a subscription or a listener. */
 export type Stop = () => void;
 
 export interface BrokerSession {
   readonly clientId: string;
+  /** The user name that it gives to the broker; null: none. Absent where it says none of it. */
+  readonly username?: string | null;
   readonly status: LinkStatus;
   /** 5 or 4 (3.1.1) once connected; null before. */
   readonly protocolVersion: 4 | 5 | null;
@@ -64,4 +89,9 @@ export interface BrokerSession {
    * then has told its log about a connection that we know of. Absent where there is no such log.
    */
   knock?(): Promise<string>;
+  /**
+   * Connects once, with the same settings, in the place of another client and disconnects again: take-over.ts says what
+   * that does to the client. Absent where nobody's place can be taken.
+   */
+  takeOver?(clientId: string, action: SessionAction): Promise<TakenSession>;
 }

@@ -1,75 +1,89 @@
-import {
-  ANONYMOUS,
-  type ClientProtocol,
-  type ClientProtocolVersion,
-  type ConnectedClientDetail,
-  type ConnectedClientSummary,
+import { type ClientEntry, detailOf, newEntry, plainAddress, summaryOf, type UserName } from './client-entry.ts';
+import { Handovers } from './handovers.ts';
+import type {
+  ClientProtocol,
+  ClientProtocolVersion,
+  ConnectedClientDetail,
+  ConnectedClientSummary,
 } from './inspect-control.ts';
-import type { ConnectedLine, DisconnectedLine, LogLine } from './log-lines.ts';
+import { CLOSED_BY_CLIENT, type ConnectedLine, type DisconnectedLine, type LogLine, TAKEN_OVER } from './log-lines.ts';
 
 /**
  * The clients of one broker, kept by what its log tells. Holds no connection and no time of its own.
  *
  * Bounds: `maxClients` entries, further clients are not taken up and `overflowed` says so; `maxOffline` persistent sessions that
  * are offline, the one that went first is dropped; MAX_OPENED connections that have not said who they are, oldest dropped;
- * MAX_SUBSCRIPTIONS per client, further ones are not kept and the list counts as incomplete.
+ * MAX_SUBSCRIPTIONS per client and `maxSubscriptionBytes` of all clients together (the length of each filter and
+ * SUBSCRIPTION_BYTES), further ones are not kept and the client's list counts as incomplete.
  */
 export interface ClientLedgerOptions {
   /** Default 200,000. */
   readonly maxClients?: number;
   /** Default 20,000. */
   readonly maxOffline?: number;
+  /** Default 128 MiB. */
+  readonly maxSubscriptionBytes?: number;
   /** Called with the id of each client that came, changed or went. */
   readonly onChange: (clientid: string) => void;
 }
 
 const MAX_OPENED = 10_000;
 const MAX_SUBSCRIPTIONS = 1_000;
+/** What a kept subscription costs beside the characters of its filter. */
+const SUBSCRIPTION_BYTES = 100;
 
-interface Entry {
-  readonly clientid: string;
-  username: string;
-  address: string | null;
-  port: number | null;
-  protocol: ClientProtocol | null;
-  protocolVersion: ClientProtocolVersion | null;
-  bridge: boolean;
+/** One client, and who else is known to use its account. */
+export interface AccountUse {
+  readonly username: UserName;
+  readonly connected: boolean;
+  readonly clean: boolean | null;
   readonly gateway: boolean;
-  clean: boolean | null;
-  keepalive: number | null;
-  connected: boolean;
-  lastConnect: number | null;
-  lastDisconnect: number | null;
-  disconnectReason: string | null;
-  listenerPort: number | null;
-  tls: { readonly version: string; readonly ciphers: string } | null;
-  /** Filter to granted QoS. */
-  readonly subscriptions: Map<string, number>;
-  /** Every subscription of the session was seen. */
-  subscriptionsComplete: boolean;
+  readonly bridge: boolean;
+  /** Its user name is a guess, since id or name imitate a line of the log. */
+  readonly isAmbiguous: boolean;
+  /** Tells this connection of the client from earlier and later ones. */
+  readonly connection: number;
+  /** All that are connected with the same user name, itself among them. */
+  readonly connectedIds: readonly string[];
+  /** Those, and the persistent sessions of the account that are offline. */
+  readonly sessionCount: number;
+  /** The account is the one that this service uses; null: nobody knows which one that is. */
+  readonly isOwn: boolean | null;
 }
 
 export class ClientLedger {
   readonly #maxClients: number;
   readonly #maxOffline: number;
+  readonly #maxSubscriptionBytes: number;
   readonly #onChange: (clientid: string) => void;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ClientEntry>();
   /** Ids of persistent sessions that are offline, the one that went first ahead. */
   readonly #offline = new Set<string>();
   /** Listener ports of connections, by address and port of the client. */
   readonly #opened = new Map<string, number>();
   /** Ids of this service's own connections. */
   readonly #gateways = new Set<string>();
-  #sorted: Entry[] | null = null;
+  /** Entries by the user name that they use. */
+  readonly #accounts = new Map<UserName, Set<ClientEntry>>();
+  readonly #handovers = new Handovers();
+  #subscriptionBytes = 0;
+  #connections = 0;
+  #sorted: ClientEntry[] | null = null;
   #overflowed = false;
   /** Whether lines tell the listener of plain connections; WebSocket ones have none in 2.0.x. */
   #isVersion20: boolean | null = null;
   /** Whether lines of subscriptions arrive at all. */
   subscriptionsFollowed = false;
 
-  constructor({ maxClients = 200_000, maxOffline = 20_000, onChange }: ClientLedgerOptions) {
+  constructor({
+    maxClients = 200_000,
+    maxOffline = 20_000,
+    maxSubscriptionBytes = 128 * 1024 * 1024,
+    onChange,
+  }: ClientLedgerOptions) {
     this.#maxClients = maxClients;
     this.#maxOffline = maxOffline;
+    this.#maxSubscriptionBytes = maxSubscriptionBytes;
     this.#onChange = onChange;
   }
 
@@ -77,8 +91,9 @@ export class ClientLedger {
     return this.#entries.size;
   }
 
+  /** With our own connections to sessions that we took over. */
   get connectedCount(): number {
-    return this.#entries.size - this.#offline.size;
+    return this.#entries.size - this.#offline.size + this.#handovers.heldCount;
   }
 
   get overflowed(): boolean {
@@ -103,6 +118,43 @@ export class ClientLedger {
     return entry ? detailOf(entry, this.subscriptionsFollowed) : null;
   }
 
+  accountOf(clientid: string): AccountUse | null {
+    const entry = this.#entries.get(clientid);
+    if (!entry) return null;
+    const { account, connected, clean, gateway, bridge, isAmbiguous, connection } = entry;
+    const peers = account === undefined ? [entry] : [...(this.#accounts.get(account) ?? [])];
+    const own = [...this.#gateways].map((id) => this.#entries.get(id)?.account);
+    return {
+      username: account ?? null,
+      connected,
+      clean,
+      gateway,
+      bridge,
+      isAmbiguous,
+      connection,
+      connectedIds: peers.filter((peer) => peer.connected).map((peer) => peer.clientid),
+      sessionCount: peers.length,
+      isOwn: account === undefined ? null : own.includes(account) || (own.includes(undefined) ? null : false),
+    };
+  }
+
+  /** This connection of the client is over, and so is ours to its session. */
+  hasEnded(clientid: string, connection: number): boolean {
+    if (this.#handovers.isBorrowed(clientid)) return false;
+    const entry = this.#entries.get(clientid);
+    return !entry?.connected || entry.connection !== connection;
+  }
+
+  /** We are about to take the session over for a moment, which says nothing of the client but that it loses its connection. */
+  borrow(clientid: string): void {
+    this.#handovers.borrow(clientid);
+  }
+
+  /** We did not take it over, after all. */
+  giveBack(clientid: string): void {
+    this.#handovers.giveBack(clientid);
+  }
+
   /** In order of client ids. */
   page(offset: number, count: number): ConnectedClientSummary[] {
     this.#sorted ??= [...this.#entries.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
@@ -113,19 +165,28 @@ export class ClientLedger {
     return this.page(offset, count).map(({ clientid }) => clientid);
   }
 
-  /** @param now when the line arrived, epoch milliseconds */
-  apply(line: LogLine, now: number): void {
+  /**
+   * @param now when the line arrived, epoch milliseconds
+   * @returns whether a connection ended that was not known
+   */
+  apply(line: LogLine, now: number): boolean {
     // The log counts in seconds; a line that was not held up happened just now.
     const at = line.at === null || Math.abs(now - line.at) < 2_000 ? now : line.at;
+    const known = 'clientid' in line && this.#entries.has(line.clientid);
     switch (line.kind) {
       case 'OPENED':
         this.#open(line.address, line.port, line.listenerPort);
         break;
       case 'CONNECTED':
-        this.#connect(line, at);
+        if (this.#handovers.isOurs(line)) this.#disconnect(replaced(line), at);
+        else this.#connect(line, at);
         break;
       case 'DISCONNECTED':
+        if (this.#handovers.isOurEnd(line) || this.#handovers.isLate(line)) break;
         this.#disconnect(line, at);
+        return !known && ENDS_OF_CONNECTED.has(line.reason);
+      case 'EXPIRED':
+        if (this.#offline.has(line.clientid)) this.#remove(line.clientid);
         break;
       case 'TLS':
         this.#change(line.clientid, (entry) => {
@@ -133,15 +194,15 @@ export class ClientLedger {
         });
         break;
       case 'SUBSCRIBED':
-        this.#change(line.clientid, (entry) => {
-          if (entry.subscriptions.size < MAX_SUBSCRIPTIONS) entry.subscriptions.set(line.filter, line.qos);
-          else entry.subscriptionsComplete &&= entry.subscriptions.has(line.filter);
-        });
+        this.#change(line.clientid, (entry) => this.#subscribe(entry, line.filter, line.qos));
         break;
       case 'UNSUBSCRIBED':
-        this.#change(line.clientid, (entry) => entry.subscriptions.delete(line.filter));
+        this.#change(line.clientid, (entry) => {
+          if (entry.subscriptions.delete(line.filter)) this.#subscriptionBytes -= cost(line.filter);
+        });
         break;
     }
+    return false;
   }
 
   /** A connection of this service, which came before its log could be followed. */
@@ -158,7 +219,7 @@ export class ClientLedger {
   /** A second connection of this service told what the log says of the first one, too. */
   describeGateway(clientid: string, { username, address }: ConnectedLine): void {
     this.#change(clientid, (entry) => {
-      entry.username = username ?? ANONYMOUS;
+      this.#moveTo(entry, username);
       entry.address = plainAddress(address);
     });
   }
@@ -168,6 +229,9 @@ export class ClientLedger {
     this.#entries.clear();
     this.#offline.clear();
     this.#opened.clear();
+    this.#accounts.clear();
+    this.#handovers.clear();
+    this.#subscriptionBytes = 0;
     this.#sorted = null;
     this.#overflowed = false;
   }
@@ -187,11 +251,15 @@ export class ClientLedger {
   #connect(line: ConnectedLine, at: number): void {
     const entry = this.#entries.get(line.clientid) ?? this.#create(line.clientid);
     if (!entry) return;
-    const isNew = entry.lastConnect === null;
+    // Its end is told to nobody but those who read errors, and that of a WebSocket after this line.
+    if (entry.connected && entry.lastConnect !== null) this.#handovers.replaced(entry);
+    const { clean: wasClean, lastConnect } = entry;
     const key = `${line.address}:${line.port}`;
     const listenerPort = this.#opened.get(key) ?? null;
     this.#opened.delete(key);
-    entry.username = line.username ?? ANONYMOUS;
+    this.#moveTo(entry, line.username);
+    entry.isAmbiguous = line.isAmbiguous;
+    entry.connection = ++this.#connections;
     entry.address = plainAddress(line.address);
     entry.port = line.port;
     entry.protocol = this.#protocolOf(line.address, listenerPort);
@@ -201,10 +269,11 @@ export class ClientLedger {
     entry.listenerPort = listenerPort;
     entry.tls = null;
     entry.lastConnect = at;
-    if (line.clean) {
-      entry.subscriptions.clear();
+    // A clean session ended with its connection, but MQTT 5 can start clean and keep the session then.
+    if (line.clean || (wasClean === true && line.protocolVersion !== 'v5')) {
+      this.#forgetSubscriptions(entry);
       entry.subscriptionsComplete = true;
-    } else if (isNew) {
+    } else if (lastConnect === null || wasClean === true) {
       // The session may be older than we are.
       entry.subscriptionsComplete = false;
     }
@@ -218,6 +287,7 @@ export class ClientLedger {
     if (!entry?.connected) return;
     // The end of a connection that another one of the same id has replaced.
     if (port !== null && entry.port !== null && port !== entry.port) return;
+    if (reason === TAKEN_OVER) this.#handovers.replaced(entry);
     entry.connected = false;
     entry.lastDisconnect = at;
     entry.disconnectReason = reason;
@@ -230,50 +300,69 @@ export class ClientLedger {
     }
   }
 
-  #change(clientid: string, change: (entry: Entry) => unknown): void {
+  #subscribe(entry: ClientEntry, filter: string, qos: number): void {
+    if (!entry.subscriptions.has(filter)) {
+      const isFull =
+        entry.subscriptions.size >= MAX_SUBSCRIPTIONS ||
+        this.#subscriptionBytes + cost(filter) > this.#maxSubscriptionBytes;
+      if (isFull) {
+        entry.subscriptionsComplete = false;
+        return;
+      }
+      this.#subscriptionBytes += cost(filter);
+    }
+    entry.subscriptions.set(filter, qos);
+  }
+
+  #forgetSubscriptions({ subscriptions }: ClientEntry): void {
+    for (const filter of subscriptions.keys()) this.#subscriptionBytes -= cost(filter);
+    subscriptions.clear();
+  }
+
+  #moveTo(entry: ClientEntry, account: UserName): void {
+    this.#leave(entry);
+    entry.account = account;
+    const peers = this.#accounts.get(account);
+    if (peers) peers.add(entry);
+    else this.#accounts.set(account, new Set([entry]));
+  }
+
+  #leave(entry: ClientEntry): void {
+    if (entry.account === undefined) return;
+    const peers = this.#accounts.get(entry.account);
+    peers?.delete(entry);
+    if (peers?.size === 0) this.#accounts.delete(entry.account);
+  }
+
+  #change(clientid: string, change: (entry: ClientEntry) => unknown): void {
     const entry = this.#entries.get(clientid);
     if (!entry) return;
     change(entry);
     this.#onChange(clientid);
   }
 
-  #online(entry: Entry): void {
+  #online(entry: ClientEntry): void {
     entry.connected = true;
     this.#offline.delete(entry.clientid);
   }
 
-  #create(clientid: string): Entry | null {
+  #create(clientid: string): ClientEntry | null {
     if (this.#entries.size >= this.#maxClients) {
       this.#overflowed = true;
       return null;
     }
-    const entry: Entry = {
-      clientid,
-      username: ANONYMOUS,
-      address: null,
-      port: null,
-      protocol: null,
-      protocolVersion: null,
-      bridge: false,
-      gateway: this.#gateways.has(clientid),
-      clean: null,
-      keepalive: null,
-      connected: true,
-      lastConnect: null,
-      lastDisconnect: null,
-      disconnectReason: null,
-      listenerPort: null,
-      tls: null,
-      subscriptions: new Map(),
-      subscriptionsComplete: false,
-    };
+    const entry = newEntry(clientid, this.#gateways.has(clientid));
     this.#entries.set(clientid, entry);
     this.#sorted = null;
     return entry;
   }
 
   #remove(clientid: string): void {
-    if (!this.#entries.delete(clientid)) return;
+    const entry = this.#entries.get(clientid);
+    if (!entry) return;
+    this.#entries.delete(clientid);
+    this.#leave(entry);
+    this.#forgetSubscriptions(entry);
     this.#offline.delete(clientid);
     this.#sorted = null;
     this.#onChange(clientid);
@@ -287,38 +376,16 @@ export class ClientLedger {
   }
 }
 
-const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d)/, '').replace(/^\[(.*)\]$/, '$1');
+/** Ends of connections whose beginning was told; others may be of a connection that never came to be. */
+const ENDS_OF_CONNECTED: ReadonlySet<string> = new Set([
+  'disconnected',
+  CLOSED_BY_CLIENT,
+  TAKEN_OVER,
+  'exceeded timeout',
+  'administrative action',
+]);
 
-function summaryOf(entry: Entry): ConnectedClientSummary {
-  const { clientid, username, address, port, protocol, protocolVersion, lastConnect } = entry;
-  return {
-    clientid,
-    username,
-    connected: entry.connected,
-    lastDisconnect: entry.lastDisconnect,
-    ...(address === null ? {} : { address }),
-    ...(port === null ? {} : { remotePort: port }),
-    ...(protocol === null ? {} : { protocol }),
-    ...(protocolVersion === null ? {} : { protocolVersion }),
-    ...(lastConnect === null ? {} : { lastConnect }),
-    ...(entry.bridge ? { bridge: true } : {}),
-    ...(entry.gateway ? { gateway: true } : {}),
-    ...(entry.disconnectReason === null ? {} : { disconnectReason: entry.disconnectReason }),
-  };
-}
+const replaced = ({ clientid, at }: ConnectedLine & { readonly at: number | null }) =>
+  ({ kind: 'DISCONNECTED', at, clientid, port: null, reason: TAKEN_OVER }) as const;
 
-/** Subscriptions that were seen are listed in any case; their number is told only when all were seen. */
-function detailOf(entry: Entry, subscriptionsFollowed: boolean): ConnectedClientDetail {
-  const { keepalive, clean, listenerPort, tls, subscriptions } = entry;
-  return {
-    ...summaryOf(entry),
-    ...(keepalive === null ? {} : { keepalive }),
-    ...(clean === null ? {} : { cleanSession: clean }),
-    ...(listenerPort === null ? {} : { listener: { port: listenerPort } }),
-    ...(tls === null ? {} : { tls }),
-    ...(subscriptionsFollowed
-      ? { subscriptions: [...subscriptions.keys()], subscriptionQos: [...subscriptions.values()] }
-      : {}),
-    ...(subscriptionsFollowed && entry.subscriptionsComplete ? { numSubscriptions: subscriptions.size } : {}),
-  };
-}
+const cost = (filter: string): number => filter.length + SUBSCRIPTION_BYTES;

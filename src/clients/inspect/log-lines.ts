@@ -13,6 +13,7 @@ export type LogLine = { readonly at: number | null } & (
   | ConnectedLine
   | { readonly kind: 'TLS'; readonly clientid: string; readonly version: string; readonly cipher: string }
   | DisconnectedLine
+  | { readonly kind: 'EXPIRED'; readonly clientid: string }
   | { readonly kind: 'SUBSCRIBED'; readonly clientid: string; readonly filter: string; readonly qos: number }
   | { readonly kind: 'UNSUBSCRIBED'; readonly clientid: string; readonly filter: string }
 );
@@ -29,6 +30,8 @@ export interface ConnectedLine {
   readonly clean: boolean;
   /** Seconds. */
   readonly keepalive: number;
+  /** The id or the user name looks like a part of such a line: where one ends and the other begins is a guess. */
+  readonly isAmbiguous: boolean;
 }
 
 export interface DisconnectedLine {
@@ -48,6 +51,11 @@ const VERSIONS: Readonly<Record<string, ClientProtocolVersion>> = {
   '5': 'v5',
 };
 
+/** What 2.1 and we call the end of a connection that another one of the same client id replaced. */
+export const TAKEN_OVER = 'session taken over';
+/** What both versions are understood to say of a socket that the client closed without a word. */
+export const CLOSED_BY_CLIENT = 'connection closed by client';
+
 /** Characters. */
 const MAX_LINE = 2_000;
 
@@ -56,17 +64,21 @@ const OPENED = /^New connection from (\S+):(\d+) on port (\d+)\.$/;
 // The id is greedy, so that the last " (p" of a line counts.
 const CONNECTED =
   /^New (client|bridge) connected from (\S+):(\d+) as (.*) \(p(\d), c([01]), k(\d+)(?:, u'(.*)')?\)\.$/s;
+const LOOKS_CONNECTED = / \(p\d, c[01], k\d+/g;
 const NEGOTIATED = /^Client (.*) negotiated (\S+) cipher (\S+)$/s;
 const ENDED_2_1 = /^Client (.*) \[(\S+):(\d+)\] disconnected(?:: (.*))?\.$/s;
 const ENDED_2_0: readonly (readonly [RegExp, string])[] = [
   [/^Client (.*) been disconnected by administrative action\.$/s, 'administrative action'],
   [/^Client (.*) has exceeded timeout, disconnecting\.$/s, 'exceeded timeout'],
-  [/^Client (.*) closed its connection\.$/s, 'connection closed by client'],
+  [/^Client (.*) closed its connection\.$/s, CLOSED_BY_CLIENT],
+  [/^Client (.*) already connected, closing old connection\.$/s, TAKEN_OVER],
   [/^Client (.*) disconnected, not authorised\.$/s, 'not authorised'],
   [/^Client (.*) disconnected due to (.*)\.$/s, ''],
   [/^Client (.*) disconnected: (.*)\.$/s, ''],
   [/^Client (.*) disconnected\.$/s, 'disconnected'],
 ];
+const BROKEN = /^Bad socket read\/write on client (.*): ([^:]*)$/s;
+const EXPIRED = /^Expiring client (.*) due to timeout\.$/s;
 
 /**
  * @param level what follows `$SYS/broker/log/` in the topic
@@ -79,7 +91,14 @@ export function parseLogLine(level: string, line: string, isKnown: (clientid: st
   const text = stamp ? line.slice(stamp[0].length) : line;
   if (level === 'M/subscribe') return parseSubscribe(text, at, isKnown);
   if (level === 'M/unsubscribe') return parseUnsubscribe(text, at, isKnown);
-  return text.startsWith('New ') ? parseNew(text, at) : text.startsWith('Client ') ? parseClient(text, at) : null;
+  if (text.startsWith('New ')) return parseNew(text, at);
+  if (text.startsWith('Client ')) return parseClient(text, at);
+  const expired = EXPIRED.exec(text);
+  if (expired) return { kind: 'EXPIRED', at, clientid: expired[1] ?? '' };
+  const broken = BROKEN.exec(text);
+  if (!broken) return null;
+  const [, clientid = '', reason = ''] = broken;
+  return { kind: 'DISCONNECTED', at, clientid, port: null, reason };
 }
 
 function parseNew(text: string, at: number | null): LogLine | null {
@@ -102,6 +121,7 @@ function parseNew(text: string, at: number | null): LogLine | null {
     protocolVersion: VERSIONS[version] ?? null,
     clean: clean === '1',
     keepalive: Number(keepalive),
+    isAmbiguous: (text.match(LOOKS_CONNECTED)?.length ?? 0) > 1,
   };
 }
 

@@ -11,6 +11,7 @@ const connected = {
   clean: false,
   keepalive: 60,
   username: 'k1',
+  isAmbiguous: false,
 };
 const at = 1_700_000_000_000;
 
@@ -63,7 +64,18 @@ test.each([
   [
     'N',
     "New client connected from 127.0.0.1:57604 as a b as c (p2, c1, k60, u'admin'). (p5, c0, k60, u'k1').",
-    { ...connected, clientid: "a b as c (p2, c1, k60, u'admin').", protocolVersion: 'v5' },
+    { ...connected, clientid: "a b as c (p2, c1, k60, u'admin').", protocolVersion: 'v5', isAmbiguous: true },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as d (p5, c0, k60, u'x (p5, c0, k60, u'admin'').",
+    {
+      ...connected,
+      clientid: "d (p5, c0, k60, u'x",
+      protocolVersion: 'v5',
+      username: "admin'",
+      isAmbiguous: true,
+    },
   ],
   [
     'N',
@@ -131,6 +143,17 @@ test.each([
     'Client <unknown> disconnected due to protocol error.',
     { kind: 'DISCONNECTED', clientid: '<unknown>', port: null, reason: 'protocol error' },
   ],
+  [
+    'E',
+    'Client dev5 already connected, closing old connection.',
+    { kind: 'DISCONNECTED', clientid: 'dev5', port: null, reason: 'session taken over' },
+  ],
+  [
+    'N',
+    'Bad socket read/write on client dev: 5: Invalid function arguments provided.',
+    { kind: 'DISCONNECTED', clientid: 'dev: 5', port: null, reason: 'Invalid function arguments provided.' },
+  ],
+  ['N', 'Expiring client dev 5 due to timeout.', { kind: 'EXPIRED', clientid: 'dev 5' }],
   ['M/subscribe', 'dev311 1 ok/a', { kind: 'SUBSCRIBED', clientid: 'dev311', qos: 1, filter: 'ok/a' }],
   ['M/subscribe', 'dev 2 1 x', { kind: 'SUBSCRIBED', clientid: 'dev 2', qos: 1, filter: 'x' }],
   ['M/subscribe', 'dev 1 a 2 x 0 y', { kind: 'SUBSCRIBED', clientid: 'dev 1 a', qos: 2, filter: 'x 0 y' }],
@@ -144,7 +167,6 @@ test.each([
 });
 
 test.each([
-  ['E', 'Client dev5 already connected, closing old connection.'],
   ['N', 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.'],
   ['I', 'Protocol error from 127.0.0.1:34732: First packet not CONNECT (47).'],
   ['I', 'dynsec: gw-admin/admin | modifyClient | username=k1'],

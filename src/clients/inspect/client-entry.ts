@@ -1,0 +1,99 @@
+import {
+  ANONYMOUS,
+  type ClientProtocol,
+  type ClientProtocolVersion,
+  type ConnectedClientDetail,
+  type ConnectedClientSummary,
+} from './inspect-control.ts';
+
+/** Null: none is used. */
+export type UserName = string | null;
+
+/** One client as its lines in the log tell of it; null where none has. Times in epoch milliseconds. */
+export interface ClientEntry {
+  readonly clientid: string;
+  /** Undefined: not told. */
+  account: UserName | undefined;
+  isAmbiguous: boolean;
+  connection: number;
+  address: string | null;
+  port: number | null;
+  protocol: ClientProtocol | null;
+  protocolVersion: ClientProtocolVersion | null;
+  bridge: boolean;
+  readonly gateway: boolean;
+  clean: boolean | null;
+  keepalive: number | null;
+  connected: boolean;
+  lastConnect: number | null;
+  lastDisconnect: number | null;
+  disconnectReason: string | null;
+  listenerPort: number | null;
+  tls: { readonly version: string; readonly ciphers: string } | null;
+  /** Filter to granted QoS. */
+  readonly subscriptions: Map<string, number>;
+  /** Every subscription of the session was seen. */
+  subscriptionsComplete: boolean;
+}
+
+export function newEntry(clientid: string, gateway: boolean): ClientEntry {
+  return {
+    clientid,
+    account: undefined,
+    isAmbiguous: false,
+    connection: 0,
+    address: null,
+    port: null,
+    protocol: null,
+    protocolVersion: null,
+    bridge: false,
+    gateway,
+    clean: null,
+    keepalive: null,
+    connected: true,
+    lastConnect: null,
+    lastDisconnect: null,
+    disconnectReason: null,
+    listenerPort: null,
+    tls: null,
+    subscriptions: new Map(),
+    subscriptionsComplete: false,
+  };
+}
+
+export const plainAddress = (address: string): string =>
+  address.replace(/^::ffff:(?=\d)/, '').replace(/^\[(.*)\]$/, '$1');
+
+export function summaryOf(entry: ClientEntry): ConnectedClientSummary {
+  const { clientid, account, address, port, protocol, protocolVersion, lastConnect } = entry;
+  return {
+    clientid,
+    username: account ?? ANONYMOUS,
+    connected: entry.connected,
+    lastDisconnect: entry.lastDisconnect,
+    ...(address === null ? {} : { address }),
+    ...(port === null ? {} : { remotePort: port }),
+    ...(protocol === null ? {} : { protocol }),
+    ...(protocolVersion === null ? {} : { protocolVersion }),
+    ...(lastConnect === null ? {} : { lastConnect }),
+    ...(entry.bridge ? { bridge: true } : {}),
+    ...(entry.gateway ? { gateway: true } : {}),
+    ...(entry.disconnectReason === null ? {} : { disconnectReason: entry.disconnectReason }),
+  };
+}
+
+/** Subscriptions that were seen are listed in any case; their number is told only when all were seen. */
+export function detailOf(entry: ClientEntry, subscriptionsFollowed: boolean): ConnectedClientDetail {
+  const { keepalive, clean, listenerPort, tls, subscriptions } = entry;
+  return {
+    ...summaryOf(entry),
+    ...(keepalive === null ? {} : { keepalive }),
+    ...(clean === null ? {} : { cleanSession: clean }),
+    ...(listenerPort === null ? {} : { listener: { port: listenerPort } }),
+    ...(tls === null ? {} : { tls }),
+    ...(subscriptionsFollowed
+      ? { subscriptions: [...subscriptions.keys()], subscriptionQos: [...subscriptions.values()] }
+      : {}),
+    ...(subscriptionsFollowed && entry.subscriptionsComplete ? { numSubscriptions: subscriptions.size } : {}),
+  };
+}

@@ -1,0 +1,25 @@
+import { isIP, connect as openTcp } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as openTls } from 'node:tls';
+import type { IClientOptions } from 'mqtt';
+import { createWebSocketStream, WebSocket } from 'ws';
+
+/** The bare byte stream to a broker by the options of `connectOptions`: what is written before it is open is sent then. */
+export function openStream({ protocol, hostname = '', port = 0, path = '/', ...options }: IClientOptions): Duplex {
+  const { rejectUnauthorized, ca, cert, key } = options;
+  const secrets = {
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+  if (protocol === 'ws' || protocol === 'wss') {
+    const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
+    return createWebSocketStream(new WebSocket(`${protocol}://${host}:${port}${path}`, 'mqtt', secrets));
+  }
+  if (protocol === 'mqtts') {
+    const name = isIP(hostname) === 0 ? { servername: hostname } : {};
+    return openTls({ host: hostname, port, ...name, ...secrets }).setNoDelay(true);
+  }
+  return openTcp({ host: hostname, port, noDelay: true });
+}
