@@ -3,6 +3,7 @@ import { AccessControlService } from './access-control/access-control-service.ts
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
 import { BrokerDirectory } from './brokers/broker-directory.ts';
+import { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import { BrokerService } from './brokers/broker-service.ts';
 import { CloudBrokers } from './brokers/cloud-brokers.ts';
@@ -136,6 +137,8 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       log,
     });
     closers.add(() => runtimes.close());
+    const metrics = new BrokerMetricsService({ runtimes, directory: brokerDirectory });
+    closers.add(() => metrics.close());
     const clients = new ClientService({ runtimes });
     closers.add(() => clients.close());
     const messages = new MessageService({ runtimes, timeoutMs: config.brokerTimeoutMs });
@@ -167,6 +170,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       tokens: new TokenService({ db, changes }),
       brokers,
       runtimes,
+      metrics,
       clients,
       messages,
       accessControl,

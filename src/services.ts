@@ -1,5 +1,6 @@
 import type { AccessControlService } from './access-control/access-control-service.ts';
 import type { AuthService } from './auth/auth-service.ts';
+import type { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import type { BrokerService } from './brokers/broker-service.ts';
 import type { ClientService } from './clients/client-service.ts';
@@ -18,6 +19,7 @@ export interface Services {
   readonly tokens: TokenService;
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
+  readonly metrics: BrokerMetricsService;
   readonly clients: ClientService;
   readonly messages: MessageService;
   readonly accessControl: AccessControlService;

@@ -3,7 +3,8 @@ import { BrokerControls } from '../control/broker-controls.ts';
 import type { ControlApi } from '../control/envelope.ts';
 import type { ControlCapability, PluginFactory } from '../control/plugin.ts';
 import { ServiceError } from '../errors.ts';
-import { Broadcast, type BroadcastEvent } from '../live/broadcast.ts';
+import type { SubscriberOptions } from '../live/broadcast.ts';
+import type { LiveSource } from '../live/live-source.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../mqtt/broker-link.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { Fleet } from '../mqtt/fleet.ts';
@@ -13,6 +14,7 @@ import type { Sealer } from '../storage/sealed.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
 import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
 import { withoutAddress } from './broker-service.ts';
+import { type BrokerStatusChange, type BrokerStatusEvent, BrokerStatusFeeds } from './broker-status.ts';
 import { withDeadline } from './deadline.ts';
 import { getLicenseInformation, type LicenseInformation } from './license-control.ts';
 import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
@@ -36,15 +38,6 @@ export interface BrokerInfoData {
   /** Null while the broker cannot be asked. */
   readonly license: LicenseInformation | null;
 }
-
-/** A broker as a dashboard follows it; `broker` is null once it is removed. */
-export interface BrokerStatusChange {
-  readonly brokerId: string;
-  readonly broker: BrokerRecord | null;
-  readonly connection: LinkStatus;
-}
-
-export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], BrokerStatusChange>;
 
 export interface BrokerRuntimesOptions {
   readonly directory: BrokerDirectory;
@@ -76,8 +69,7 @@ export class BrokerRuntimes {
   readonly #failures = new Map<string, LinkStatus>();
   /** The last thing asked of each broker's runtime, so that the next waits for it. */
   readonly #queues = new Map<string, Promise<void>>();
-  /** By project, of those that somebody watches and a few that somebody did. */
-  readonly #status = new Map<string, Broadcast<readonly BrokerStatusChange[], BrokerStatusChange>>();
+  readonly #status = new BrokerStatusFeeds((projectId) => this.#snapshot(projectId));
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #stop: () => void;
   #opening: 'NONE' | 'ALL' | 'ASKED' = 'NONE';
@@ -159,15 +151,13 @@ export class BrokerRuntimes {
     };
   }
 
-  /** The project's brokers now, then each change of one. */
-  watchStatus(projectId: string, signal: AbortSignal): AsyncIterableIterator<BrokerStatusEvent> {
-    let broadcast = this.#status.get(projectId);
-    if (broadcast === undefined) {
-      for (const [id, { subscriberCount }] of this.#status) if (subscriberCount === 0) this.#status.delete(id);
-      broadcast = new Broadcast(() => this.#snapshot(projectId));
-      this.#status.set(projectId, broadcast);
-    }
-    return broadcast.subscribe({ signal });
+  /** Of the project, or of those named in `only`: the brokers now, then each change of one. */
+  watchStatus(
+    projectId: string,
+    only: ReadonlySet<string> | null,
+    options: SubscriberOptions,
+  ): LiveSource<BrokerStatusEvent> {
+    return this.#status.watch(projectId, only, options);
   }
 
   /** Tells of runtimes that were opened (those open already, too) and that are about to close. */
@@ -179,7 +169,7 @@ export class BrokerRuntimes {
   async close(): Promise<void> {
     this.#opening = 'NONE';
     this.#stop();
-    for (const broadcast of this.#status.values()) broadcast.close();
+    this.#status.close();
     await Promise.all(this.#queues.values());
     await Promise.all([...this.#runtimes.keys()].map((id) => this.#closeRuntime(id)));
     await this.#fleet.closeAll();
@@ -219,7 +209,7 @@ export class BrokerRuntimes {
   }
 
   #tell(broker: BrokerRecord, after: BrokerRecord | null): void {
-    this.#status.get(broker.projectId)?.publish({
+    this.#status.tell(broker.projectId, {
       brokerId: broker.id,
       broker: after,
       connection: after === null ? { state: 'CLOSED', since: Date.now() } : this.status(broker.id),

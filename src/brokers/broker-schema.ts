@@ -21,7 +21,7 @@ export const BrokerType = builder.enumType('BrokerType', {
 
 const ClusterMode = builder.enumType('ClusterMode', { values: ['FULL', 'DYNSEC', 'HP'] as const });
 
-const CloudBrokerState = builder.enumType('CloudBrokerState', {
+export const CloudBrokerState = builder.enumType('CloudBrokerState', {
   values: [
     'ACTIVE',
     'INACTIVE',

@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts';
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../live/broadcast.ts';
 import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
 
 /**
@@ -7,7 +6,8 @@ import type { BrokerMessage, BrokerSession, LinkStatus, Stop } from '../mqtt/bro
  *
  * The last value of each topic is kept while the link lives: Mosquitto 2.0 tells values only when they change and lets retained
  * ones expire after a minute, so silence does not mean that a value is gone. It survives reconnects, and is dropped when the
- * link gets other settings. Numbers that no counter can reach (2.0 shows underflows) are passed over.
+ * link gets other settings, when the broker turns out to have been restarted (its uptime fell) and did not tell it again since
+ * the connection came back, and when the broker tells a number that no counter can reach (2.0 shows underflows).
  *
  * Filters are named one by one instead of `$SYS/#`, which would bring the broker's whole log too.
  * Bounds: MAX_TOPICS topics, later ones are not taken up; MAX_TOPIC_LENGTH characters and MAX_LEVELS levels (what is nested by
@@ -28,10 +28,20 @@ export interface SysTree {
 export interface SysTopicsOptions {
   /** Samples kept. Default 60. */
   readonly history?: number;
-  /** Least time between samples. Default 10,000. */
+  /** Least time between samples. Default 9,000: what is told every 10 s comes a little early now and then. */
   readonly sampleMs?: number;
   /** Messages of so long a time are one change. Default 200: a broker tells all its values in one burst. */
   readonly burstMs?: number;
+}
+
+/** Told after each burst of values. */
+export interface SysBurst {
+  /** Epoch milliseconds of its last message. */
+  readonly date: number;
+  /** False: only retained messages, which were told nobody knows when. */
+  readonly isLive: boolean;
+  /** It became a sample of the history. */
+  readonly isSample: boolean;
 }
 
 /** What is subscribed to. */
@@ -46,20 +56,30 @@ const MAX_PAYLOAD = 1_024;
 const MAX_TOPIC_LENGTH = 512;
 const MAX_LEVELS = 20;
 
-export type SysTopicsEvent = BroadcastEvent<SysTopicsSample, SysTopicsSample>;
+const UPTIME = '$SYS/broker/uptime';
+
+interface Value {
+  /** Null: what came cannot be. */
+  readonly text: string | null;
+  /** Number of the connection that it came by. */
+  readonly connection: number;
+}
 
 export class SysTopics {
   readonly #session: BrokerSession;
   readonly #history: number;
   readonly #sampleMs: number;
   readonly #burstMs: number;
-  readonly #values = new Map<string, string>();
-  readonly #broadcast: Broadcast<SysTopicsSample, SysTopicsSample>;
+  readonly #values = new Map<string, Value>();
+  readonly #listeners = new Set<(burst: SysBurst) => void>();
   readonly #stopStatus: Stop;
   readonly #stops: Stop[] = [];
   #samples: SysTopicsSample[] = [];
   #current: SysTopicsSample | null = null;
   #date = 0;
+  #connection = 0;
+  #uptime = 0;
+  #isLive = false;
   #timer: NodeJS.Timeout | null = null;
   #following = false;
   #closed = false;
@@ -69,14 +89,13 @@ export class SysTopics {
     this.#history = history;
     this.#sampleMs = sampleMs;
     this.#burstMs = burstMs;
-    this.#broadcast = new Broadcast(() => this.current());
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
     this.#statusChanged(session.status);
   }
 
   /** A value by its whole topic, such as `$SYS/broker/version`. */
   valueOf(topic: string): string | null {
-    return this.#values.get(topic) ?? null;
+    return this.#values.get(topic)?.text ?? null;
   }
 
   current(): SysTopicsSample {
@@ -89,9 +108,10 @@ export class SysTopics {
     return this.#samples;
   }
 
-  /** The values now, then all values after each burst of changes. */
-  watch(options: SubscriberOptions = {}): AsyncIterableIterator<SysTopicsEvent> {
-    return this.#broadcast.subscribe(options);
+  /** Runs after each burst of values. */
+  onBurst(listener: (burst: SysBurst) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   close(): void {
@@ -99,7 +119,7 @@ export class SysTopics {
     this.#stopStatus();
     if (this.#timer) clearTimeout(this.#timer);
     for (const stop of this.#stops.splice(0)) stop();
-    this.#broadcast.close();
+    this.#listeners.clear();
   }
 
   #statusChanged({ state }: LinkStatus): void {
@@ -108,7 +128,11 @@ export class SysTopics {
       this.#samples = [];
       this.#current = null;
       this.#date = 0;
-    } else if (state === 'CONNECTED' && !this.#following && !this.#closed) {
+      this.#uptime = 0;
+    } else if (state === 'CONNECTED' && !this.#closed) {
+      this.#connection += 1;
+      this.#isLive = false;
+      if (this.#following) return;
       this.#following = true;
       this.#follow().catch(() => undefined);
     }
@@ -129,26 +153,43 @@ export class SysTopics {
     this.#statusChanged(this.#session.status);
   }
 
-  #received({ topic, payload }: BrokerMessage): void {
+  #received({ topic, payload, retain }: BrokerMessage): void {
     if (payload.length === 0 || payload.length > MAX_PAYLOAD) return;
     if (topic.length > MAX_TOPIC_LENGTH || topic.split('/').length > MAX_LEVELS) return;
     if (this.#values.size >= MAX_TOPICS && !this.#values.has(topic)) return;
     const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
-    if (/^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text))) return;
-    this.#values.set(topic, text);
+    const isAbsurd = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
+    this.#values.set(topic, { text: isAbsurd ? null : text, connection: this.#connection });
+    this.#isLive ||= !retain;
     this.#date = Date.now();
     this.#current = null;
-    this.#timer ??= setTimeout(() => this.#burstOver(), this.#burstMs);
+    this.#timer ??= setTimeout(() => {
+      // Not yet: what waits in the socket, because this process was busy, belongs to the burst, too.
+      setImmediate(() => this.#burstOver());
+    }, this.#burstMs);
   }
 
   #burstOver(): void {
     this.#timer = null;
-    const current = this.current();
+    if (this.#closed) return;
+    this.#noticeRestart();
     const last = this.#samples.at(-1);
-    if (!last || current.date - last.date >= this.#sampleMs) {
-      this.#samples = [...this.#samples.slice(-(this.#history - 1)), current];
+    const isSample = !last || this.#date - last.date >= this.#sampleMs;
+    if (isSample) this.#samples = [...this.#samples.slice(-(this.#history - 1)), this.current()];
+    const burst = { date: this.#date, isLive: this.#isLive, isSample };
+    this.#isLive = false;
+    for (const listener of this.#listeners) listener(burst);
+  }
+
+  #noticeRestart(): void {
+    const uptime = Number.parseInt(this.valueOf(UPTIME) ?? '', 10);
+    if (Number.isNaN(uptime)) return;
+    if (uptime < this.#uptime) {
+      for (const [topic, { connection }] of this.#values)
+        if (connection !== this.#connection) this.#values.delete(topic);
+      this.#current = null;
     }
-    this.#broadcast.publish(current);
+    this.#uptime = uptime;
   }
 }
 
@@ -159,14 +200,15 @@ const wasInterrupted = (result: PromiseSettledResult<unknown>): boolean =>
   (result.reason.code === 'BROKER_UNREACHABLE' || result.reason.code === 'BROKER_TIMEOUT');
 
 /** A level that is both a value and a parent stays a parent. */
-function treeOf(values: ReadonlyMap<string, string>): SysTree {
+function treeOf(values: ReadonlyMap<string, Value>): SysTree {
   const root: Record<string, unknown> = {};
-  for (const [topic, value] of values) {
+  for (const [topic, { text }] of values) {
+    if (text === null) continue;
     const levels = topic.split('/').slice(1);
     const leaf = levels.pop() ?? '';
     let node = root;
     for (const level of levels) node = childOf(node, level);
-    if (typeof ownValue(node, leaf) !== 'object') define(node, leaf, value);
+    if (typeof ownValue(node, leaf) !== 'object') define(node, leaf, text);
   }
   return root as SysTree;
 }

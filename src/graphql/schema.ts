@@ -6,6 +6,7 @@ import '../auth/viewer-schema.ts';
 import '../tokens/token-schema.ts';
 import '../brokers/broker-schema.ts';
 import '../brokers/broker-status-schema.ts';
+import '../brokers/broker-metrics-schema.ts';
 import '../clients/graph/client-schema.ts';
 import '../access-control/graph/access-control-schema.ts';
 import '../access-control/graph/access-mutations-schema.ts';

@@ -1,0 +1,170 @@
+import { invalid } from '../errors.ts';
+import { builder, onBroker } from '../graphql/builder.ts';
+import { guarded } from '../graphql/guarded.ts';
+import { LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import {
+  type BrokerMetrics,
+  type BrokerNumbers,
+  COUNT_NAMES,
+  type CountGroup,
+  LOAD_NAMES,
+  RATE_NAMES,
+} from './broker-metrics.ts';
+import type { BrokerMetricsEvent, BrokerMetricsState } from './broker-metrics-feed.ts';
+import { Broker } from './broker-schema.ts';
+
+/** One nullable number for each name; Float, because counters pass 2^31. */
+function numbersType<Name extends string>(name: string, description: string, names: readonly Name[]) {
+  return builder.objectRef<{ readonly [Key in Name]: number | null }>(name).implement({
+    description,
+    fields: (t) =>
+      Object.fromEntries(names.map((key) => [key, t.float({ nullable: true, resolve: (numbers) => numbers[key] })])),
+  });
+}
+
+const COUNT_TYPES = {
+  clients: numbersType(
+    'BrokerClientCounts',
+    'Sessions of clients; persistent ones are there while disconnected.',
+    COUNT_NAMES.clients,
+  ),
+  messages: numbersType(
+    'BrokerMessageCounts',
+    'MQTT packets of all kinds since the broker started, and the messages that it holds now.',
+    COUNT_NAMES.messages,
+  ),
+  publish: numbersType(
+    'BrokerPublishCounts',
+    'PUBLISH packets, and bytes of their payloads, since the start.',
+    COUNT_NAMES.publish,
+  ),
+  bytes: numbersType('BrokerByteCounts', 'Bytes on the network since the start.', COUNT_NAMES.bytes),
+  heap: numbersType('BrokerHeap', 'Bytes of memory, told by brokers that were built to count them.', COUNT_NAMES.heap),
+} satisfies Record<CountGroup, unknown>;
+
+const LoadAverages = numbersType('BrokerLoadAverages', 'Per minute, averaged by the broker.', LOAD_NAMES);
+
+const Load = builder.objectRef<BrokerNumbers['load']>('BrokerLoad').implement({
+  description: 'Averages over the last minutes.',
+  fields: (t) => ({
+    one: t.expose('one', { type: LoadAverages }),
+    five: t.expose('five', { type: LoadAverages }),
+    fifteen: t.expose('fifteen', { type: LoadAverages }),
+  }),
+});
+
+const Rates = numbersType(
+  'BrokerRates',
+  'Counted by this service between the last two times that the broker told its counters. Null until there are two of one connection, and where a counter began anew.',
+  RATE_NAMES,
+);
+
+const BrokerMetricsType = builder.objectRef<BrokerMetrics>('BrokerMetrics').implement({
+  description: 'The numbers that a broker tells of itself below $SYS. Null: this broker does not tell it.',
+  fields: (t) => ({
+    asOf: t.field({
+      description: 'When the last value came.',
+      type: 'DateTime',
+      resolve: ({ asOf }) => new Date(asOf),
+    }),
+    ageSeconds: t.float({
+      description: 'Time since `asOf`, when this was written.',
+      resolve: ({ asOf }) => Math.max(0, Date.now() - asOf) / 1_000,
+    }),
+    isStale: t.exposeBoolean('isStale', {
+      description:
+        'The broker is not connected, or told nothing for three times as long as it usually takes (30 seconds at least).',
+    }),
+    brokerVersion: t.exposeString('brokerVersion', { description: 'In the broker’s words.', nullable: true }),
+    uptimeSeconds: t.exposeFloat('uptimeSeconds', { nullable: true }),
+    clients: t.expose('clients', { type: COUNT_TYPES.clients }),
+    messages: t.expose('messages', { type: COUNT_TYPES.messages }),
+    publish: t.expose('publish', { type: COUNT_TYPES.publish }),
+    bytes: t.expose('bytes', { type: COUNT_TYPES.bytes }),
+    heap: t.expose('heap', { type: COUNT_TYPES.heap }),
+    subscriptions: t.exposeFloat('subscriptions', { nullable: true }),
+    sharedSubscriptions: t.exposeFloat('sharedSubscriptions', { nullable: true }),
+    retainedMessages: t.exposeFloat('retainedMessages', { nullable: true }),
+    load: t.expose('load', { type: Load }),
+    rates: t.expose('rates', { type: Rates }),
+  }),
+});
+
+/** As many as are kept. */
+const MAX_HISTORY = 60;
+
+builder.interfaceFields(Broker, (t) => ({
+  metrics: t.field({
+    description:
+      'What the broker told last, also while it is away. Null, with an error, when it cannot be asked and told nothing yet.',
+    type: BrokerMetricsType,
+    nullable: true,
+    resolve: (broker, _args, { services }) => services.metrics.of(broker),
+  }),
+  metricsHistory: t.field({
+    description:
+      'Samples of the last ten minutes or more, at most one in nine seconds, oldest first; their rates are averages since the sample before.',
+    type: [BrokerMetricsType],
+    args: {
+      last: t.arg.int({ defaultValue: MAX_HISTORY, required: true, description: 'The newest so many, 60 at most.' }),
+    },
+    complexity: ({ last }) => ({ field: 1, multiplier: Math.max(0, Math.min(last, MAX_HISTORY)) }),
+    resolve: (broker, { last }, { services }) => {
+      if (last < 0) throw invalid([{ path: 'last', reason: 'must not be negative' }]);
+      return last === 0 ? [] : services.metrics.history(broker).slice(-last);
+    },
+  }),
+}));
+
+const stateIn = (event: BrokerMetricsEvent): BrokerMetricsState | null => {
+  if (event.kind === 'SNAPSHOT') return event.snapshot;
+  return event.kind === 'CHANGE' ? event.change : null;
+};
+
+const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent').implement({
+  description:
+    'First the numbers as they are, then one event each time that the broker tells some, or its connection changes.',
+  fields: (t) => ({
+    kind: t.expose('kind', { type: LiveEventKind }),
+    sequence: t.exposeFloat('sequence', { description: SEQUENCE }),
+    missed: t.int({
+      description: 'GAP: how many changes were left out.',
+      nullable: true,
+      resolve: (event) => (event.kind === 'GAP' ? event.missed : null),
+    }),
+    isConnected: t.boolean({
+      description: 'Whether this service is connected to the broker. SNAPSHOT and CHANGE only.',
+      nullable: true,
+      resolve: (event) => stateIn(event)?.isConnected ?? null,
+    }),
+    metrics: t.field({
+      description:
+        'SNAPSHOT, CHANGE: all of them, the last told ones while the broker is away. Null: it told nothing yet.',
+      type: BrokerMetricsType,
+      nullable: true,
+      resolve: (event) => stateIn(event)?.metrics ?? null,
+    }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  brokerMetrics: t.field({
+    description:
+      'The numbers of a broker. Opens also while the broker is away, goes on when its settings change, and ends when it is removed.',
+    type: MetricsEvent,
+    ...onBroker('VIEWER'),
+    args: {
+      brokerId: t.arg.id({ required: true }),
+      after: t.arg.float(resumeArgument),
+    },
+    subscribe: (_root, { brokerId, after }, context) => {
+      const { services } = context;
+      return guarded(
+        context,
+        (viewer) => services.brokers.visible(brokerId, viewer),
+        (signal) => services.metrics.watch(services.brokers.visible(brokerId, context.viewer), { signal, after }),
+      );
+    },
+    resolve: (event) => event,
+  }),
+}));

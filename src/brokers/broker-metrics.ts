@@ -1,0 +1,149 @@
+/**
+ * The numbers that brokers tell below `$SYS/broker/`, typed: Mosquitto 2.0 and 2.1 (the commercial brokers are made of it), and
+ * the embedded broker under the same names. Null: this broker does not tell it, or told what cannot be (text, a negative or a
+ * number beyond 2^53: Mosquitto 2.0 shows underflows of its counters).
+ */
+
+/** Topics of the counts; where a number has two names, the first that is told counts. */
+const COUNT_TOPICS = {
+  clients: {
+    connected: ['clients/connected', 'clients/active'],
+    disconnected: ['clients/disconnected', 'clients/inactive'],
+    total: ['clients/total'],
+    maximum: ['clients/maximum'],
+    expired: ['clients/expired'],
+  },
+  messages: {
+    received: ['messages/received'],
+    sent: ['messages/sent'],
+    stored: ['store/messages/count', 'messages/stored'],
+    storedBytes: ['store/messages/bytes'],
+  },
+  publish: {
+    received: ['publish/messages/received'],
+    sent: ['publish/messages/sent'],
+    dropped: ['publish/messages/dropped'],
+    bytesReceived: ['publish/bytes/received'],
+    bytesSent: ['publish/bytes/sent'],
+  },
+  bytes: { received: ['bytes/received'], sent: ['bytes/sent'] },
+  heap: { current: ['heap/current'], maximum: ['heap/maximum'] },
+} as const;
+
+const LOAD_TOPICS = {
+  messagesReceived: 'load/messages/received',
+  messagesSent: 'load/messages/sent',
+  publishReceived: 'load/publish/received',
+  publishSent: 'load/publish/sent',
+  publishDropped: 'load/publish/dropped',
+  bytesReceived: 'load/bytes/received',
+  bytesSent: 'load/bytes/sent',
+  sockets: 'load/sockets',
+  connections: 'load/connections',
+} as const;
+
+const RATES = {
+  messagesReceivedPerSecond: ({ messages }) => messages.received,
+  messagesSentPerSecond: ({ messages }) => messages.sent,
+  publishReceivedPerSecond: ({ publish }) => publish.received,
+  publishSentPerSecond: ({ publish }) => publish.sent,
+  publishDroppedPerSecond: ({ publish }) => publish.dropped,
+  publishBytesReceivedPerSecond: ({ publish }) => publish.bytesReceived,
+  publishBytesSentPerSecond: ({ publish }) => publish.bytesSent,
+  bytesReceivedPerSecond: ({ bytes }) => bytes.received,
+  bytesSentPerSecond: ({ bytes }) => bytes.sent,
+} as const satisfies Record<string, (numbers: BrokerNumbers) => number | null>;
+
+type Numbers<Names> = { readonly [Name in keyof Names]: number | null };
+export type CountGroup = keyof typeof COUNT_TOPICS;
+export type Counts<Group extends CountGroup> = Numbers<(typeof COUNT_TOPICS)[Group]>;
+/** Per minute, averaged by the broker itself. */
+export type LoadAverages = Numbers<typeof LOAD_TOPICS>;
+export type BrokerRates = Numbers<typeof RATES>;
+
+/** What a broker told, as it was at one moment. */
+export interface BrokerNumbers {
+  /** Epoch milliseconds of the last value. */
+  readonly asOf: number;
+  readonly brokerVersion: string | null;
+  readonly uptimeSeconds: number | null;
+  readonly clients: Counts<'clients'>;
+  readonly messages: Counts<'messages'>;
+  readonly publish: Counts<'publish'>;
+  readonly bytes: Counts<'bytes'>;
+  readonly heap: Counts<'heap'>;
+  readonly subscriptions: number | null;
+  readonly sharedSubscriptions: number | null;
+  readonly retainedMessages: number | null;
+  readonly load: { readonly one: LoadAverages; readonly five: LoadAverages; readonly fifteen: LoadAverages };
+}
+
+export interface BrokerMetrics extends BrokerNumbers {
+  readonly rates: BrokerRates;
+  /** Not connected, or nothing was told for much longer than this broker is used to. */
+  readonly isStale: boolean;
+}
+
+const namesOf = <Names extends object>(table: Names) => Object.keys(table) as (keyof Names)[];
+
+export const COUNT_NAMES = {
+  clients: namesOf(COUNT_TOPICS.clients),
+  messages: namesOf(COUNT_TOPICS.messages),
+  publish: namesOf(COUNT_TOPICS.publish),
+  bytes: namesOf(COUNT_TOPICS.bytes),
+  heap: namesOf(COUNT_TOPICS.heap),
+} as const;
+export const LOAD_NAMES = namesOf(LOAD_TOPICS);
+export const RATE_NAMES = namesOf(RATES);
+
+/** `told` gives a value by its whole topic. */
+export function readNumbers(told: (topic: string) => string | null, asOf: number): BrokerNumbers {
+  const read = (name: string) => told(`$SYS/broker/${name}`);
+  const numbers = <Names extends Record<string, readonly string[]>>(topics: Names): Numbers<Names> =>
+    mapped(topics, (names) => {
+      const name = names.find((one) => read(one) !== null);
+      return name === undefined ? null : numberIn(read(name));
+    });
+  const load = (minutes: string): LoadAverages => mapped(LOAD_TOPICS, (topic) => numberIn(read(`${topic}/${minutes}`)));
+  return {
+    asOf,
+    brokerVersion: read('version'),
+    uptimeSeconds: numberIn(read('uptime')?.replace(/ seconds$/, '') ?? null),
+    clients: numbers(COUNT_TOPICS.clients),
+    messages: numbers(COUNT_TOPICS.messages),
+    publish: numbers(COUNT_TOPICS.publish),
+    bytes: numbers(COUNT_TOPICS.bytes),
+    heap: numbers(COUNT_TOPICS.heap),
+    subscriptions: numberIn(read('subscriptions/count')),
+    sharedSubscriptions: numberIn(read('shared_subscriptions/count')),
+    retainedMessages: numberIn(read('retained messages/count')),
+    load: { one: load('1min'), five: load('5min'), fifteen: load('15min') },
+  };
+}
+
+/**
+ * Counters per second between two moments. Null where one of the two is not known, and where a counter fell: the broker began
+ * to count anew (then all are, if its uptime fell, too).
+ */
+export function ratesBetween(before: BrokerNumbers | null, now: BrokerNumbers): BrokerRates {
+  const isRestarted = before !== null && (before.uptimeSeconds ?? 0) > (now.uptimeSeconds ?? Number.POSITIVE_INFINITY);
+  return mapped(RATES, (counter) => {
+    if (before === null || isRestarted || now.asOf <= before.asOf) return null;
+    const [from, to] = [counter(before), counter(now)];
+    return from === null || to === null || to < from ? null : ((to - from) * 1_000) / (now.asOf - before.asOf);
+  });
+}
+
+function numberIn(text: string | null): number | null {
+  if (text === null || !/^\d+(\.\d+)?$/.test(text)) return null;
+  const value = Number(text);
+  return value <= Number.MAX_SAFE_INTEGER ? value : null;
+}
+
+function mapped<Table extends object, Value>(
+  table: Table,
+  make: (entry: Table[keyof Table]) => Value,
+): { readonly [Name in keyof Table]: Value } {
+  const entries = namesOf(table).map((name) => [name, make(table[name])]);
+  return Object.fromEntries(entries) as { [Name in keyof Table]: Value };
+}
