@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { AuthService } from '../../src/auth/auth-service.ts';
 import type { RightsGuard } from '../../src/auth/rights-guards.ts';
 import { requireProjectRole, rightsKey } from '../../src/auth/viewer.ts';
+import type { ServiceError } from '../../src/errors.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { silentLog } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -33,11 +34,21 @@ function counting({ storage }: TestService) {
   return { auth, counter };
 }
 
-const ended = ({ signal }: RightsGuard) =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(signal.reason);
-    else signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
-  });
+/** Why all of them ended, and whether that took less than half a second from now. */
+async function endOf(guards: readonly RightsGuard[]) {
+  const since = performance.now();
+  const reasons = await Promise.all(
+    guards.map(
+      ({ signal }) =>
+        new Promise<ServiceError>((resolve) => {
+          if (signal.aborted) resolve(signal.reason);
+          else signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+        }),
+    ),
+  );
+  const isPrompt = performance.now() - since < 500;
+  return { codes: [...new Set(reasons.map(({ code }) => code))], isPrompt };
+}
 
 test('a session with 2,000 subscriptions is read once for each change, and all of them end with it', async () => {
   const service = await startTestService();
@@ -51,18 +62,14 @@ test('a session with 2,000 subscriptions is read once for each change, and all o
   expect(counter.reads).toBe(1);
 
   await services.projects.setMember(projectId, email, 'VIEWER');
-  const lowered = performance.now();
-  for (const reason of await Promise.all(editing.map(ended))) expect(reason).toMatchObject({ code: 'NOT_ALLOWED' });
-  expect(performance.now() - lowered).toBeLessThan(500);
+  expect(await endOf(editing)).toEqual({ codes: ['NOT_ALLOWED'], isPrompt: true });
   expect(counter.reads).toBe(2);
   expect(looking.some(({ signal }) => signal.aborted)).toBe(false);
   expect(new Set(looking.map((guard) => guard.viewer)).size).toBe(1);
   expect(looking[0]?.viewer.projectRoles.get(projectId)).toBe('VIEWER');
 
   await services.users.remove(id);
-  const removed = performance.now();
-  for (const reason of await Promise.all(looking.map(ended))) expect(reason).toMatchObject({ code: 'UNAUTHORIZED' });
-  expect(performance.now() - removed).toBeLessThan(500);
+  expect(await endOf(looking)).toEqual({ codes: ['UNAUTHORIZED'], isPrompt: true });
   expect(counter.reads).toBe(3);
 });
 
@@ -73,10 +80,10 @@ test('changes that come while a session is being read are read together', async 
   const viewer = await auth.viewerOfSecret(token);
   const guard = auth.guard(viewer, (now) => requireProjectRole(now, service.projectId, 'VIEWER'));
   const key = rightsKey(guard.viewer);
-  for (let i = 0; i < 100; i++) await service.storage.changes.announce('user', id);
+  await Promise.all(Array.from({ length: 200 }, () => service.storage.changes.announce('user', id)));
   await service.services.projects.setMember(service.projectId, email, 'ADMIN');
   await expect.poll(() => guard.viewer.projectRoles.get(service.projectId)).toBe('ADMIN');
   expect(rightsKey(guard.viewer)).not.toBe(key);
   expect(guard.signal.aborted).toBe(false);
-  expect(counter.reads).toBeLessThan(10);
+  expect(counter.reads).toBeLessThan(100);
 });
