@@ -206,10 +206,16 @@ export class ClientLedger {
   }
 
   /** A connection of this service, which came before its log could be followed. */
-  addGateway(clientid: string, protocolVersion: ClientProtocolVersion | null, since: number): void {
+  addGateway(
+    clientid: string,
+    protocolVersion: ClientProtocolVersion | null,
+    since: number,
+    username?: UserName,
+  ): void {
     this.#gateways.add(clientid);
     const entry = this.#entries.get(clientid) ?? this.#create(clientid);
     if (!entry) return;
+    if (username !== undefined) this.#moveTo(entry, username);
     entry.protocolVersion = protocolVersion;
     entry.lastConnect = since;
     this.#online(entry);

@@ -118,6 +118,13 @@ export interface ConnectedClientDetail extends ConnectedClientSummary {
   readonly inflight?: ClientInflight;
   /** Extension: the granted QoS of each of `subscriptions`, in the same order. */
   readonly subscriptionQos?: readonly number[];
+  /** Extension: the MQTT 5 options of each of `subscriptions`, in the same order. */
+  readonly subscriptionOptions?: readonly ClientSubscriptionOptions[];
+}
+
+export interface ClientSubscriptionOptions {
+  readonly noLocal?: boolean;
+  readonly retainAsPublished?: boolean;
 }
 
 export interface ListClientsData {
@@ -130,6 +137,8 @@ export interface ListClientsData {
   readonly complete?: boolean;
   /** Epoch milliseconds since when clients are followed. */
   readonly since?: number;
+  /** Connections that are known to be missing; absent: unknown how many, or `complete` says all. */
+  readonly unknownConnections?: number;
 }
 
 /** Clients that came, changed or went (`removed`: client ids). Persistent sessions that went offline are changed, not removed. */
@@ -142,6 +151,7 @@ export interface ClientsChangedEvent {
   /** As in a list; absent: as before. */
   readonly complete?: boolean;
   readonly since?: number;
+  readonly unknownConnections?: number;
   readonly [field: string]: unknown;
 }
 
@@ -270,6 +280,9 @@ export function parseClientDetail(data: unknown): ConnectedClientDetail | null {
     subscriptionQos: Array.isArray(fields.subscriptionQos)
       ? fields.subscriptionQos.filter((qos): qos is number => typeof qos === 'number')
       : undefined,
+    subscriptionOptions: Array.isArray(fields.subscriptionOptions)
+      ? fields.subscriptionOptions.map(parseSubscriptionOptions)
+      : undefined,
   });
 }
 
@@ -287,6 +300,7 @@ export function parseClientList(data: unknown): ListClientsData {
     sequence: number(fields?.sequence),
     complete: flag(fields?.complete),
     since: time(fields?.since),
+    unknownConnections: number(fields?.unknownConnections),
   });
 }
 
@@ -299,6 +313,7 @@ export function parseClientsChanged(event: unknown): ClientsChangedEvent | null 
   const removed = Array.isArray(fields.removed) ? fields.removed : [];
   const complete = flag(fields.complete);
   const since = time(fields.since);
+  const unknownConnections = number(fields.unknownConnections);
   return {
     type: 'event',
     event: 'clientsChanged',
@@ -307,6 +322,7 @@ export function parseClientsChanged(event: unknown): ClientsChangedEvent | null 
     removed: removed.filter((id): id is string => typeof id === 'string'),
     ...(complete === undefined ? {} : { complete }),
     ...(since === undefined ? {} : { since }),
+    ...(unknownConnections === undefined ? {} : { unknownConnections }),
   };
 }
 
@@ -317,6 +333,14 @@ function parseTls(value: unknown): ClientTls | undefined {
     clientCertificate: text(fields.clientCertificate),
     version: text(fields.version),
     ciphers: text(fields.ciphers),
+  });
+}
+
+function parseSubscriptionOptions(value: unknown): ClientSubscriptionOptions {
+  const fields = fieldsOf(value);
+  return known<ClientSubscriptionOptions>({
+    noLocal: flag(fields?.no_local),
+    retainAsPublished: flag(fields?.retain_as_published),
   });
 }
 

@@ -4,6 +4,8 @@ import { ServiceError } from '../../errors.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import { unreachable } from '../../mqtt/when-connected.ts';
 import { ClientLedger } from './client-ledger.ts';
+import { ConnectionCensus } from './connection-census.ts';
+import type { FollowedClient } from './followed-account.ts';
 import type { ClientsChangedEvent, ListClientsData } from './inspect-control.ts';
 import { parseLogLine } from './log-lines.ts';
 
@@ -11,8 +13,8 @@ import { parseLogLine } from './log-lines.ts';
  * `cedalo/inspect` for plain Mosquitto, which cannot list its clients but tells in its log who comes and goes.
  *
  * Follows `$SYS/broker/log/#` (QoS 1) and so knows the clients that connected after it; those of before stay unknown until
- * they reconnect. `complete` says whether the number of known connections equals `$SYS/broker/clients/connected`, compared
- * whenever the broker tells it; false until then. `since` is when following began. Following begins anew, with nobody known,
+ * they reconnect. `unknownConnections` says how many, by `$SYS/broker/clients/connected` (connection-census.ts), and is absent until
+ * the broker has told it; `complete` says that there are none. `since` is when following began. Following begins anew, with nobody known,
  * when the broker did not keep our session or the link was down longer than log lines are kept (20 s). When the broker's
  * uptime falls, connections from before its start are forgotten.
  *
@@ -38,6 +40,8 @@ const VERSION = '$SYS/broker/version';
 export const LOG_FILTERS: readonly string[] = [`${LOG}#`, VERSION, UPTIME, CONNECTED_COUNT];
 /** Mosquitto drops log messages that are older. */
 const LINES_KEPT_MS = 20_000;
+/** Longest time that a command waits. */
+const MAX_PATIENCE_MS = 5_000;
 /** Clients per event. */
 const MAX_CHANGED = 1_000;
 
@@ -77,15 +81,19 @@ class LogFollower implements ControlPlugin {
   readonly #patienceMs: number;
   readonly #coalesceMs: number;
   readonly #ledger: ClientLedger;
+  readonly #census = new ConnectionCensus();
   readonly #stops: Stop[] = [];
+  /** Who waits for what the log tells of a client; each for a short time. */
+  readonly #waiting = new Map<string, Set<() => void>>();
   readonly #probeId: string;
   /** Ids that changed since the last event. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
   #since = Date.now();
-  #complete = false;
-  #toldComplete = false;
+  #isProbing = false;
+  /** What the last event said of others. */
+  #toldUnknown: number | null = null;
   #uptime = 0;
   #lostAt: number | null = null;
   #heardLog = false;
@@ -126,10 +134,11 @@ class LogFollower implements ControlPlugin {
     await this.#subscribe(VERSION, ({ payload }) => {
       this.#ledger.version = textOf(payload);
     });
-    await this.#subscribe(UPTIME, ({ payload }) => this.#uptimeTold(Number.parseInt(textOf(payload), 10)));
-    // A retained count is one of some time ago, before our own connection among others: it proves nothing.
+    await this.#subscribe(UPTIME, ({ payload, retain }) => {
+      this.#uptimeTold(Number.parseInt(textOf(payload), 10), retain);
+    });
     await this.#subscribe(CONNECTED_COUNT, ({ payload, retain }) => {
-      if (!retain) this.#countTold(Number.parseInt(textOf(payload), 10));
+      this.#countTold(Number.parseInt(textOf(payload), 10), retain);
     });
     return this.#verify();
   }
@@ -142,6 +151,14 @@ class LogFollower implements ControlPlugin {
         return this.#list(fields);
       case 'getclient':
         return this.#get(fields);
+      case 'describeconnection':
+        return this.#describe(fields);
+      case 'awaitend':
+        return this.#awaitEnd(fields);
+      case 'borrowsession':
+        return this.#ledger.borrow(clientIdOf(fields));
+      case 'returnsession':
+        return this.#ledger.giveBack(clientIdOf(fields));
       default:
         throw new ControlRefusal('Unknown command');
     }
@@ -153,6 +170,8 @@ class LogFollower implements ControlPlugin {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     this.#heardConnection?.();
+    this.#census.close();
+    for (const waiting of this.#waiting.values()) for (const check of waiting) check();
   }
 
   #list({ verbose, count, offset }: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -162,17 +181,58 @@ class LogFollower implements ControlPlugin {
       totalCount: this.#ledger.size,
       clients: verbose === true ? this.#ledger.page(from, most) : [],
       sequence: this.#sequence,
-      complete: this.#complete,
-      since: this.#since,
+      ...this.#state(),
     };
     return verbose === true ? { ...data } : { ...data, clients: this.#ledger.ids(from, most) };
   }
 
-  #get({ clientid }: Readonly<Record<string, unknown>>): unknown {
-    if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
-    const detail = this.#ledger.detail(clientid);
+  #get(fields: Readonly<Record<string, unknown>>): unknown {
+    const detail = this.#ledger.detail(clientIdOf(fields));
     if (!detail) throw new ControlRefusal('Client not found');
     return detail;
+  }
+
+  async #describe(fields: Readonly<Record<string, unknown>>): Promise<FollowedClient> {
+    const clientid = clientIdOf(fields);
+    if (!this.#census.isCounted) await this.#census.whenCounted(patienceOf(fields));
+    const use = this.#ledger.accountOf(clientid);
+    if (!use) throw new ControlRefusal('Client not found');
+    const { unknown: unknownConnections, wasEmpty } = this.#census;
+    return { ...use, unknownConnections, wasEmpty, since: this.#since };
+  }
+
+  #awaitEnd(fields: Readonly<Record<string, unknown>>): Promise<void> {
+    const clientid = clientIdOf(fields);
+    const connection = Number(fields.connection);
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(clientid) ?? new Set();
+      this.#waiting.set(clientid, waiting);
+      const done = () => {
+        clearTimeout(timer);
+        waiting.delete(check);
+        if (waiting.size === 0 && this.#waiting.get(clientid) === waiting) this.#waiting.delete(clientid);
+        resolve();
+      };
+      const check = () => {
+        if (this.#closed || this.#ledger.hasEnded(clientid, connection)) done();
+      };
+      const timer = setTimeout(done, patienceOf(fields));
+      waiting.add(check);
+      check();
+    });
+  }
+
+  #state(): { readonly complete: boolean; readonly since: number; readonly unknownConnections?: number } {
+    const { unknown } = this.#census;
+    return {
+      complete: unknown === 0 && !this.#ledger.overflowed,
+      since: this.#since,
+      ...(unknown === null ? {} : { unknownConnections: unknown }),
+    };
+  }
+
+  get #knownConnections(): number {
+    return this.#ledger.connectedCount + (this.#isProbing ? 1 : 0);
   }
 
   async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
@@ -185,11 +245,12 @@ class LogFollower implements ControlPlugin {
   #begin(): void {
     const { session } = this.#host;
     this.#since = Date.now();
-    this.#complete = false;
     this.#heardLog = false;
+    this.#isProbing = false;
     this.#ledger.clear();
+    this.#census.clear();
     const version = session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null;
-    this.#ledger.addGateway(session.clientId, version, session.status.since);
+    this.#ledger.addGateway(session.clientId, version, session.status.since, session.username);
   }
 
   /** The subscription has to be granted on this connection: lines of before never come. */
@@ -218,16 +279,21 @@ class LogFollower implements ControlPlugin {
 
   #logLine({ topic, payload }: BrokerMessage): void {
     this.#heardLog = true;
+    this.#census.messageTold();
     const line = parseLogLine(topic.slice(LOG.length), textOf(payload), (id) => this.#ledger.has(id));
     if (!line) return;
     if (line.kind === 'SUBSCRIBED') this.#ledger.subscriptionsFollowed = true;
     if (line.kind === 'CONNECTED') this.#connectionTold();
     if ('clientid' in line && line.clientid === this.#probeId) {
+      if (line.kind === 'DISCONNECTED') this.#isProbing = false;
       if (line.kind !== 'CONNECTED') return;
+      this.#isProbing = true;
       this.#ledger.describeGateway(this.#host.session.clientId, line);
       return;
     }
-    this.#ledger.apply(line, Date.now());
+    if (this.#ledger.apply(line, Date.now())) this.#census.strangerEnded();
+    this.#tellUnknown();
+    if ('clientid' in line) for (const check of this.#waiting.get(line.clientid) ?? []) check();
   }
 
   #connectionTold(): void {
@@ -240,16 +306,22 @@ class LogFollower implements ControlPlugin {
     this.#tellSoon();
   }
 
-  #countTold(connected: number): void {
+  #countTold(connected: number, isRetained: boolean): void {
     if (!Number.isSafeInteger(connected)) return;
-    this.#complete = connected === this.#ledger.connectedCount && !this.#ledger.overflowed;
-    if (this.#complete !== this.#toldComplete) this.#tellSoon();
+    this.#census.countTold(connected, this.#knownConnections, isRetained);
+    this.#tellUnknown();
   }
 
-  #uptimeTold(seconds: number): void {
+  #uptimeTold(seconds: number, isRetained: boolean): void {
     if (!Number.isSafeInteger(seconds)) return;
     if (seconds < this.#uptime) this.#ledger.forgetBefore(Date.now() - (seconds + 2) * 1_000);
     this.#uptime = seconds;
+    if (!isRetained) this.#census.uptimeTold(this.#knownConnections);
+    this.#tellUnknown();
+  }
+
+  #tellUnknown(): void {
+    if (this.#census.unknown !== this.#toldUnknown) this.#tellSoon();
   }
 
   #statusChanged({ state, resumed }: LinkStatus): void {
@@ -308,7 +380,7 @@ class LogFollower implements ControlPlugin {
     this.#timer = null;
     const ids = [...this.#changed];
     this.#changed.clear();
-    this.#toldComplete = this.#complete;
+    this.#toldUnknown = this.#census.unknown;
     do {
       this.#host.emit(this.#event(ids.splice(0, MAX_CHANGED)));
     } while (ids.length > 0);
@@ -324,11 +396,18 @@ class LogFollower implements ControlPlugin {
       sequence: this.#sequence,
       changed,
       removed,
-      complete: this.#complete,
-      since: this.#since,
+      ...this.#state(),
     };
   }
 }
+
+function clientIdOf({ clientid }: Readonly<Record<string, unknown>>): string {
+  if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
+  return clientid;
+}
+
+const patienceOf = ({ patienceMs }: Readonly<Record<string, unknown>>): number =>
+  typeof patienceMs === 'number' && patienceMs > 0 ? Math.min(patienceMs, MAX_PATIENCE_MS) : 0;
 
 const isDenied = (error: unknown) => error instanceof ServiceError && error.code === 'NOT_ALLOWED';
 

@@ -1,0 +1,89 @@
+/**
+ * How many connections a broker has beside those that are known: its log tells who comes and goes, and now and then it tells how
+ * many there are.
+ *
+ * A count that is told now stands in order with the lines of the log, so what it is more than the known ones is exact as of now.
+ * Strangers can only go afterwards, since each connection that comes is told: the number falls until the next count. Mosquitto
+ * tells a count only when it has changed; it looks at it when it tells its uptime, so an uptime that no count follows before
+ * the next message repeats the last one. Connections that have not said who they are yet, and bridges that the broker has
+ * opened itself, count as strangers.
+ *
+ * A retained count is that of the last look before we subscribed, some seconds ago (`sys_interval`, by default 10). Zero means that
+ * nobody was there then. Any other may include us or not, and proves nothing.
+ *
+ * Fewer than are known: lines were lost, so that a stranger may hide behind one that has gone. Then nothing is known.
+ */
+export class ConnectionCensus {
+  #unknown: number | null = null;
+  #lastTold: number | null = null;
+  /** Known connections at an uptime that no count has followed yet. */
+  #knownAtUptime: number | null = null;
+  #counted = false;
+  readonly #waiting = new Set<() => void>();
+
+  /** Since the last count; null: none was told, or it cannot be right. */
+  get unknown(): number | null {
+    return this.#unknown;
+  }
+
+  /** No count was told since, and the one of before leaves no room for a stranger. */
+  get wasEmpty(): boolean {
+    return !this.#counted && this.#lastTold === 0;
+  }
+
+  /** A count was told at all. */
+  get isCounted(): boolean {
+    return this.#counted;
+  }
+
+  uptimeTold(known: number): void {
+    this.messageTold();
+    this.#knownAtUptime = known;
+  }
+
+  countTold(count: number, known: number, isRetained: boolean): void {
+    this.#lastTold = count;
+    if (!isRetained) this.#compare(count - known);
+  }
+
+  /** Anything else that the broker told. */
+  messageTold(): void {
+    if (this.#knownAtUptime !== null && this.#lastTold !== null) this.#compare(this.#lastTold - this.#knownAtUptime);
+    this.#knownAtUptime = null;
+  }
+
+  strangerEnded(): void {
+    if (this.#unknown !== null && this.#unknown > 0) this.#unknown -= 1;
+  }
+
+  /** Resolves with the next count. */
+  whenCounted(patienceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, patienceMs);
+      this.#waiting.add(done);
+    });
+  }
+
+  clear(): void {
+    this.#unknown = null;
+    this.#lastTold = null;
+    this.#knownAtUptime = null;
+    this.#counted = false;
+  }
+
+  close(): void {
+    for (const done of this.#waiting) done();
+  }
+
+  #compare(difference: number): void {
+    this.#knownAtUptime = null;
+    this.#counted = true;
+    this.#unknown = difference < 0 ? null : difference;
+    for (const done of this.#waiting) done();
+  }
+}
