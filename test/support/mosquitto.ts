@@ -200,7 +200,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Resolves once the port accepts connections. Polls, because the process gives no other sign. */
-async function accepts(port: number): Promise<void> {
+export async function accepts(port: number): Promise<void> {
   for (;;) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = dial(port, '127.0.0.1');
