@@ -1,13 +1,14 @@
 /**
- * What every road into the graph shares (the short road, Yoga, WebSocket): from parameters and a context to an answer that
+ * What every road into the graph shares (the short road, Yoga, event streams, WebSocket): from parameters and a context to an answer that
  * a caller may read. The roads only differ in how bytes come and go.
  */
-import type { ExecutionResult } from 'graphql';
 import type { RequestContext } from '../context.ts';
-import { type ErrorCode, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Variables } from './compile.ts';
+import { LiveResults } from './live/live-results.ts';
+import { Sharing } from './live/shared-results.ts';
 import { type MaybePromise, Operation, type Operations } from './operations.ts';
-import { type ErrorLog, type ErrorPlace, type PublicResult, publicError, publicResult } from './public-error.ts';
+import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
 import type { TextResult } from './text-run.ts';
 
 export interface RequestFacts {
@@ -36,8 +37,6 @@ export interface Answer {
   readonly dataText?: string | undefined;
 }
 
-export type EventStream = AsyncIterableIterator<PublicResult>;
-
 export interface RunOptions {
   /** GET may not change anything. */
   readonly queriesOnly?: boolean;
@@ -48,8 +47,10 @@ export interface RunOptions {
 export class Endpoint {
   readonly operations: Operations;
   readonly log: ErrorLog;
+  readonly sharing: Sharing;
 
   constructor(operations: Operations, log: ErrorLog) {
+    this.sharing = new Sharing(log);
     this.operations = operations;
     this.log = log;
   }
@@ -80,21 +81,16 @@ export class Endpoint {
     }
   }
 
-  /** Answers any operation: a stream for a subscription that is let in. `onEnd` tells with which code a source failed. */
-  async start(
-    body: unknown,
-    context: RequestContext,
-    onEnd: (code: ErrorCode) => void = () => {},
-    options: RunOptions = {},
-  ): Promise<Answer | EventStream> {
+  /** Answers any operation: with its results for a subscription that is let in. Never throws, never rejects. */
+  async start(body: unknown, context: RequestContext, options: RunOptions = {}): Promise<Answer | LiveResults> {
     const operation = this.#subscription(body);
     if (!operation) return this.run(body, context, options);
     const place = { requestId: context.requestId, log: this.log };
     try {
       const { variables } = readParams(body);
-      const results = await operation.subscribe(context, variables ?? undefined);
-      if (Symbol.asyncIterator in results) return publicStream(results, place, onEnd);
-      return { result: publicResult(results, place), wellFormed: true };
+      const stream = await operation.subscribe(context, variables ?? undefined);
+      if ('source' in stream) return new LiveResults(stream, context, this.sharing, place);
+      return { result: publicResult(stream, place), wellFormed: true };
     } catch (error) {
       return { result: { errors: [publicError(error, place)] }, wellFormed: true };
     }
@@ -124,41 +120,3 @@ export function readParams(body: unknown): GraphqlParams {
 
 const isObject = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'object' && !Array.isArray(value));
-
-/** The events as a caller reads them. A failing source becomes a last event that tells why. */
-function publicStream(
-  results: AsyncIterableIterator<ExecutionResult>,
-  place: ErrorPlace,
-  onEnd: (code: ErrorCode) => void,
-): EventStream {
-  let ended = false;
-  return {
-    async next() {
-      if (ended) return { done: true, value: undefined };
-      try {
-        const { done, value } = await results.next();
-        if (!done) return { done: false, value: publicResult(value, place) };
-        ended = true;
-        return { done: true, value: undefined };
-      } catch (error) {
-        ended = true;
-        const shown = publicError(error, place);
-        onEnd(shown.extensions.code);
-        return { done: false, value: { errors: [shown] } };
-      }
-    },
-    async return() {
-      ended = true;
-      await results.return?.();
-      return { done: true, value: undefined };
-    },
-    async throw(error) {
-      ended = true;
-      await results.return?.();
-      throw error;
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}

@@ -37,6 +37,11 @@ export class GuardedSource<Event> implements LiveSource<Event> {
     return this.#guard.viewer;
   }
 
+  /** Aborts when the rights end; `take` then throws why. */
+  get signal(): AbortSignal {
+    return this.#guard.signal;
+  }
+
   get isOver(): boolean {
     return this.#source.isOver;
   }

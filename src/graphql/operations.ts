@@ -17,11 +17,13 @@ import {
   GraphQLError,
   type GraphQLSchema,
   getVariableValues,
+  Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   parse,
   specifiedRules,
   validate,
+  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../auth/viewer.ts';
@@ -62,6 +64,16 @@ type CompiledPrograms = LRUCache<CompiledRun, () => void>;
 
 interface OperationsParts extends Required<OperationsOptions> {
   readonly compiled: CompiledPrograms;
+}
+
+/** A subscription that was let in. */
+export interface SourceStream {
+  readonly operation: Operation;
+  /** Streams of one operation with the same key make the same of an event, for callers with the same rights. */
+  readonly key: string;
+  readonly source: AsyncIterable<unknown>;
+  /** Never throws, never rejects. Each run needs a context of its own. */
+  run(event: unknown, context: OperationContext): MaybePromise<ExecutionResult>;
 }
 
 export type MaybePromise<T> = T | Promise<T>;
@@ -176,6 +188,8 @@ export class Operation {
   readonly #guarded: boolean;
   readonly #program: Program;
   readonly #toText: Program;
+  /** Variables that only say where a subscription begins, each undefined: results do not depend on them. */
+  readonly #beginnings: Readonly<Record<string, undefined>>;
 
   constructor(options: OperationsParts, document: DocumentNode, node: OperationDefinitionNode) {
     this.kind = node.operation;
@@ -186,6 +200,7 @@ export class Operation {
     this.#cost = new Cost(options.schema, document, node, options.limits.cost);
     this.#guarded = options.introspection === 'signed-in' && asksForSchema(document);
     const programs = { compileAfter: options.executor === 'js' ? Infinity : 1, compiled: options.compiled };
+    this.#beginnings = beginningsOf(document, node);
     this.#program = new Program(options.schema, document, node, programs);
     this.#toText =
       node.operation === OperationTypeNode.QUERY
@@ -207,14 +222,11 @@ export class Operation {
     return bounded(context, () => this.#toText.run(undefined, context, variables, coerced as Variables));
   }
 
-  /**
-   * The stream of results, or the result that refuses it. What the source throws, the stream throws: the caller knows how
-   * its transport ends.
-   */
+  /** The events and how results are made of them, or the result that refuses it. */
   async subscribe(
     context: OperationContext,
     variables: Variables = NO_VARIABLES,
-  ): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+  ): Promise<SourceStream | ExecutionResult> {
     const coerced = this.#admit(context, variables);
     if (Array.isArray(coerced)) return { errors: coerced };
     const source = await createSourceEventStream({
@@ -225,9 +237,14 @@ export class Operation {
       operationName: this.name,
     });
     if (!(Symbol.asyncIterator in source)) return source;
-    return mapEvents(source, (event) =>
-      bounded(context, () => this.#program.run(event, context, variables, coerced as Variables)),
-    );
+    const sent = variables;
+    const values = coerced as Variables;
+    return {
+      operation: this,
+      key: JSON.stringify({ ...values, ...this.#beginnings }),
+      source,
+      run: (event, current) => bounded(current, () => this.#program.run(event, current, sent, values)),
+    };
   }
 
   #admit(context: OperationContext, variables: Variables): Variables | GraphQLError[] {
@@ -354,34 +371,29 @@ class Program {
   }
 }
 
-/**
- * Like an async generator, but `return` reaches the source while its next event is awaited, and does not wait for it: a
- * source that is a generator itself ends with its next event.
- */
-function mapEvents(
-  source: AsyncIterable<unknown>,
-  map: (event: unknown) => MaybePromise<ExecutionResult>,
-): AsyncIterableIterator<ExecutionResult> {
-  const events = source[Symbol.asyncIterator]();
-  // Nobody is left to hear that leaving failed.
-  const leave = () => void events.return?.().catch(() => {});
-  return {
-    async next() {
-      const { done, value } = await events.next();
-      return done ? { done: true, value: undefined } : { done: false, value: await map(value) };
+/** Variables that nothing but `after` of the subscription's own field uses. */
+function beginningsOf(
+  document: DocumentNode,
+  { operation, selectionSet }: OperationDefinitionNode,
+): Record<string, undefined> {
+  const names: Record<string, undefined> = {};
+  if (operation !== OperationTypeNode.SUBSCRIPTION) return names;
+  const begins = new Set<unknown>();
+  for (const selection of selectionSet.selections) {
+    const [after] =
+      selection.kind === Kind.FIELD ? (selection.arguments ?? []).filter(({ name }) => name.value === 'after') : [];
+    if (after?.value.kind === Kind.VARIABLE) begins.add(after.value);
+  }
+  const others = new Set<string>();
+  visit(document, {
+    VariableDefinition: () => false,
+    Variable: (node) => {
+      if (begins.has(node)) names[node.name.value] = undefined;
+      else others.add(node.name.value);
     },
-    async return() {
-      leave();
-      return { done: true, value: undefined };
-    },
-    async throw(error) {
-      leave();
-      throw error;
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  });
+  for (const name of others) delete names[name];
+  return names;
 }
 
 export interface CompiledOperation {

@@ -1,5 +1,5 @@
 /**
- * The graph on a node:http server: HTTP on one path (short road and Yoga) and graphql-transport-ws on its upgrades.
+ * The graph on a node:http server: HTTP on one path (short road, event streams and Yoga) and graphql-transport-ws on its upgrades.
  *
  * `handle` answers every request it is given and never throws; the caller decides which paths it is given. A request id is
  * taken from `X-Request-Id` or made, told to the context in `headers['x-request-id']`, echoed, and named by INTERNAL_ERROR.
@@ -15,6 +15,7 @@ import type { RequestContext } from '../context.ts';
 import { type ContextFor, Endpoint } from './endpoint.ts';
 import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeAnswer, writeRefusal } from './http.ts';
 import type { GraphqlLimits } from './limits.ts';
+import { eventStreamRoad } from './live/event-stream-road.ts';
 import { Operations } from './operations.ts';
 import { type ErrorLog, publicError } from './public-error.ts';
 import { shortRoad } from './short-road.ts';
@@ -33,7 +34,7 @@ export interface GraphqlServerOptions {
   readonly corsOrigins?: readonly string[];
   /** Default `/graphql`. */
   readonly path?: string;
-  /** Between WebSocket pings, in milliseconds. Default 12,000. */
+  /** Between WebSocket pings, and comments of event streams, in milliseconds. Default 12,000. */
   readonly keepAliveMs?: number;
 }
 
@@ -71,6 +72,7 @@ export function createGraphqlServer({
     });
   };
   const shortRoadOptions = { endpoint, maxBodyBytes, contextFor: contextOf };
+  const streamOptions = { ...shortRoadOptions, keepAliveMs };
   const webSockets = new WebSocketRoad({ endpoint, contextFor: contextOf, maxMessageBytes: maxBodyBytes, keepAliveMs });
 
   const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {
@@ -102,7 +104,7 @@ export function createGraphqlServer({
         if (!isJsonBody(req)) {
           writeRefusal(res, 'INVALID', 'Send application/json in UTF-8', 415);
         } else if (streams) {
-          run(serveByYoga(req, res), req, res, log);
+          run(eventStreamRoad(req, res, streamOptions), req, res, log);
         } else if (type === null) {
           writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
         } else {
@@ -112,7 +114,9 @@ export function createGraphqlServer({
         writeRefusal(res, 'METHOD_NOT_ALLOWED', 'Use POST, or GET for queries');
       } else if (isCrossSite(req, origins)) {
         writeRefusal(res, 'NOT_ALLOWED', 'Another site may not ask by GET');
-      } else if (type === null && !streams && accept?.includes('text/html') !== true) {
+      } else if (streams) {
+        run(eventStreamRoad(req, res, streamOptions), req, res, log);
+      } else if (type === null && accept?.includes('text/html') !== true) {
         writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
       } else {
         run(serveByYoga(req, res), req, res, log);

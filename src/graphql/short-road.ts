@@ -55,7 +55,8 @@ function proceed<T>(value: MaybePromise<T>, next: (value: T) => void, fail: (err
   }
 }
 
-function parseBody(body: Buffer): unknown {
+/** Throws INVALID. */
+export function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new ServiceError('INVALID', 'The body is not UTF-8');
   try {
     return JSON.parse(body.toString());

@@ -3,10 +3,12 @@
  *
  * Credentials come with `connection_init` (`authorization`, `Authorization` or `token`), else with the upgrade's headers;
  * unknown ones close the socket with 4403. Every operation gets a fresh context, so rights are never older than it. When a
- * running subscription loses its rights, its last event says so and the socket closes with 4403.
+ * running subscription loses its rights, its last event says so and the socket closes with 4403. The close frame says why.
  *
- * Bounds: `maxMessageBytes` in, `maxOperations` at once per socket, `MAX_BUFFERED_BYTES` out. A subscription reads its next
- * event when the last one has been written; a socket that takes nothing for two pings, or has more than the bound waiting
+ * Results of subscriptions go past the protocol library straight to the socket, see WebSocketChannel.
+ *
+ * Bounds: `maxMessageBytes` in, `maxOperations` at once per socket, `MAX_BUFFERED_BYTES` out. Subscriptions write while the
+ * socket takes it, see WebSocketOutlet; a socket that answers none of three pings in a row, or has more than the bound waiting
  * (answers to its own pings), is cut.
  */
 import type { IncomingMessage } from 'node:http';
@@ -15,8 +17,11 @@ import { type ExecutionArgs, type ExecutionResult, GraphQLError, parse } from 'g
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { RequestContext } from '../context.ts';
-import { ServiceError } from '../errors.ts';
-import type { Endpoint, EventStream } from './endpoint.ts';
+import { type ErrorCode, ServiceError } from '../errors.ts';
+import type { Endpoint } from './endpoint.ts';
+import { LiveResults } from './live/live-results.ts';
+import { WebSocketChannel } from './live/web-socket-channel.ts';
+import { WebSocketOutlet } from './live/web-socket-outlet.ts';
 import { type PublicError, type PublicResult, publicError } from './public-error.ts';
 
 export interface WebSocketRoadOptions {
@@ -36,16 +41,19 @@ export interface WebSocketRoadOptions {
 /** The operations of one socket. */
 interface Running {
   count: number;
-  readonly streams: Set<EventStream>;
+  readonly channels: Set<WebSocketChannel>;
 }
 
 interface Extra {
   readonly req: IncomingMessage;
   readonly socket: WebSocket;
+  readonly outlet: WebSocketOutlet;
 }
 
 const MAX_BUFFERED_BYTES = 4_000_000;
-const SENDS_PER_TURN = 16;
+/** A reader may stand still for half a minute, as a suspended laptop does, and go on. */
+const SILENT_PINGS = 3;
+const RIGHTS_ENDED: ReadonlySet<ErrorCode> = new Set(['NOT_ALLOWED', 'UNAUTHORIZED']);
 /** Any valid document: the protocol library wants to see one, what runs is the endpoint's. */
 const PLACEHOLDER = { query: parse('query { __typename }'), subscription: parse('subscription { __typename }') };
 
@@ -83,26 +91,28 @@ export class WebSocketRoad {
     const { endpoint, keepAliveMs = 12_000, maxOperations = 100 } = this.#options;
     // ws closes the socket itself (bad frame, message too big); without a listener the error would end the process.
     socket.on('error', () => {});
-    let alive = true;
+    const outlet = new WebSocketOutlet(socket);
+    let unanswered = 0;
     const pings = setInterval(() => {
-      if (!alive) socket.terminate();
-      alive = false;
+      if (unanswered >= SILENT_PINGS) socket.terminate();
+      unanswered += 1;
       if (socket.readyState === socket.OPEN) socket.ping();
+      outlet.drained();
     }, keepAliveMs);
     socket.on('pong', () => {
-      alive = true;
+      unanswered = 0;
     });
 
-    const running: Running = { count: 0, streams: new Set() };
-    let sent = 0;
+    const running: Running = { count: 0, channels: new Set() };
     const closed = this.#protocol(running, maxOperations).opened(
       {
         protocol: socket.protocol,
         send: (data) =>
           new Promise((resolve) => {
-            // A source that always has an event would keep the event loop from everything else, also from hearing that
-            // this socket closed.
-            const done = () => (++sent % SENDS_PER_TURN === 0 ? setImmediate(resolve) : resolve());
+            const done = () => {
+              outlet.drained();
+              resolve();
+            };
             if (socket.readyState === socket.OPEN) socket.send(data, done);
             else setImmediate(resolve);
           }),
@@ -119,12 +129,12 @@ export class WebSocketRoad {
             });
           }),
       },
-      { req, socket },
+      { req, socket, outlet },
     );
     socket.once('close', (code, reason) => {
       clearInterval(pings);
       // The protocol library forgets a stream whose id was completed and used again while it started.
-      for (const stream of running.streams) stream.return?.().catch(() => {});
+      for (const channel of running.channels) void channel.return();
       closed(code, String(reason)).catch((error) => endpoint.log.error({ err: error }, 'WebSocket close failed'));
     });
   }
@@ -137,12 +147,13 @@ export class WebSocketRoad {
           await contextFor(extra.req, authorizationOf(connectionParams));
           return true;
         } catch (error) {
-          if (error instanceof ServiceError) return false;
-          throw error;
+          if (!(error instanceof ServiceError)) throw error;
+          forbid(extra.socket, error.message);
+          return false;
         }
       },
-      onSubscribe: async ({ extra, connectionParams }, _id, payload) => {
-        const forbid = () => setImmediate(() => extra.socket.close(CloseCode.Forbidden, 'Forbidden'));
+      onSubscribe: async ({ extra, connectionParams }, id, payload) => {
+        const { socket, outlet } = extra;
         const place = { requestId: String(extra.req.headers['x-request-id']), log: endpoint.log };
         if (running.count >= maxOperations) {
           const info = { limit: maxOperations, actual: running.count + 1 };
@@ -150,26 +161,33 @@ export class WebSocketRoad {
           return [new Refusal(publicError(error, place))];
         }
         running.count += 1;
-        let counted = true;
-        const done = () => {
-          if (counted) running.count -= 1;
-          counted = false;
-        };
         try {
           const context = await contextFor(extra.req, authorizationOf(connectionParams));
-          const answer = await endpoint.start(payload, context, (code) => {
-            // The event that says why goes out first: it is on its way when this runs.
-            if (code === 'NOT_ALLOWED' || code === 'UNAUTHORIZED') forbid();
-          });
-          if (Symbol.asyncIterator in answer)
-            return execution('subscription', endpoint, counting(answer, running, done));
-          done();
+          const answer = await endpoint.start(payload, context);
+          if (answer instanceof LiveResults) {
+            const channel = new WebSocketChannel({
+              id,
+              results: answer,
+              outlet,
+              sharing: endpoint.sharing,
+              onEnd: (failure) => {
+                running.channels.delete(channel);
+                running.count -= 1;
+                if (failure !== null && RIGHTS_ENDED.has(failure.extensions.code)) forbid(socket, failure.message);
+              },
+            });
+            running.channels.add(channel);
+            if (socket.readyState !== socket.OPEN) void channel.return();
+            return execution('subscription', endpoint, channel);
+          }
+          running.count -= 1;
           const { errors, data } = answer.result;
           if (errors && data === undefined) return errors.map((error) => new Refusal(error));
           return execution('query', endpoint, answer.result);
         } catch (error) {
-          done();
-          if (error instanceof ServiceError) forbid();
+          running.count -= 1;
+          // The error message goes out first: it is on its way when this runs.
+          if (error instanceof ServiceError) setImmediate(() => forbid(socket, error.message));
           return [new Refusal(publicError(error, place))];
         }
       },
@@ -180,6 +198,13 @@ export class WebSocketRoad {
       subscribe: (args) => (args as Execution).result as never,
     });
   }
+}
+
+/** Says why, as far as a close frame has room (RFC 6455 5.5: 125 bytes, two of them for the code). */
+function forbid(socket: WebSocket, why: string): void {
+  // Streaming, so that a character which is cut in the middle is left out.
+  const reason = new TextDecoder().decode(Buffer.from(why).subarray(0, 123), { stream: true });
+  socket.close(CloseCode.Forbidden, reason);
 }
 
 /** An error message of the protocol, with what the caller shall read. */
@@ -194,39 +219,15 @@ class Refusal extends GraphQLError {
 
 /** The protocol library executes what it is given; here it is given the result. */
 interface Execution extends ExecutionArgs {
-  readonly result: PublicResult | EventStream;
+  readonly result: PublicResult | WebSocketChannel;
 }
 
-function execution(kind: keyof typeof PLACEHOLDER, endpoint: Endpoint, result: PublicResult | EventStream): Execution {
+function execution(
+  kind: keyof typeof PLACEHOLDER,
+  endpoint: Endpoint,
+  result: PublicResult | WebSocketChannel,
+): Execution {
   return { schema: endpoint.operations.schema, document: PLACEHOLDER[kind], contextValue: null, result };
-}
-
-function counting(source: EventStream, { streams }: Running, done: () => void): EventStream {
-  const end = () => {
-    streams.delete(stream);
-    done();
-  };
-  const stream: EventStream = {
-    async next() {
-      const event = await source.next();
-      if (event.done) end();
-      return event;
-    },
-    async return() {
-      end();
-      return (await source.return?.()) ?? { done: true, value: undefined };
-    },
-    async throw(error) {
-      end();
-      await source.return?.();
-      throw error;
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-  streams.add(stream);
-  return stream;
 }
 
 function authorizationOf(params: Readonly<Record<string, unknown>> | undefined): string | undefined {

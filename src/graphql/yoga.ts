@@ -1,6 +1,6 @@
 /**
- * Yoga serves what the short road does not: GraphiQL, queries by GET, and subscriptions as server-sent events. Operations,
- * limits, masking and statuses are the endpoint's own, so that both roads give one answer.
+ * Yoga serves GraphiQL and queries by GET. Operations, limits, masking and statuses are the endpoint's own, so that all roads
+ * give one answer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GraphQLError } from 'graphql';
@@ -9,7 +9,7 @@ import type { RequestContext } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Answer, Endpoint } from './endpoint.ts';
 import { GRAPHIQL_OPTIONS, graphiqlRenderer } from './graphiql.ts';
-import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, statusOf } from './http.ts';
+import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
 
 export interface YogaRoadOptions {
@@ -33,38 +33,18 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
     onParams({ params, request, setParamsHandler }) {
       setParamsHandler(async ({ context }) => {
         const { requestContext } = context as unknown as ServerContext;
-        const queriesOnly = request.method === 'GET';
-        const streams = request.headers.get('accept')?.includes(EVENT_STREAM) === true;
-        const answer = streams
-          ? await endpoint.start(params, requestContext, undefined, {
-              queriesOnly,
-            })
-          : await endpoint.run(params, requestContext, { queriesOnly });
-        if (Symbol.asyncIterator in answer) return answer as never;
+        const answer = await endpoint.run(params, requestContext, { queriesOnly: request.method === 'GET' });
         answers.set(answer.result, answer);
         return answer.result as never;
       });
     },
-    onResultProcess({ request, result, resultProcessor, setResultProcessor, serverContext }) {
+    onResultProcess({ request, result, setResultProcessor, serverContext }) {
       const type = acceptedType(request.headers.get('accept') ?? undefined);
-      const streams = request.headers.get('accept')?.includes(EVENT_STREAM) === true;
-      if (Symbol.asyncIterator in result) return;
+      if (type === null || Symbol.asyncIterator in result) return;
       const answerOf = (given: object) => {
         const { requestContext } = serverContext as unknown as ServerContext;
         return answers.get(given) ?? refusedByYoga(given, requestContext, endpoint);
       };
-      if (streams && resultProcessor) {
-        // One answer as a stream of one event, with the status that it has by every other road.
-        setResultProcessor((given, { Response }) => {
-          const answer = answerOf(given);
-          const status = statusOf(answer, JSON_TYPE);
-          const body = `event: next\ndata: ${JSON.stringify(answer.result)}\n\nevent: complete\ndata:\n\n`;
-          const headers = { ...headersFor(status, JSON_TYPE), 'content-type': EVENT_STREAM };
-          return new Response(body, { status, headers });
-        }, EVENT_STREAM);
-        return;
-      }
-      if (type === null) return;
       setResultProcessor((given, { Response }) => {
         const answer = answerOf(given);
         const status = statusOf(answer, type);

@@ -2,6 +2,7 @@
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { Viewer } from '../../src/auth/viewer.ts';
 import type { RequestContext } from '../../src/context.ts';
 import { ServiceError } from '../../src/errors.ts';
 import type { RequestFacts } from '../../src/graphql/endpoint.ts';
@@ -18,6 +19,17 @@ export interface TestServer {
   onFlood: (n: number) => void;
 }
 
+const viewerNamed = (name: string): Viewer => ({
+  kind: 'USER',
+  id: name,
+  name,
+  credentialId: name,
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: false,
+  projectRoles: new Map(),
+  brokers: null,
+});
+
 export type TestServerOptions = Partial<GraphqlServerOptions> & GraphParts;
 
 export async function startGraphqlServer({ ticks, ...options }: TestServerOptions = {}): Promise<TestServer> {
@@ -29,7 +41,7 @@ export async function startGraphqlServer({ ticks, ...options }: TestServerOption
     if (token !== undefined && (token === 'bad' || revoked.has(token))) {
       throw new ServiceError('UNAUTHORIZED', 'Unknown token');
     }
-    const viewer = token === undefined ? null : { name: token };
+    const viewer = token === undefined ? null : viewerNamed(token);
     const requestId = headers['x-request-id'] ?? '';
     return {
       viewer,

@@ -1,0 +1,136 @@
+/**
+ * Operations as server-sent events: graphql-sse's "distinct connections mode"
+ * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md), by POST with JSON or by GET, one stream for each. Queries and
+ * mutations are answered by a stream of one event, with the status that they have elsewhere.
+ *
+ * A comment every `keepAliveMs` keeps proxies from ending a quiet stream. Nothing here needs HTTP/1.1: towards HTTP/1.0, which
+ * nginx speaks unless told otherwise, the stream ends with its connection. Bounds: as for WebSockets, see WebSocketOutlet; a
+ * reader that takes nothing of what waits while four comments were due is cut.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestContext } from '../../context.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Answer, Endpoint } from '../endpoint.ts';
+import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, readBody, statusOf, writeAnswer } from '../http.ts';
+import type { MaybePromise } from '../operations.ts';
+import { publicError } from '../public-error.ts';
+import { parseBody } from '../short-road.ts';
+import { LiveResults } from './live-results.ts';
+import { Pump, type Sink } from './pump.ts';
+import type { ResultText } from './result-text.ts';
+
+export interface EventStreamOptions {
+  readonly endpoint: Endpoint;
+  readonly maxBodyBytes: number;
+  /** Throws UNAUTHORIZED and what else makes a context impossible. */
+  readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
+  /** Between comments, in milliseconds. */
+  readonly keepAliveMs: number;
+}
+
+/** More than this waiting to be sent: no more is written until all of it has gone. In bytes. */
+const HIGH_MARK = 65_536;
+const SILENT_COMMENTS = 4;
+/** Buffering proxies would keep events back until they have some kilobytes of them. */
+const HEADERS = { 'content-type': EVENT_STREAM, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+
+/** Answers one request; never throws, never rejects. */
+export async function eventStreamRoad(
+  req: IncomingMessage,
+  res: ServerResponse,
+  options: EventStreamOptions,
+): Promise<void> {
+  const { endpoint, contextFor } = options;
+  const place = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
+  const refusal = (error: unknown): Answer => ({ result: { errors: [publicError(error, place)] }, wellFormed: false });
+  let context: RequestContext;
+  try {
+    context = await contextFor(req);
+  } catch (error) {
+    writeAnswer(res, refusal(error), acceptedType(req.headers.accept) ?? JSON_TYPE);
+    return;
+  }
+  try {
+    const params = req.method === 'GET' ? paramsOf(req) : await readParams(req, options.maxBodyBytes);
+    const answer = await endpoint.start(params, context, { queriesOnly: req.method === 'GET' });
+    if (answer instanceof LiveResults) stream(res, answer, options);
+    else writeOne(res, answer);
+  } catch (error) {
+    writeOne(res, refusal(error));
+  }
+}
+
+function readParams(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+  return new Promise<Buffer>((resolve, reject) => readBody(req, maxBytes, resolve, reject)).then(parseBody);
+}
+
+/** As GraphQL over HTTP has them for GET. */
+function paramsOf(req: IncomingMessage): unknown {
+  const search = new URL(req.url ?? '', 'http://localhost').searchParams;
+  const json = (name: string): unknown => {
+    const text = search.get(name);
+    try {
+      return text === null || text === '' ? undefined : JSON.parse(text);
+    } catch (cause) {
+      throw new ServiceError('INVALID', `"${name}" is not JSON`, { cause });
+    }
+  };
+  return {
+    query: search.get('query') ?? undefined,
+    operationName: search.get('operationName'),
+    variables: json('variables'),
+    extensions: json('extensions'),
+  };
+}
+
+function writeOne(res: ServerResponse, answer: Answer): void {
+  if (res.headersSent || res.destroyed) return;
+  const status = statusOf(answer, JSON_TYPE);
+  res.writeHead(status, { ...headersFor(status, JSON_TYPE), ...HEADERS });
+  res.end(`event: next\ndata: ${JSON.stringify(answer.result)}\n\n${COMPLETE}`);
+}
+
+const COMPLETE = 'event: complete\ndata:\n\n';
+
+function stream(res: ServerResponse, results: LiveResults, { endpoint, keepAliveMs }: EventStreamOptions): void {
+  if (res.destroyed) {
+    results.end();
+    return;
+  }
+  let silent = 0;
+  const comments = setInterval(() => {
+    silent = res.writableLength === 0 ? 0 : silent + 1;
+    if (silent === 0) res.write(':\n\n');
+    else if (silent >= SILENT_COMMENTS) res.destroy();
+  }, keepAliveMs);
+  res.on('drain', () => {
+    silent = 0;
+  });
+  const sink: Sink = {
+    get isReady() {
+      return res.writableLength < HIGH_MARK && !res.destroyed;
+    },
+    // Node tells of it: less than this many bytes already made `write` answer false.
+    whenReady: (wake) => res.once('drain', wake),
+    write: (result) => writeEvent(res, result),
+    end: () => res.end(COMPLETE),
+  };
+  const pump = new Pump(results, sink, endpoint.sharing.wakes);
+  res.once('close', () => {
+    clearInterval(comments);
+    pump.stop();
+  });
+  res.writeHead(200, HEADERS);
+  res.write(':\n\n');
+  pump.start();
+}
+
+function writeEvent(res: ServerResponse, result: ResultText): void {
+  if (!result.isLarge) {
+    res.write(`event: next\ndata: ${result.text}\n\n`);
+    return;
+  }
+  res.write('event: next\ndata: ');
+  res.write(result.bytes);
+  res.write('\n\n');
+}

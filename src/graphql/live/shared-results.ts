@@ -1,0 +1,141 @@
+/**
+ * Identical subscriptions (one operation, the same variables, the same rights) execute once for each event and write one text.
+ *
+ * Results are made with the rights that all of them have and nobody's identity, see `sharedViewer`; a context of its own for each
+ * event. INTERNAL_ERROR names the request of the subscription that was first.
+ *
+ * Bounds: results of at most MAX_TEXTS events and MAX_CHARACTERS characters are remembered, of all subscriptions together, the
+ * least recently used go first and are made again for who comes later. What one subscription alone gets is not remembered.
+ */
+import { LRUCache } from 'lru-cache';
+import { rightsKey, sharedViewer, type Viewer } from '../../auth/viewer.ts';
+import type { RequestContext } from '../../context.ts';
+import { Wakes } from '../../live/wakes.ts';
+import type { MaybePromise, Operation, SourceStream } from '../operations.ts';
+import { type ErrorLog, publicError, publicResult } from '../public-error.ts';
+import { PlainEvent } from './plain-source.ts';
+import { ResultText } from './result-text.ts';
+
+const MAX_TEXTS = 10_000;
+const MAX_CHARACTERS = 16_000_000;
+
+/** One event for one group. */
+interface Entry {
+  /** Who waits while it is made; null: nobody makes it. */
+  waiting: ((text: ResultText) => void)[] | null;
+}
+
+type Texts = LRUCache<Entry, ResultText>;
+
+export class Sharing {
+  /** For all who wait for something that is not an event of their source. */
+  readonly wakes = new Wakes();
+  readonly #log: ErrorLog;
+  readonly #groups = new WeakMap<Operation, Map<string, SharedResults>>();
+  readonly #texts: Texts = new LRUCache({
+    max: MAX_TEXTS,
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: ({ text }) => text.length,
+  });
+
+  constructor(log: ErrorLog) {
+    this.#log = log;
+  }
+
+  /** The results for whoever has these rights now; to be left again. `isAlone`: with nobody else, as its caller. */
+  join(stream: SourceStream, viewer: Viewer | null, context: RequestContext, isAlone: boolean): SharedResults {
+    const { operation, key } = stream;
+    if (isAlone) return new SharedResults(this.#parts(stream, viewer, context), () => undefined);
+    let groups = this.#groups.get(operation);
+    if (groups === undefined) {
+      groups = new Map();
+      this.#groups.set(operation, groups);
+    }
+    const place = `${viewer === null ? '' : rightsKey(viewer)} ${key}`;
+    let group = groups.get(place);
+    if (group === undefined) {
+      const parts = this.#parts(stream, viewer && sharedViewer(viewer), { ...context, address: '' });
+      group = new SharedResults(parts, () => groups.delete(place));
+      groups.set(place, group);
+    }
+    group.members += 1;
+    return group;
+  }
+
+  #parts(stream: SourceStream, viewer: Viewer | null, context: RequestContext): SharedParts {
+    return { stream, viewer, context, log: this.#log, texts: this.#texts, wakes: this.wakes };
+  }
+}
+
+interface SharedParts {
+  readonly stream: SourceStream;
+  readonly viewer: Viewer | null;
+  readonly context: RequestContext;
+  readonly log: ErrorLog;
+  readonly texts: Texts;
+  readonly wakes: Wakes;
+}
+
+export class SharedResults {
+  members = 0;
+  readonly #parts: SharedParts;
+  readonly #onEmpty: () => void;
+  readonly #entries = new WeakMap<object, Entry>();
+
+  constructor(parts: SharedParts, onEmpty: () => void) {
+    this.#parts = parts;
+    this.#onEmpty = onEmpty;
+  }
+
+  leave(): void {
+    this.members -= 1;
+    if (this.members === 0) this.#onEmpty();
+  }
+
+  /** At once where nothing is waited for; else null, and `onMade` gets it in another turn of the event loop. */
+  textOf(event: object, onMade: (text: ResultText) => void): ResultText | null {
+    let entry = this.#entries.get(event);
+    if (entry === undefined) {
+      entry = { waiting: null };
+      this.#entries.set(event, entry);
+    }
+    if (entry.waiting !== null) {
+      entry.waiting.push(onMade);
+      return null;
+    }
+    const known = this.#parts.texts.get(entry);
+    if (known !== undefined) return known;
+    const made = this.#make(event);
+    if (made instanceof ResultText) {
+      this.#remember(entry, made);
+      return made;
+    }
+    entry.waiting = [onMade];
+    void made.then((text) => this.#made(entry, text));
+    return null;
+  }
+
+  #made(entry: Entry, text: ResultText): void {
+    this.#remember(entry, text);
+    const waiting = entry.waiting ?? [];
+    entry.waiting = null;
+    for (const tell of waiting) this.#parts.wakes.add(() => tell(text));
+  }
+
+  #remember(entry: Entry, text: ResultText): void {
+    if (this.members > 1) this.#parts.texts.set(entry, text);
+  }
+
+  #make(event: object): MaybePromise<ResultText> {
+    const { stream, viewer, context, log } = this.#parts;
+    const place = { requestId: context.requestId, log };
+    const refused = (error: unknown) => new ResultText({ errors: [publicError(error, place)] });
+    try {
+      const result = stream.run(event instanceof PlainEvent ? event.value : event, { ...context, viewer });
+      if (!(result instanceof Promise)) return new ResultText(publicResult(result, place));
+      return result.then((settled) => new ResultText(publicResult(settled, place))).catch(refused);
+    } catch (error) {
+      return refused(error);
+    }
+  }
+}
