@@ -271,6 +271,8 @@ describe('a broker that tells what it likes', () => {
     const silent = await until(({ isStale }) => isStale);
     expect(silent.subscriptions).toBe(1);
     expect(feed.state.isConnected).toBe(true);
+    const [one, other] = [await feed.watch().next(), await feed.watch().next()];
+    expect(one.value).toBe(other.value);
     await tell('subscriptions/count', '3');
     expect((await until(({ subscriptions }) => subscriptions === 3)).isStale).toBe(false);
   });
