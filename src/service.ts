@@ -9,7 +9,9 @@ import { BrokerService } from './brokers/broker-service.ts';
 import { CloudBrokers } from './brokers/cloud-brokers.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
 import { ClientService } from './clients/client-service.ts';
+import { ClientControlService } from './clients/control/client-control-service.ts';
 import { inspectPlugin } from './clients/inspect/inspect-plugin.ts';
+import { OwnConnections } from './clients/own-connections.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { contextMaker } from './context-maker.ts';
@@ -139,7 +141,8 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     closers.add(() => runtimes.close());
     const metrics = new BrokerMetricsService({ runtimes, directory: brokerDirectory });
     closers.add(() => metrics.close());
-    const clients = new ClientService({ runtimes });
+    const own = new OwnConnections(runtimes);
+    const clients = new ClientService({ runtimes, own });
     closers.add(() => clients.close());
     const messages = new MessageService({ runtimes, timeoutMs: config.brokerTimeoutMs });
     closers.add(() => messages.close());
@@ -172,6 +175,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       runtimes,
       metrics,
       clients,
+      clientControl: new ClientControlService({ runtimes, clients, own }),
       messages,
       accessControl,
     };

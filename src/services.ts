@@ -4,6 +4,7 @@ import type { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import type { BrokerService } from './brokers/broker-service.ts';
 import type { ClientService } from './clients/client-service.ts';
+import type { ClientControlService } from './clients/control/client-control-service.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
@@ -21,6 +22,7 @@ export interface Services {
   readonly runtimes: BrokerRuntimes;
   readonly metrics: BrokerMetricsService;
   readonly clients: ClientService;
+  readonly clientControl: ClientControlService;
   readonly messages: MessageService;
   readonly accessControl: AccessControlService;
 }

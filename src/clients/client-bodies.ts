@@ -107,3 +107,49 @@ export const CONNECTED_CLIENT_DETAIL: JsonSchema = closed(
   },
   { required: ['username', 'clientid'], title: 'ConnectedClientDetail' },
 );
+
+const CLIENT_ID: JsonSchema = { type: 'string', minLength: 1, maxLength: 65_535 };
+const TOPIC: JsonSchema = { type: 'string', minLength: 1, maxLength: 65_535, description: 'Topic filter.' };
+
+export const CLIENT_DISCONNECT: JsonSchema = closed(
+  {
+    clientid: CLIENT_ID,
+    force: {
+      type: 'boolean',
+      default: false,
+      description: 'Where only whole accounts can be disconnected: also when others use the account of the client.',
+    },
+  },
+  { required: ['clientid'], title: 'ClientDisconnect', examples: [{ clientid: 'meter-7' }] },
+);
+
+export const DISCONNECTED: JsonSchema = closed({}, { title: 'Disconnected' });
+
+/** Documented spellings of when retained messages are sent; "null" and null are as if it was not there. */
+export const SEND_RETAIN = { ALWAYS: 'always', NEW: 'new', NEVER: 'never' } as const;
+
+export const CLIENT_SUBSCRIBE: JsonSchema = closed(
+  {
+    clientid: CLIENT_ID,
+    topic: TOPIC,
+    qos: { type: 'number', enum: [0, 1, 2] },
+    options: closed(
+      {
+        no_local: BOOLEAN,
+        retain_as_published: BOOLEAN,
+        send_retain: { type: ['string', 'null'], enum: [...Object.values(SEND_RETAIN), 'null', null] },
+      },
+      { required: [], description: 'MQTT 5.' },
+    ),
+  },
+  {
+    required: ['clientid', 'topic', 'qos'],
+    title: 'ClientSubscribe',
+    examples: [{ clientid: 'meter-7', topic: 'plant/alarms/#', qos: 1, options: { send_retain: 'always' } }],
+  },
+);
+
+export const CLIENT_UNSUBSCRIBE: JsonSchema = closed(
+  { clientid: CLIENT_ID, topic: TOPIC },
+  { title: 'ClientUnsubscribe', examples: [{ clientid: 'meter-7', topic: 'plant/alarms/#' }] },
+);

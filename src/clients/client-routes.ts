@@ -1,9 +1,14 @@
 import { type AnyRoute, enumName, type RouteInput } from '../rest/route.ts';
 import {
   CLIENT_DETAIL_QUERY,
+  CLIENT_DISCONNECT,
   CLIENT_INSPECT_QUERY,
+  CLIENT_SUBSCRIBE,
+  CLIENT_UNSUBSCRIBE,
   CONNECTED_CLIENT_DETAIL,
   CONNECTED_CLIENTS,
+  DISCONNECTED,
+  SEND_RETAIN,
 } from './client-bodies.ts';
 
 const SUMMARY = 'username clientid: clientId address protocol protocolVersion connected lastConnect lastDisconnect';
@@ -58,14 +63,36 @@ const PROTOCOLS = {
   ClientProtocolVersion: { V3_1: 'v3.1', V3_1_1: 'v3.1.1', V5: 'v5' },
 } as const;
 
-const INSPECT = '/api/projects/{projectId}/brokers/{brokerId}/client-inspect';
+const BROKER = '/api/projects/{projectId}/brokers/{brokerId}';
+const INSPECT = `${BROKER}/client-inspect`;
+const CONTROL = `${BROKER}/client-control`;
 const ERRORS = [401, 403, 404, 405, 500, 503] as const;
+
+const mutation = (field: string) =>
+  `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { clientId } }`;
+
+const CONTROLLED = {
+  method: 'PUT',
+  role: 'VIEWER',
+  section: '4.6',
+  since: '3.3',
+  tags: ['Client control'],
+  errors: [400, ...ERRORS],
+} as const;
+
+const LIMITED = '405 NOT_SUPPORTED_BY_BROKER where the broker cannot do it; the message says what would help.';
 
 const wantsAll = ({ query }: RouteInput) => query.count === undefined || query.count === -1;
 
 function filterOf({ query: { filterValue, filterMode } }: RouteInput): Record<string, unknown> | undefined {
   if (filterValue === undefined || filterValue === '') return undefined;
   return { value: filterValue, mode: enumName(FILTER_MODES, (filterMode as string | undefined) ?? 'contains') };
+}
+
+function optionsOf(options: unknown): Record<string, unknown> {
+  const { no_local, retain_as_published, send_retain } = (options ?? {}) as Readonly<Record<string, unknown>>;
+  const sendRetain = send_retain === 'null' ? null : send_retain;
+  return { noLocal: no_local, retainAsPublished: retain_as_published, sendRetain: enumName(SEND_RETAIN, sendRetain) };
 }
 
 export const clientRoutes: readonly AnyRoute[] = [
@@ -108,5 +135,38 @@ export const clientRoutes: readonly AnyRoute[] = [
     spell: PROTOCOLS,
     response: CONNECTED_CLIENT_DETAIL,
     errors: ERRORS,
+  },
+  {
+    ...CONTROLLED,
+    path: `${CONTROL}/disconnect`,
+    summary: 'Disconnect a client',
+    description: `400 IN_USE where only its whole account could be disconnected, and others use that: \`info.clients\` names them. ${LIMITED}`,
+    body: CLIENT_DISCONNECT,
+    operation: mutation('disconnectClient'),
+    variables: ({ params, body: { clientid, force } }) => ({ input: { ...params, clientId: clientid, force } }),
+    pick: null,
+    response: DISCONNECTED,
+  },
+  {
+    ...CONTROLLED,
+    path: `${CONTROL}/subscribe`,
+    summary: 'Subscribe a client to a topic',
+    description: LIMITED,
+    body: CLIENT_SUBSCRIBE,
+    operation: mutation('subscribeClient'),
+    variables: ({ params, body: { clientid, topic, qos, options } }) => ({
+      input: { ...params, clientId: clientid, topic, qos, ...optionsOf(options) },
+    }),
+    status: 204,
+  },
+  {
+    ...CONTROLLED,
+    path: `${CONTROL}/unsubscribe`,
+    summary: 'Unsubscribe a client from a topic',
+    description: LIMITED,
+    body: CLIENT_UNSUBSCRIBE,
+    operation: mutation('unsubscribeClient'),
+    variables: ({ params, body: { clientid, topic } }) => ({ input: { ...params, clientId: clientid, topic } }),
+    status: 204,
   },
 ];

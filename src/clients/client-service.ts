@@ -5,26 +5,16 @@ import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import type { FilterMode } from '../text-filter.ts';
+import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import {
   type ClientListState,
+  type ClientPageQuery,
   ClientRegistry,
   type ClientRegistryEvent,
   type ClientSource,
 } from './inspect/client-registry.ts';
 import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect/inspect-control.ts';
-
-/** A client as the graph shows it. */
-export interface ClientView {
-  readonly broker: BrokerRecord;
-  /** The summary; with `isDetailed` everything the broker tells. */
-  readonly known: ConnectedClientDetail;
-  readonly isDetailed: boolean;
-  /** Asks the broker, once for this view. Null: the client has gone. */
-  readonly readDetail: () => Promise<ConnectedClientDetail | null>;
-  readonly source: ClientSource;
-  /** Epoch milliseconds. */
-  readonly asOf: number;
-}
+import type { OwnConnections } from './own-connections.ts';
 
 export interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
@@ -45,17 +35,30 @@ export interface ClientsEvent {
   readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
 }
 
+/** Compared with client id and user name; either may match. */
+export interface ClientNameFilter {
+  readonly value: string;
+  /** Default `contains`. */
+  readonly mode?: FilterMode | null | undefined;
+}
+
 export interface ClientPageArguments extends PageArguments {
-  readonly filter?: { readonly value: string; readonly mode?: FilterMode | null | undefined } | null | undefined;
+  readonly filter?: ClientNameFilter | null | undefined;
+  /** Only those that are connected, or only persistent sessions that are not. */
+  readonly connected?: boolean | null | undefined;
+  /** Only those of this user name. */
+  readonly username?: string | null | undefined;
 }
 
 /** Who is connected to brokers: one observation per broker, shared by everybody who looks. */
 export class ClientService {
   readonly #runtimes: BrokerRuntimes;
+  readonly #own: OwnConnections;
   readonly #registries = new Map<string, ClientRegistry>();
 
-  constructor({ runtimes }: { readonly runtimes: BrokerRuntimes }) {
+  constructor({ runtimes, own }: { readonly runtimes: BrokerRuntimes; readonly own: OwnConnections }) {
     this.#runtimes = runtimes;
+    this.#own = own;
     runtimes.onRuntime((runtime, change) => {
       if (change === 'OPENED') return;
       this.#registries.get(runtime.id)?.close();
@@ -69,18 +72,18 @@ export class ClientService {
     if (last !== null || args.before != null) {
       throw new ServiceError('INVALID', 'Clients are paged forwards: use first and after');
     }
-    const { after, filter } = args;
-    const query = {
+    const { after, connected, username } = args;
+    const query: ClientPageQuery = {
       offset: args.offset ?? 0,
       count: first ?? DEFAULT_PAGE,
       ...(after == null ? {} : { after }),
-      ...(filter == null ? {} : { filterValue: filter.value, filterMode: filter.mode ?? 'contains' }),
+      ...filterQuery(args.filter),
+      ...(connected == null ? {} : { connected }),
+      ...(username == null ? {} : { username }),
     };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
-    const edges = page.clients.map((client) => ({
-      cursor: client.clientid,
-      node: viewOf(this.#runtimes, broker, client, page),
-    }));
+    const list = this.#list(broker, page);
+    const edges = page.clients.map((client) => ({ cursor: client.clientid, node: new ListedClient(client, list) }));
     return {
       edges,
       pageInfo: {
@@ -102,17 +105,21 @@ export class ClientService {
       const known = await detailOf(runtime, clientId);
       if (known === null) return null;
       const { source, asOf } = await sourceOf(runtime);
-      return { broker, known, isDetailed: true, readDetail: async () => known, source, asOf };
+      const isGateway = known.gateway === true || this.#own.has(clientId);
+      const readDetail = async () => known;
+      return { broker, known, isDetailed: true, isOneOfMany: false, isGateway, source, asOf, readDetail };
     });
   }
 
-  /** All that are connected, in one piece. Errors: of a broker that cannot be asked. */
-  async connected(broker: BrokerRecord): Promise<ConnectedClients> {
-    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page());
+  /** All that are connected, or those of them that match, in one piece. Errors: of a broker that cannot be asked. */
+  async connected(broker: BrokerRecord, filter?: ClientNameFilter): Promise<ConnectedClients> {
+    const query = { connected: true, ...filterQuery(filter) };
+    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
+    const list = this.#list(broker, page);
     return {
-      clients: page.clients.filter(({ connected }) => connected !== false),
+      clients: page.clients,
       isComplete: page.complete,
-      viewOf: (client) => viewOf(this.#runtimes, broker, client, page),
+      viewOf: (client) => new ListedClient(client, list),
     };
   }
 
@@ -124,16 +131,24 @@ export class ClientService {
   /** An event of `watch`, with its clients as the graph shows them. */
   eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
     const state = event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : null;
-    return {
-      event,
-      views: (clients) =>
-        state === null ? [] : clients.map((client) => viewOf(this.#runtimes, broker, client, state)),
-    };
+    if (state === null) return { event, views: () => [] };
+    const list = this.#list(broker, state, event.partsLeft > 0);
+    return { event, views: (clients) => clients.map((client) => new ListedClient(client, list)) };
   }
 
   close(): void {
     for (const registry of this.#registries.values()) registry.close();
     this.#registries.clear();
+  }
+
+  #list(broker: BrokerRecord, state: ClientListState, isOneOfMany = false): ClientList {
+    return {
+      broker,
+      state,
+      isOneOfMany,
+      isOwn: (clientId) => this.#own.has(clientId),
+      readDetail: (clientId) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, clientId)),
+    };
   }
 
   #registry({ id, controls, link }: BrokerRuntime): ClientRegistry {
@@ -146,25 +161,8 @@ export class ClientService {
   }
 }
 
-function viewOf(
-  runtimes: BrokerRuntimes,
-  broker: BrokerRecord,
-  client: ConnectedClientSummary,
-  { source, asOf }: ClientListState,
-): ClientView {
-  let detail: Promise<ConnectedClientDetail | null> | undefined;
-  return {
-    broker,
-    known: client,
-    isDetailed: false,
-    readDetail: () => {
-      detail ??= runtimes.ask(broker, (runtime) => detailOf(runtime, client.clientid));
-      return detail;
-    },
-    source,
-    asOf,
-  };
-}
+const filterQuery = (filter: ClientNameFilter | null | undefined): ClientPageQuery =>
+  filter == null ? {} : { filterValue: filter.value, filterMode: filter.mode ?? 'contains' };
 
 async function detailOf({ controls }: BrokerRuntime, clientId: string): Promise<ConnectedClientDetail | null> {
   try {

@@ -8,6 +8,8 @@ import '../brokers/broker-schema.ts';
 import '../brokers/broker-status-schema.ts';
 import '../brokers/broker-metrics-schema.ts';
 import '../clients/graph/client-schema.ts';
+import '../clients/graph/client-lists-schema.ts';
+import '../clients/graph/client-control-schema.ts';
 import '../access-control/graph/access-control-schema.ts';
 import '../access-control/graph/access-mutations-schema.ts';
 import '../access-control/graph/access-bulk-schema.ts';

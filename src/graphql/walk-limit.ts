@@ -1,7 +1,8 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Entries of lists within lists that one run of a caller's operation may be told. A document's cost counts such lists by what is
+ * Entries of lists within lists, and questions to brokers for single entries, that one run of a caller's operation may be told. A document's cost counts such lists by what is
  * usual; where roles, groups and their holders hold each other by the dozen, a walk among them grows by that at each step, and a
  * short document would keep the process for minutes. Longer lists have pages.
  */
@@ -27,11 +28,31 @@ export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   return now > MAX_WALK ? [] : list;
 }
 
+/** What a question to a broker counts, of those that are asked for each entry of a list. */
+const QUESTION_STEPS = 20;
+
+/**
+ * Counts a question to a broker, and tells whether it may be asked once all others of the same moment are counted: of too many not
+ * one is. `isOneOfMany`: the list it is for is known to be too long to ask about each entry.
+ */
+export async function mayAskBroker(context: object, isOneOfMany: boolean): Promise<boolean> {
+  const before = walked.get(context);
+  if (before === undefined) return true;
+  const now = before + (isOneOfMany ? MAX_WALK + 1 : QUESTION_STEPS);
+  walked.set(context, now);
+  if (now <= MAX_WALK) await immediate();
+  return (walked.get(context) ?? 0) <= MAX_WALK;
+}
+
 /** RATE_LIMITED, as for a document that costs too much, when the run went too far. */
 export function walkProblem(context: object): ServiceError | null {
   const actual = walked.get(context) ?? 0;
   if (actual <= MAX_WALK) return null;
-  return new ServiceError('RATE_LIMITED', `The lists within lists have more than ${MAX_WALK} entries: ask for fewer`, {
-    info: { limit: MAX_WALK, actual },
-  });
+  return new ServiceError(
+    'RATE_LIMITED',
+    `The lists have more than ${MAX_WALK} entries, a question to a broker for one counted as ${QUESTION_STEPS}: ask for fewer`,
+    {
+      info: { limit: MAX_WALK, actual },
+    },
+  );
 }

@@ -53,11 +53,6 @@ export const pendingRoutes: readonly PendingRoute[] = [
     ['DELETE', `${BROKER}/streams/messages`, 'VIEWER', 'Delete the messages of a stream'],
     ['PUT', `${BROKER}/streams/replay`, 'VIEWER', 'Replay a stream'],
   ]),
-  ...section('4.6', 'Client control', '3.3', [
-    ['PUT', `${BROKER}/client-control/disconnect`, 'VIEWER', 'Disconnect a client'],
-    ['PUT', `${BROKER}/client-control/subscribe`, 'VIEWER', 'Subscribe a client to a topic'],
-    ['PUT', `${BROKER}/client-control/unsubscribe`, 'VIEWER', 'Unsubscribe a client from a topic'],
-  ]),
   ...section('4.9', 'Topic tree', '3.0', [
     ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
     ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],

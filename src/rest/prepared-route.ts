@@ -81,7 +81,7 @@ export function prepareRoute<C>(
     const data = keyTree(schema, document, spellingsOf(route, schema));
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined) throw new Error('an answer with a body needs "pick"');
-    const body = route.pick === undefined ? null : selected(data, route.pick);
+    const body = route.pick == null ? null : selected(data, route.pick);
     if (body?.written) throw new Error('an enum cannot be a whole body');
     if (route.total !== undefined) selected(data, route.total);
     if (route.stream !== undefined) {

@@ -65,8 +65,8 @@ export interface Route extends RouteBase {
   /** A GraphQL document with one operation. */
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
-  /** Dots lead from `data` to the body; a null on the way is NOT_FOUND. Not needed with 204. */
-  readonly pick?: string;
+  /** Dots lead from `data` to the body; a null on the way is NOT_FOUND. Null: the body is an empty object. Not needed with 204. */
+  readonly pick?: string | null;
   /** Dots lead from `data` to the number told as `X-Total-Count`. */
   readonly total?: string;
   /** Absent: 200. */

@@ -236,7 +236,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     input: RouteInput,
     { data }: ExecutionResult,
   ): string {
-    if (pick === null) return '';
+    if (pick === null) return route.pick === null ? '{}' : '';
     const body = follow(data, pick);
     if (body === null || body === undefined)
       throw new ServiceError('NOT_FOUND', `${route.summary}: there is no such thing`);

@@ -1,5 +1,6 @@
 import { Broker } from '../../brokers/broker-schema.ts';
-import { ConnectedClient, FilterMode } from '../../clients/graph/client-schema.ts';
+import { FilterMode } from '../../clients/graph/client-lists-schema.ts';
+import { ConnectedClient } from '../../clients/graph/client-schema.ts';
 import { builder } from '../../graphql/builder.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';

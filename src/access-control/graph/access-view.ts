@@ -1,5 +1,6 @@
 import type { BrokerRecord } from '../../brokers/broker-directory.ts';
-import type { ClientView, ConnectedClients } from '../../clients/client-service.ts';
+import type { ConnectedClients } from '../../clients/client-service.ts';
+import type { ClientView } from '../../clients/client-view.ts';
 import { ServiceError } from '../../errors.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../../paging.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';

@@ -1,3 +1,4 @@
+import { isFields } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 
 /**
@@ -58,17 +59,18 @@ export interface Disconnected {
  * `info.clients` names them, at most 100, `info.isComplete` false: there may be more).
  */
 export async function disconnectClient(caller: ControlCaller, command: DisconnectClient): Promise<Disconnected> {
-  const data = await caller.call<Partial<Readonly<Record<string, unknown>>> | null>(
-    CLIENT_CONTROL_API,
-    'disconnectClient',
-    { ...command },
-  );
-  const { method, disconnected } = data ?? {};
+  const data = await caller.call(CLIENT_CONTROL_API, 'disconnectClient', { ...command });
+  return parseDisconnected(data, command);
+}
+
+/** What an answer to `disconnectClient` says; one that says nothing is about that client alone. */
+export function parseDisconnected(data: unknown, { clientid }: DisconnectClient): Disconnected {
+  const { method, disconnected } = isFields(data) ? data : {};
   return {
     method: DISCONNECT_METHODS.find((known) => known === method) ?? 'BROKER',
     clientids: Array.isArray(disconnected)
       ? disconnected.filter((id): id is string => typeof id === 'string')
-      : [command.clientid],
+      : [clientid],
   };
 }
 

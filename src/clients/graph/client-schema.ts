@@ -1,91 +1,35 @@
 import { Broker } from '../../brokers/broker-schema.ts';
-import { builder, onBroker } from '../../graphql/builder.ts';
-import { guarded } from '../../graphql/guarded.ts';
-import { LiveEventKind, PARTS_LEFT, resumeArgument, SEQUENCE } from '../../graphql/live-event.ts';
-import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
-import type { ClientsEvent, ClientView } from '../client-service.ts';
+import type { RequestContext } from '../../context.ts';
+import { builder } from '../../graphql/builder.ts';
+import { QUESTION_COST } from '../../graphql/page-cost.ts';
+import { mayAskBroker } from '../../graphql/walk-limit.ts';
+import type { ClientView } from '../client-view.ts';
+import type { ConnectedClientDetail } from '../inspect/inspect-control.ts';
+import { subscriptionsOf } from '../inspect/subscriptions.ts';
+import { unknownFields } from '../inspect/unknown-fields.ts';
 import {
-  type ClientListener,
-  type ClientTls,
-  type ClientWill,
-  type ConnectedClientDetail,
-  INFLIGHT_KEYS,
-  QUEUE_KEYS,
-} from '../inspect/inspect-control.ts';
-
-const ClientProtocol = builder.enumType('ClientProtocol', {
-  values: { MQTT: { value: 'MQTT' }, MQTT_SN: { value: 'MQTT-SN' }, MQTT_WS: { value: 'MQTT-WS' } } as const,
-});
-const ClientProtocolVersion = builder.enumType('ClientProtocolVersion', {
-  values: { V3_1: { value: 'v3.1' }, V3_1_1: { value: 'v3.1.1' }, V5: { value: 'v5' } } as const,
-});
-const ClientSource = builder.enumType('ClientSource', {
-  description: 'Where what is known about clients comes from.',
-  values: {
-    BROKER: { description: 'The broker’s own inspect API.' },
-    LOG_FEED: { description: 'Followed through the broker’s log: only clients that came since `since` are known.' },
-  } as const,
-});
-
-type Counts<Key extends string> = { readonly [Name in Key]?: number };
-
-/** One nullable number for each key; Float, because bytes pass 2^31. */
-function countsType<Key extends string>(name: string, description: string, keys: readonly Key[]) {
-  return builder.objectRef<Counts<Key>>(name).implement({
-    description: `${description} Null: the source does not know.`,
-    fields: (t) =>
-      Object.fromEntries(
-        keys.map((key) => [key, t.float({ nullable: true, resolve: (counts: Counts<Key>) => counts[key] ?? null })]),
-      ),
-  });
-}
-
-const ClientQueuesType = countsType('ClientQueues', 'Messages waiting for or from a client.', QUEUE_KEYS);
-const ClientInflightType = countsType('ClientInflight', 'Messages sent and not acknowledged yet.', INFLIGHT_KEYS);
-
-const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
-  fields: (t) => ({
-    clientCertificate: t.string({
-      description: 'PEM.',
-      nullable: true,
-      resolve: (tls) => tls.clientCertificate ?? null,
-    }),
-    version: t.string({ nullable: true, resolve: ({ version }) => version ?? null }),
-    ciphers: t.string({ nullable: true, resolve: ({ ciphers }) => ciphers ?? null }),
-  }),
-});
-
-const ClientListenerType = builder.objectRef<ClientListener>('ClientListener').implement({
-  description: 'The listener of the broker that a client came in by.',
-  fields: (t) => ({
-    port: t.exposeInt('port'),
-    bindAddress: t.string({ nullable: true, resolve: ({ bind_address }) => bind_address ?? null }),
-  }),
-});
-
-const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implement({
-  fields: (t) => ({
-    topic: t.exposeString('topic'),
-    qos: t.exposeInt('qos'),
-    retain: t.exposeBoolean('retain'),
-    payload: t.exposeString('payload', { description: 'Base64.' }),
-    properties: t.field({
-      description: 'MQTT 5: objects of identifier, name and value.',
-      type: ['JSON'],
-      nullable: true,
-      resolve: ({ properties }) => (properties ? [...properties] : null),
-    }),
-    delayInterval: t.int({
-      description: 'Seconds.',
-      nullable: true,
-      resolve: ({ delayInterval }) => delayInterval ?? null,
-    }),
-  }),
-});
+  ClientInflightType,
+  ClientListenerType,
+  ClientProtocol,
+  ClientProtocolVersion,
+  ClientQueuesType,
+  ClientSource,
+  ClientSubscriptionType,
+  ClientTlsType,
+  ClientWillType,
+  UnknownFieldType,
+} from './client-parts-schema.ts';
 
 /** A field of the detail: of a single client it is at hand, of a client in a list the broker is asked (once per client). */
-const detail = <T>(client: ClientView, read: (detail: ConnectedClientDetail) => T): T | Promise<T | null> =>
-  client.isDetailed ? read(client.known) : client.readDetail().then((known) => known && read(known));
+function detail<T>(
+  client: ClientView,
+  context: RequestContext,
+  read: (detail: ConnectedClientDetail) => T,
+): T | Promise<T | null> {
+  if (client.isDetailed) return read(client.known);
+  const mayAsk = () => mayAskBroker(context, client.isOneOfMany);
+  return client.readDetail(mayAsk).then((known) => known && read(known));
+}
 
 export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
   description:
@@ -116,7 +60,7 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     isBridge: t.boolean({ description: 'A bridge of another broker.', resolve: ({ known }) => known.bridge ?? false }),
     isGateway: t.boolean({
       description: 'A connection of this service itself.',
-      resolve: ({ known }) => known.gateway ?? false,
+      resolve: ({ isGateway }) => isGateway,
     }),
     disconnectReason: t.string({
       description: 'In the broker’s words.',
@@ -127,191 +71,98 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       description: 'Active subscriptions.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ numSubscriptions }) => numSubscriptions ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ numSubscriptions }) => numSubscriptions ?? null),
     }),
     numPublished: t.float({
       description: 'Messages received from the client.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ numPublished }) => numPublished ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ numPublished }) => numPublished ?? null),
     }),
     numSubscribed: t.float({
       description: 'Messages sent to the client.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ numSubscribed }) => numSubscribed ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ numSubscribed }) => numSubscribed ?? null),
     }),
     numDropped: t.float({
       description: 'Messages dropped because a queue was full.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ numDropped }) => numDropped ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ numDropped }) => numDropped ?? null),
     }),
     bytesPublished: t.float({
       description: 'Payload bytes received from the client.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ bytesPublished }) => bytesPublished ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ bytesPublished }) => bytesPublished ?? null),
     }),
     bytesSubscribed: t.float({
       description: 'Payload bytes sent to the client.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ bytesSubscribed }) => bytesSubscribed ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ bytesSubscribed }) => bytesSubscribed ?? null),
     }),
     keepalive: t.int({
       description: 'Seconds.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ keepalive }) => keepalive ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ keepalive }) => keepalive ?? null),
     }),
     cleanSession: t.boolean({
       description: 'The broker forgets the session when the client reconnects.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ cleanSession }) => cleanSession ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ cleanSession }) => cleanSession ?? null),
     }),
     tls: t.field({
       type: ClientTlsType,
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ tls }) => tls ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ tls }) => tls ?? null),
     }),
     listener: t.field({
       type: ClientListenerType,
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ listener }) => listener ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ listener }) => listener ?? null),
     }),
     will: t.field({
       type: ClientWillType,
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ will }) => will ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ will }) => will ?? null),
     }),
     subscriptions: t.stringList({
       description: 'Topic filters.',
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ subscriptions }) => (subscriptions ? [...subscriptions] : null)),
+      resolve: (client, _args, context) =>
+        detail(client, context, ({ subscriptions }) => (subscriptions ? [...subscriptions] : null)),
+    }),
+    subscriptionDetails: t.field({
+      description: 'The same with what is known of each.',
+      type: [ClientSubscriptionType],
+      nullable: true,
+      complexity: QUESTION_COST,
+      resolve: (client, _args, context) => detail(client, context, subscriptionsOf),
     }),
     inflight: t.field({
       type: ClientInflightType,
       nullable: true,
       complexity: QUESTION_COST,
-      resolve: (client) => detail(client, ({ inflight }) => inflight ?? null),
+      resolve: (client, _args, context) => detail(client, context, ({ inflight }) => inflight ?? null),
+    }),
+    unknownFields: t.field({
+      description:
+        'Fields that are null because the source does not know them. Empty too when the client has gone meanwhile.',
+      type: [UnknownFieldType],
+      complexity: QUESTION_COST,
+      resolve: async (client, _args, context) =>
+        (await detail(client, context, (known) => unknownFields(known, client.source))) ?? [],
     }),
     source: t.field({ type: ClientSource, resolve: ({ source }) => source }),
-    asOf: t.field({ description: 'How old this is.', type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
+    asOf: t.field({ description: 'When this was so.', type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
     broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
   }),
 });
-
-export const FilterMode = builder.enumType('FilterMode', {
-  values: {
-    CONTAINS: { value: 'contains' },
-    EQUALS: { value: 'equals' },
-    STARTS_WITH: { value: 'startsWith' },
-    ENDS_WITH: { value: 'endsWith' },
-  } as const,
-});
-
-const ClientFilter = builder.inputType('ClientFilter', {
-  description: 'Compared with the user name and the client id; either may match.',
-  fields: (t) => ({
-    value: t.string({ required: true }),
-    mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
-  }),
-});
-
-builder.interfaceFields(Broker, (t) => ({
-  connectedClients: t.connection(
-    {
-      description: 'Clients in order of their ids: connected ones, and persistent sessions (connected: false).',
-      type: ConnectedClient,
-      nullable: true,
-      complexity: pageCost,
-      args: {
-        filter: t.arg({ type: ClientFilter }),
-        offset: t.arg.int({ description: 'Entries left out at the start.' }),
-      },
-      resolve: (broker, args, { services }) => services.clients.page(broker, args),
-    },
-    {
-      name: 'ConnectedClientConnection',
-      fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Of the whole filtered list.' }),
-        isComplete: connection.exposeBoolean('isComplete', {
-          description: 'False: clients that connected before `since` may be missing.',
-        }),
-        since: connection.field({
-          description: 'Since when clients are followed, where the broker cannot list them.',
-          type: 'DateTime',
-          nullable: true,
-          resolve: ({ since }) => (since === null ? null : new Date(since)),
-        }),
-        asOf: connection.field({ type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
-      }),
-    },
-    { name: 'ConnectedClientEdge' },
-  ),
-  connectedClient: t.field({
-    type: ConnectedClient,
-    nullable: true,
-    description: 'Null when the broker has no such client.',
-    complexity: QUESTION_COST,
-    args: { clientId: t.arg.string({ required: true }) },
-    resolve: (broker, { clientId }, { services }) => services.clients.find(broker, clientId),
-  }),
-}));
-
-const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsEvent').implement({
-  description: 'First the clients as they are, then one event for each change.',
-  fields: (t) => ({
-    kind: t.field({ type: LiveEventKind, resolve: ({ event }) => event.kind }),
-    sequence: t.float({ description: SEQUENCE, resolve: ({ event }) => event.sequence }),
-    partsLeft: t.int({ description: PARTS_LEFT, resolve: ({ event }) => event.partsLeft }),
-    clients: t.field({
-      description:
-        'SNAPSHOT: all clients, or the first of them (see `partsLeft`). CHANGE: those that came or became different, also persistent sessions that went offline.',
-      type: [ConnectedClient],
-      resolve: ({ views, event }) =>
-        views(event.kind === 'SNAPSHOT' ? event.snapshot.clients : event.kind === 'CHANGE' ? event.change.changed : []),
-    }),
-    removed: t.field({
-      description: 'CHANGE: ids of clients that are gone.',
-      type: ['ID'],
-      resolve: ({ event }) => (event.kind === 'CHANGE' ? [...event.change.removed] : []),
-    }),
-    isComplete: t.boolean({
-      nullable: true,
-      description: 'SNAPSHOT: false when clients that connected earlier may be missing.',
-      resolve: ({ event }) => (event.kind === 'SNAPSHOT' ? event.snapshot.complete : null),
-    }),
-    missed: t.int({
-      description: 'GAP: how many changes were left out.',
-      nullable: true,
-      resolve: ({ event }) => (event.kind === 'GAP' ? event.missed : null),
-    }),
-  }),
-});
-
-builder.subscriptionFields((t) => ({
-  connectedClients: t.field({
-    description: 'Who is connected to a broker, live.',
-    type: ConnectedClientsEvent,
-    ...onBroker('VIEWER'),
-    args: { brokerId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
-    subscribe: (_root, { brokerId, after }, context) => {
-      const { services, viewer } = context;
-      const broker = services.brokers.visible(brokerId, viewer);
-      return guarded(
-        context,
-        (current) => services.brokers.visible(brokerId, current),
-        (signal) => services.clients.watch(broker, { signal, after }),
-      );
-    },
-    resolve: (event, { brokerId }, { services, viewer }) =>
-      services.clients.eventOf(services.brokers.visible(brokerId, viewer), event),
-  }),
-}));

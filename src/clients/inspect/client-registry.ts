@@ -12,7 +12,7 @@ import {
   listClients,
   parseClientsChanged,
 } from './inspect-control.ts';
-import { type ClientDifference, type ClientFilter, indexFrom, SortedClients } from './sorted-clients.ts';
+import { type ClientDifference, indexFrom, SortedClients } from './sorted-clients.ts';
 
 /**
  * Who is connected to one broker, observed once for all who look: IDLE -> LIVE -> IDLE.
@@ -49,6 +49,10 @@ export interface ClientPageQuery {
   readonly filterValue?: string;
   /** Default `contains`. */
   readonly filterMode?: FilterMode;
+  /** Only clients that are connected (or may be), or only persistent sessions that are not. */
+  readonly connected?: boolean;
+  /** Only clients of this user name. */
+  readonly username?: string;
 }
 
 /** How old a list is, where it comes from, and what may be missing. */
@@ -155,12 +159,15 @@ export class ClientRegistry {
     offset = 0,
     count = -1,
     after,
-    filterValue,
+    filterValue = '',
     filterMode = 'contains',
+    ...exact
   }: ClientPageQuery = {}): Promise<ClientPage> {
     await this.#used();
-    const filter: ClientFilter | null = filterValue ? { value: filterValue, mode: filterMode } : null;
-    const list = filter ? this.#clients.matching(filter) : this.#clients.all();
+    const isWhole = filterValue === '' && exact.connected === undefined && exact.username === undefined;
+    const list = isWhole
+      ? this.#clients.all()
+      : this.#clients.matching({ value: filterValue, mode: filterMode, ...exact });
     const first = (after === undefined ? 0 : indexAfter(list, after)) + Math.max(0, offset);
     const clients = list.slice(first, count < 0 ? undefined : first + count);
     return { clients, totalCount: list.length, offset: Math.min(first, list.length), ...this.#state() };

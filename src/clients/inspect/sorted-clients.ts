@@ -1,9 +1,15 @@
 import { FITS, type FilterMode } from '../../text-filter.ts';
 import type { ConnectedClientSummary } from './inspect-control.ts';
 
+/** What a client has to fit, all of it. */
 export interface ClientFilter {
+  /** Compared with client id and user name; either may match. Empty: every client does. */
   readonly value: string;
   readonly mode: FilterMode;
+  /** A client of whom nobody knows counts as connected. */
+  readonly connected?: boolean;
+  /** The whole user name. */
+  readonly username?: string;
 }
 
 export interface ClientDifference {
@@ -65,13 +71,18 @@ export class SortedClients {
     this.#filtered.clear();
   }
 
-  /** Those whose client id or user name fits. The same filter on the same clients is answered from memory. */
-  matching({ value, mode }: ClientFilter): readonly ConnectedClientSummary[] {
-    const key = `${mode}:${value}`;
+  /** The same filter on the same clients is answered from memory. */
+  matching({ value, mode, connected, username }: ClientFilter): readonly ConnectedClientSummary[] {
+    const key = JSON.stringify([mode, value, connected, username]);
     const known = this.#filtered.get(key);
     if (known) return known;
     const fits = FITS[mode];
-    const found = this.#sorted.filter(({ clientid, username }) => fits(clientid, value) || fits(username, value));
+    const found = this.#sorted.filter(
+      (client) =>
+        (connected === undefined || (client.connected !== false) === connected) &&
+        (username === undefined || client.username === username) &&
+        (value === '' || fits(client.clientid, value) || fits(client.username, value)),
+    );
     if (this.#filtered.size >= MAX_FILTERED) this.#filtered.delete(this.#filtered.keys().next().value ?? '');
     this.#filtered.set(key, found);
     return found;

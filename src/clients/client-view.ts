@@ -1,0 +1,71 @@
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { ClientListState, ClientSource } from './inspect/client-registry.ts';
+import type { ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-control.ts';
+
+/** A client as the graph shows it. */
+export interface ClientView {
+  readonly broker: BrokerRecord;
+  /** The summary; with `isDetailed` everything the broker tells. */
+  readonly known: ConnectedClientDetail;
+  readonly isDetailed: boolean;
+  /** A connection of this service itself. */
+  readonly isGateway: boolean;
+  readonly source: ClientSource;
+  /** Epoch milliseconds. */
+  readonly asOf: number;
+  /** One of so many that the broker is not asked about each. */
+  readonly isOneOfMany: boolean;
+  /** Asks the broker, once for this view and if it may. Null: the client has gone, or the broker may not be asked. */
+  readDetail(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null>;
+}
+
+/** What all clients of one list have in common. */
+export interface ClientList {
+  readonly broker: BrokerRecord;
+  readonly state: ClientListState;
+  readonly isOneOfMany: boolean;
+  readonly isOwn: (clientId: string) => boolean;
+  readonly readDetail: (clientId: string) => Promise<ConnectedClientDetail | null>;
+}
+
+/** A client in a list: its summary is at hand, for more the broker is asked. */
+export class ListedClient implements ClientView {
+  readonly known: ConnectedClientSummary;
+  readonly isDetailed = false;
+  readonly #list: ClientList;
+  #detail: Promise<ConnectedClientDetail | null> | undefined;
+
+  constructor(known: ConnectedClientSummary, list: ClientList) {
+    this.known = known;
+    this.#list = list;
+  }
+
+  get broker(): BrokerRecord {
+    return this.#list.broker;
+  }
+
+  get source(): ClientSource {
+    return this.#list.state.source;
+  }
+
+  get asOf(): number {
+    return this.#list.state.asOf;
+  }
+
+  get isOneOfMany(): boolean {
+    return this.#list.isOneOfMany;
+  }
+
+  get isGateway(): boolean {
+    return this.known.gateway === true || this.#list.isOwn(this.known.clientid);
+  }
+
+  readDetail(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null> {
+    this.#detail ??= this.#read(mayAsk);
+    return this.#detail;
+  }
+
+  async #read(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null> {
+    return (await mayAsk()) ? this.#list.readDetail(this.known.clientid) : null;
+  }
+}

@@ -1,0 +1,144 @@
+import type { ControlCaller } from '../../control/plugin.ts';
+import { type ErrorCode, notFound, ServiceError } from '../../errors.ts';
+import type { ConnectedClients } from '../client-service.ts';
+import { CLIENT_CONTROL_API, type Disconnected, parseDisconnected } from './client-control.ts';
+import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
+
+export const DISCONNECT_STATUSES = ['DISCONNECTED', 'WOULD_DISCONNECT', 'REFUSED', 'NOT_FOUND', 'FAILED'] as const;
+export type DisconnectStatus = (typeof DISCONNECT_STATUSES)[number];
+
+/** What became of one selected client. DISCONNECTED only where the broker has answered so. */
+export interface DisconnectResult {
+  readonly clientId: string;
+  readonly status: DisconnectStatus;
+  readonly error: ServiceError | null;
+}
+
+export interface BulkOutcome {
+  /** By client id. */
+  readonly results: Map<string, DisconnectResult>;
+  /** Client ids that were not selected, and were disconnected with their account. */
+  readonly alsoDisconnected: readonly string[];
+}
+
+/** Commands in one payload. What the broker has not answered when it dies is at most as many. */
+const CHUNK = 500;
+
+/** The broker said no, and nothing happened; other codes mean that nobody knows, or that it could not be asked. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'IN_USE',
+  'INVALID',
+  'NOT_ALLOWED',
+  'NOT_SUPPORTED_BY_BROKER',
+  'BROKER_REJECTED',
+]);
+
+/** What would become of the clients, without sending anything. */
+export function foreseen({ kicks, refusals }: DisconnectPlan, { clients, isComplete }: ConnectedClients): BulkOutcome {
+  const connected = new Set(clients.map(({ clientid }) => clientid));
+  const results = new Map<string, DisconnectResult>();
+  for (const [clientId, error] of refusals) results.set(clientId, { clientId, status: 'REFUSED', error });
+  for (const { clientIds } of kicks) {
+    for (const clientId of clientIds) {
+      const isGone = isComplete && !connected.has(clientId);
+      results.set(clientId, isGone ? notConnected(clientId) : { clientId, status: 'WOULD_DISCONNECT', error: null });
+    }
+  }
+  return { results, alsoDisconnected: [] };
+}
+
+/**
+ * Sends the commands of a plan, CHUNK at a time. One that fails does not stop the others; when a whole chunk got no answer, the
+ * broker is away, and the rest is not sent. Never rejects.
+ */
+export async function carriedOut(controls: ControlCaller, { kicks, refusals }: DisconnectPlan): Promise<BulkOutcome> {
+  const run = new Run(controls);
+  for (const [clientId, error] of refusals) run.note(clientId, error);
+  const silent = await run.send(kicks);
+  // Named by no answer to the command that was to disconnect them with others: they had gone, or only one of them was disconnected.
+  await run.send(silent);
+  return { results: run.results, alsoDisconnected: [...run.disconnected].filter((id) => !run.results.has(id)) };
+}
+
+class Run {
+  readonly results = new Map<string, DisconnectResult>();
+  /** Client ids that answers have named. */
+  readonly disconnected = new Set<string>();
+  readonly #controls: ControlCaller;
+  #lost: ServiceError | null = null;
+
+  constructor(controls: ControlCaller) {
+    this.#controls = controls;
+  }
+
+  note(clientId: string, error: ServiceError): void {
+    this.results.set(clientId, { clientId, status: statusOf(error.code), error });
+  }
+
+  /** Answers what is to be sent for those whom an answer should have named, and did not. */
+  async send(kicks: readonly Kick[]): Promise<Kick[]> {
+    const silent: Kick[] = [];
+    for (let from = 0; from < kicks.length; from += CHUNK) {
+      const chunk = kicks.slice(from, from + CHUNK);
+      if (this.#lost === null) silent.push(...(await this.#sendChunk(chunk)));
+      else for (const { clientIds } of chunk) for (const id of clientIds) this.note(id, notSent(this.#lost));
+    }
+    return silent;
+  }
+
+  async #sendChunk(kicks: readonly Kick[]): Promise<Kick[]> {
+    const calls = kicks.map(({ command }) => ({ command: 'disconnectClient', fields: { ...command } }));
+    const answers = await this.#controls.callAll(CLIENT_CONTROL_API, calls);
+    const silent: Kick[] = [];
+    let lost: ServiceError | null = null;
+    let isAnswered = false;
+    for (const [index, { command, clientIds }] of kicks.entries()) {
+      const answer = answers[index];
+      if (answer?.status === 'fulfilled') {
+        isAnswered = true;
+        const rest = this.#done(clientIds, parseDisconnected(answer.value, command));
+        silent.push(
+          ...rest.map((clientid) => ({ command: { ...command, clientid, force: false }, clientIds: [clientid] })),
+        );
+        continue;
+      }
+      const error = serviceErrorOf(answer?.reason);
+      if (statusOf(error.code) === 'FAILED') lost = error;
+      else isAnswered = true;
+      for (const id of clientIds) this.note(id, error);
+    }
+    if (!isAnswered) this.#lost = lost;
+    return silent;
+  }
+
+  /** Those of `clientIds` that the answer does not name. */
+  #done(clientIds: readonly string[], { clientids }: Disconnected): readonly string[] {
+    for (const id of clientids) this.disconnected.add(id);
+    // An answer to the command for one client is about that client, whatever it is called there.
+    const [first] = clientIds;
+    if (clientIds.length === 1 && first !== undefined) this.disconnected.add(first);
+    const named = clientIds.filter((id) => this.disconnected.has(id));
+    for (const clientId of named) this.results.set(clientId, { clientId, status: 'DISCONNECTED', error: null });
+    return clientIds.filter((id) => !this.disconnected.has(id));
+  }
+}
+
+function statusOf(code: ErrorCode): DisconnectStatus {
+  if (code === 'NOT_FOUND') return 'NOT_FOUND';
+  return REFUSALS.has(code) ? 'REFUSED' : 'FAILED';
+}
+
+/** A bug of a plugin costs the clients it concerns, not the others. */
+const serviceErrorOf = (reason: unknown): ServiceError =>
+  reason instanceof ServiceError
+    ? reason
+    : new ServiceError('INTERNAL_ERROR', 'The command failed by a fault of this service', { cause: reason });
+
+const notSent = (lost: ServiceError): ServiceError =>
+  new ServiceError(lost.code, `Nothing was sent for it, because the broker had ceased to answer: ${lost.message}`);
+
+export const notConnected = (clientId: string): DisconnectResult => ({
+  clientId,
+  status: 'NOT_FOUND',
+  error: notFound('connected client', clientId),
+});

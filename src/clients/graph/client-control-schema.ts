@@ -1,0 +1,204 @@
+import { Broker } from '../../brokers/broker-schema.ts';
+import type { ServiceError } from '../../errors.ts';
+import { builder, writesOnBroker } from '../../graphql/builder.ts';
+import { QUESTION_COST } from '../../graphql/page-cost.ts';
+import type { DISCONNECT_STATUSES, DisconnectResult, DisconnectStatus } from '../control/bulk-disconnect.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../control/bulk-selection.ts';
+import type { BulkDisconnectReport, ClientReport, DisconnectReport } from '../control/client-control-service.ts';
+import { ClientFilter } from './client-lists-schema.ts';
+import { ConnectedClient } from './client-schema.ts';
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
+type ReportFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
+
+const DisconnectMethod = builder.enumType('DisconnectMethod', {
+  description: 'How a client was disconnected.',
+  values: {
+    BROKER: { description: 'The broker ended that connection alone.' },
+    ACCOUNT: { description: 'The broker ended every connection of its account.' },
+    TAKEOVER: { description: 'A connection of this service took its session over for a moment.' },
+  } as const,
+});
+
+const SendRetain = builder.enumType('SendRetain', {
+  description: 'When the broker sends retained messages for a subscription.',
+  values: {
+    ALWAYS: { value: 'always', description: 'At each subscribing.' },
+    NEW: { value: 'new', description: 'When there was no such subscription.' },
+    NEVER: { value: 'never' },
+  } as const,
+});
+
+const DisconnectStatusType = builder.enumType('DisconnectStatus', {
+  description: 'What became of one of the selected clients.',
+  values: {
+    DISCONNECTED: { description: 'The broker has answered that it did it.' },
+    WOULD_DISCONNECT: { description: 'A dry run; nothing was sent.' },
+    REFUSED: {
+      description: 'Nothing happened; the error says why, and `info.clients` who else would be disconnected.',
+    },
+    NOT_FOUND: { description: 'Not connected, or not among those that match.' },
+    FAILED: { description: 'The broker could not be asked, or its answer was lost: then it may have done it.' },
+  } as const satisfies Record<(typeof DISCONNECT_STATUSES)[number], object>,
+});
+
+/** An error as the value of a field: an instance of Error would fail the field. */
+const ClientError = builder.objectRef<{ readonly error: ServiceError }>('ClientError').implement({
+  description: 'Why a client was not disconnected.',
+  fields: (t) => ({
+    code: t.string({ description: 'As in the errors of the graph.', resolve: ({ error }) => error.code }),
+    message: t.string({ description: 'For people.', resolve: ({ error }) => error.message }),
+    info: t.field({ type: 'JSON', nullable: true, resolve: ({ error }) => error.info ?? null }),
+  }),
+});
+
+const CLIENT = 'As it is after that; null: the broker has no such client any more.';
+
+const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
+  clientId: t.string({ resolve: ({ clientId }) => clientId }),
+  client: t.field({
+    description: CLIENT,
+    type: ConnectedClient,
+    nullable: true,
+    complexity: QUESTION_COST,
+    resolve: ({ readClient }) => readClient(),
+  }),
+  broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
+});
+
+const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectClientPayload').implement({
+  fields: (t) => ({
+    ...reportFields(t),
+    method: t.field({ type: DisconnectMethod, resolve: ({ method }) => method }),
+    disconnected: t.stringList({
+      description: 'Client ids of all that were disconnected, as far as they are known.',
+      resolve: ({ disconnected }) => [...disconnected],
+    }),
+  }),
+});
+const SubscribeClientPayload = builder
+  .objectRef<ClientReport>('SubscribeClientPayload')
+  .implement({ fields: (t) => reportFields(t) });
+const UnsubscribeClientPayload = builder
+  .objectRef<ClientReport>('UnsubscribeClientPayload')
+  .implement({ fields: (t) => reportFields(t) });
+
+const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResult').implement({
+  fields: (t) => ({
+    clientId: t.exposeString('clientId'),
+    status: t.field({ type: DisconnectStatusType, resolve: ({ status }) => status }),
+    error: t.field({ type: ClientError, nullable: true, resolve: ({ error }) => error && { error } }),
+  }),
+});
+
+const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('DisconnectClientsPayload').implement({
+  fields: (t) => {
+    const count = (status: DisconnectStatus) =>
+      t.int({ resolve: ({ results }) => results.reduce((sum, result) => sum + (result.status === status ? 1 : 0), 0) });
+    return {
+      results: t.field({
+        description: 'One for each selected client: in the order of `clientIds`, else in that of client ids.',
+        type: [DisconnectResultType],
+        resolve: ({ results }) => [...results],
+      }),
+      disconnectedCount: count('DISCONNECTED'),
+      wouldDisconnectCount: count('WOULD_DISCONNECT'),
+      refusedCount: count('REFUSED'),
+      notFoundCount: count('NOT_FOUND'),
+      failedCount: count('FAILED'),
+      alsoDisconnected: t.stringList({
+        description: 'Client ids that were not selected, and were disconnected with their account.',
+        resolve: ({ alsoDisconnected }) => [...alsoDisconnected],
+      }),
+      isComplete: t.exposeBoolean('isComplete', {
+        description: 'False: clients that match the filter may be connected without being known.',
+      }),
+      broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
+    };
+  },
+});
+
+const target = (t: InputFields) => ({
+  brokerId: t.id({ required: true }),
+  projectId: t.id({ description: 'When given, the broker must be in this project.' }),
+});
+const oneClient = (t: InputFields) => ({ ...target(t), clientId: t.string({ required: true }) });
+
+const FORCE =
+  'Where only whole accounts can be disconnected: also when others use the account of a client, who are disconnected too.';
+
+const DisconnectClientInput = builder.inputType('DisconnectClientInput', {
+  fields: (t) => ({ ...oneClient(t), force: t.boolean({ defaultValue: false, description: FORCE }) }),
+});
+
+const SubscribeClientInput = builder.inputType('SubscribeClientInput', {
+  fields: (t) => ({
+    ...oneClient(t),
+    topic: t.string({ required: true, description: 'Topic filter; no shared subscription, and not below $CONTROL.' }),
+    qos: t.int({ required: true, description: '0, 1 or 2.' }),
+    noLocal: t.boolean({ description: 'MQTT 5: what the client itself publishes does not come back.' }),
+    retainAsPublished: t.boolean({
+      description: 'MQTT 5: messages keep the retain flag that they were published with.',
+    }),
+    sendRetain: t.field({ type: SendRetain, description: 'Without it: as the broker does by default, ALWAYS.' }),
+    subscriptionIdentifier: t.int({
+      description: 'MQTT 5: told to the client with each message; from 1 to 268435455.',
+    }),
+  }),
+});
+
+const UnsubscribeClientInput = builder.inputType('UnsubscribeClientInput', {
+  fields: (t) => ({ ...oneClient(t), topic: t.string({ required: true, description: 'Topic filter.' }) }),
+});
+
+const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
+  description:
+    'Which clients: those of `clientIds`, those that are connected and match `filter`, or with both those of the ids that match.',
+  fields: (t) => ({
+    ...target(t),
+    clientIds: t.stringList(),
+    filter: t.field({ type: ClientFilter }),
+    force: t.boolean({ defaultValue: false, description: FORCE }),
+    dryRun: t.boolean({ defaultValue: false, description: 'Send nothing: answer what would become of each client.' }),
+    limit: t.int({
+      defaultValue: DEFAULT_LIMIT,
+      description: `A guard against accidents: when more clients are selected nothing is done. At most ${MAX_LIMIT}.`,
+    }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  disconnectClient: t.field({
+    description: 'Ends the connection of a client. Most clients connect again by themselves.',
+    type: DisconnectClientPayload,
+    ...writesOnBroker,
+    args: { input: t.arg({ type: DisconnectClientInput, required: true }) },
+    resolve: (_root, { input }, { services, viewer }) =>
+      services.clientControl.disconnect(services.brokers.visible(input.brokerId, viewer), input),
+  }),
+  subscribeClient: t.field({
+    description: 'Subscribes a client to a topic, as if it had done so itself.',
+    type: SubscribeClientPayload,
+    ...writesOnBroker,
+    args: { input: t.arg({ type: SubscribeClientInput, required: true }) },
+    resolve: (_root, { input }, { services, viewer }) =>
+      services.clientControl.subscribe(services.brokers.visible(input.brokerId, viewer), input),
+  }),
+  unsubscribeClient: t.field({
+    description: 'Ends a subscription of a client, as if it had done so itself.',
+    type: UnsubscribeClientPayload,
+    ...writesOnBroker,
+    args: { input: t.arg({ type: UnsubscribeClientInput, required: true }) },
+    resolve: (_root, { input }, { services, viewer }) =>
+      services.clientControl.unsubscribe(services.brokers.visible(input.brokerId, viewer), input),
+  }),
+  disconnectClients: t.field({
+    description:
+      'Ends the connections of many clients. One that fails does not stop the others; each has its own result.',
+    type: DisconnectClientsPayload,
+    ...writesOnBroker,
+    args: { input: t.arg({ type: DisconnectClientsInput, required: true }) },
+    resolve: (_root, { input }, { services, viewer }) =>
+      services.clientControl.disconnectMany(services.brokers.visible(input.brokerId, viewer), input),
+  }),
+}));

@@ -1,0 +1,124 @@
+import { Broker } from '../../brokers/broker-schema.ts';
+import { builder, onBroker } from '../../graphql/builder.ts';
+import { guarded } from '../../graphql/guarded.ts';
+import { LiveEventKind, PARTS_LEFT, resumeArgument, SEQUENCE } from '../../graphql/live-event.ts';
+import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
+import type { ClientsEvent } from '../client-service.ts';
+import { ConnectedClient } from './client-schema.ts';
+
+export const FilterMode = builder.enumType('FilterMode', {
+  values: {
+    CONTAINS: { value: 'contains' },
+    EQUALS: { value: 'equals' },
+    STARTS_WITH: { value: 'startsWith' },
+    ENDS_WITH: { value: 'endsWith' },
+  } as const,
+});
+
+export const ClientFilter = builder.inputType('ClientFilter', {
+  description: 'Compared with the user name and the client id; either may match.',
+  fields: (t) => ({
+    value: t.string({ required: true }),
+    mode: t.field({ type: FilterMode, defaultValue: 'contains' }),
+  }),
+});
+
+builder.interfaceFields(Broker, (t) => ({
+  connectedClients: t.connection(
+    {
+      description: 'Clients in order of their ids: connected ones, and persistent sessions (connected: false).',
+      type: ConnectedClient,
+      nullable: true,
+      complexity: pageCost,
+      args: {
+        filter: t.arg({ type: ClientFilter }),
+        connected: t.arg.boolean({
+          description: 'True: only those that are connected. False: only persistent sessions that are not.',
+        }),
+        username: t.arg.string({ description: 'Only those of this user name.' }),
+        offset: t.arg.int({ description: 'Entries left out at the start.' }),
+      },
+      resolve: (broker, args, { services }) => services.clients.page(broker, args),
+    },
+    {
+      name: 'ConnectedClientConnection',
+      fields: (connection) => ({
+        totalCount: connection.exposeInt('totalCount', { description: 'Of the whole filtered list.' }),
+        isComplete: connection.exposeBoolean('isComplete', {
+          description: 'False: clients that connected before `since` may be missing.',
+        }),
+        since: connection.field({
+          description: 'Since when clients are followed, where the broker cannot list them.',
+          type: 'DateTime',
+          nullable: true,
+          resolve: ({ since }) => (since === null ? null : new Date(since)),
+        }),
+        asOf: connection.field({ type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
+      }),
+    },
+    { name: 'ConnectedClientEdge' },
+  ),
+  connectedClient: t.field({
+    type: ConnectedClient,
+    nullable: true,
+    description: 'Null when the broker has no such client.',
+    complexity: QUESTION_COST,
+    args: { clientId: t.arg.string({ required: true }) },
+    resolve: (broker, { clientId }, { services }) => services.clients.find(broker, clientId),
+  }),
+}));
+
+/** Clients in an event, for the cost of a subscription; how many a broker is asked about is bounded as they are told. */
+const USUAL_EVENT = 200;
+
+const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsEvent').implement({
+  description: 'First the clients as they are, then one event for each change.',
+  fields: (t) => ({
+    kind: t.field({ type: LiveEventKind, resolve: ({ event }) => event.kind }),
+    sequence: t.float({ description: SEQUENCE, resolve: ({ event }) => event.sequence }),
+    partsLeft: t.int({ description: PARTS_LEFT, resolve: ({ event }) => event.partsLeft }),
+    clients: t.field({
+      description:
+        'SNAPSHOT: all clients, or the first of them (see `partsLeft`). CHANGE: those that came or became different, also persistent sessions that went offline.',
+      type: [ConnectedClient],
+      complexity: { field: 1, multiplier: USUAL_EVENT },
+      resolve: ({ views, event }) =>
+        views(event.kind === 'SNAPSHOT' ? event.snapshot.clients : event.kind === 'CHANGE' ? event.change.changed : []),
+    }),
+    removed: t.field({
+      description: 'CHANGE: ids of clients that are gone.',
+      type: ['ID'],
+      resolve: ({ event }) => (event.kind === 'CHANGE' ? [...event.change.removed] : []),
+    }),
+    isComplete: t.boolean({
+      nullable: true,
+      description: 'SNAPSHOT: false when clients that connected earlier may be missing.',
+      resolve: ({ event }) => (event.kind === 'SNAPSHOT' ? event.snapshot.complete : null),
+    }),
+    missed: t.int({
+      description: 'GAP: how many changes were left out.',
+      nullable: true,
+      resolve: ({ event }) => (event.kind === 'GAP' ? event.missed : null),
+    }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  connectedClients: t.field({
+    description: 'Who is connected to a broker, live.',
+    type: ConnectedClientsEvent,
+    ...onBroker('VIEWER'),
+    args: { brokerId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
+    subscribe: (_root, { brokerId, after }, context) => {
+      const { services, viewer } = context;
+      const broker = services.brokers.visible(brokerId, viewer);
+      return guarded(
+        context,
+        (current) => services.brokers.visible(brokerId, current),
+        (signal) => services.clients.watch(broker, { signal, after }),
+      );
+    },
+    resolve: (event, { brokerId }, { services, viewer }) =>
+      services.clients.eventOf(services.brokers.visible(brokerId, viewer), event),
+  }),
+}));

@@ -1,0 +1,115 @@
+import { builder } from '../../graphql/builder.ts';
+import {
+  type ClientListener,
+  type ClientTls,
+  type ClientWill,
+  INFLIGHT_KEYS,
+  QUEUE_KEYS,
+} from '../inspect/inspect-control.ts';
+import type { ClientSubscription } from '../inspect/subscriptions.ts';
+import type { UnknownField } from '../inspect/unknown-fields.ts';
+
+/* What a client is made of, as the graph shows it. */
+
+export const ClientProtocol = builder.enumType('ClientProtocol', {
+  values: { MQTT: { value: 'MQTT' }, MQTT_SN: { value: 'MQTT-SN' }, MQTT_WS: { value: 'MQTT-WS' } } as const,
+});
+export const ClientProtocolVersion = builder.enumType('ClientProtocolVersion', {
+  values: { V3_1: { value: 'v3.1' }, V3_1_1: { value: 'v3.1.1' }, V5: { value: 'v5' } } as const,
+});
+export const ClientSource = builder.enumType('ClientSource', {
+  description: 'Where what is known about clients comes from.',
+  values: {
+    BROKER: { description: 'The broker’s own inspect API.' },
+    LOG_FEED: { description: 'Followed through the broker’s log: only clients that came since `since` are known.' },
+  } as const,
+});
+
+type Counts<Key extends string> = { readonly [Name in Key]?: number };
+
+/** One nullable number for each key; Float, because bytes pass 2^31. */
+function countsType<Key extends string>(name: string, description: string, keys: readonly Key[]) {
+  return builder.objectRef<Counts<Key>>(name).implement({
+    description: `${description} Null: the source does not know.`,
+    fields: (t) =>
+      Object.fromEntries(
+        keys.map((key) => [key, t.float({ nullable: true, resolve: (counts: Counts<Key>) => counts[key] ?? null })]),
+      ),
+  });
+}
+
+export const ClientQueuesType = countsType('ClientQueues', 'Messages waiting for or from a client.', QUEUE_KEYS);
+export const ClientInflightType = countsType(
+  'ClientInflight',
+  'Messages sent and not acknowledged yet.',
+  INFLIGHT_KEYS,
+);
+
+export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
+  fields: (t) => ({
+    clientCertificate: t.string({
+      description: 'PEM.',
+      nullable: true,
+      resolve: (tls) => tls.clientCertificate ?? null,
+    }),
+    version: t.string({ nullable: true, resolve: ({ version }) => version ?? null }),
+    ciphers: t.string({ nullable: true, resolve: ({ ciphers }) => ciphers ?? null }),
+  }),
+});
+
+export const ClientListenerType = builder.objectRef<ClientListener>('ClientListener').implement({
+  description: 'The listener of the broker that a client came in by.',
+  fields: (t) => ({
+    port: t.exposeInt('port'),
+    bindAddress: t.string({ nullable: true, resolve: ({ bind_address }) => bind_address ?? null }),
+  }),
+});
+
+export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implement({
+  fields: (t) => ({
+    topic: t.exposeString('topic'),
+    qos: t.exposeInt('qos'),
+    retain: t.exposeBoolean('retain'),
+    payload: t.exposeString('payload', { description: 'Base64.' }),
+    properties: t.field({
+      description: 'MQTT 5: objects of identifier, name and value.',
+      type: ['JSON'],
+      nullable: true,
+      resolve: ({ properties }) => (properties ? [...properties] : null),
+    }),
+    delayInterval: t.int({
+      description: 'Seconds.',
+      nullable: true,
+      resolve: ({ delayInterval }) => delayInterval ?? null,
+    }),
+  }),
+});
+
+export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('ClientSubscription').implement({
+  fields: (t) => ({
+    topic: t.exposeString('topic', { description: 'Topic filter.' }),
+    qos: t.int({
+      description: 'As granted. Null: the source does not know.',
+      nullable: true,
+      resolve: ({ qos }) => qos ?? null,
+    }),
+    noLocal: t.boolean({
+      description: 'MQTT 5: what the client itself publishes does not come back. Null: the source does not know.',
+      nullable: true,
+      resolve: ({ noLocal }) => noLocal ?? null,
+    }),
+    retainAsPublished: t.boolean({
+      description: 'MQTT 5: messages keep the retain flag they were published with. Null: the source does not know.',
+      nullable: true,
+      resolve: ({ retainAsPublished }) => retainAsPublished ?? null,
+    }),
+  }),
+});
+
+export const UnknownFieldType = builder.objectRef<UnknownField>('UnknownField').implement({
+  description: 'A field that is null because nobody could tell it.',
+  fields: (t) => ({
+    field: t.exposeString('field', { description: 'Its name here, with a dot before a field of an object.' }),
+    reason: t.exposeString('reason', { description: 'For people: why, and what would tell it.' }),
+  }),
+});

@@ -1,0 +1,97 @@
+import type { ClientSource } from './client-registry.ts';
+import type { ConnectedClientDetail } from './inspect-control.ts';
+
+/** A field of a client that is null because nobody could tell it. */
+export interface UnknownField {
+  /** As in the graph. */
+  readonly field: string;
+  readonly reason: string;
+}
+
+/** What a source that tells of clients tells of each. */
+const ALWAYS_THERE = [
+  'address',
+  'protocol',
+  'protocolVersion',
+  'connected',
+  'lastConnect',
+  'queues',
+  'numSubscriptions',
+  'numPublished',
+  'numSubscribed',
+  'numDropped',
+  'bytesPublished',
+  'bytesSubscribed',
+  'keepalive',
+  'cleanSession',
+  'listener',
+  'subscriptions',
+  'inflight',
+] as const satisfies readonly (keyof ConnectedClientDetail)[];
+
+/** What a client may be without; absent where the source tells the rest, it is. */
+const MAY_BE_NONE = ['tls', 'will'] as const satisfies readonly (keyof ConnectedClientDetail)[];
+
+/** Told by every edition of a broker's own API. */
+const FREE: ReadonlySet<string> = new Set(['address', 'protocol', 'protocolVersion']);
+
+const NOT_TOLD = 'The broker’s inspect API did not tell it, which for most fields needs a licence of the broker';
+
+const NOT_IN_LOG = 'Mosquitto tells it nowhere; a broker with an inspect API of its own does';
+const CAME_BEFORE = 'The client connected before the log was followed; known when it connects again';
+
+/** By what is absent, where clients are followed through the log of a Mosquitto. */
+const NOT_IN_LOG_FIELDS = [
+  'queues',
+  'numPublished',
+  'numSubscribed',
+  'numDropped',
+  'bytesPublished',
+  'bytesSubscribed',
+  'will',
+  'inflight',
+] as const satisfies readonly (keyof ConnectedClientDetail)[];
+
+/** The fields that are null, or of an object that is there, because the source does not know them; in the order of the graph. */
+export function unknownFields(known: ConnectedClientDetail, source: ClientSource): UnknownField[] {
+  return source === 'LOG_FEED' ? unknownByLog(known) : unknownByBroker(known);
+}
+
+function unknownByBroker(known: ConnectedClientDetail): UnknownField[] {
+  const absent = ALWAYS_THERE.filter((field) => known[field] === undefined);
+  const tellsMore = ALWAYS_THERE.some((field) => !FREE.has(field) && known[field] !== undefined);
+  const unsure = tellsMore ? [] : MAY_BE_NONE.filter((field) => known[field] === undefined);
+  return [...absent, ...unsure].map((field) => ({ field, reason: NOT_TOLD }));
+}
+
+function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
+  const unknown: UnknownField[] = [];
+  const absent = (field: keyof ConnectedClientDetail, reason: string) => {
+    if (known[field] === undefined) unknown.push({ field, reason });
+  };
+  const wasSeen = known.keepalive !== undefined;
+  absent('address', CAME_BEFORE);
+  absent('remotePort', CAME_BEFORE);
+  absent('protocol', wasSeen ? 'The log of this version of Mosquitto does not tell WebSocket from MQTT' : CAME_BEFORE);
+  absent('protocolVersion', CAME_BEFORE);
+  absent('lastConnect', CAME_BEFORE);
+  absent('keepalive', CAME_BEFORE);
+  absent('cleanSession', CAME_BEFORE);
+  absent(
+    'listener',
+    wasSeen ? 'The log names the listener of plain connections, when `log_type notice` is on' : CAME_BEFORE,
+  );
+  if (!wasSeen) absent('tls', CAME_BEFORE);
+  else if (known.tls !== undefined && known.tls.clientCertificate === undefined) {
+    unknown.push({ field: 'tls.clientCertificate', reason: NOT_IN_LOG });
+  }
+  absent('subscriptions', 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf');
+  absent(
+    'numSubscriptions',
+    known.subscriptions === undefined
+      ? 'Set `log_type subscribe` and `log_type unsubscribe` in mosquitto.conf'
+      : 'The session is older than the log that was followed, so there may be more subscriptions than those listed',
+  );
+  for (const field of NOT_IN_LOG_FIELDS) absent(field, NOT_IN_LOG);
+  return unknown;
+}

@@ -1,0 +1,29 @@
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { ServiceError } from '../errors.ts';
+
+/** Client ids of the connections that this service itself has to brokers. */
+export class OwnConnections {
+  readonly #ids = new Set<string>();
+
+  constructor(runtimes: Pick<BrokerRuntimes, 'onRuntime'>) {
+    runtimes.onRuntime(({ clientIds }: BrokerRuntime, change) => {
+      for (const id of clientIds) {
+        if (change === 'OPENED') this.#ids.add(id);
+        else this.#ids.delete(id);
+      }
+    });
+  }
+
+  /** Also of the connection that a link opens and ends at once, to see whether a log tells of it. */
+  has(clientId: string): boolean {
+    return this.#ids.has(clientId.replace(/-probe$/, ''));
+  }
+
+  /** Errors: IN_USE for a connection of this service, which nothing may be done to by way of itself. */
+  refuse(clientId: string): void {
+    if (this.has(clientId)) throw ownConnection(clientId);
+  }
+}
+
+export const ownConnection = (clientId: string) =>
+  new ServiceError('IN_USE', `"${clientId}" is a connection of this service itself`, { info: { clients: [clientId] } });
