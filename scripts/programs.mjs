@@ -16,6 +16,7 @@ const PROGRAMS = {
   mosquitto: () => onPath('mosquitto') || existsSync('/usr/sbin/mosquitto'),
   'mosquitto-clients': () => onPath('mosquitto_pub') && onPath('mosquitto_ctrl'),
   postgresql: () => existsSync('/usr/lib/postgresql') || onPath('initdb'),
+  nginx: () => onPath('nginx') || existsSync('/usr/sbin/nginx'),
   openssl: () => onPath('openssl'),
 };
 

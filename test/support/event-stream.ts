@@ -21,6 +21,8 @@ export interface EventStream {
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
   until(fits: (data: any) => boolean): Promise<any>;
   readonly ended: Promise<StreamEnd>;
+  /** Resolves when so many heartbeats have come since it was opened: pings, or comments. */
+  heartbeats(count: number): Promise<void>;
 }
 
 export interface Subscription {
@@ -45,13 +47,14 @@ export function openStream(
 ): EventStream {
   const results = new Results();
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  const heartbeats = new Heartbeats();
   const open = transport === 'SSE' ? overSse : overWebSocket;
-  const ended = open(url, headers, subscription, (result) => results.push(result)).then((close) => {
+  const ended = open(url, headers, subscription, results, heartbeats).then((close) => {
     const at = performance.now();
     results.end();
     return { close, at, errors: results.lastErrors };
   });
-  return { ended, until: (fits) => results.until(fits) };
+  return { ended, until: (fits) => results.until(fits), heartbeats: (count) => heartbeats.reach(count) };
 }
 
 /** The same, past its snapshot. */
@@ -97,30 +100,59 @@ class Results {
   }
 }
 
+class Heartbeats {
+  #count = 0;
+  #wake = () => {};
+
+  beat(): void {
+    this.#count += 1;
+    this.#wake();
+  }
+
+  async reach(count: number): Promise<void> {
+    while (this.#count < count) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
 type Open = (
   url: string,
   headers: Record<string, string>,
   subscription: Subscription,
-  push: (result: Result) => void,
+  results: Results,
+  heartbeats: Heartbeats,
 ) => Promise<StreamEnd['close']>;
 
-const overWebSocket: Open = (url, connectionParams, subscription, push) =>
+const overWebSocket: Open = (url, connectionParams, subscription, results, heartbeats) =>
   new Promise((resolve) => {
+    class Socket extends WebSocket {
+      constructor(address: string, protocols: string | string[]) {
+        super(address, protocols);
+        this.on('ping', () => heartbeats.beat());
+      }
+    }
     const client = createClient({
       url: url.replace('http', 'ws'),
-      webSocketImpl: WebSocket,
+      webSocketImpl: Socket,
       connectionParams,
       retryAttempts: 0,
       on: { closed: (event) => resolve((event as { code: number }).code) },
     });
     onTestFinished(() => client.dispose());
     const refused = (errors: unknown) => {
-      if (Array.isArray(errors)) push({ errors });
+      if (Array.isArray(errors)) results.push({ errors });
     };
-    client.subscribe(subscription, { next: (result) => push(result as Result), error: refused, complete: () => {} });
+    client.subscribe(subscription, {
+      next: (result) => results.push(result as Result),
+      error: refused,
+      complete: () => {},
+    });
   });
 
-const overSse: Open = async (url, headers, subscription, push) => {
+const overSse: Open = async (url, headers, subscription, results, heartbeats) => {
   const aborted = new AbortController();
   onTestFinished(() => aborted.abort());
   let isComplete = false;
@@ -132,7 +164,7 @@ const overSse: Open = async (url, headers, subscription, push) => {
       signal: aborted.signal,
     });
     if (!response.ok || response.body === null) {
-      push((await response.json()) as Result);
+      results.push((await response.json()) as Result);
       return 'cut';
     }
     let text = '';
@@ -141,7 +173,8 @@ const overSse: Open = async (url, headers, subscription, push) => {
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const event = text.slice(0, end);
         text = text.slice(end + 2);
-        if (event.startsWith('event: next')) push(JSON.parse(event.slice(event.indexOf('data: ') + 6)));
+        if (event.startsWith('event: next')) results.push(JSON.parse(event.slice(event.indexOf('data: ') + 6)));
+        if (event.startsWith(':')) heartbeats.beat();
         if (event.startsWith('event: complete')) isComplete = true;
       }
     }

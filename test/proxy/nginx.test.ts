@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import WebSocket from 'ws';
+import { Broadcast } from '../../src/live/broadcast.ts';
+import type { Tick } from '../graphql/graph.ts';
+import { startGraphqlServer } from '../graphql/server.ts';
+import { END_OF_RIGHTS, openedStream, openStream, TRANSPORTS, type Transport } from '../support/event-stream.ts';
+import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+// nginx keeps answers back until it has some kilobytes of them, talks HTTP/1.0 to what is behind it, and gives up on what is
+// silent for a minute. Streams of events must come through all of that without a setting.
+
+type Site = (listen: string, upstream: string) => string;
+
+/** Nothing but the address; good for all but WebSockets. */
+const site =
+  (more = ''): Site =>
+  (listen, upstream) =>
+    `server { listen ${listen}; location / { proxy_pass ${upstream}; ${more} } }`;
+
+/** What the protocol's change of HTTP needs. */
+const UPGRADE =
+  'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
+
+const DEFAULT_LINES: Record<Transport, string> = { WebSocket: UPGRADE, SSE: '' };
+
+/** The example of the README. */
+const documented: Site = (listen, upstream) => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const example = /```nginx\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  return example.replace(/listen [^;]+/, `listen ${listen}`).replace(/http:\/\/127\.0\.0\.1:4000/, upstream);
+};
+
+const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
+const PROMPT_MS = 1_000;
+
+const addBroker = (service: TestService, name: string) =>
+  service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, { name, url: 'mqtt://127.0.0.1:1' });
+
+async function startTicks(keepAliveMs: number) {
+  const state = { n: 0 };
+  const ticks = new Broadcast<Tick, Tick>(() => ({ ...state }));
+  const { port } = await startGraphqlServer({ ticks, keepAliveMs });
+  const tick = () => {
+    state.n += 1;
+    ticks.publish({ ...state });
+  };
+  return { upstream: `http://127.0.0.1:${port}`, tick };
+}
+
+const TICKS = { query: 'subscription { ticks { n } }' };
+
+describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
+  describe.each(TRANSPORTS)('%s', (transport) => {
+    test.each<[string, Site]>([
+      ['its own settings', site(DEFAULT_LINES[transport])],
+      ['the settings of the README', documented],
+    ])('with %s brings what is there, each change at once, and why it ended', async (_settings, lines) => {
+      const service = await startTestService();
+      const { token, email } = await service.person('VIEWER');
+      const url = await startNginx(service.url, lines);
+      const status = { query: STATUS, variables: { p: service.projectId } };
+      const opening = performance.now();
+      const stream = await openedStream(transport, { url }, token, status);
+      expect(performance.now() - opening).toBeLessThan(PROMPT_MS);
+      for (const name of ['first', 'second']) {
+        const changing = performance.now();
+        await addBroker(service, name);
+        await stream.until(({ brokerStatus }) => brokerStatus.brokers[0]?.broker.name === name);
+        expect(performance.now() - changing).toBeLessThan(PROMPT_MS);
+      }
+      await service.services.projects.removeMember(service.projectId, email);
+      const removed = performance.now();
+      const { close, errors, at } = await stream.ended;
+      expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);
+      expect(at - removed).toBeLessThan(PROMPT_MS);
+    });
+
+    test('outlives the time that nginx waits for a silent service', async () => {
+      const { upstream, tick } = await startTicks(250);
+      const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 1s;`));
+      const stream = openStream(transport, `${url}/graphql`, null, TICKS);
+      await stream.until(({ ticks }) => ticks.n === 0);
+      await stream.heartbeats(8);
+      tick();
+      await stream.until(({ ticks }) => ticks.n === 1);
+    });
+
+    test('without heartbeats would not', async () => {
+      const { upstream } = await startTicks(60_000);
+      const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 1s;`));
+      const stream = openStream(transport, `${url}/graphql`, null, TICKS);
+      await stream.until(({ ticks }) => ticks.n === 0);
+      expect((await stream.ended).close).toBe(transport === 'SSE' ? 'cut' : 1006);
+    });
+  });
+
+  test('pages from behind it may open WebSockets with the settings of the README', async () => {
+    const service = await startTestService();
+    const url = await startNginx(service.url, documented);
+    const open = (origin: string) =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { origin });
+        socket.once('open', () => {
+          socket.terminate();
+          resolve('open');
+        });
+        socket.once('unexpected-response', (_req, res) => {
+          resolve(res.statusCode);
+          socket.terminate();
+        });
+        socket.on('error', () => {});
+      });
+    expect(await open(url)).toBe('open');
+    expect(await open('https://evil.example')).toBe(403);
+  });
+});

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './database.ts';
+import { accepts, freePort } from './mosquitto.ts';
+
+/** Debian's place is not on everybody's PATH. */
+const PROGRAM = ['/usr/sbin', ...(process.env.PATH ?? '').split(':')]
+  .map((folder) => join(folder, 'nginx'))
+  .find((path) => existsSync(path));
+
+export const NGINX_MISSING = 'nginx is not installed (Debian: apt-get install nginx)';
+export const hasNginx = PROGRAM !== undefined;
+
+/**
+ * A real nginx in front of `upstream` (`http://127.0.0.1:<port>`), on a free port of loopback, with what Debian's nginx.conf sets
+ * and a site of one's own: a file as in sites-enabled, made for the two addresses. Ended with the test.
+ *
+ * Answers its URL.
+ */
+export async function startNginx(
+  upstream: string,
+  site: (listen: string, upstream: string) => string,
+): Promise<string> {
+  if (PROGRAM === undefined) throw new Error(NGINX_MISSING);
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const lines = [
+    // As root it would hand its folders to an account that cannot reach into ours.
+    ...(process.getuid?.() === 0 ? ['user root;'] : []),
+    'daemon off;',
+    'worker_processes 1;',
+    `pid ${folder}/nginx.pid;`,
+    'events { worker_connections 768; }',
+    'http {',
+    'sendfile on; tcp_nopush on; types_hash_max_size 2048; default_type application/octet-stream;',
+    'access_log off; gzip on;',
+    ...temporary.map((name) => `${name}_temp_path ${folder}/${name};`),
+    site(`127.0.0.1:${port}`, upstream),
+    '}',
+  ];
+  writeFileSync(join(folder, 'nginx.conf'), lines.join('\n'));
+  const nginx = spawn(PROGRAM, ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  nginx.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk;
+  });
+  onTestFinished(() => stopped(nginx));
+  const exit = once(nginx, 'exit').then(() => {
+    throw new Error(`nginx did not start:\n${said}`);
+  });
+  // Its end after the start is nobody's failure.
+  exit.catch(() => {});
+  await Promise.race([accepts(port), exit]);
+  return `http://127.0.0.1:${port}`;
+}
+
+async function stopped(nginx: ChildProcess): Promise<void> {
+  if (nginx.exitCode !== null || nginx.signalCode !== null) return;
+  const exit = once(nginx, 'exit');
+  nginx.kill('SIGTERM');
+  await exit;
+}
