@@ -92,7 +92,7 @@ export function parseLogLine(level: string, line: string, isKnown: (clientid: st
   if (level === 'M/subscribe') return parseSubscribe(text, at, isKnown);
   if (level === 'M/unsubscribe') return parseUnsubscribe(text, at, isKnown);
   if (text.startsWith('New ')) return parseNew(text, at);
-  if (text.startsWith('Client ')) return parseClient(text, at);
+  if (text.startsWith('Client ')) return parseClient(text, at, isKnown);
   const expired = EXPIRED.exec(text);
   if (expired) return { kind: 'EXPIRED', at, clientid: expired[1] ?? '' };
   const broken = BROKEN.exec(text);
@@ -125,17 +125,21 @@ function parseNew(text: string, at: number | null): LogLine | null {
   };
 }
 
-function parseClient(text: string, at: number | null): LogLine | null {
+function parseClient(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {
   const negotiated = NEGOTIATED.exec(text);
   if (negotiated) {
     const [, clientid = '', version = '', cipher = ''] = negotiated;
     return { kind: 'TLS', at, clientid, version, cipher };
   }
+  const withoutAddress = parseEnded2_0(text, at);
   const ended = ENDED_2_1.exec(text);
-  if (ended) {
-    const [, clientid = '', , port, reason = 'disconnected'] = ended;
-    return { kind: 'DISCONNECTED', at, clientid, port: Number(port), reason };
-  }
+  // 2.0 names no address: what looks like one there is the end of the id.
+  if (!ended || (withoutAddress && isKnown(withoutAddress.clientid))) return withoutAddress;
+  const [, clientid = '', , port, reason = 'disconnected'] = ended;
+  return { kind: 'DISCONNECTED', at, clientid, port: Number(port), reason };
+}
+
+function parseEnded2_0(text: string, at: number | null): (LogLine & DisconnectedLine) | null {
   for (const [pattern, reason] of ENDED_2_0) {
     const match = pattern.exec(text);
     if (match)

@@ -166,6 +166,17 @@ test.each([
   expect(parseLogLine(level, `2023-11-14T22:13:20: ${line}`, isKnown)).toEqual({ at: null, ...expected });
 });
 
+test('an id that ends like an address is whole where no address is told', () => {
+  const line = 'Client plant [10.0.0.1:1883] disconnected.';
+  const ended = { kind: 'DISCONNECTED', at: null };
+  expect(parseLogLine('N', line, known('plant [10.0.0.1:1883]'))).toMatchObject({
+    ...ended,
+    clientid: 'plant [10.0.0.1:1883]',
+    port: null,
+  });
+  expect(parseLogLine('N', line, known('plant'))).toMatchObject({ ...ended, clientid: 'plant', port: 1883 });
+});
+
 test.each([
   ['N', 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.'],
   ['I', 'Protocol error from 127.0.0.1:34732: First packet not CONNECT (47).'],
