@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { licensePlugin } from '../brokers/license-plugin.ts';
+import { clientControlPlugin } from '../clients/control/client-control-plugin.ts';
 import { inspectPlugin } from '../clients/inspect/inspect-plugin.ts';
 import type { Config } from '../config.ts';
 import { BrokerControls } from '../control/broker-controls.ts';
@@ -57,7 +58,7 @@ export async function doctor(config: Config, { out }: Terminal, url: string, opt
     ...(key === undefined ? {} : { key }),
   });
   link.open();
-  const plugins = [inspectPlugin, licensePlugin];
+  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin];
   const controls = new BrokerControls(link, { timeoutMs: config.brokerTimeoutMs, plugins });
   try {
     await whenConnected(link, config.brokerTimeoutMs);

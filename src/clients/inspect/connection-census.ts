@@ -9,7 +9,8 @@
  * opened itself, count as strangers.
  *
  * A retained count is that of the last look before we subscribed, some seconds ago (`sys_interval`, by default 10). Zero means that
- * nobody was there then. Any other may include us or not, and proves nothing.
+ * nobody was there then, which counts for something where we come for the first time: to a broker that was started anew
+ * everybody comes back when we do. Any other count may include us or not, and proves nothing.
  *
  * Fewer than are known: lines were lost, so that a stranger may hide behind one that has gone. Then nothing is known.
  */
@@ -19,6 +20,7 @@ export class ConnectionCensus {
   /** Known connections at an uptime that no count has followed yet. */
   #knownAtUptime: number | null = null;
   #counted = false;
+  #isFirst = true;
   readonly #waiting = new Set<() => void>();
 
   /** Since the last count; null: none was told, or it cannot be right. */
@@ -26,9 +28,9 @@ export class ConnectionCensus {
     return this.#unknown;
   }
 
-  /** No count was told since, and the one of before leaves no room for a stranger. */
+  /** No count was told yet, and the one of before leaves no room for a stranger. */
   get wasEmpty(): boolean {
-    return !this.#counted && this.#lastTold === 0;
+    return this.#isFirst && !this.#counted && this.#lastTold === 0;
   }
 
   /** A count was told at all. */
@@ -69,7 +71,9 @@ export class ConnectionCensus {
     });
   }
 
-  clear(): void {
+  /** The connection was lost, and others have come and gone unseen. */
+  beginAnew(): void {
+    this.#isFirst = false;
     this.#unknown = null;
     this.#lastTold = null;
     this.#knownAtUptime = null;

@@ -248,7 +248,6 @@ class LogFollower implements ControlPlugin {
     this.#heardLog = false;
     this.#isProbing = false;
     this.#ledger.clear();
-    this.#census.clear();
     const version = session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null;
     this.#ledger.addGateway(session.clientId, version, session.status.since, session.username);
   }
@@ -332,6 +331,7 @@ class LogFollower implements ControlPlugin {
     const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
     this.#lostAt = null;
     if (resumed === true && gap < LINES_KEPT_MS) return;
+    this.#census.beginAnew();
     this.#begin();
     // Whoever follows the events finds a number missing, and lists again.
     this.#sequence += 1;

@@ -1,0 +1,134 @@
+import type { ControlCommand } from '../../control/envelope.ts';
+import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../../control/plugin.ts';
+import { ServiceError } from '../../errors.ts';
+import { followedClient, whenEnded } from '../inspect/followed-account.ts';
+import { INSPECT_API } from '../inspect/inspect-control.ts';
+import { type AccountCompany, companyOf } from './account-company.ts';
+import { kickAccount } from './account-kick.ts';
+import { CLIENT_CONTROL_API, type DisconnectMethod } from './client-control.ts';
+import { clientIdOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
+import {
+  notConnected,
+  notPersistent,
+  ownConnection,
+  sharedAccount,
+  withoutTakeover,
+} from './client-control-refusals.ts';
+import { SessionTakeovers } from './session-takeover.ts';
+
+/**
+ * `cedalo/client-control` for plain Mosquitto, which can end all connections of an account but none by its client id.
+ *
+ * `disconnectClient` does the first of these that it may; sessions of MQTT 3.1.1 clients are persistent if they did not ask for a
+ * clean one, and the list of clients knows it:
+ *
+ *   1. Disconnects the account of the client, if nobody else is connected with it (account-company.ts says how that is known), or
+ *      with `force`. Never the account of this service, which would cut itself off.
+ *   2. With `takeover`, takes the session of the client over for a moment (src/mqtt/take-over.ts), if it is persistent: nobody
+ *      else is touched, the session and its queue stay, no will is sent. With `force` also a clean session, where its account
+ *      cannot be disconnected: that ends it, and the broker sends its will.
+ *   3. Refuses: IN_USE, `info` as `sharedAccount` says.
+ *
+ * Answers `{ method, disconnected }` when the broker has answered and the list of clients knows it too, or END_MS later.
+ * `disconnected` are all who were known to be connected with the account.
+ *
+ * `subscribeClient` and `unsubscribeClient` need `takeover` and a persistent session, connected or not. The broker asks for our right
+ * to subscribe then, and for the client's own right later on: Mosquitto drops a subscription that the client may not make when
+ * it disconnects the account.
+ */
+export const clientControlPlugin: PluginFactory = {
+  api: CLIENT_CONTROL_API,
+  async create(host) {
+    const { session, controls } = host;
+    if (!session.takeOver || !controls) return { unavailable: 'The broker has no way to reach single clients' };
+    const { provider, reason } = await controls.capability(INSPECT_API);
+    if (provider === 'GATEWAY') return new ClientControl(host, controls);
+    return { unavailable: reason ?? 'The broker does not let this service follow its clients', mayPass: true };
+  },
+};
+
+/** How long the log has to tell that a connection ended. */
+const END_MS = 1_000;
+
+type Controls = NonNullable<PluginHost['controls']>;
+
+interface Outcome {
+  readonly method: DisconnectMethod;
+  readonly disconnected: readonly string[];
+}
+
+class ClientControl implements ControlPlugin {
+  readonly api = CLIENT_CONTROL_API;
+  readonly #host: PluginHost;
+  readonly #controls: Controls;
+  readonly #takeovers: SessionTakeovers;
+
+  constructor(host: PluginHost, controls: Controls) {
+    this.#host = host;
+    this.#controls = controls;
+    this.#takeovers = new SessionTakeovers(host, END_MS);
+  }
+
+  execute({ command, ...fields }: ControlCommand): unknown {
+    switch (command.toLowerCase()) {
+      case 'disconnectclient':
+        return this.#disconnect(clientIdOf(fields), fields.force === true, fields.takeover === true);
+      case 'subscribeclient':
+        return this.#change(clientIdOf(fields), readSubscribe(fields), fields.takeover === true);
+      case 'unsubscribeclient':
+        return this.#change(clientIdOf(fields), readUnsubscribe(fields), fields.takeover === true);
+      default:
+        throw new ControlRefusal('Unknown command');
+    }
+  }
+
+  /** Nothing is held between commands; those under way end with the connection. */
+  close(): void {}
+
+  async #disconnect(clientid: string, force: boolean, takeover: boolean): Promise<Outcome> {
+    if (this.#isOwn(clientid)) throw ownConnection(clientid);
+    const company = await companyOf(this.#controls, clientid);
+    if (company === null) throw new ControlRefusal('Client not found');
+    const { client, others, isComplete } = company;
+    if (!client.connected) throw notConnected(clientid);
+    const isAlone = others.length === 0 && isComplete && !client.isAmbiguous;
+    const mayTakeOver = takeover && (client.clean === false || force);
+    if (client.isOwn === false && (isAlone || force)) {
+      try {
+        return await this.#kick(clientid, company);
+      } catch (error) {
+        if (!mayTakeOver || !(error instanceof ServiceError) || error.code !== 'NOT_SUPPORTED_BY_BROKER') throw error;
+      }
+    }
+    if (!mayTakeOver) throw sharedAccount(company, takeover);
+    await this.#takeovers.run(clientid, client.connection, { kind: 'DISCONNECT' });
+    return { method: 'TAKEOVER', disconnected: [clientid] };
+  }
+
+  async #kick(clientid: string, { client }: AccountCompany): Promise<Outcome> {
+    await kickAccount(this.#controls, client.username);
+    await whenEnded(this.#controls, { clientid, connection: client.connection }, END_MS);
+    return { method: 'ACCOUNT', disconnected: client.connectedIds };
+  }
+
+  async #change(
+    clientid: string,
+    action: ReturnType<typeof readSubscribe | typeof readUnsubscribe>,
+    takeover: boolean,
+  ): Promise<Record<string, never>> {
+    if (!takeover) throw withoutTakeover();
+    if (this.#isOwn(clientid)) throw ownConnection(clientid);
+    const client = await followedClient(this.#controls, clientid);
+    if (client === null) throw new ControlRefusal('Client not found');
+    if (client.clean !== false) throw notPersistent(clientid, false);
+    const { sessionPresent } = await this.#takeovers.run(clientid, client.connection, action);
+    if (!sessionPresent) throw notPersistent(clientid, true);
+    return {};
+  }
+
+  /** Its connections beside the first one have ids that begin with it. */
+  #isOwn(clientid: string): boolean {
+    const { clientId } = this.#host.session;
+    return clientid === clientId || clientid.startsWith(`${clientId}-`);
+  }
+}
