@@ -100,6 +100,33 @@ test('the steps of managing access work as printed', async () => {
   );
 });
 
+test('the numbers of a broker are read and followed as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id } = await service.storage.db.broker.findFirstOrThrow();
+  const [read = '', follow = ''] = shellBlocks("Watch a broker's numbers").map((block) =>
+    block.replaceAll('http://127.0.0.1:4000', service.url),
+  );
+  const env = { ...process.env, BROKER: id, TOKEN: service.root };
+  const outputOf = async (script: string, isEnough: (output: string) => boolean) => {
+    const shell = spawn('bash', ['-ec', `exec ${script}`], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void shell.kill());
+    let output = '';
+    for await (const chunk of shell.stdout) {
+      output += chunk;
+      if (isEnough(output)) break;
+    }
+    return output;
+  };
+  const live = await outputOf(follow, (output) => output.includes('"connected":'));
+  expect(live).toMatch(
+    /^event: next\ndata: \{"data":\{"brokerMetrics":\{"kind":"SNAPSHOT","sequence":\d+,"isConnected":/m,
+  );
+  expect(live).toContain('"isStale":false');
+  const { data } = JSON.parse(await outputOf(read, () => false));
+  expect(data.broker.metrics).toMatchObject({ brokerVersion: expect.stringContaining('embedded') });
+  expect(data.broker.metricsHistory.length).toBeGreaterThan(0);
+});
+
 test('the table of settings is the one in config.ts', () => {
   const rows = Object.values(SETTINGS).map(({ env, fallback, help, ...rest }) => {
     const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;
