@@ -9,6 +9,7 @@ import { BrokerService } from './brokers/broker-service.ts';
 import { CloudBrokers } from './brokers/cloud-brokers.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
 import { ClientService } from './clients/client-service.ts';
+import { clientControlPlugin } from './clients/control/client-control-plugin.ts';
 import { ClientControlService } from './clients/control/client-control-service.ts';
 import { inspectPlugin } from './clients/inspect/inspect-plugin.ts';
 import { OwnConnections } from './clients/own-connections.ts';
@@ -135,7 +136,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       rules,
       timeoutMs: config.brokerTimeoutMs,
       maxLinks: config.maxBrokerLinks,
-      plugins: [inspectPlugin, licensePlugin],
+      plugins: [inspectPlugin, clientControlPlugin, licensePlugin],
       log,
     });
     closers.add(() => runtimes.close());
@@ -203,7 +204,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(core.close);
     const { services, storage, cloudBrokers, brokerDirectory, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
-    const http = await startHttpServer(config.host, config.port);
+    const { host, port, maxConnections } = config;
+    const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
+    const http = await startHttpServer({ host, port, maxConnections, onFull });
     closers.add(http.close);
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
@@ -243,6 +246,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       brokers: function* () {
         for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
       },
+      subscriptions: () => services.auth.guardCount,
     });
     http.serve({
       graphql,

@@ -5,6 +5,7 @@ import { type InputIssue, ServiceError } from '../../errors.ts';
 import type { ClientService, ConnectedClients } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';
 import type { OwnConnections } from '../own-connections.ts';
+import { accountFacts } from './account-facts.ts';
 import { carriedOut, type DisconnectResult, foreseen, notConnected } from './bulk-disconnect.ts';
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
 import {
@@ -16,7 +17,7 @@ import {
   unsubscribeClient,
 } from './client-control.ts';
 import { clientIdIssues, refuseIssues, subscriptionIssues, topicIssues } from './client-input.ts';
-import { planByAccount, planSingly } from './disconnect-plan.ts';
+import { byAccount, planByAccount, planSingly } from './disconnect-plan.ts';
 import { onceAgrees } from './observed-client.ts';
 
 export interface DisconnectInput {
@@ -155,22 +156,21 @@ export class ClientControlService {
     const { clientIds, unmatched } = selectionOf(input, matching);
     refuseTooMany(clientIds.length, input);
 
-    const isHosted = provider === 'GATEWAY';
-    const connected = isHosted || dryRun === true ? await this.#connected(broker, dryRun === true) : null;
+    const isDryRun = dryRun === true;
     const isOwn = (clientId: string) => this.#own.has(clientId);
-    const plan =
-      isHosted && connected !== null
-        ? planByAccount(clientIds, {
-            connected: connected.clients,
-            isComplete: connected.isComplete,
-            isOwn,
-            ownUsername: broker.username,
-            force: force ?? false,
-            takeover: broker.clientTakeover,
-          })
-        : planSingly(clientIds, isOwn, consentOf(broker, provider));
-    const { results, alsoDisconnected } =
-      connected !== null && dryRun === true ? foreseen(plan, connected) : await carriedOut(runtime.controls, plan);
+    let plan = planSingly(clientIds, isOwn);
+    let connected: ConnectedClients | null = null;
+    if (provider === 'GATEWAY') {
+      connected = await this.#clients.connected(broker);
+      const takeover = broker.clientTakeover;
+      const accounts = byAccount(clientIds, { connected: connected.clients, isOwn });
+      const facts = await accountFacts(runtime.controls, { accounts, takeover, isDryRun });
+      const parts = { connected: connected.clients, isOwn, force: force ?? false, takeover };
+      plan = planByAccount(clientIds, { ...parts, ...facts });
+    }
+    const { results, alsoDisconnected } = isDryRun
+      ? foreseen(plan, connected ?? (await this.#clients.connected(broker)))
+      : await carriedOut(runtime.controls, plan);
     for (const clientId of unmatched) results.set(clientId, notConnected(clientId));
     const order = input.clientIds == null ? clientIds : new Set(input.clientIds);
     return {
@@ -190,16 +190,6 @@ export class ClientControlService {
         info: { api: CLIENT_CONTROL_API, reason },
       });
     });
-  }
-
-  /** Null: nobody can tell who is connected, and it need not be known. */
-  async #connected(broker: BrokerRecord, isNeeded: boolean): Promise<ConnectedClients | null> {
-    try {
-      return await this.#clients.connected(broker);
-    } catch (error) {
-      if (!isNeeded && error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return null;
-      throw error;
-    }
   }
 
   #report(broker: BrokerRecord, clientId: string, agrees: (known: ClientView['known']) => boolean): ClientReport {

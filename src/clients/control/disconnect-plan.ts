@@ -19,88 +19,101 @@ export interface DisconnectPlan {
 const MAX_NAMED = 100;
 
 /** The selected clients one by one: where the broker itself disconnects, each connection is alone. */
-export function planSingly(
-  clientIds: readonly string[],
-  isOwn: (clientId: string) => boolean,
-  consent: { readonly takeover?: boolean } = {},
-): DisconnectPlan {
+export function planSingly(clientIds: readonly string[], isOwn: (clientId: string) => boolean): DisconnectPlan {
   const refusals = new Map(clientIds.filter(isOwn).map((id) => [id, ownConnection(id)]));
-  const kicks = clientIds.filter((id) => !refusals.has(id)).map((clientid) => single({ clientid, ...consent }));
+  const kicks = clientIds.filter((id) => !refusals.has(id)).map((clientid) => single({ clientid }));
   return { kicks, refusals };
 }
 
 export interface AccountFacts {
+  /** All that are known to be connected. */
   readonly connected: readonly ConnectedClientSummary[];
-  /** False: others may be connected that nobody can tell of. */
-  readonly isComplete: boolean;
   readonly isOwn: (clientId: string) => boolean;
-  /** The account that this service uses there; null: none. */
-  readonly ownUsername: string | null;
   /** Others on the accounts of the selected clients may be disconnected too. */
   readonly force: boolean;
   /** Sessions may be taken over, which touches nobody else. */
   readonly takeover: boolean;
+  /** Of accounts: nobody uses one who is not known. False where that is not sure. */
+  readonly isKnownWhole: (username: string) => boolean;
+  /** With `takeover`: this session can be. */
+  readonly canTakeOver: (clientId: string) => boolean;
+}
+
+/** The selected clients by user name, without connections of this service and those whom nobody knows. */
+export function byAccount(
+  clientIds: readonly string[],
+  { connected, isOwn }: Pick<AccountFacts, 'connected' | 'isOwn'>,
+): Map<string, string[]> {
+  const usernames = new Map(connected.map(({ clientid, username }) => [clientid, username]));
+  const accounts = new Map<string, string[]>();
+  for (const id of clientIds) {
+    const username = usernames.get(id);
+    if (username !== undefined && !isOwn(id)) push(accounts, username, id);
+  }
+  return accounts;
 }
 
 /**
- * The selected clients by account, where only accounts can be disconnected: one whose connections are all selected is disconnected
- * once. Of others the selected connections are refused with the names of the rest, unless `force`, or taken over one by one. An
- * account that this service itself uses is never disconnected.
+ * The selected clients by account, where only accounts can be disconnected (those without a user name are one, too): one whose
+ * connections are all selected is disconnected once. Of others the selected connections are refused with the names of the rest,
+ * unless `force`, or taken over one by one. An account that this service itself uses is never disconnected.
  */
 export function planByAccount(clientIds: readonly string[], facts: AccountFacts): DisconnectPlan {
-  const { connected, isComplete, isOwn, ownUsername, force, takeover } = facts;
+  const { connected, isOwn, force, takeover } = facts;
   const selected = new Set(clientIds);
-  const usernames = new Map<string, string>();
-  const ownAccounts = new Set(ownUsername === null ? [] : [ownUsername]);
+  const ownAccounts = new Set<string>();
   const others = new Map<string, string[]>();
   for (const { clientid, username } of connected) {
-    usernames.set(clientid, username);
     if (isOwn(clientid)) ownAccounts.add(username);
     if (!selected.has(clientid)) push(others, username, clientid);
   }
-
-  const accounts = new Map<string, string[]>();
+  const accounts = byAccount(clientIds, facts);
+  const grouped = new Set([...accounts.values()].flat());
   const kicks: Kick[] = [];
   const refusals = new Map<string, ServiceError>();
   for (const id of clientIds) {
-    const username = usernames.get(id);
     if (isOwn(id)) refusals.set(id, ownConnection(id));
-    // Without a user name there is no account, and who is not known may be connected all the same: the plugin decides.
-    else if (username === undefined || username === ANONYMOUS) kicks.push(single({ clientid: id, force, takeover }));
-    else push(accounts, username, id);
+    // Who is not known may be connected all the same: the answer tells.
+    else if (!grouped.has(id)) kicks.push(single({ clientid: id, force, takeover }));
   }
   for (const [username, ids] of accounts) {
-    const rest = others.get(username) ?? [];
-    const isOwnAccount = ownAccounts.has(username);
-    const isWhole = rest.length === 0 && isComplete;
-    if (!isOwnAccount && (isWhole || force)) {
-      const [clientid = '', ...more] = ids;
-      // Consent to all of its connections, each of which is selected or meant by the caller's own `force`.
-      kicks.push({ command: { clientid, force: more.length > 0 || force, takeover }, clientIds: ids });
-    } else if (takeover) {
-      for (const clientid of ids) kicks.push(single({ clientid, takeover }));
-    } else {
-      const error = sharedAccount(username, { rest, isOwnAccount, isComplete });
-      for (const id of ids) refusals.set(id, error);
+    const sharing = { rest: others.get(username) ?? [], isOwnAccount: ownAccounts.has(username) };
+    const isWhole = sharing.rest.length === 0 && facts.isKnownWhole(username);
+    if (!sharing.isOwnAccount && (isWhole || force)) {
+      const [clientid = ''] = ids;
+      // All of its connections are meant: each is selected, or the caller said so.
+      kicks.push({ command: { clientid, force: ids.length > 1 || force, takeover }, clientIds: ids });
+      continue;
+    }
+    for (const id of ids) {
+      if (takeover && facts.canTakeOver(id)) kicks.push(single({ clientid: id, takeover }));
+      else refusals.set(id, sharedAccount(username, sharing));
     }
   }
   return { kicks, refusals };
 }
 
 interface Sharing {
+  /** Client ids of those who are not selected. */
   readonly rest: readonly string[];
   readonly isOwnAccount: boolean;
-  readonly isComplete: boolean;
 }
 
-function sharedAccount(username: string, { rest, isOwnAccount, isComplete }: Sharing): ServiceError {
+function sharedAccount(username: string, { rest, isOwnAccount }: Sharing): ServiceError {
+  const account = username === ANONYMOUS ? 'clients without a user name' : `the account "${username}"`;
   const reason = isOwnAccount
-    ? 'this service itself is connected with that account, and would be disconnected too'
+    ? 'this service itself is among them, and would cut itself off'
     : rest.length > 0
-      ? 'others use that account and would be disconnected too'
-      : 'others may use that account, because not every connection is known';
-  return new ServiceError('IN_USE', `Only the whole account "${username}" can be disconnected: ${reason}`, {
-    info: { clients: rest.slice(0, MAX_NAMED), isComplete },
+      ? 'others would be disconnected too'
+      : 'others may be connected too, because not every connection is known';
+  return new ServiceError('IN_USE', `Only ${account} as a whole can be disconnected: ${reason}`, {
+    info: {
+      username: username === ANONYMOUS ? null : username,
+      clients: rest.slice(0, MAX_NAMED),
+      count: rest.length,
+      isComplete: isOwnAccount || rest.length > 0,
+      canForce: !isOwnAccount,
+    },
   });
 }
 
