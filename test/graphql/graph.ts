@@ -2,9 +2,12 @@
 import SchemaBuilder from '@pothos/core';
 import ComplexityPlugin from '@pothos/plugin-complexity';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
+import type { RightsGuard } from '../../src/auth/rights-guards.ts';
+import type { Viewer } from '../../src/auth/viewer.ts';
 import type { RequestContext } from '../../src/context.ts';
 import { ServiceError } from '../../src/errors.ts';
-import { Broadcast } from '../../src/live/broadcast.ts';
+import { GuardedSource } from '../../src/graphql/guarded.ts';
+import { Broadcast, type BroadcastEvent } from '../../src/live/broadcast.ts';
 
 export interface BrokerRow {
   readonly kind: 'CloudBroker' | 'SelfHostedBroker' | 'OnPremiseSetup';
@@ -34,7 +37,19 @@ export interface Tick {
 
 export interface GraphParts {
   readonly ticks?: Broadcast<Tick, Tick>;
+  /** Called for each event that a subscription of `counter` executes. */
+  readonly onExecution?: (viewer: Viewer | null) => void;
+  /** The rights of a subscriber of `counter`. Default: as they are, for ever. */
+  readonly guard?: (viewer: Viewer | null) => RightsGuard;
 }
+
+interface CounterEvent {
+  readonly event: BroadcastEvent<Tick, Tick>;
+  readonly label: string;
+}
+
+const stateOf = (event: BroadcastEvent<Tick, Tick>): Tick | null =>
+  event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : null;
 
 const FAULTS = ['SERVICE', 'BUG', 'STRING', 'GRAPHQL', 'NULL'] as const;
 
@@ -49,7 +64,17 @@ function fail(fault: (typeof FAULTS)[number]): null {
   return null;
 }
 
-export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })) }: GraphParts = {}): GraphQLSchema {
+const forever = (viewer: Viewer | null): RightsGuard => ({
+  viewer: viewer as Viewer,
+  signal: new AbortController().signal,
+  stop: () => undefined,
+});
+
+export function createGraph({
+  ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })),
+  onExecution = () => undefined,
+  guard = forever,
+}: GraphParts = {}): GraphQLSchema {
   const builder = new SchemaBuilder<{
     Context: RequestContext;
     DefaultFieldNullability: false;
@@ -234,14 +259,56 @@ export function createGraph({ ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 })
       padding: t.string({ resolve: () => 'x'.repeat(10_000) }),
     }),
   });
+  const Kind = builder.enumType('CounterEventKind', { values: ['SNAPSHOT', 'CHANGE', 'GAP', 'RESUMED'] as const });
+  const CounterEventType = builder.objectRef<CounterEvent>('CounterEvent').implement({
+    fields: (t) => ({
+      kind: t.field({ type: Kind, resolve: ({ event }) => event.kind }),
+      sequence: t.float({ resolve: ({ event }) => event.sequence }),
+      partsLeft: t.int({ resolve: ({ event }) => event.partsLeft }),
+      n: t.int({ nullable: true, resolve: ({ event }) => stateOf(event)?.n ?? null }),
+      missed: t.int({ nullable: true, resolve: ({ event }) => (event.kind === 'GAP' ? event.missed : null) }),
+      label: t.exposeString('label'),
+      padding: t.string({ resolve: () => 'x'.repeat(10_000) }),
+      isRoot: t.boolean({ resolve: (_event, _args, { viewer }) => viewer?.isRootAdmin === true }),
+      whoami: t.string({ resolve: (_event, _args, { viewer }) => viewer?.name ?? '' }),
+      later: t.int({
+        description: 'Takes the longer the smaller `n` is.',
+        nullable: true,
+        resolve: async ({ event }) => {
+          const n = stateOf(event)?.n ?? 0;
+          for (let turns = 20; turns > n; turns--) await new Promise(setImmediate);
+          return n;
+        },
+      }),
+      never: t.int({ nullable: true, resolve: () => new Promise<number>(() => undefined) }),
+      bug: t.string({
+        nullable: true,
+        resolve: () => {
+          throw new Error('password=hunter2');
+        },
+      }),
+    }),
+  });
   builder.subscriptionType({
     fields: (t) => ({
+      counter: t.field({
+        description: 'Like `ticks`, with everything that live events have.',
+        type: CounterEventType,
+        args: { after: t.arg.float(), label: t.arg.string({ required: true, defaultValue: '' }) },
+        subscribe: (_root, { after }, { viewer }) => {
+          const rights = guard(viewer);
+          return new GuardedSource(ticks.subscribe({ after, signal: rights.signal }), rights);
+        },
+        resolve: (event, { label }, { viewer }) => {
+          onExecution(viewer);
+          return { event, label };
+        },
+      }),
       ticks: t.field({
         type: TickType,
         // No generator around it: its `return` would wait for the next event.
         subscribe: () => ticks.subscribe(),
-        resolve: (event) =>
-          event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : { n: -1 },
+        resolve: (event) => stateOf(event) ?? { n: -1 },
       }),
       until: t.field({
         type: TickType,

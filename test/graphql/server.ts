@@ -32,7 +32,12 @@ const viewerNamed = (name: string): Viewer => ({
 
 export type TestServerOptions = Partial<GraphqlServerOptions> & GraphParts;
 
-export async function startGraphqlServer({ ticks, ...options }: TestServerOptions = {}): Promise<TestServer> {
+export async function startGraphqlServer({
+  ticks,
+  onExecution,
+  guard,
+  ...options
+}: TestServerOptions = {}): Promise<TestServer> {
   const logged: object[] = [];
   const revoked = new Set<string>();
   const test = { onFlood: (_n: number) => {} };
@@ -52,7 +57,7 @@ export async function startGraphqlServer({ ticks, ...options }: TestServerOption
   };
   const log = { error: (fields: object) => logged.push(fields) };
   const graphql = createGraphqlServer({
-    schema: createGraph({ ...(ticks && { ticks }) }),
+    schema: createGraph({ ...(ticks && { ticks }), ...(onExecution && { onExecution }), ...(guard && { guard }) }),
     contextFor,
     log,
     ...options,

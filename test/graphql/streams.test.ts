@@ -2,23 +2,11 @@ import { createClient as createSseClient } from 'graphql-sse';
 import { createClient } from 'graphql-ws';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { Broadcast } from '../../src/live/broadcast.ts';
 import type { Tick } from './graph.ts';
+import { createTicks } from './live/subscribers.ts';
 import { post, startGraphqlServer, type TestServer } from './server.ts';
 
 const TICKS = 'subscription { ticks { n } }';
-
-function createTicks(): { ticks: Broadcast<Tick, Tick>; tick: () => void } {
-  const state = { n: 0 };
-  const ticks = new Broadcast<Tick, Tick>(() => ({ ...state }));
-  return {
-    ticks,
-    tick: () => {
-      state.n += 1;
-      ticks.publish({ ...state });
-    },
-  };
-}
 
 function webSocketClient(
   { port }: TestServer,

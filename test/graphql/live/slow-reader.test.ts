@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { send, startGraphqlServer } from '../server.ts';
+import { expectFlatMemoryThenTruth } from './slow-reader.ts';
+import { createTicks, subscriber, type Transport } from './subscribers.ts';
+
+test.each<Transport>(['WebSocket', 'SSE'])(
+  'who stops reading %s under 5,000 events a second costs no memory, and is then told of the gap and the truth',
+  (transport) => expectFlatMemoryThenTruth(transport, 2_500),
+);
+
+test('requests are answered while a burst is told to 1,000 subscribers', async () => {
+  const { ticks, tick } = createTicks();
+  const server = await startGraphqlServer({ ticks });
+  const query = 'subscription { counter { n } }';
+  const subscribers = await Promise.all(
+    Array.from({ length: 1_000 }, () => subscriber('WebSocket', server.port, query)),
+  );
+  await Promise.all(subscribers.map(({ until }) => until(() => true)));
+  const told = () => subscribers.reduce((sum, { results }) => sum + results.length, 0);
+  const before = told();
+  const burst = 30;
+  const last = Promise.all(subscribers.map(({ until }) => until(({ data }) => data.counter.n === burst)));
+  for (let i = 0; i < burst; i++) tick();
+  const at: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const { json } = await send(server, 'POST', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ hello }' }),
+    });
+    expect(json).toEqual({ data: { hello: 'hello you' } });
+    at.push(told() - before);
+  }
+  // Each was answered while most were still waiting for theirs.
+  expect(Math.max(...at)).toBeLessThan((burst * 1_000) / 2);
+  await last;
+});
