@@ -25,7 +25,8 @@ const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
     // Loaded here only: it mends graphql-jit, which Mercurius shall run as it comes.
     const { createGraphqlServer } = await import('../src/graphql/server.ts');
     const graphql = createGraphqlServer({ schema, contextFor, log: console });
-    const { port } = await startHttpServer('127.0.0.1', 0, { graphql, rest: unused, ...surroundings() });
+    const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });
+    serve({ graphql, rest: unused, ...surroundings() });
     return port;
   },
   async apollo() {

@@ -44,7 +44,8 @@ async function graph(): Promise<number> {
     compileOperation,
     log: console,
   });
-  const { port } = await startHttpServer('127.0.0.1', 0, { rest: { handle }, graphql: unused, ...surroundings() });
+  const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });
+  serve({ rest: { handle }, graphql: unused, ...surroundings() });
   return port;
 }
 

@@ -186,6 +186,12 @@ export const SETTINGS = {
     parse: integer(1_000, 100_000_000),
     help: 'Largest request body, bytes',
   }),
+  maxConnections: setting({
+    env: 'MAX_CONNECTIONS',
+    fallback: '10000',
+    parse: integer(1, 1_000_000),
+    help: 'Most connections to HTTP at once, WebSockets and event streams among them; more are closed as they come',
+  }),
   maxQueryCost: setting({
     env: 'MAX_QUERY_COST',
     fallback: '50000',

@@ -22,6 +22,16 @@ export interface RequestLog {
   debug(fields: object, text: string): void;
 }
 
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Further connections are closed as they come. Default: as many as the process may open. */
+  readonly maxConnections?: number;
+  /** Some were closed for that: told at most once a minute. */
+  readonly onFull?: () => void;
+}
+
 export interface HttpServer {
   readonly port: number;
   /** Until then only /healthz answers, everything else with 503. */
@@ -33,6 +43,8 @@ export interface HttpServer {
 /** Who is slower to send a request holds a connection for nothing. */
 const LIMITS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 } as const;
 
+const FULL_NOTICE_MS = 60_000;
+
 /** Answers in flight get this long to end when the service stops. */
 const DRAIN_MS = 5_000;
 
@@ -40,11 +52,7 @@ const DRAIN_MS = 5_000;
  * One port for everything: /graphql, /api, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
  * taken port stops a start before it has made anything.
  */
-export async function startHttpServer(
-  host: string,
-  port: number,
-  served: HttpParts | null = null,
-): Promise<HttpServer> {
+export async function startHttpServer({ host, port, maxConnections, onFull }: HttpServerOptions): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
   let parts: HttpParts | null = null;
   let logged: RequestLog | null = null;
@@ -53,7 +61,6 @@ export async function startHttpServer(
     parts = given;
     logged = given.log?.isLevelEnabled('debug') ? given.log : null;
   };
-  if (served !== null) serve(served);
   const server = createServer(LIMITS, (req, res) => {
     answering.add(res);
     // `on`, here and below: it closes once, and `once` would wrap the function for each request.
@@ -68,6 +75,8 @@ export async function startHttpServer(
     if (parts !== null && pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
     else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroy());
   });
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  if (onFull !== undefined) server.on('drop', atMostEvery(FULL_NOTICE_MS, onFull));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -82,6 +91,16 @@ export async function startHttpServer(
       closed ??= drain(server, answering);
       return closed;
     },
+  };
+}
+
+function atMostEvery(ms: number, tell: () => void): () => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now - toldAt < ms) return;
+    toldAt = now;
+    tell();
   };
 }
 

@@ -86,3 +86,26 @@ test('each request is a line at level debug, with its id and without its query',
   expect(requests()[1]?.ms).toBeGreaterThan(0);
   expect(JSON.stringify(lines)).not.toContain('secret');
 });
+
+test('more connections than MAX_CONNECTIONS are closed as they come, and one that ends makes room', async () => {
+  const { port } = await startTestService({ env: { MAX_CONNECTIONS: '5' } });
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    const isServed = await Promise.race([
+      once(socket, 'data').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]);
+    return { socket, isServed };
+  };
+  const sockets = [];
+  // The service's own client keeps a connection or two.
+  for (let i = 0; i < 6; i++) sockets.push(await open());
+  const served = sockets.filter(({ isServed }) => isServed);
+  expect(served.length).toBeGreaterThanOrEqual(3);
+  expect(served.length).toBeLessThanOrEqual(5);
+  expect((await open()).isServed).toBe(false);
+  served[0]?.socket.destroy();
+  await expect.poll(async () => (await open()).isServed).toBe(true);
+});

@@ -36,6 +36,8 @@ export interface GraphqlServerOptions {
   readonly path?: string;
   /** Between WebSocket pings, and comments of event streams, in milliseconds. Default 12,000. */
   readonly keepAliveMs?: number;
+  /** How long a WebSocket may stay without credentials and without an operation, in milliseconds. Default 30,000. */
+  readonly anonymousIdleMs?: number;
 }
 
 export interface GraphqlServer {
@@ -58,6 +60,7 @@ export function createGraphqlServer({
   corsOrigins = [],
   path = '/graphql',
   keepAliveMs = 12_000,
+  anonymousIdleMs = 30_000,
 }: GraphqlServerOptions): GraphqlServer {
   const operations = new Operations({ schema, introspection, ...(limits && { limits }) });
   const endpoint = new Endpoint(operations, log);
@@ -73,7 +76,13 @@ export function createGraphqlServer({
   };
   const shortRoadOptions = { endpoint, maxBodyBytes, contextFor: contextOf };
   const streamOptions = { ...shortRoadOptions, keepAliveMs };
-  const webSockets = new WebSocketRoad({ endpoint, contextFor: contextOf, maxMessageBytes: maxBodyBytes, keepAliveMs });
+  const webSockets = new WebSocketRoad({
+    endpoint,
+    contextFor: contextOf,
+    maxMessageBytes: maxBodyBytes,
+    keepAliveMs,
+    anonymousIdleMs,
+  });
 
   const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {
     let context: RequestContext;

@@ -9,7 +9,7 @@
  *
  * Bounds: `maxMessageBytes` in, `maxOperations` at once per socket, `MAX_BUFFERED_BYTES` out. Subscriptions write while the
  * socket takes it, see WebSocketOutlet; a socket that answers none of three pings in a row, or has more than the bound waiting
- * (answers to its own pings), is cut.
+ * (answers to its own pings), is cut. One over which nobody signed in and nothing runs is closed with 4401 after `anonymousIdleMs`.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -36,11 +36,17 @@ export interface WebSocketRoadOptions {
   readonly maxOperations?: number;
   /** Between pings, in milliseconds. Default 12,000. */
   readonly keepAliveMs?: number;
+  /** After this without credentials and without an operation a socket is closed, at the next ping. Default 30,000 ms. */
+  readonly anonymousIdleMs?: number;
 }
 
 /** The operations of one socket. */
 interface Running {
   count: number;
+  /** Whether credentials came with it. */
+  isSignedIn: boolean;
+  /** Epoch milliseconds: when the last operation began, or a ping found one running. */
+  usedAt: number;
   readonly channels: Set<WebSocketChannel>;
 }
 
@@ -88,12 +94,18 @@ export class WebSocketRoad {
   }
 
   #serve(socket: WebSocket, req: IncomingMessage): void {
-    const { endpoint, keepAliveMs = 12_000, maxOperations = 100 } = this.#options;
+    const { endpoint, keepAliveMs = 12_000, anonymousIdleMs = 30_000, maxOperations = 100 } = this.#options;
     // ws closes the socket itself (bad frame, message too big); without a listener the error would end the process.
     socket.on('error', () => {});
     const outlet = new WebSocketOutlet(socket);
+    const running: Running = { count: 0, isSignedIn: false, usedAt: Date.now(), channels: new Set() };
     let unanswered = 0;
     const pings = setInterval(() => {
+      if (running.count > 0) running.usedAt = Date.now();
+      else if (!running.isSignedIn && Date.now() - running.usedAt >= anonymousIdleMs) {
+        // Not a code that clients open a new socket after.
+        socket.close(CloseCode.Unauthorized, 'Nobody signed in, and nothing runs');
+      }
       if (unanswered >= SILENT_PINGS) socket.terminate();
       unanswered += 1;
       if (socket.readyState === socket.OPEN) socket.ping();
@@ -103,7 +115,6 @@ export class WebSocketRoad {
       unanswered = 0;
     });
 
-    const running: Running = { count: 0, channels: new Set() };
     const closed = this.#protocol(running, maxOperations).opened(
       {
         protocol: socket.protocol,
@@ -144,7 +155,8 @@ export class WebSocketRoad {
     return makeServer<Record<string, unknown>, Extra>({
       onConnect: async ({ extra, connectionParams }) => {
         try {
-          await contextFor(extra.req, authorizationOf(connectionParams));
+          const { viewer } = await contextFor(extra.req, authorizationOf(connectionParams));
+          running.isSignedIn = viewer !== null;
           return true;
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
@@ -161,6 +173,7 @@ export class WebSocketRoad {
           return [new Refusal(publicError(error, place))];
         }
         running.count += 1;
+        running.usedAt = Date.now();
         try {
           const context = await contextFor(extra.req, authorizationOf(connectionParams));
           const answer = await endpoint.start(payload, context);
