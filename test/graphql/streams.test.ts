@@ -1,10 +1,11 @@
+import { connect } from 'node:net';
 import { createClient as createSseClient } from 'graphql-sse';
 import { createClient } from 'graphql-ws';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Tick } from './graph.ts';
-import { createTicks } from './live/subscribers.ts';
-import { post, startGraphqlServer, type TestServer } from './server.ts';
+import { createTicks, subscriber } from './live/subscribers.ts';
+import { get, post, startGraphqlServer, type TestServer } from './server.ts';
 
 const TICKS = 'subscription { ticks { n } }';
 
@@ -292,4 +293,64 @@ test('SSE tells a refused subscription by an event', async () => {
   const { text } = await post(server, { query: 'subscription { refused { n } }' }, { accept: 'text/event-stream' });
   expect(text).toContain('"code":"NOT_ALLOWED"');
   expect(text).toContain('event: complete');
+});
+
+test('SSE is kept alive by comments, is not buffered by proxies, and needs no HTTP/1.1', async () => {
+  const { ticks, tick } = createTicks();
+  const { port } = await startGraphqlServer({ ticks, keepAliveMs: 20 });
+  // What nginx says to the servers behind it, unless it is told otherwise.
+  const path = `/graphql?${new URLSearchParams({ query: TICKS, variables: '{}' })}`;
+  const socket = connect(port, '127.0.0.1', () =>
+    socket.write(`GET ${path} HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\nAccept: text/event-stream\r\n\r\n`),
+  );
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await until(() => text.split('\n\n:\n\n').length > 2);
+  tick();
+  await until(() => text.includes('{"n":1}'));
+  const [head = '', body = ''] = [text.slice(0, text.indexOf('\r\n\r\n')), text.slice(text.indexOf('\r\n\r\n') + 4)];
+  expect(head).toMatch(/^HTTP\/1.1 200 /);
+  expect(head).toMatch(/^content-type: text\/event-stream\r$/im);
+  expect(head).toMatch(/^cache-control: no-cache\r$/im);
+  expect(head).toMatch(/^x-accel-buffering: no\r$/im);
+  expect(head).not.toMatch(/transfer-encoding/i);
+  expect(body.replaceAll(':\n\n', '')).toBe(
+    'event: next\ndata: {"data":{"ticks":{"n":0}}}\n\nevent: next\ndata: {"data":{"ticks":{"n":1}}}\n\n',
+  );
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  ticks.close();
+  await closed;
+  expect(text.endsWith('event: complete\ndata:\n\n')).toBe(true);
+});
+
+test('queries and mutations over SSE are one event, and GET changes nothing', async () => {
+  const server = await startGraphqlServer();
+  const accept = { accept: 'text/event-stream' };
+  const one = (data: string) => `event: next\ndata: ${data}\n\nevent: complete\ndata:\n\n`;
+  expect((await post(server, { query: '{ hello }' }, accept)).text).toBe(one('{"data":{"hello":"hello you"}}'));
+  expect((await post(server, { query: 'mutation { add(n: 2) }' }, accept)).text).toBe(one('{"data":{"add":2}}'));
+  const variables = '{"name":"ann"}';
+  const asked = await get(server, { query: 'query ($name: String) { hello(name: $name) }', variables }, accept);
+  expect([asked.status, asked.text]).toEqual([200, one('{"data":{"hello":"hello ann"}}')]);
+  const refused = await get(server, { query: 'mutation { add(n: 2) }' }, accept);
+  expect([refused.status, /"code":"(\w+)"/.exec(refused.text)?.[1]]).toEqual([405, 'METHOD_NOT_ALLOWED']);
+  const broken = await get(server, { query: '{ hello }', variables: '{' }, accept);
+  expect([broken.status, /"code":"(\w+)"/.exec(broken.text)?.[1]]).toEqual([400, 'INVALID']);
+  expect((await post(server, '{', accept)).status).toBe(400);
+});
+
+test('an SSE stream whose reader takes nothing is cut', async () => {
+  const { ticks, tick } = createTicks();
+  const { port } = await startGraphqlServer({ ticks, keepAliveMs: 20 });
+  const stalled = await subscriber('SSE', port, 'subscription { counter { n padding } }');
+  stalled.pause();
+  await until(() => {
+    tick();
+    return ticks.subscriberCount === 0;
+  });
 });
