@@ -3,6 +3,8 @@ import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 /** What the gauges read when they are scraped. */
 export interface MetricSources {
   readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
+  /** Open now. */
+  readonly subscriptions: () => number;
 }
 
 export type RequestKind = 'graphql' | 'rest';
@@ -41,6 +43,14 @@ export class Metrics {
         }
         this.set({ connected: 'true' }, connected);
         this.set({ connected: 'false' }, all - connected);
+      },
+    });
+    new Gauge({
+      name: 'brokergraph_subscriptions',
+      help: 'Subscriptions of the graph that are open, over WebSocket and server-sent events',
+      registers,
+      collect() {
+        this.set(sources.subscriptions());
       },
     });
   }

@@ -168,6 +168,11 @@ export class AuthService {
     return this.#guards.guard(viewer, check);
   }
 
+  /** Long-lived operations that are watched now. */
+  get guardCount(): number {
+    return this.#guards.count;
+  }
+
   /** What was allowed there ends. Everybody else hears of it by the change of the project, but a root administrator keeps the role. */
   projectRemoved(projectId: string): void {
     this.#guards.recheck((viewer) => roleIn(viewer, projectId) !== null);

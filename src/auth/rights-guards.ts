@@ -64,6 +64,13 @@ export class RightsGuards {
     this.#options = options;
   }
 
+  /** Of all persons and tokens. */
+  get count(): number {
+    let count = 0;
+    for (const { guards } of this.#watched.values()) count += guards.size;
+    return count;
+  }
+
   /** Errors: RATE_LIMITED for more than MAX_GUARDS at once. */
   guard(viewer: Viewer, check: RightsCheck): RightsGuard {
     this.#count(viewer.id);

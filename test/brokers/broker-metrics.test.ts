@@ -168,13 +168,17 @@ test('numbers are for who sees the broker, and end with that right', async () =>
   const viewer = await service.person('VIEWER');
   const stranger = await service.person(null);
   const token = await tokenFor(service, [id]);
-  const opens = async (who: string, broker: string) =>
-    subscribe(service, who, WATCH, { id: broker })
+  const opens = async (who: string, broker: string) => {
+    const events = subscribe(service, who, WATCH, { id: broker });
+    const answer = await events
       .until(() => true)
       .then(
         ({ brokerMetrics }) => brokerMetrics.kind,
         (errors: { extensions: { code: string } }[]) => errors[0]?.extensions.code,
       );
+    events.end();
+    return answer;
+  };
   const reads = async (who: string, broker: string) =>
     (await service.graphql(READ, { id: broker }, who)).data.broker?.name;
   expect([await opens(viewer.token, id), await reads(viewer.token, id)]).toEqual(['SNAPSHOT', 'b']);
@@ -184,8 +188,12 @@ test('numbers are for who sees the broker, and end with that right', async () =>
 
   const open = subscribe(service, viewer.token, WATCH, { id });
   await open.until(() => true);
+  const gauge = async () =>
+    /^brokergraph_subscriptions (\d+)$/m.exec(await (await fetch(`${service.url}/metrics`)).text())?.[1];
+  await expect.poll(gauge).toBe('1');
   await service.services.projects.removeMember(service.projectId, viewer.email);
   expect(await open.closed).toBe(4403);
+  await expect.poll(gauge).toBe('0');
 });
 
 test('a token restricted to brokers is told of these alone, under numbers of their own', async () => {
