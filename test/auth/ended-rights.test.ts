@@ -8,6 +8,8 @@ import { done, newToken, RIGHTS_ENDINGS, type World } from './rights-endings.ts'
 
 const CLIENTS = 'subscription ($b: ID!) { connectedClients(brokerId: $b) { kind clients { clientId } } }';
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind brokers { broker { name } } } }';
+const MESSAGES = 'subscription ($b: ID!) { messages(brokerId: $b, filter: "plant/#") { kind messages { topic } } }';
+const SET_MEMBER = 'mutation ($i: SetProjectMemberInput!) { setProjectMember(input: $i) { member { role } } }';
 const LIMIT_MS = 1_000;
 
 interface LiveWorld extends World {
@@ -80,14 +82,38 @@ test.each(TRANSPORTS)(
   },
 );
 
+test.each(TRANSPORTS)(
+  'a role that is lowered ends what it was needed for over %s, not what the new one allows',
+  async (transport) => {
+    const service = await world();
+    const [lowered, other] = [await service.person('EDITOR'), await service.person('EDITOR')];
+    const clients = { query: CLIENTS, variables: { b: service.brokerId } };
+    const messages = { query: MESSAGES, variables: { b: service.brokerId } };
+    const seen = await openedStream(transport, service, lowered.token, clients);
+    const read = await openedStream(transport, service, lowered.token, messages);
+    const readByOther = await openedStream(transport, service, other.token, messages);
+    await done(service, SET_MEMBER, { projectId: service.projectId, email: lowered.email, role: 'VIEWER' });
+    const since = performance.now();
+    const { close, errors, at } = await read.ended;
+    expect([close, errors]).toEqual([END_OF_RIGHTS[transport], ['NOT_ALLOWED']]);
+    expect(at - since).toBeLessThan(LIMIT_MS);
+
+    const device = await service.mosquitto.client({ clientId: 'next' });
+    await seen.until(({ connectedClients }) =>
+      connectedClients.clients.some((client: { clientId: string }) => client.clientId === 'next'),
+    );
+    await device.publishAsync('plant/state', 'on');
+    await readByOther.until((data) => data.messages.messages[0]?.topic === 'plant/state');
+  },
+);
+
 test('a change that leaves the rights as they are disturbs nobody', async () => {
   const service = await world();
   const { token, email } = await service.person('EDITOR');
   const clients = { query: CLIENTS, variables: { b: service.brokerId } };
   const streams = await Promise.all(TRANSPORTS.map((transport) => openedStream(transport, service, token, clients)));
-  const set = 'mutation ($i: SetProjectMemberInput!) { setProjectMember(input: $i) { member { role } } }';
   for (const role of ['EDITOR', 'ADMIN', 'VIEWER']) {
-    await done(service, set, { projectId: service.projectId, email, role });
+    await done(service, SET_MEMBER, { projectId: service.projectId, email, role });
     const clientId = `after-${role}`;
     await service.mosquitto.client({ clientId });
     for (const stream of streams) {
@@ -143,7 +169,7 @@ test.each(TRANSPORTS)(
     const since = performance.now();
     const { close, errors, at } = await stream.ended;
     // The client closes its WebSocket itself when nothing runs over it any more.
-    expect([close, errors]).toEqual([transport === 'SSE' ? 'complete' : 1000, []]);
+    expect([close, errors]).toEqual([transport === 'SSE' ? 'complete' : 1000, ['NOT_FOUND']]);
     expect(at - since).toBeLessThan(LIMIT_MS);
   },
 );
