@@ -145,7 +145,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     const own = new OwnConnections(runtimes);
     const clients = new ClientService({ runtimes, own });
     closers.add(() => clients.close());
-    const messages = new MessageService({ runtimes, timeoutMs: config.brokerTimeoutMs });
+    const messages = new MessageService({ runtimes, directory: brokerDirectory, timeoutMs: config.brokerTimeoutMs });
     closers.add(() => messages.close());
     const accessControl = new AccessControlService({ runtimes, clients });
     closers.add(() => accessControl.close());

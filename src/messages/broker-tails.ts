@@ -74,8 +74,9 @@ export class BrokerTails {
     }
   }
 
-  close(): void {
-    for (const [key, open] of this.#tails) this.#end(key, open);
+  /** Ends all tails, with the error if there is one. */
+  close(error?: ServiceError): void {
+    for (const [key, open] of this.#tails) this.#end(key, open, error);
   }
 
   #create(key: string, filter: string, limits: TailLimits): OpenTail {

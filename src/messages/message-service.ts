@@ -1,6 +1,6 @@
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import { type InputIssue, invalid } from '../errors.ts';
+import { type InputIssue, invalid, notFound } from '../errors.ts';
 import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import type { LeasedLink } from '../mqtt/leased-link.ts';
@@ -10,6 +10,7 @@ import { tailFilterProblem } from './tail-filter.ts';
 
 export interface MessageServiceOptions {
   readonly runtimes: BrokerRuntimes;
+  readonly directory: BrokerDirectory;
   /** Longest wait for a broker, milliseconds. */
   readonly timeoutMs: number;
   /** How long a tail goes on that nobody reads. Default 10,000 ms. */
@@ -27,6 +28,7 @@ export const MAX_PAYLOAD_BYTES = 65_536;
 export class MessageService {
   readonly #options: MessageServiceOptions;
   readonly #tails = new Map<string, BrokerTails>();
+  readonly #stop: () => void;
 
   constructor(options: MessageServiceOptions) {
     this.#options = options;
@@ -34,12 +36,15 @@ export class MessageService {
       if (change === 'OPENED') this.#tails.get(id)?.attach(observer);
       else this.#tails.get(id)?.detach();
     });
+    this.#stop = options.directory.onChange((after, before) => {
+      if (after === null && before !== null) this.#tails.get(before.id)?.close(notFound('broker', before.id));
+    });
   }
 
   /**
    * What is held of the messages, then those that come. Errors: INVALID (nothing is sent then), RATE_LIMITED (too many tails), NOT_ALLOWED
    * (the broker refuses the filter), and those of a broker that cannot be asked. The stream ends with NOT_ALLOWED when the broker
-   * refuses the filter later.
+   * refuses the filter later, and with NOT_FOUND when the broker is removed.
    */
   async watch(
     broker: BrokerRecord,
@@ -54,6 +59,7 @@ export class MessageService {
   }
 
   close(): void {
+    this.#stop();
     for (const tails of this.#tails.values()) tails.close();
     this.#tails.clear();
   }
