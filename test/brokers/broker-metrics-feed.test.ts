@@ -42,8 +42,11 @@ async function readByClient(client: MqttClient): Promise<(uptime: number) => Rec
   const told: Record<string, string> = {};
   const moments = new Map<number, Record<string, string>>();
   client.on('message', (topic, payload) => {
-    if (topic === '$SYS/broker/uptime') moments.set(Number.parseInt(told[topic] ?? '-1', 10), { ...told });
-    told[topic] = payload.toString();
+    const text = payload.toString();
+    // A retained one and a live one may say the same.
+    const isOver = topic === '$SYS/broker/uptime' && text !== told[topic];
+    if (isOver) moments.set(Number.parseInt(told[topic] ?? '-1', 10), { ...told });
+    told[topic] = text;
   });
   await client.subscribeAsync('$SYS/broker/#');
   return (uptime) => moments.get(uptime);
