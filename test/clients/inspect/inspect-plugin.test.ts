@@ -104,8 +104,44 @@ test('clients of before are missing, and the answer says so until they are gone'
   await broker.client({ clientId: 'later' });
   await expect.poll(async () => (await listClients(controls)).totalCount, { timeout: 5_000 }).toBe(2);
   expect((await listClients(controls)).complete).toBe(false);
+  await expect.poll(async () => (await listClients(controls)).unknownConnections, { timeout: 5_000 }).toBe(1);
+  const told: unknown[] = [];
+  controls.onEvent('cedalo/inspect', ({ complete, unknownConnections }) => told.push({ complete, unknownConnections }));
   await earlier.endAsync();
   await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => told).toContainEqual({ complete: true, unknownConnections: 0 });
+});
+
+test('a WebSocket client that connects again stays, although the end of its old connection is told afterwards', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
+  const { link, controls } = await follow(broker);
+  const lines: string[] = [];
+  await link.subscribe('$SYS/broker/log/#', ({ payload }) => lines.push(payload.toString()), { qos: 1 });
+  for (const clean of [false, true]) {
+    const options = { clientId: `web ${clean}`, clean };
+    await startClient(broker.webSocketUrl, options);
+    await startClient(broker.webSocketUrl, options);
+    await expect.poll(() => lines.join()).toContain(`Client web ${clean} closed its connection`);
+    const from = lines.findIndex((line) => line.includes(`Client web ${clean} closed`));
+    expect(lines.slice(0, from).filter((line) => line.includes(`as web ${clean} `))).toHaveLength(2);
+    expect(await getClient(controls, options.clientId)).toMatchObject({ connected: true, protocol: 'MQTT-WS' });
+  }
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  expect((await listClients(controls)).totalCount).toBe(3);
+});
+
+test('a session that has expired is forgotten', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const brief = {
+    clientId: 'brief',
+    clean: false,
+    protocolVersion: 5,
+    properties: { sessionExpiryInterval: 1 },
+  } as const;
+  await (await broker.client(brief)).endAsync();
+  await expect.poll(() => getClient(controls, 'brief').catch(() => null)).toMatchObject({ connected: false });
+  await expect.poll(() => idsOf(controls), { timeout: 10_000 }).toEqual([link.clientId]);
 });
 
 test('without the log over MQTT there is no list but the lines to configure', async () => {
