@@ -45,6 +45,7 @@ const broker = (projectId: string, i: number): BrokerRecord => ({
   sealedClientKey: null,
   clientKeyFile: null,
   verifyCaCert: true,
+  clientTakeover: false,
   createdAt: NOW,
   updatedAt: NOW,
   canceledAt: null,
@@ -112,7 +113,7 @@ export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 
 
 /** What the product's HTTP server needs beside the road that is measured. */
 export const surroundings = () => ({
-  metrics: new Metrics({ brokers: () => [] }),
+  metrics: new Metrics({ brokers: () => [], subscriptions: () => 0 }),
   ready: () => Promise.resolve(),
 });
 
