@@ -5,6 +5,7 @@ import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.
 import { unreachable } from '../../mqtt/when-connected.ts';
 import { ClientLedger } from './client-ledger.ts';
 import { ConnectionCensus } from './connection-census.ts';
+import { EndWaits } from './end-waits.ts';
 import type { FollowedClient } from './followed-account.ts';
 import type { ClientsChangedEvent, ListClientsData } from './inspect-control.ts';
 import { parseLogLine } from './log-lines.ts';
@@ -83,8 +84,7 @@ class LogFollower implements ControlPlugin {
   readonly #ledger: ClientLedger;
   readonly #census = new ConnectionCensus();
   readonly #stops: Stop[] = [];
-  /** Who waits for what the log tells of a client; each for a short time. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #endWaits = new EndWaits((clientid, connection) => this.#ledger.hasEnded(clientid, connection));
   readonly #probeId: string;
   /** Ids that changed since the last event. */
   readonly #changed = new Set<string>();
@@ -171,7 +171,7 @@ class LogFollower implements ControlPlugin {
     this.#timer = null;
     this.#heardConnection?.();
     this.#census.close();
-    for (const waiting of this.#waiting.values()) for (const check of waiting) check();
+    this.#endWaits.close();
   }
 
   #list({ verbose, count, offset }: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -202,24 +202,7 @@ class LogFollower implements ControlPlugin {
   }
 
   #awaitEnd(fields: Readonly<Record<string, unknown>>): Promise<void> {
-    const clientid = clientIdOf(fields);
-    const connection = Number(fields.connection);
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(clientid) ?? new Set();
-      this.#waiting.set(clientid, waiting);
-      const done = () => {
-        clearTimeout(timer);
-        waiting.delete(check);
-        if (waiting.size === 0 && this.#waiting.get(clientid) === waiting) this.#waiting.delete(clientid);
-        resolve();
-      };
-      const check = () => {
-        if (this.#closed || this.#ledger.hasEnded(clientid, connection)) done();
-      };
-      const timer = setTimeout(done, patienceOf(fields));
-      waiting.add(check);
-      check();
-    });
+    return this.#endWaits.wait(clientIdOf(fields), Number(fields.connection), patienceOf(fields));
   }
 
   #state(): { readonly complete: boolean; readonly since: number; readonly unknownConnections?: number } {
@@ -292,7 +275,7 @@ class LogFollower implements ControlPlugin {
     }
     if (this.#ledger.apply(line, Date.now())) this.#census.strangerEnded();
     this.#tellUnknown();
-    if ('clientid' in line) for (const check of this.#waiting.get(line.clientid) ?? []) check();
+    if ('clientid' in line) this.#endWaits.told(line.clientid);
   }
 
   #connectionTold(): void {
