@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Metrics, RequestKind } from './metrics.ts';
 
@@ -54,6 +54,7 @@ const DRAIN_MS = 5_000;
  */
 export async function startHttpServer({ host, port, maxConnections, onFull }: HttpServerOptions): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
+  const sockets = new Set<Socket>();
   let parts: HttpParts | null = null;
   let logged: RequestLog | null = null;
   let closed: Promise<void> | null = null;
@@ -68,6 +69,10 @@ export async function startHttpServer({ host, port, maxConnections, onFull }: Ht
     if (logged !== null) logRequest(req, res, logged);
     if (parts === null) answerEarly(req, res);
     else dispatch(req, res, parts);
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
   });
   server.on('upgrade', (req, socket, head) => {
     // Node gives the socket away without a listener: a caller who resets it would end the process.
@@ -88,7 +93,7 @@ export async function startHttpServer({ host, port, maxConnections, onFull }: Ht
     port: (server.address() as AddressInfo).port,
     serve,
     close: () => {
-      closed ??= drain(server, answering);
+      closed ??= drain(server, answering, sockets);
       return closed;
     },
   };
@@ -166,9 +171,15 @@ function answer(res: ServerResponse, status: number, body: object): void {
 }
 
 /** Takes no more requests and lets those in flight end within DRAIN_MS; streams of events, which never end, are cut. */
-async function drain(server: Server, answering: ReadonlySet<ServerResponse>): Promise<void> {
+async function drain(
+  server: Server,
+  answering: ReadonlySet<ServerResponse>,
+  sockets: ReadonlySet<Socket>,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
+  // Clients open connections before they need them; Node counts one that has never asked anything as busy.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   for (const res of answering) {
     if (String(res.getHeader('content-type')).startsWith('text/event-stream')) res.destroy();
   }

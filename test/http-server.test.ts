@@ -35,6 +35,17 @@ test('the service stops soon while a WebSocket is open', async () => {
   expect((await closed)[0]).toBe(1001);
 });
 
+test('the service stops soon while a connection is open over which nothing was asked', async () => {
+  const service = await startTestService();
+  const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  // Answered on another one: by then this one has been taken in.
+  await fetch(`${service.url}/healthz`);
+  const start = performance.now();
+  await service.close();
+  expect(performance.now() - start).toBeLessThan(3_000);
+});
+
 test('a refused upgrade is cut, whether its caller leaves or not', async () => {
   const { port } = await startTestService();
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
