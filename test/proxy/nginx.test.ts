@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { createClient } from 'graphql-sse';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import WebSocket from 'ws';
 import { Broadcast } from '../../src/live/broadcast.ts';
 import type { Tick } from '../graphql/graph.ts';
@@ -79,21 +80,34 @@ describe.skipIf(!hasNginx)(hasNginx ? 'behind nginx' : NGINX_MISSING, () => {
 
     test('outlives the time that nginx waits for a silent service', async () => {
       const { upstream, tick } = await startTicks(250);
-      const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 1s;`));
+      const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 2s;`));
       const stream = openStream(transport, `${url}/graphql`, null, TICKS);
       await stream.until(({ ticks }) => ticks.n === 0);
-      await stream.heartbeats(8);
+      await stream.heartbeats(12);
       tick();
       await stream.until(({ ticks }) => ticks.n === 1);
     });
 
     test('without heartbeats would not', async () => {
       const { upstream } = await startTicks(60_000);
-      const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 1s;`));
+      const url = await startNginx(upstream, site(`${DEFAULT_LINES[transport]} proxy_read_timeout 2s;`));
       const stream = openStream(transport, `${url}/graphql`, null, TICKS);
       await stream.until(({ ticks }) => ticks.n === 0);
       expect((await stream.ended).close).toBe(transport === 'SSE' ? 'cut' : 1006);
     });
+  });
+
+  test('graphql-sse’s own client follows what happens with its own settings', async () => {
+    const { upstream, tick } = await startTicks(12_000);
+    const client = createClient({ url: `${await startNginx(upstream, site())}/graphql`, retryAttempts: 0 });
+    onTestFinished(() => client.dispose());
+    const seen: unknown[] = [];
+    for await (const { data } of client.iterate<{ ticks: Tick }>(TICKS)) {
+      seen.push(data?.ticks.n);
+      if (seen.length === 3) break;
+      tick();
+    }
+    expect(seen).toEqual([0, 1, 2]);
   });
 
   test('pages from behind it may open WebSockets with the settings of the README', async () => {
