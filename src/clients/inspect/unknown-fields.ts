@@ -37,6 +37,8 @@ const FREE: ReadonlySet<string> = new Set(['address', 'protocol', 'protocolVersi
 
 const NOT_TOLD = 'The broker’s inspect API did not tell it, which for most fields needs a licence of the broker';
 
+const NOT_KEPT = 'The client is not connected, and the broker has kept no more of its last connection';
+
 const NOT_IN_LOG = 'Mosquitto tells it nowhere; a broker with an inspect API of its own does';
 const CAME_BEFORE = 'The client connected before the log was followed; known when it connects again';
 
@@ -61,7 +63,8 @@ function unknownByBroker(known: ConnectedClientDetail): UnknownField[] {
   const absent = ALWAYS_THERE.filter((field) => known[field] === undefined);
   const tellsMore = ALWAYS_THERE.some((field) => !FREE.has(field) && known[field] !== undefined);
   const unsure = tellsMore ? [] : MAY_BE_NONE.filter((field) => known[field] === undefined);
-  return [...absent, ...unsure].map((field) => ({ field, reason: NOT_TOLD }));
+  const reason = known.connected === false && tellsMore ? NOT_KEPT : NOT_TOLD;
+  return [...absent, ...unsure].map((field) => ({ field, reason }));
 }
 
 function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
