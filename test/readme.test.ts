@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { passwordFile } from '../src/brokers/cloud-brokers.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
 import { temporaryFolder } from './support/database.ts';
+import { startClient } from './support/mosquitto.ts';
 import { ROOT, startTestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
 
@@ -16,6 +18,18 @@ const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 function shellBlocks(heading: string): string[] {
   const section = readme.split(new RegExp(`^#+ ${heading}$`, 'm'))[1]?.split(/^#{2,3} /m)[0] ?? '';
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+}
+
+/** What a command prints until it is enough, or its end. */
+async function outputOf(script: string, env: NodeJS.ProcessEnv, isEnough: (output: string) => boolean) {
+  const shell = spawn('bash', ['-ec', `exec ${script}`], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void shell.kill());
+  let output = '';
+  for await (const chunk of shell.stdout) {
+    output += chunk;
+    if (isEnough(output)) break;
+  }
+  return output;
 }
 
 test('the steps to a first success work as printed', async () => {
@@ -107,24 +121,32 @@ test('the numbers of a broker are read and followed as printed', async () => {
     block.replaceAll('http://127.0.0.1:4000', service.url),
   );
   const env = { ...process.env, BROKER: id, TOKEN: service.root };
-  const outputOf = async (script: string, isEnough: (output: string) => boolean) => {
-    const shell = spawn('bash', ['-ec', `exec ${script}`], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    onTestFinished(() => void shell.kill());
-    let output = '';
-    for await (const chunk of shell.stdout) {
-      output += chunk;
-      if (isEnough(output)) break;
-    }
-    return output;
-  };
-  const live = await outputOf(follow, (output) => output.includes('"connected":'));
+  const live = await outputOf(follow, env, (output) => output.includes('"connected":'));
   expect(live).toMatch(
     /^event: next\ndata: \{"data":\{"brokerMetrics":\{"kind":"SNAPSHOT","sequence":\d+,"isConnected":/m,
   );
   expect(live).toContain('"isStale":false');
-  const { data } = JSON.parse(await outputOf(read, () => false));
+  const { data } = JSON.parse(await outputOf(read, env, () => false));
   expect(data.broker.metrics).toMatchObject({ brokerVersion: expect.stringContaining('embedded') });
   expect(data.broker.metricsHistory.length).toBeGreaterThan(0);
+});
+
+test('messages are followed as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const [follow = ''] = shellBlocks('Follow messages').map((block) =>
+    block.replaceAll('http://127.0.0.1:4000', service.url),
+  );
+  const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
+  const client = await startClient(url ?? '', { username: 'admin', password });
+  const env = { ...process.env, BROKER: id, TOKEN: service.root };
+  const live = await outputOf(follow, env, (output) => {
+    if (output.includes('SNAPSHOT') && !output.includes('CHANGE')) client.publish('demo/1', 'hello');
+    return output.includes('CHANGE') && output.includes('hello');
+  });
+  expect(live).toContain(
+    '"messages":[{"topic":"demo/1","payload":"hello","payloadBase64":"aGVsbG8=","isTruncated":false',
+  );
 });
 
 test('the table of settings is the one in config.ts', () => {
