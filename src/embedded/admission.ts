@@ -54,6 +54,8 @@ export class Admission {
     const older = registry.connection(clientId);
     await older?.end(SESSION_TAKEN_OVER);
     if (older?.isClean) store.incoming.clear(clientId);
+    // MQTT 5: the connection had taken up a session that was to end with it.
+    const isOver = older?.expirySeconds === 0 && store.endSession(clientId);
     const hasSession = registry.session(clientId) !== undefined;
     // MQTT 5: an earlier session goes on although this connection wants none that outlives it.
     if (hasSession && !connection.isCleanStart) connection.isClean = false;
@@ -64,7 +66,7 @@ export class Admission {
     connection.identity = { clientId, username: username ?? null };
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
     this.#options.onReturn(clientId, connection);
-    const wasEnded = connection.isCleanStart && store.endSession(clientId);
+    const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
     keepSession(client, connection);
     if (connection.isClean) {
       if (wasEnded) await store.commit();

@@ -85,6 +85,8 @@ export class SessionStore {
   /** The client went; its session stays, for as long as `expirySeconds` says. */
   leave(session: Session, now: number, expirySeconds: number | null): void {
     session.online = false;
+    // Its sockets and buffers would stay in memory as long as the session waits, several times what the session takes.
+    session.owner = null;
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
       this.#describe(session, { ...session.about, lastDisconnect: now, expirySeconds });

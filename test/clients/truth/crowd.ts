@@ -1,0 +1,62 @@
+/**
+ * A crowd of clients in a process of its own, see crowd-process.ts. Tells the truth about them when it is quiet.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { TrueClient } from './crowd-member.ts';
+
+export interface CrowdPlan {
+  readonly seed: number;
+  readonly port: number;
+  readonly count: number;
+  readonly seconds: number;
+  readonly maxPauseMs: number;
+  readonly accounts: readonly ({ readonly username: string; readonly password: string } | null)[];
+  readonly mixesExpiry: boolean;
+}
+
+export type CrowdMessage =
+  | { readonly kind: 'HALF' }
+  | { readonly kind: 'QUIET'; readonly steps: number; readonly truth: readonly TrueClient[] }
+  | { readonly kind: 'FAILED'; readonly text: string };
+
+export interface Crowd {
+  /** Half of the time is over. */
+  readonly half: Promise<void>;
+  /** Nothing happens any more; every client stays as it is. */
+  readonly quiet: Promise<{ readonly steps: number; readonly truth: readonly TrueClient[] }>;
+  /** Every connection ends at once, without a word. */
+  kill(): Promise<void>;
+}
+
+const bootstrap = fileURLToPath(new URL('typescript-process.mjs', import.meta.url));
+const program = fileURLToPath(new URL('crowd-process.ts', import.meta.url));
+
+export function startCrowd(plan: CrowdPlan): Crowd {
+  const child = fork(bootstrap, [program, JSON.stringify(plan)], { serialization: 'advanced' });
+  const kill = () => killed(child);
+  onTestFinished(kill);
+  const told = <K extends CrowdMessage['kind']>(kind: K) =>
+    new Promise<Extract<CrowdMessage, { readonly kind: K }>>((resolve, reject) => {
+      child.on('message', (message: CrowdMessage) => {
+        if (message.kind === kind) resolve(message as Extract<CrowdMessage, { readonly kind: K }>);
+        if (message.kind === 'FAILED') reject(new Error(message.text));
+      });
+      child.once('exit', () => reject(new Error('The process of the crowd ended')));
+    });
+  const half = told('HALF').then(() => undefined);
+  const quiet = told('QUIET');
+  // Whoever waits for it is told.
+  half.catch(() => undefined);
+  quiet.catch(() => undefined);
+  return { half, quiet, kill };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
