@@ -131,21 +131,23 @@ function parseClient(text: string, at: number | null, isKnown: (id: string) => b
     const [, clientid = '', version = '', cipher = ''] = negotiated;
     return { kind: 'TLS', at, clientid, version, cipher };
   }
-  const withoutAddress = parseEnded2_0(text, at);
+  const older = endsOf20(text, at);
+  const known = older.find(({ clientid }) => isKnown(clientid));
+  if (known) return known;
   const ended = ENDED_2_1.exec(text);
-  // 2.0 names no address: what looks like one there is the end of the id.
-  if (!ended || (withoutAddress && isKnown(withoutAddress.clientid))) return withoutAddress;
+  if (!ended) return older[0] ?? null;
   const [, clientid = '', , port, reason = 'disconnected'] = ended;
   return { kind: 'DISCONNECTED', at, clientid, port: Number(port), reason };
 }
 
-function parseEnded2_0(text: string, at: number | null): (LogLine & DisconnectedLine) | null {
-  for (const [pattern, reason] of ENDED_2_0) {
+/** Every way to read the line as one of 2.0: an id may look like the end of a line, or like an address that 2.1 adds. */
+function endsOf20(text: string, at: number | null): (DisconnectedLine & { readonly at: number | null })[] {
+  return ENDED_2_0.flatMap(([pattern, reason]) => {
     const match = pattern.exec(text);
-    if (match)
-      return { kind: 'DISCONNECTED', at, clientid: match[1] ?? '', port: null, reason: reason || (match[2] ?? '') };
-  }
-  return null;
+    if (!match) return [];
+    const [, clientid = '', told = ''] = match;
+    return [{ kind: 'DISCONNECTED' as const, at, clientid, port: null, reason: reason || told }];
+  });
 }
 
 function parseSubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {

@@ -188,6 +188,17 @@ test.each([
   expect(parseLogLine(level, line, known())).toBeNull();
 });
 
+test('of several ways to read the end of a connection the one with a known id counts', () => {
+  const id = 'gateway-7 [10.0.0.1:1883]';
+  const end = (line: string, ...ids: string[]) => parseLogLine('N', `Client ${line}`, known(...ids));
+  expect(end(`${id} disconnected.`, id)).toMatchObject({ clientid: id, port: null, reason: 'disconnected' });
+  expect(end(`${id} disconnected.`, 'gateway-7')).toMatchObject({ clientid: 'gateway-7', port: 1883 });
+  expect(end(`${id} disconnected: exceeded timeout.`)).toMatchObject({ clientid: 'gateway-7', port: 1883 });
+  const odd = 'a disconnected due to b';
+  expect(end(`${odd} disconnected.`, odd)).toMatchObject({ clientid: odd, reason: 'disconnected' });
+  expect(end('a disconnected due to b disconnected.', 'a')).toMatchObject({ clientid: 'a', reason: 'b disconnected' });
+});
+
 test('any line is parsed or passed over in no time', () => {
   const words = fc.constantFrom(
     'New ',
