@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { requireSignedIn, rightsKey, sharedViewer, type Viewer } from '../../src/auth/viewer.ts';
+import { startTestService } from '../support/service.ts';
 
 const PERSON: Viewer = {
   kind: 'USER',
@@ -49,4 +50,29 @@ test('whoever stands for many has their rights, is nobody of them, and does not 
   expect([shared.id, shared.name, shared.credentialId]).toEqual(['', '', '']);
   expect(requireSignedIn(shared)).toBe(shared);
   expect(sharedViewer(PERSON)).toBe(shared);
+});
+
+test('whoever stands for many sees and does nothing that is one person’s own', async () => {
+  const { services, storage, person, root, projectId } = await startTestService();
+  const { id, token, email } = await person('ADMIN');
+  const viewer = await services.auth.viewerOfSecret(token);
+  const organisation = await services.organisations.create('plant', await services.auth.viewerOfSecret(root));
+  const byRoot = await services.auth.viewerOfSecret(root);
+  await services.organisations.setMember(organisation.id, email, 'OWNER', byRoot);
+  const shared = sharedViewer(viewer);
+
+  const organisations = (who: Viewer) =>
+    storage.db.organisation.count({ where: services.organisations.visibleWhere(who) });
+  expect([await organisations(viewer), await organisations(shared)]).toEqual([1, 0]);
+  const remove = services.organisations.remove(organisation.id, shared);
+  await expect(remove).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(services.projects.create({ name: 'mine' }, shared)).rejects.toThrow();
+  expect(await services.auth.confirmPassword(shared.id, 'a good password', 'here')).toBe(false);
+  await services.auth.logout(shared);
+  expect(await storage.db.session.count({ where: { userId: id } })).toBe(1);
+  // Nobody can tell whether its rights are still there.
+  const { signal } = services.auth.guard(shared, () => {});
+  if (!signal.aborted) await new Promise((ended) => signal.addEventListener('abort', ended, { once: true }));
+  expect(signal.reason).toMatchObject({ code: 'UNAUTHORIZED' });
+  expect(services.projects.visible(projectId, shared).id).toBe(projectId);
 });
