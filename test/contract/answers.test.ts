@@ -5,6 +5,7 @@ import { apiRoutes } from '../../src/rest/api-routes.ts';
 import { createValidator } from '../../src/rest/input.ts';
 import { isPending } from '../../src/rest/prepared-route.ts';
 import { ERROR } from '../../src/rest/schemas.ts';
+import { addBroker, meter, startCommercialBroker } from '../clients/graph/commercial-broker.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -103,6 +104,26 @@ test('clients of a broker answer as documented, in full and by name', async () =
   expect([none.status, none.body.code]).toEqual([404, 'NOT_FOUND']);
   const license = await service.rest('GET', fill(`${BROKER}/license`, ids));
   expectDocumented('GET', `${BROKER}/license`, license);
+});
+
+test('control of clients and all that is told of them answer as documented', async () => {
+  const broker = await startCommercialBroker();
+  broker.clients.set('m1', meter('m1'));
+  const service = await startTestService();
+  const ids = { projectId: service.projectId, brokerId: await addBroker(service, broker.url) };
+  const put = async (path: string, body: unknown) => {
+    const template = `${BROKER}/client-control${path}`;
+    const answer = await service.rest('PUT', fill(template, ids), service.root, body);
+    expectDocumented('PUT', template, answer);
+    return answer.body;
+  };
+  await put('/subscribe', { clientid: 'm1', topic: 'a/#', qos: 1, options: { no_local: true, send_retain: 'null' } });
+  await put('/unsubscribe', { clientid: 'm1', topic: 'a/#' });
+  const detail = `${BROKER}/client-inspect/detail`;
+  const answer = await service.rest('GET', `${fill(detail, ids)}?clientid=m1`);
+  expectDocumented('GET', detail, answer);
+  expect(answer.body).toEqual(meter('m1'));
+  expect(await put('/disconnect', { clientid: 'm1' })).toEqual({});
 });
 
 test.each(['Mosquitto', 'the embedded broker'])('access control of %s answers as documented', async (kind) => {
