@@ -40,7 +40,7 @@ test('whatever a broker sends is told as it is, and harms nobody', async () => {
   await told.until(() => told.messages().length + told.leftOut() >= sent.length);
   expect(told.leftOut()).toBe(0);
   // What is no character on the wire is U+FFFD to whoever reads it.
-  const texts = sent.map(({ topic, payload }) => [topic.toWellFormed(), payload.toString('base64')]);
+  const texts = sent.map(({ topic, payload }) => [Buffer.from(topic).toString(), payload.toString('base64')]);
   expect(told.messages().map(({ topic, payloadBase64 }) => [topic, payloadBase64])).toEqual(texts);
   expect((await service.graphql('{ viewer { id } }')).errors).toBeUndefined();
 });
