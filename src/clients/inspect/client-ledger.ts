@@ -1,3 +1,4 @@
+import { AccountIndex, type AccountUse } from './account-index.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, summaryOf, type UserName } from './client-entry.ts';
 import { Handovers } from './handovers.ts';
 import type {
@@ -32,25 +33,6 @@ const MAX_SUBSCRIPTIONS = 1_000;
 /** What a kept subscription costs beside the characters of its filter. */
 const SUBSCRIPTION_BYTES = 100;
 
-/** One client, and who else is known to use its account. */
-export interface AccountUse {
-  readonly username: UserName;
-  readonly connected: boolean;
-  readonly clean: boolean | null;
-  readonly gateway: boolean;
-  readonly bridge: boolean;
-  /** Its user name is a guess, since id or name imitate a line of the log. */
-  readonly isAmbiguous: boolean;
-  /** Tells this connection of the client from earlier and later ones. */
-  readonly connection: number;
-  /** All that are connected with the same user name, itself among them. */
-  readonly connectedIds: readonly string[];
-  /** Those, and the persistent sessions of the account that are offline. */
-  readonly sessionCount: number;
-  /** The account is the one that this service uses; null: nobody knows which one that is. */
-  readonly isOwn: boolean | null;
-}
-
 export class ClientLedger {
   readonly #maxClients: number;
   readonly #maxOffline: number;
@@ -63,8 +45,7 @@ export class ClientLedger {
   readonly #opened = new Map<string, number>();
   /** Ids of this service's own connections. */
   readonly #gateways = new Set<string>();
-  /** Entries by the user name that they use. */
-  readonly #accounts = new Map<UserName, Set<ClientEntry>>();
+  readonly #accounts = new AccountIndex();
   readonly #handovers = new Handovers();
   #subscriptionBytes = 0;
   #connections = 0;
@@ -121,21 +102,10 @@ export class ClientLedger {
   accountOf(clientid: string): AccountUse | null {
     const entry = this.#entries.get(clientid);
     if (!entry) return null;
-    const { account, connected, clean, gateway, bridge, isAmbiguous, connection } = entry;
-    const peers = account === undefined ? [entry] : [...(this.#accounts.get(account) ?? [])];
-    const own = [...this.#gateways].map((id) => this.#entries.get(id)?.account);
-    return {
-      username: account ?? null,
-      connected,
-      clean,
-      gateway,
-      bridge,
-      isAmbiguous,
-      connection,
-      connectedIds: peers.filter((peer) => peer.connected).map((peer) => peer.clientid),
-      sessionCount: peers.length,
-      isOwn: account === undefined ? null : own.includes(account) || (own.includes(undefined) ? null : false),
-    };
+    return this.#accounts.useOf(
+      entry,
+      [...this.#gateways].map((id) => this.#entries.get(id)?.account),
+    );
   }
 
   /** This connection of the client is over, and so is ours to its session. */
@@ -215,7 +185,7 @@ export class ClientLedger {
     this.#gateways.add(clientid);
     const entry = this.#entries.get(clientid) ?? this.#create(clientid);
     if (!entry) return;
-    if (username !== undefined) this.#moveTo(entry, username);
+    if (username !== undefined) this.#accounts.move(entry, username);
     entry.protocolVersion = protocolVersion;
     entry.lastConnect = since;
     this.#online(entry);
@@ -225,7 +195,7 @@ export class ClientLedger {
   /** A second connection of this service told what the log says of the first one, too. */
   describeGateway(clientid: string, { username, address }: ConnectedLine): void {
     this.#change(clientid, (entry) => {
-      this.#moveTo(entry, username);
+      this.#accounts.move(entry, username);
       entry.address = plainAddress(address);
     });
   }
@@ -263,7 +233,7 @@ export class ClientLedger {
     const key = `${line.address}:${line.port}`;
     const listenerPort = this.#opened.get(key) ?? null;
     this.#opened.delete(key);
-    this.#moveTo(entry, line.username);
+    this.#accounts.move(entry, line.username);
     entry.isAmbiguous = line.isAmbiguous;
     entry.connection = ++this.#connections;
     entry.address = plainAddress(line.address);
@@ -325,21 +295,6 @@ export class ClientLedger {
     subscriptions.clear();
   }
 
-  #moveTo(entry: ClientEntry, account: UserName): void {
-    this.#leave(entry);
-    entry.account = account;
-    const peers = this.#accounts.get(account);
-    if (peers) peers.add(entry);
-    else this.#accounts.set(account, new Set([entry]));
-  }
-
-  #leave(entry: ClientEntry): void {
-    if (entry.account === undefined) return;
-    const peers = this.#accounts.get(entry.account);
-    peers?.delete(entry);
-    if (peers?.size === 0) this.#accounts.delete(entry.account);
-  }
-
   #change(clientid: string, change: (entry: ClientEntry) => unknown): void {
     const entry = this.#entries.get(clientid);
     if (!entry) return;
@@ -367,7 +322,7 @@ export class ClientLedger {
     const entry = this.#entries.get(clientid);
     if (!entry) return;
     this.#entries.delete(clientid);
-    this.#leave(entry);
+    this.#accounts.remove(entry);
     this.#forgetSubscriptions(entry);
     this.#offline.delete(clientid);
     this.#sorted = null;

@@ -1,6 +1,6 @@
 import type { ControlCaller } from '../../control/plugin.ts';
 import { ServiceError } from '../../errors.ts';
-import type { AccountUse } from './client-ledger.ts';
+import type { AccountUse } from './account-index.ts';
 import { INSPECT_API } from './inspect-control.ts';
 
 /**
