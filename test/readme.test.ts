@@ -114,6 +114,35 @@ test('the steps of managing access work as printed', async () => {
   );
 });
 
+test('clients are looked at, subscribed, unsubscribed and disconnected as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
+  const device = await startClient(url ?? '', { clientId: 'dev-17', username: 'admin', password });
+  const disconnected = new Promise<void>((resolve) => device.once('close', () => resolve()));
+  await startClient(url ?? '', { clientId: 'dev-18', username: 'admin', password });
+  const script = shellBlocks('Clients').join('\necho\n').replaceAll('http://127.0.0.1:4000', service.url);
+  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
+  const shell = spawn('bash', ['-ec', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  shell.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const [code] = await once(shell, 'exit');
+  expect(code, output).toBe(0);
+  await disconnected;
+  const [list = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output.split('\n').filter(Boolean);
+  expect(JSON.parse(list).data.broker.connectedClients.nodes).toContainEqual(
+    expect.objectContaining({ clientId: 'dev-17', isGateway: false, source: 'BROKER', unknownFields: [] }),
+  );
+  expect([subscribed, unsubscribed, gone]).toEqual(['204', '204', '{}200']);
+  expect(JSON.parse(many).data.disconnectClients).toMatchObject({
+    wouldDisconnectCount: 1,
+    results: [{ clientId: 'dev-18', status: 'WOULD_DISCONNECT', error: null }],
+  });
+  expect(JSON.parse(takeover).data.updateBroker.broker).toEqual({ clientTakeover: true });
+});
+
 test('the numbers of a broker are read and followed as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id } = await service.storage.db.broker.findFirstOrThrow();

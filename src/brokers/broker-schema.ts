@@ -118,7 +118,7 @@ const BrokerInfo = builder.objectRef<BrokerInfoData>('BrokerInfo').implement({
 });
 
 const CLIENT_TAKEOVER =
-  'To disconnect, subscribe or unsubscribe a single client of a plain Mosquitto, its session may be taken over for a moment. Messages that are being delivered to it then may be lost.';
+  'To disconnect, subscribe or unsubscribe a single client of a plain Mosquitto, its session may be taken over for a moment. That ends its connection; messages of QoS 0 that come meanwhile are lost, and queued ones that the user of this service may not receive.';
 
 export const Broker = builder.interfaceRef<BrokerRecord>('Broker');
 Broker.implement({

@@ -123,6 +123,11 @@ export class ClientService {
     };
   }
 
+  /** Before clients are disconnected: see ClientRegistry. */
+  expectEnds(broker: BrokerRecord, clientIds: readonly string[]): (ended: readonly string[]) => Promise<void> {
+    return this.#registries.get(broker.id)?.expectEnds(clientIds) ?? (async () => undefined);
+  }
+
   /** All clients now, then each change. Errors: of a broker that cannot be asked. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<ClientRegistryEvent>> {
     return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));

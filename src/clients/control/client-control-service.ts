@@ -103,7 +103,9 @@ export class ClientControlService {
     // Who follows a log sees the end of a connection later than it is answered; where the broker tells, it tells what is so.
     const before = isHosted ? await this.#clients.find(broker, clientId).catch(() => null) : null;
     const consent = isHosted ? { force: force ?? false, takeover: broker.clientTakeover } : {};
+    const whenKnown = this.#clients.expectEnds(broker, [clientId]);
     const { method, clientids } = await disconnectClient(runtime.controls, { clientid: clientId, ...consent });
+    await whenKnown([clientId]);
     const readClient = () =>
       onceAgrees(
         () => this.#clients.find(broker, clientId),
@@ -168,9 +170,11 @@ export class ClientControlService {
       const parts = { connected: connected.clients, isOwn, force: force ?? false, takeover };
       plan = planByAccount(clientIds, { ...parts, ...facts });
     }
+    const whenKnown = this.#clients.expectEnds(broker, clientIds);
     const { results, alsoDisconnected } = isDryRun
       ? foreseen(plan, connected ?? (await this.#clients.connected(broker)))
       : await carriedOut(runtime.controls, plan);
+    await whenKnown(clientIds.filter((id) => results.get(id)?.status === 'DISCONNECTED'));
     for (const clientId of unmatched) results.set(clientId, notConnected(clientId));
     const order = input.clientIds == null ? clientIds : new Set(input.clientIds);
     return {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { ServiceError } from '../../errors.ts';
 import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
@@ -90,6 +91,7 @@ const EVENT_CLIENTS = 1_000;
 const MAX_BUFFERED = 10_000;
 /** A listing during which clients come and go is repeated so often before it is taken as it is. */
 const MAX_LISTINGS = 3;
+const CATCH_UP_MS = 1_000;
 /** An event that a list includes may arrive so long after it; later ones with an old number mean that counting began anew. */
 const LATE_EVENT_MS = 5_000;
 
@@ -178,6 +180,27 @@ export class ClientRegistry {
     await this.#used();
     const client = this.#clients.get(clientid);
     return client && { ...client, ...this.#state() };
+  }
+
+  /**
+   * Before clients are disconnected. What it answers is called with those who were, and resolves when they are known to be: whoever
+   * looks next must not see them as they were. At most CATCH_UP_MS later; never rejects.
+   */
+  expectEnds(clientids: readonly string[]): (ended: readonly string[]) => Promise<void> {
+    const before = new Map(clientids.map((id) => [id, this.#clients.get(id)]));
+    const isKnown = (id: string) => {
+      const client = before.get(id);
+      return !client || client.connected === false || this.#clients.get(id) !== client;
+    };
+    return async (ended) => {
+      const until = Date.now() + CATCH_UP_MS;
+      for (let pauseMs = 5; this.#fresh && this.#sequence !== null; pauseMs *= 2) {
+        if (ended.every(isKnown) || Date.now() + pauseMs > until) return;
+        await pause(pauseMs);
+      }
+      // Nobody tells of changes, so the list is read again.
+      if (this.#fresh) this.#reload();
+    };
   }
 
   /** All clients now, then each change. Errors: as `page`, before anything is watched. */

@@ -93,3 +93,22 @@ test('many clients are disconnected by a filter, and connections of this service
   );
   expect(data.broker).toEqual({ connectedClient: { clientId: own }, isConnected: true });
 });
+
+test('who was disconnected is not listed as connected to whoever looks next', async () => {
+  const { service, brokerId, join } = await start();
+  const LIST =
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, connected: true) { nodes { clientId } } } }';
+  const listed = async () =>
+    (await service.graphql(LIST, { id: brokerId })).data.broker.connectedClients.nodes.map(
+      ({ clientId }: { clientId: string }) => clientId,
+    );
+  const ids = Array.from({ length: 30 }, (_, index) => `m${index}`);
+  for (const id of ids) await join(id);
+  expect(await listed()).toEqual(expect.arrayContaining(ids));
+  for (const clientId of ids.slice(0, 10)) {
+    await service.graphql(DISCONNECT, { input: { brokerId, clientId } });
+    expect(await listed()).not.toContain(clientId);
+  }
+  await service.graphql(DISCONNECT_MANY, { input: { brokerId, clientIds: ids } });
+  expect((await listed()).filter((id: string) => ids.includes(id))).toEqual([]);
+});
