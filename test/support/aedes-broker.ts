@@ -8,6 +8,8 @@ export interface ScriptedBroker {
   readonly url: string;
   /** Payloads that were published to `$CONTROL/…`, oldest first. */
   readonly requests: string[];
+  /** Topic filters that were subscribed to, oldest first, each as often as it was. */
+  readonly filters: string[];
   publish(topic: string, payload: string | Buffer): Promise<void>;
   stop(): Promise<void>;
 }
@@ -17,6 +19,7 @@ export async function startScriptedBroker(
 ): Promise<ScriptedBroker> {
   const aedes = await Aedes.createBroker();
   const requests: string[] = [];
+  const filters: string[] = [];
   const publish = (topic: string, payload: string | Buffer) =>
     new Promise<void>((resolve, reject) => {
       const packet = { cmd: 'publish', qos: 0, dup: false, retain: false, topic, payload } as const;
@@ -29,6 +32,7 @@ export async function startScriptedBroker(
     requests.push(text);
     for (const payload of answer(packet.topic, text)) void publish(`${packet.topic}/response`, payload);
   });
+  aedes.on('subscribe', (subscriptions) => filters.push(...subscriptions.map(({ topic }) => topic)));
   const server = createServer(aedes.handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const stop = async () => {
@@ -37,5 +41,5 @@ export async function startScriptedBroker(
   };
   onTestFinished(stop);
   const { port } = server.address() as { port: number };
-  return { url: `mqtt://127.0.0.1:${port}`, requests, publish, stop };
+  return { url: `mqtt://127.0.0.1:${port}`, requests, filters, publish, stop };
 }
