@@ -7,6 +7,7 @@ import { NOWHERE } from './consumed-publish.ts';
 import type { BrokerLimits, QueueLimits } from './limits.ts';
 import { SendWindow } from './send-window.ts';
 import type { SessionAbout } from './session.ts';
+import { willProperties } from './will-properties.ts';
 import type { WillPacket } from './will-store.ts';
 
 /** MQTT 3.1.1 CONNACK return codes. */
@@ -104,23 +105,39 @@ export class Admission {
     }
   }
 
-  /** Whether a client may have a filter, by access and by how many it has. aedes asks for those of a returning session, too. */
-  maySubscribe(client: Client, connection: Connection, filter: string): boolean {
+  /** Why somebody who has `count` filters, this one among them or not, may not have it; null: it may. */
+  refusal(identity: Identity, filter: string, isHeld: boolean, count: number): FilterRefusal | null {
     const { access, limits } = this.#options;
-    const { identity } = connection;
-    if (!identity || filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return false;
-    if (connection.filters >= limits.maxFilters && !subscriptionsOf(client)[filter]) return false;
-    return access.maySubscribe(identity, filter);
+    if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';
+    if (count >= limits.maxFilters && !isHeld) return 'TOO_MANY';
+    return access.maySubscribe(identity, filter) ? null : 'FORBIDDEN';
+  }
+
+  /** The same for a connected client. aedes asks for the filters of a returning session, too. */
+  refusalFor(client: Client, connection: Connection, filter: string): FilterRefusal | null {
+    const { identity, filters } = connection;
+    if (!identity) return 'FORBIDDEN';
+    return this.refusal(identity, filter, subscriptionsOf(client)[filter] !== undefined, filters);
+  }
+
+  /** Whether the session of a connected client keeps a filter of a SUBSCRIBE, of which aedes hands over those it refuses, too. */
+  mayKeep({ identity }: Connection, filter: string): boolean {
+    if (!identity) return false;
+    const { subscriptions } = this.#options.store.sessions.get(identity.clientId) ?? {};
+    return this.refusal(identity, filter, subscriptions?.has(filter) ?? false, subscriptions?.size ?? 0) === null;
   }
 
   /** Grants the subscription and counts it, or says no. */
   subscribe(client: Client, connection: Connection, filter: string, qos: 0 | 1 | 2): boolean {
-    if (!this.maySubscribe(client, connection, filter)) return false;
+    if (this.refusalFor(client, connection, filter) !== null) return false;
     if (!subscriptionsOf(client)[filter]) connection.filters += 1;
     if (qos < connection.lowestQos) connection.lowestQos = qos;
     return true;
   }
 }
+
+/** FORBIDDEN: by access control, or nobody may have it. TOO_MANY: beyond `maxFilters`. */
+export type FilterRefusal = 'FORBIDDEN' | 'TOO_MANY';
 
 /** aedes has sessions of MQTT 5 end by its own timers, and throws a queue away where the session ends with the connection. */
 function keepSession(client: Client, { protocolVersion, isClean }: Connection): void {
@@ -148,8 +165,15 @@ export function noteConnect(connection: Connection, packet: ConnectPacket, limit
   connection.isClean = connection.expirySeconds === 0;
   if (!packet.will) return;
   const { topic, payload, qos, retain } = packet.will;
-  connection.will = { topic, payload: Buffer.from(payload), qos: qos ?? 0, retain: retain ?? false };
   const about = packet.will.properties;
+  connection.will = {
+    topic,
+    payload: Buffer.from(payload),
+    qos: qos ?? 0,
+    retain: retain ?? false,
+    properties: willProperties(about),
+    delayInterval: about?.willDelayInterval ?? 0,
+  };
   if (!about?.willDelayInterval) return;
   // aedes would keep the client for that long and forget the will at the next start; `Departures` does it.
   const delaySeconds = Math.min(about.willDelayInterval, connection.expirySeconds ?? Number.POSITIVE_INFINITY);

@@ -1,7 +1,9 @@
 import { BrokerCore } from './broker-core.ts';
 import { BrokerPlugin } from './broker-plugin.ts';
 import { BrokerStore } from './broker-store.ts';
+import { ClientControlPlugin } from './client-control-plugin.ts';
 import { ClientRegistry } from './client-registry.ts';
+import { ClientReport } from './client-report.ts';
 import { ControlServer } from './control-server.ts';
 import { DEFAULT_ACCESS_LIMITS } from './dynamic-security/access-limits.ts';
 import { AccessStore } from './dynamic-security/access-store.ts';
@@ -46,6 +48,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const passwords = new PasswordCheck();
     const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
     await ensureAdministrator(accessStore, options.administrator, passwords, access);
+    const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
     const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
       publish: (topic, payload) => core.publish(topic, payload),
@@ -56,7 +59,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       store,
       registry,
       access,
-      limits: { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS },
+      limits,
       serveControl: (client, topic, payload) =>
         control.serve(topic, payload, {
           maySend: (request) => core.maySend(client, request),
@@ -73,11 +76,12 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     control.register(
       new InspectPlugin({
         registry,
-        limits: DEFAULT_STORE_LIMITS,
+        report: new ClientReport({ registry, incoming: store.incoming, limits }),
         since,
         emit: (event) => control.emit('cedalo/inspect', event),
       }),
     );
+    control.register(new ClientControlPlugin(core.clients));
     control.register(new LicensePlugin(since, apis));
     control.register(
       new DynamicSecurityPlugin({

@@ -6,8 +6,9 @@ import type { AccessControl } from './access.ts';
 import { ACCEPTED, Admission, expiryOf, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
 import { guardBroker, guardClient, guardSubscribe } from './aedes-guards.ts';
 import type { BrokerStore } from './broker-store.ts';
+import { ClientControl } from './client-control.ts';
 import type { ClientRegistry } from './client-registry.ts';
-import { ADMINISTRATIVE_ACTION, type Connection, subscriptionsOf } from './connection.ts';
+import { type Connection, subscriptionsOf } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
 import { Departures } from './departures.ts';
@@ -35,6 +36,7 @@ export interface BrokerCoreOptions {
  * A client whose socket stays full slows its publishers down, and is disconnected after `drainTimeoutMs`.
  */
 export class BrokerCore {
+  readonly clients: ClientControl;
   readonly #options: BrokerCoreOptions;
   readonly #aedes: Aedes;
   readonly #admission: Admission;
@@ -54,7 +56,9 @@ export class BrokerCore {
     this.#departures = new Departures({ store, registry, publishWill });
     const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
     this.#admission = new Admission({ store, registry, access, limits, onReturn });
-    this.#delivery = new Delivery({ aedes: this.#aedes, store, access, ownTopics: `$SYS/${id}/` });
+    const aedes = this.#aedes;
+    this.clients = new ClientControl({ aedes, store, registry, admission: this.#admission });
+    this.#delivery = new Delivery({ aedes, store, access, ownTopics: `$SYS/${id}/` });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
     const { maxIncoming } = limits;
     const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
@@ -79,7 +83,7 @@ export class BrokerCore {
         store,
         (client, filter) => {
           const connection = this.#connections.get(client as Client);
-          return connection !== undefined && this.#admission.maySubscribe(client as Client, connection, filter);
+          return connection !== undefined && this.#admission.mayKeep(connection, filter);
         },
         (client) => Boolean(this.#connections.get(client as Client)?.window),
       ),
@@ -205,13 +209,7 @@ export class BrokerCore {
   /** Ends the connections of these accounts (null: those without user name) without their wills; their sessions stay. */
   readonly kick = (usernames: Iterable<string | null>): void => {
     for (const username of usernames) {
-      for (const connection of [...this.#options.registry.claimedBy(username)]) {
-        const { client } = connection;
-        if (!client) continue;
-        // As if it had sent DISCONNECT, or aedes would publish the will.
-        (client as unknown as { _disconnected: boolean })._disconnected = true;
-        void connection.end(ADMINISTRATIVE_ACTION);
-      }
+      for (const connection of [...this.#options.registry.claimedBy(username)]) void connection.kick();
     }
   };
 

@@ -79,7 +79,9 @@ export class BrokerStore {
     const queued = { topic, payload: kept, retain, publisherId: publisher?.id ?? null, ...kind };
     const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
     if (message) isDurable = true;
-    if (publisher && qos === 2 && messageId !== undefined && this.incoming.take(publisher, messageId)) isDurable = true;
+    if (publisher && qos === 2 && messageId !== undefined) {
+      if (this.incoming.take(publisher, messageId, payload.length)) isDurable = true;
+    }
     return { message, isDurable };
   }
 

@@ -1,6 +1,7 @@
 import { type Connection, subscriptionsOf } from './connection.ts';
 import type { Session } from './session.ts';
 import type { SessionStore } from './session-store.ts';
+import { SortedIds } from './sorted-ids.ts';
 
 /** What the connections that ended had counted, so that totals never fall. */
 export interface Totals {
@@ -25,11 +26,14 @@ export class ClientRegistry {
   readonly #byUsername = new Map<string | null, Set<Connection>>();
   readonly #ended: Totals = emptyTotals();
   readonly #listeners = new Set<(clientId: string) => void>();
+  readonly #ids = new SortedIds(
+    (clientId) => this.#connections.has(clientId) || this.#sessions.get(clientId) !== undefined,
+  );
   #maximum = 0;
-  #sortedIds: readonly string[] | null = null;
 
   constructor(sessions: SessionStore) {
     this.#sessions = sessions;
+    sessions.onMember = (clientId) => this.#ids.changed(clientId);
   }
 
   get connectedCount(): number {
@@ -75,6 +79,17 @@ export class ClientRegistry {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Resolves when the state of this client id changes. */
+  nextChange(clientId: string): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.onChange((changed) => {
+        if (changed !== clientId) return;
+        stop();
+        resolve();
+      });
+    });
+  }
+
   opened(connection: Connection): void {
     this.#open.add(connection);
   }
@@ -116,7 +131,12 @@ export class ClientRegistry {
     const session = this.#sessions.get(clientId);
     // Otherwise a newer connection, which is just being let in, has opened it.
     const isLeft = !session || session.owner === connection;
-    if (session && isLeft) this.#sessions.leave(session, now, connection.expirySeconds);
+    if (session && isLeft) {
+      session.dropped += connection.window?.dropped ?? 0;
+      const { published, publishedBytes, delivered, deliveredBytes } = connection;
+      const traffic = { published, publishedBytes, delivered, deliveredBytes };
+      this.#sessions.leave(session, now, connection.expirySeconds, traffic);
+    }
     this.#changed(clientId);
     return isLeft;
   }
@@ -132,14 +152,9 @@ export class ClientRegistry {
     return totals;
   }
 
-  /** All client ids, ascending by code unit. */
+  /** All client ids, ascending by code unit. Later changes leave the list as it is. */
   sortedIds(): readonly string[] {
-    if (!this.#sortedIds) {
-      const ids = new Set(this.#connections.keys());
-      for (const session of this.#sessions.all()) ids.add(session.id);
-      this.#sortedIds = [...ids].sort();
-    }
-    return this.#sortedIds;
+    return this.#ids.all();
   }
 
   #unclaim(connection: Connection): void {
@@ -151,7 +166,7 @@ export class ClientRegistry {
   }
 
   #changed(clientId: string): void {
-    this.#sortedIds = null;
+    this.#ids.changed(clientId);
     for (const listener of this.#listeners) listener(clientId);
   }
 }

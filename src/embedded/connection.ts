@@ -1,8 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
 import type { Identity } from './access.ts';
 import type { SendWindow } from './send-window.ts';
+import { UnderWay } from './under-way.ts';
+import type { WillProperty } from './will-properties.ts';
 
 export interface ListenerInfo {
   readonly port: number;
@@ -10,11 +13,23 @@ export interface ListenerInfo {
   readonly protocol: 'MQTT' | 'MQTT-WS';
 }
 
+export interface TlsInfo {
+  /** As `TLSv1.3`. */
+  readonly version: string;
+  readonly ciphers: string;
+  /** PEM; null: the client sent none. */
+  readonly clientCertificate: string | null;
+}
+
 export interface WillInfo {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: number;
   readonly retain: boolean;
+  /** As CONNECT said, in order. */
+  readonly properties: readonly WillProperty[];
+  /** Seconds, as CONNECT said. */
+  readonly delayInterval: number;
 }
 
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
@@ -71,8 +86,13 @@ export class Connection {
   packetsIn = 0;
   /** Packets that are not PUBLISH: each is the answer to one that came. */
   answers = 0;
-  /** Publishes whose journal group is not on disk yet. */
+  /** Messages of QoS 1 and 2 that it was sent and that no session keeps. */
+  readonly underWay = new UnderWay();
+  /** Publishes whose journal group is not on disk yet, and bytes of their payload; and those of QoS 2 among them. */
   pendingCommits = 0;
+  pendingBytes = 0;
+  pendingQos2 = 0;
+  pendingQos2Bytes = 0;
   pendingControl = 0;
   /** While the broker answers it by itself: an answer needs no right to receive. */
   isAnswered = false;
@@ -109,6 +129,33 @@ export class Connection {
     });
   }
 
+  /** As `end`, as an administrator does: as if it had sent DISCONNECT, so without its will. Resolves when it is gone. */
+  async kick(): Promise<void> {
+    if (this.client) (this.client as unknown as { _disconnected: boolean })._disconnected = true;
+    void this.end(ADMINISTRATIVE_ACTION);
+    await this.gone();
+  }
+
+  /** Resolves when the stream is closed, and those who listened before know it. */
+  gone(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.isClosed || this.#stream.closed) resolve();
+      else this.#stream.once('close', resolve);
+    });
+  }
+
+  /** Null: the connection is not encrypted, or its listener leaves that to somebody before it. */
+  get tls(): TlsInfo | null {
+    const socket = this.#socket;
+    if (!(socket instanceof TLSSocket)) return null;
+    const { name, standardName } = socket.getCipher();
+    return {
+      version: socket.getProtocol() ?? '',
+      ciphers: standardName ?? name,
+      clientCertificate: socket.getPeerX509Certificate()?.toString() ?? null,
+    };
+  }
+
   destroy(): void {
     this.#stream.destroy();
     this.#socket.destroy();
@@ -117,9 +164,10 @@ export class Connection {
 
 export interface GrantedSubscription {
   readonly qos: 0 | 1 | 2;
-  /** MQTT 5: subscription identifier and No Local. */
+  /** MQTT 5: subscription identifier, No Local and Retain As Published. */
   readonly si?: number;
   readonly nl?: boolean;
+  readonly rap?: boolean;
 }
 
 /** A connected client's subscriptions by topic filter, as granted. aedes has them but does not declare them. */

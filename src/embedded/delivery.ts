@@ -56,7 +56,7 @@ export class Delivery {
   /** What aedes is about to send to a client, as it may be sent; null: not, or not now, or it was sent from here. */
   forward(client: Client, connection: Connection, packet: AedesPublishPacket): AedesPublishPacket | null {
     const { access, store, ownTopics } = this.#options;
-    const { identity, window } = connection;
+    const { identity } = connection;
     if (!identity) return null;
     const { topic, qos, messageId, brokerId, retain } = packet;
     if (topic.startsWith(ownTopics)) return null;
@@ -64,10 +64,11 @@ export class Delivery {
     const isLive = messageId === undefined && Boolean(brokerId);
     if (!connection.isAnswered && !access.mayReceive(identity, topic)) {
       if (isLive && qos > 0) store.discard(identity.clientId, packet.brokerCounter);
-      if (messageId !== undefined) window?.release(messageId);
+      if (messageId !== undefined) release(connection, messageId);
       return null;
     }
-    const entry = isLive && qos > 0 ? store.sessions.get(client.id)?.byCounter.get(packet.brokerCounter) : undefined;
+    const session = qos > 0 ? store.sessions.get(client.id) : undefined;
+    const entry = messageId === undefined ? session?.byCounter.get(packet.brokerCounter) : undefined;
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
     if (isLive && packet.qos > 0) {
       // Its queue has it. What leaves at QoS 0 is in no queue, so it goes now.
@@ -79,10 +80,13 @@ export class Delivery {
     if (connection.hasIdentifiers && !isOfSubscribe) addIdentifiers(client, packet);
     if (isTooLarge(connection, packet)) {
       if (entry) store.discard(client.id, packet.brokerCounter);
-      if (messageId !== undefined) window?.release(messageId);
+      if (messageId !== undefined) release(connection, messageId);
       return null;
     }
-    if (messageId === undefined && packet.qos > 0 && this.#waits(client, connection, packet, entry)) return null;
+    if (messageId === undefined && packet.qos > 0 && isAcknowledged(client, packet.topic)) {
+      if (this.#waits(client, connection, packet, session, entry)) return null;
+      if (!entry) takeUnderWay(client, connection, packet, session);
+    }
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
     return packet;
@@ -104,17 +108,21 @@ export class Delivery {
   /** The client is done with a message: an MQTT 5 client that takes a few at a time gets the next one. */
   settled(client: Client, connection: Connection, packetId: number): void {
     const { window } = connection;
-    if (!window?.has(packetId)) return;
-    window.release(packetId);
+    const wasInWindow = window?.has(packetId);
+    release(connection, packetId);
+    if (!window || !wasInWindow) return;
     if (connection.isDraining || window.isHolding) this.#fill(client, connection);
   }
 
   /** Whether the packet is not to be sent by aedes: it waits for its turn, or was sent from here. */
-  #waits(client: Client, connection: Connection, packet: AedesPublishPacket, entry: QueueEntry | undefined): boolean {
+  #waits(
+    client: Client,
+    connection: Connection,
+    packet: AedesPublishPacket,
+    session: Session | undefined,
+    entry: QueueEntry | undefined,
+  ): boolean {
     const { window } = connection;
-    // Whatever is asked of it, aedes takes the QoS of the filter that equals the topic.
-    if (subscriptionsOf(client)[packet.topic]?.qos === 0) return false;
-    const session = this.#options.store.sessions.get(client.id);
     if (window && (!window.isOpen || window.isHolding)) {
       // A session's messages are in its queue.
       if (entry) connection.isDraining = true;
@@ -142,6 +150,7 @@ export class Delivery {
       if (!packet) break;
       const messageId = nextPacketId(client, session);
       window.take(messageId);
+      connection.underWay.add(messageId, packet.payload.length);
       send(client, { ...packet, messageId });
     }
     if (!session) return;
@@ -175,8 +184,7 @@ export class Delivery {
    * one is. So it is sent from here, where its QoS is known. False: aedes has to send it after all.
    */
   #sendAtHighest(client: Client, packet: AedesPublishPacket): boolean {
-    if (subscriptionsOf(client)[packet.topic]?.qos === 0) {
-      // Whatever is asked of it, aedes takes the QoS of the filter that equals the topic.
+    if (!isAcknowledged(client, packet.topic)) {
       this.#options.store.discard(client.id, packet.brokerCounter);
       return false;
     }
@@ -211,6 +219,26 @@ function nextPacketId(client: Client, session: Session | undefined): number {
     // More than there are packet ids is never queued.
     if (!session?.byPacketId.has(packetId)) return packetId;
   }
+}
+
+/** Whatever is asked of it, aedes takes the QoS of the filter that equals the topic. */
+const isAcknowledged = (client: Client, topic: string): boolean => subscriptionsOf(client)[topic]?.qos !== 0;
+
+/** Counts a message that no session keeps, under the packet id that it is sent with. */
+function takeUnderWay(
+  client: Client,
+  connection: Connection,
+  packet: AedesPublishPacket,
+  session: Session | undefined,
+): void {
+  packet.messageId ??= nextPacketId(client, session);
+  connection.underWay.add(packet.messageId, packet.payload.length);
+}
+
+/** Nothing is under way with this packet id. */
+function release({ window, underWay }: Connection, packetId: number): void {
+  window?.release(packetId);
+  underWay.settle(packetId);
 }
 
 /** [MQTT-3.8.4-8] The lower of the message's QoS and the highest that was granted for it. */

@@ -6,25 +6,43 @@ export interface ClientRef {
   readonly clean?: boolean;
 }
 
+/** What is kept of a QoS 2 publish: nothing, or what aedes stored by itself. */
+interface Incoming {
+  /** Of its payload. */
+  readonly bytes: number;
+  readonly packet?: object;
+}
+
+/** Those of one client. */
+interface Incomings {
+  readonly byPacketId: Map<number, Incoming>;
+  bytes: number;
+}
+
 /**
  * Packet ids of QoS 2 publishes that came and wait for PUBREL: in memory, and in the journal except those of clean sessions. How
  * many one client may have, `PublishIntake` decides.
  */
 export class IncomingStore {
   readonly #journal: Journal;
-  readonly #packets = new Map<string, Map<number, object>>();
+  readonly #clients = new Map<string, Incomings>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
   }
 
   load(): void {
-    const rows = this.#journal.rows<{ client_id: string; packet_id: number }>('SELECT * FROM incoming');
-    for (const { client_id, packet_id } of rows) this.set(client_id, packet_id, TAKEN_IN);
+    const rows = this.#journal.rows<{ client_id: string; packet_id: number; bytes: number }>('SELECT * FROM incoming');
+    for (const { client_id, packet_id, bytes } of rows) this.#set(client_id, packet_id, { bytes });
   }
 
   count(clientId: string): number {
-    return this.#packets.get(clientId)?.size ?? 0;
+    return this.#clients.get(clientId)?.byPacketId.size ?? 0;
+  }
+
+  /** Of the payloads of those that are counted. */
+  bytes(clientId: string): number {
+    return this.#clients.get(clientId)?.bytes ?? 0;
   }
 
   has(clientId: string, packetId: number): boolean {
@@ -32,32 +50,32 @@ export class IncomingStore {
   }
 
   get(clientId: string, packetId: number): object | undefined {
-    return this.#packets.get(clientId)?.get(packetId);
+    const incoming = this.#clients.get(clientId)?.byPacketId.get(packetId);
+    return incoming?.packet ?? incoming;
   }
 
   /** In memory alone: what aedes stores by itself is in the journal already, or nobody's. */
-  set(clientId: string, packetId: number, packet: object): void {
-    let packets = this.#packets.get(clientId);
-    if (!packets) {
-      packets = new Map();
-      this.#packets.set(clientId, packets);
-    }
-    packets.set(packetId, packet);
+  keep(clientId: string, packetId: number, packet: object, bytes: number): void {
+    this.#set(clientId, packetId, { packet, bytes });
   }
 
-  /** A publish was taken in. Says whether the journal has something to commit. */
-  take(client: ClientRef, packetId: number): boolean {
-    this.set(client.id, packetId, TAKEN_IN);
+  /** A publish was taken in: only its packet id matters from then on. Says whether the journal has something to commit. */
+  take(client: ClientRef, packetId: number, bytes: number): boolean {
+    this.#set(client.id, packetId, { bytes });
     if (client.clean !== false) return false;
-    this.#journal.add('INSERT OR IGNORE INTO incoming VALUES (?, ?)', client.id, packetId);
+    const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes) VALUES (?, ?, ?)';
+    this.#journal.add(sql, client.id, packetId, bytes);
     return true;
   }
 
   /** PUBREL came. False: no such packet id. */
   release(client: ClientRef, packetId: number): boolean {
-    const packets = this.#packets.get(client.id);
-    if (!packets?.delete(packetId)) return false;
-    if (packets.size === 0) this.#packets.delete(client.id);
+    const incomings = this.#clients.get(client.id);
+    const incoming = incomings?.byPacketId.get(packetId);
+    if (!incomings || !incoming) return false;
+    incomings.byPacketId.delete(packetId);
+    incomings.bytes -= incoming.bytes;
+    if (incomings.byPacketId.size === 0) this.#clients.delete(client.id);
     if (client.clean === false) {
       this.#journal.add('DELETE FROM incoming WHERE client_id = ? AND packet_id = ?', client.id, packetId);
     }
@@ -65,10 +83,17 @@ export class IncomingStore {
   }
 
   clear(clientId: string): void {
-    if (!this.#packets.delete(clientId)) return;
+    if (!this.#clients.delete(clientId)) return;
     this.#journal.add('DELETE FROM incoming WHERE client_id = ?', clientId);
   }
-}
 
-/** Stands for a QoS 2 publish that was taken in: only its packet id matters from then on. */
-const TAKEN_IN: object = Object.freeze({});
+  #set(clientId: string, packetId: number, incoming: Incoming): void {
+    let incomings = this.#clients.get(clientId);
+    if (!incomings) {
+      incomings = { byPacketId: new Map(), bytes: 0 };
+      this.#clients.set(clientId, incomings);
+    }
+    incomings.bytes += incoming.bytes - (incomings.byPacketId.get(packetId)?.bytes ?? 0);
+    incomings.byPacketId.set(packetId, incoming);
+  }
+}

@@ -185,4 +185,8 @@ const MIGRATIONS = [
     properties TEXT, due INTEGER NOT NULL
   ) WITHOUT ROWID;
   `,
+  // Bytes of the payload of a QoS 2 publish, which is told of its client.
+  `
+  ALTER TABLE incoming ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

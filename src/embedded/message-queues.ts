@@ -136,6 +136,7 @@ export class MessageQueues {
   sent(session: Session, entry: QueueEntry, packetId: number): void {
     if (entry.packetId === packetId) return;
     if (entry.packetId !== undefined) session.byPacketId.delete(entry.packetId);
+    else countSent(session, entry, 1);
     entry.packetId = packetId;
     session.byPacketId.set(packetId, entry);
     const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
@@ -178,8 +179,12 @@ export class MessageQueues {
   #link(session: Session, entry: QueueEntry): void {
     const { message } = entry;
     session.queue.set(entry.position, entry);
-    if (entry.packetId !== undefined) session.byPacketId.set(entry.packetId, entry);
+    if (entry.packetId !== undefined) {
+      session.byPacketId.set(entry.packetId, entry);
+      countSent(session, entry, 1);
+    }
     session.queuedBytes += message.size;
+    session.payloadBytes += message.payload.length;
     message.references += 1;
     if (message.references > 1) return;
     this.#count += 1;
@@ -189,12 +194,21 @@ export class MessageQueues {
   #unlink(session: Session, entry: QueueEntry): void {
     const { message, packetId } = entry;
     session.byCounter.delete(message.counter);
-    if (packetId !== undefined && session.byPacketId.get(packetId) === entry) session.byPacketId.delete(packetId);
+    if (packetId !== undefined) {
+      if (session.byPacketId.get(packetId) === entry) session.byPacketId.delete(packetId);
+      countSent(session, entry, -1);
+    }
     session.queuedBytes -= message.size;
+    session.payloadBytes -= message.payload.length;
     message.references -= 1;
     if (message.references > 0) return;
     this.#count -= 1;
     this.#bytes -= message.size;
     this.#journal.add('DELETE FROM message WHERE id = ?', message.id);
   }
+}
+
+function countSent(session: Session, { message }: QueueEntry, sign: 1 | -1): void {
+  session.sentMessages += sign;
+  session.sentBytes += sign * message.payload.length;
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { BrokerStore } from './broker-store.ts';
+import { NOWHERE } from './consumed-publish.ts';
 import type { ClientRef } from './incoming-store.ts';
 import type { MessageProperties } from './message-properties.ts';
 import { isSendable, queuedEntries, queuedPacket } from './queued-packet.ts';
@@ -107,8 +108,10 @@ export class Persistence {
   }
 
   async subscriptionsByClient(client: ClientRef): Promise<SubscriptionRequest[]> {
-    const subscriptions = this.#store.sessions.get(client.id)?.subscriptions ?? [];
-    return Array.from(subscriptions, ([topic, record]) => ({ topic, ...record }));
+    const session = this.#store.sessions.get(client.id);
+    // aedes says that a session is present where it has subscriptions [MQTT-3.2.2-2]. This one nobody is granted.
+    if (session?.isResumed && session.subscriptions.size === 0) return [{ topic: NOWHERE, qos: 0 }];
+    return Array.from(session?.subscriptions ?? [], ([topic, record]) => ({ topic, ...record }));
   }
 
   async subscriptionsByTopic(topic: string): Promise<MatchedSubscription[]> {
@@ -196,8 +199,11 @@ export class Persistence {
   }
 
   async incomingStorePacket(client: ClientRef, packet: PacketRef): Promise<void> {
-    const { cmd, topic, payload, qos, retain, dup, messageId } = packet;
-    this.#store.incoming.set(client.id, messageId ?? 0, { cmd, topic, payload, qos, retain, dup, messageId });
+    const { cmd, topic, payload: sent, qos, retain, dup, messageId } = packet;
+    // What was consumed already is not held on to.
+    const payload = topic === NOWHERE ? '' : sent;
+    const kept = { cmd, topic, payload, qos, retain, dup, messageId };
+    this.#store.incoming.keep(client.id, messageId ?? 0, kept, sent.length);
   }
 
   async incomingGetPacket(client: ClientRef, packet: PacketRef): Promise<object> {

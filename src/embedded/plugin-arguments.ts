@@ -1,4 +1,5 @@
 import type { ControlCommand } from '../control/envelope.ts';
+import { type Fields, fieldOf } from '../control/fields.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 
 type CommandTable = Readonly<Record<string, (command: ControlCommand) => unknown>>;
@@ -19,7 +20,8 @@ export interface Page {
 }
 
 /** Wrong types count as absent. `count` 0 or less is all. */
-export function pageOf({ verbose, count, offset }: ControlCommand): Page {
+export function pageOf(command: ControlCommand): Page {
+  const [verbose, count, offset] = ['verbose', 'count', 'offset'].map((name) => fieldOf(command, name));
   return {
     verbose: verbose === true,
     count: typeof count === 'number' && count > 0 ? Math.trunc(count) : Number.POSITIVE_INFINITY,
@@ -27,8 +29,8 @@ export function pageOf({ verbose, count, offset }: ControlCommand): Page {
   };
 }
 
-export function requiredText(command: ControlCommand, field: string): string {
-  const value = command[field];
+export function requiredText(command: Fields, field: string): string {
+  const value = fieldOf(command, field);
   if (typeof value !== 'string') throw new ControlRefusal(`Invalid/missing ${field}`);
   return value;
 }

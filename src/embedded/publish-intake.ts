@@ -132,7 +132,7 @@ export class PublishIntake {
       deliver();
       return;
     }
-    connection.pendingCommits += 1;
+    countPending(connection, qos, payload.length, 1);
     store
       .commit()
       .then(deliver, (error: Error) => {
@@ -140,7 +140,15 @@ export class PublishIntake {
         done(error);
       })
       .finally(() => {
-        connection.pendingCommits -= 1;
+        countPending(connection, qos, payload.length, -1);
       });
   }
+}
+
+function countPending(connection: Connection, qos: 0 | 1 | 2, bytes: number, sign: 1 | -1): void {
+  connection.pendingCommits += sign;
+  connection.pendingBytes += sign * bytes;
+  if (qos !== 2) return;
+  connection.pendingQos2 += sign;
+  connection.pendingQos2Bytes += sign * bytes;
 }

@@ -22,6 +22,20 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     this.#maxHeldBytes = limits.maxHeldBytes;
   }
 
+  /** How many messages may be under way. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Messages that wait here, and bytes of their payload. */
+  get held(): number {
+    return this.#held.length - this.#next;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
   get isOpen(): boolean {
     return this.#underWay.size < this.#size;
   }
@@ -45,7 +59,7 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
 
   hold(packet: Packet): void {
     const { length } = packet.payload;
-    if (this.#held.length - this.#next >= this.#maxHeld || this.#heldBytes + length > this.#maxHeldBytes) {
+    if (this.held >= this.#maxHeld || this.#heldBytes + length > this.#maxHeldBytes) {
       this.dropped += 1;
       return;
     }

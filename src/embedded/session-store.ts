@@ -1,7 +1,7 @@
 import type { Journal } from './journal.ts';
 import type { MessageProperties } from './message-properties.ts';
 import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
-import { Session, type SessionAbout, type StoredMessage, type SubscriptionRecord } from './session.ts';
+import { Session, type SessionAbout, type StoredMessage, type SubscriptionRecord, type Traffic } from './session.ts';
 import { SubscriptionTree } from './topic-filter.ts';
 
 /** A message of QoS 1 or 2 for the sessions that wait for it. */
@@ -30,6 +30,8 @@ export class SessionStore {
   readonly #queues: MessageQueues;
   readonly #sessions = new Map<string, Session>();
   readonly #tree = new SubscriptionTree<MatchedSubscription>();
+  /** Told each client id whose session began or ended; set by whoever lists them. */
+  onMember: (clientId: string) => void = () => {};
 
   constructor(journal: Journal, queues: MessageQueues) {
     this.#journal = journal;
@@ -74,7 +76,9 @@ export class SessionStore {
   }
 
   open(clientId: string, about: SessionAbout, owner: object): Session {
+    const isResumed = this.#sessions.has(clientId);
     const session = this.#ensure(clientId);
+    session.isResumed = isResumed;
     session.owner = owner;
     session.online = true;
     session.markDuplicates();
@@ -83,13 +87,13 @@ export class SessionStore {
   }
 
   /** The client went; its session stays, for as long as `expirySeconds` says. */
-  leave(session: Session, now: number, expirySeconds: number | null): void {
+  leave(session: Session, now: number, expirySeconds: number | null, traffic: Traffic): void {
     session.online = false;
     // Its sockets and buffers would stay in memory as long as the session waits, several times what the session takes.
     session.owner = null;
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
-      this.#describe(session, { ...session.about, lastDisconnect: now, expirySeconds });
+      this.#describe(session, { ...session.about, lastDisconnect: now, expirySeconds, traffic });
     }
   }
 
@@ -99,6 +103,7 @@ export class SessionStore {
     for (const filter of session.subscriptions.keys()) this.#tree.remove(filter, clientId);
     this.#queues.end(session);
     this.#sessions.delete(clientId);
+    this.onMember(clientId);
     this.#journal.add('DELETE FROM session WHERE client_id = ?', clientId);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ?', clientId);
     return true;
@@ -118,7 +123,9 @@ export class SessionStore {
     this.#tree.remove(filter, clientId);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ? AND filter = ?', clientId, filter);
     // A session that never connected here has nothing left to be kept for.
-    if (session.subscriptions.size === 0 && session.about === null) this.#sessions.delete(clientId);
+    if (session.subscriptions.size > 0 || session.about !== null) return;
+    this.#sessions.delete(clientId);
+    this.onMember(clientId);
   }
 
   match(topic: string): MatchedSubscription[] {
@@ -157,6 +164,7 @@ export class SessionStore {
     if (!session) {
       session = new Session(clientId);
       this.#sessions.set(clientId, session);
+      this.onMember(clientId);
     }
     return session;
   }

@@ -1,5 +1,13 @@
 import type { MessageProperties } from './message-properties.ts';
 
+/** Publishes of one connection and their payload bytes: those that came from the client, and those it was sent. */
+export interface Traffic {
+  readonly published: number;
+  readonly publishedBytes: number;
+  readonly delivered: number;
+  readonly deliveredBytes: number;
+}
+
 /** What is told of a session while its client is away. Times are epoch milliseconds. */
 export interface SessionAbout {
   readonly username: string | null;
@@ -13,6 +21,8 @@ export interface SessionAbout {
   readonly lastDisconnect: number | null;
   /** Seconds that the session outlives its connection; null or missing (written by an earlier version): without end. */
   readonly expirySeconds?: number | null;
+  /** Of the last connection; missing: the broker ended before it did, or it was an earlier version. */
+  readonly traffic?: Traffic;
 }
 
 export interface SubscriptionRecord {
@@ -61,10 +71,18 @@ export class Session {
   readonly byCounter = new Map<number, QueueEntry>();
   about: SessionAbout | null = null;
   online = false;
+  /** It was there before it was opened for the connection that has it now, or had it last. */
+  isResumed = false;
   /** The connection that it was last opened for in this run. */
   owner: object | null = null;
   nextPosition = 1;
+  /** Of payload and properties, as the limits count. */
   queuedBytes = 0;
+  /** Of payload alone. */
+  payloadBytes = 0;
+  /** Those in the queue that were sent, and bytes of their payload. */
+  sentMessages = 0;
+  sentBytes = 0;
   dropped = 0;
 
   constructor(id: string) {

@@ -10,7 +10,13 @@ test('the link and the control client of this service use the embedded broker li
   const controls = new BrokerControls(link, { timeoutMs: 5_000 });
   onTestFinished(() => controls.close());
   expect(link.protocolVersion).toBe(5);
-  for (const api of ['broker', 'dynamic-security', 'cedalo/inspect', 'cedalo/license'] as const) {
+  for (const api of [
+    'broker',
+    'dynamic-security',
+    'cedalo/inspect',
+    'cedalo/client-control',
+    'cedalo/license',
+  ] as const) {
     expect(await controls.capability(api)).toMatchObject({ provider: 'BROKER' });
   }
   expect(await controls.capability('cedalo/ha')).toMatchObject({ provider: 'NONE' });

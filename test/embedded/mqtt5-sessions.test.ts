@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { ADMINISTRATOR, connect, packetsOf, startTestBroker, temporaryFolder } from './embedded.ts';
+import { ADMINISTRATOR, connect, control, packetsOf, startTestBroker, temporaryFolder } from './embedded.ts';
+import { rawClient } from './raw-client.ts';
 
 const v5 = { protocolVersion: 5 } as const;
 const PROPERTIES = {
@@ -200,4 +201,36 @@ test('a delayed will waits for the client to come back, and for no longer than t
   await join(port, { ...lasting('killed', 600, true) });
   const [late] = await again.until((packets) => packets.length > 0);
   expect(late).toMatchObject({ topic: 'will/killed', properties: PROPERTIES });
+});
+
+test.each([4, 5] as const)(
+  'a session without subscriptions is told to be present (MQTT %i) [MQTT-3.2.2-2]',
+  async (version) => {
+    const { mqttPort } = await startTestBroker();
+    const properties = version === 5 ? { sessionExpiryInterval: 60 } : {};
+    const options = { protocolVersion: version, clientId: 'empty', clean: false, properties } as const;
+    const present = [];
+    for (const clean of [false, false, true, false]) {
+      const raw = await rawClient(mqttPort, { ...options, clean });
+      const [connack] = raw.packets;
+      present.push(connack?.cmd === 'connack' && connack.sessionPresent);
+      await raw.leave();
+    }
+    // Before MQTT 5 the session of a clean start ends with its connection.
+    expect(present).toEqual([false, true, false, version === 5]);
+  },
+);
+
+test('a session that was to end with its connection ends when that is taken over', async () => {
+  const { mqttPort } = await startTestBroker();
+  const options = { clientId: 'ending', clean: false } as const;
+  const first = await rawClient(mqttPort, { ...options, properties: { sessionExpiryInterval: 60 } }, 'a');
+  await first.leave();
+  const second = await rawClient(mqttPort, options);
+  expect(second.packets).toMatchObject([{ cmd: 'connack', sessionPresent: true }]);
+  const third = await rawClient(mqttPort, { ...options, properties: { sessionExpiryInterval: 60 } });
+  expect(third.packets).toMatchObject([{ cmd: 'connack', sessionPresent: false }]);
+  const admin = await connect(mqttPort);
+  const [answer] = await control(admin, 'cedalo/inspect', { commands: [{ command: 'getClient', clientid: 'ending' }] });
+  expect(answer?.data).toMatchObject({ connected: true, subscriptions: [] });
 });

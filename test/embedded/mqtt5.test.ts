@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createConnection } from 'node:net';
 import { promisify } from 'node:util';
 import mqtt, { type IClientOptions, type IConnackPacket, type IDisconnectPacket, type MqttClient } from 'mqtt';
-import { parser as createParser, generate, type Packet } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { dynsecDone } from './dynsec.ts';
 import { ADMINISTRATOR, collect, connect, packetsOf, startTestBroker } from './embedded.ts';
+import { rawClient } from './raw-client.ts';
 
 const run = promisify(execFile);
 const v5 = { protocolVersion: 5 } as const;
@@ -31,50 +30,6 @@ async function connectTold(port: number, options: IClientOptions) {
   const seen = packetsOf(client);
   const said = await new Promise<IConnackPacket>((resolve) => client.once('connect', resolve));
   return { client, said, ...seen };
-}
-
-/** A client that acknowledges nothing by itself. */
-async function rawClient(port: number, connectFields: object, filter: string) {
-  const socket = createConnection(port, '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  const parser = createParser({ protocolVersion: 5 });
-  socket.on('data', (chunk) => parser.parse(chunk));
-  const packets: Packet[] = [];
-  let check = () => {};
-  parser.on('packet', (packet) => {
-    packets.push(packet);
-    check();
-  });
-  const send = (packet: Packet) => socket.write(generate(packet, { protocolVersion: 5 }));
-  const count = (cmd: string) => packets.filter((packet) => packet.cmd === cmd).length;
-  const until = (cmd: string, number: number) =>
-    new Promise<void>((resolve) => {
-      check = () => {
-        if (count(cmd) >= number) resolve();
-      };
-      check();
-    });
-  const { username, password } = ADMINISTRATOR;
-  const protocol = { protocolId: 'MQTT', protocolVersion: 5, keepalive: 0 } as const;
-  send({
-    cmd: 'connect',
-    clientId: 'raw',
-    clean: true,
-    username,
-    password: Buffer.from(password),
-    ...protocol,
-    ...connectFields,
-  });
-  await until('connack', 1);
-  send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: filter, qos: 2, nl: false, rap: false, rh: 0 }] });
-  await until('suback', 1);
-  /** Everything that the broker sent before it answers. */
-  const settle = async () => {
-    send({ cmd: 'pingreq' });
-    await until('pingresp', count('pingresp') + 1);
-  };
-  const write = (bytes: Buffer) => socket.write(bytes);
-  return { packets, write, send, count, until, settle };
 }
 
 test.each([0, 1, 2] as const)(

@@ -21,6 +21,7 @@ export type ClientProtocol = (typeof CLIENT_PROTOCOLS)[number];
 export const CLIENT_PROTOCOL_VERSIONS = ['v3.1', 'v3.1.1', 'v5'] as const;
 export type ClientProtocolVersion = (typeof CLIENT_PROTOCOL_VERSIONS)[number];
 
+/** Messages that wait, to be taken in or to be sent; without those under way. */
 export interface ClientQueues {
   readonly bytesIn?: number;
   readonly bytesOut?: number;
@@ -34,6 +35,7 @@ export interface ClientQueues {
   readonly pagedMessagesMax?: number;
 }
 
+/** Messages under way: of QoS 1 and 2, not acknowledged to the end. */
 export interface ClientInflight {
   readonly bytesIn?: number;
   readonly bytesOut?: number;
@@ -82,8 +84,11 @@ export interface ClientListener {
 }
 
 export interface ClientWillProperty {
+  /** As Mosquitto names properties: `content-type`. */
   readonly identifier: string;
+  /** Of a `user-property`. */
   readonly name?: string;
+  /** Numbers in decimal, `correlation-data` in Base64. */
   readonly value: string;
 }
 
@@ -368,7 +373,7 @@ function parseWill(value: unknown): ClientWill | undefined {
     qos: number(fields.qos) ?? 0,
     retain: flag(fields.retain) ?? false,
     payload: text(fields.payload) ?? '',
-    properties: properties.length > 0 ? properties : undefined,
+    properties: Array.isArray(fields.properties) ? properties : undefined,
     delayInterval: number(fields.delayInterval),
   });
 }

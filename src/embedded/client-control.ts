@@ -1,0 +1,169 @@
+import type { Aedes, Client } from 'aedes';
+import type { Admission, FilterRefusal } from './admission.ts';
+import type { BrokerStore } from './broker-store.ts';
+import type { ClientRegistry } from './client-registry.ts';
+import type { Connection } from './connection.ts';
+import { takenIn } from './message-properties.ts';
+import type { Session } from './session.ts';
+
+export interface ClientControlOptions {
+  readonly aedes: Aedes;
+  readonly store: BrokerStore;
+  readonly registry: ClientRegistry;
+  readonly admission: Admission;
+}
+
+/** A subscription with the options of MQTT 5 (3.8.3.1). */
+export interface GivenSubscription {
+  /** A valid topic filter. */
+  readonly filter: string;
+  readonly qos: 0 | 1 | 2;
+  readonly noLocal: boolean;
+  readonly retainAsPublished: boolean;
+  /** 0: retained messages are sent, 1: only if it is a new subscription, 2: not. */
+  readonly retainHandling: 0 | 1 | 2;
+  readonly identifier: number | undefined;
+}
+
+/** NOT_FOUND: neither connected, nor did it leave a session. */
+export type ControlOutcome = 'DONE' | 'NOT_FOUND' | FilterRefusal;
+
+/**
+ * What an administrator does to one client by its id, connected or away.
+ *
+ * A client that is connected gets a subscription as if it had sent SUBSCRIBE, except that no SUBACK comes; with a session that
+ * stays it is on disk when this resolves. A session whose client is away gets it the same; retained messages that would be sent at
+ * QoS 1 or 2 go into its queue, and those of QoS 0 nowhere.
+ *
+ * No Local and Retain As Published are done by the broker and kept with the subscription, so they hold for a client of MQTT 3.1.1,
+ * too; a subscription identifier is told to those of MQTT 5 alone.
+ */
+export class ClientControl {
+  readonly #options: ClientControlOptions;
+
+  constructor(options: ClientControlOptions) {
+    this.#options = options;
+  }
+
+  /** Without its will; its session stays. Resolves when the connection is gone. False: the client is not connected. */
+  async disconnect(clientId: string): Promise<boolean> {
+    const connection = this.#options.registry.connection(clientId);
+    await connection?.kick();
+    return connection !== undefined;
+  }
+
+  /** Replaces a subscription to the same filter. Access control and limits hold for it as for one that the client asks for. */
+  async subscribe(clientId: string, given: GivenSubscription): Promise<ControlOutcome> {
+    const { admission, store } = this.#options;
+    const { filter } = given;
+    for (;;) {
+      const found = await this.#find(clientId);
+      if (!found) return 'NOT_FOUND';
+      if ('session' in found) {
+        const { about, subscriptions } = found.session;
+        const identity = { clientId, username: about?.username ?? null };
+        const refusal = admission.refusal(identity, filter, subscriptions.has(filter), subscriptions.size);
+        if (refusal) return refusal;
+        this.#subscribeAway(found.session, given);
+        await store.commit();
+        return 'DONE';
+      }
+      const { connection, client } = found;
+      const refusal = admission.refusalFor(client, connection, filter);
+      if (refusal) return refusal;
+      // aedes answers nothing where the client goes meanwhile; its session may have stayed.
+      if (await settledBy(connection, (done) => client.subscribe(packetOf(given), done))) return 'DONE';
+    }
+  }
+
+  /**
+   * Also where it is not subscribed, which MQTT counts as success, too (UNSUBACK 0x11); and where the client itself may not
+   * unsubscribe. What waits in its queue stays there. False: there is no such client.
+   */
+  async unsubscribe(clientId: string, filter: string): Promise<boolean> {
+    const { store } = this.#options;
+    const found = await this.#find(clientId);
+    if (!found) return false;
+    store.sessions.unsubscribe(clientId, filter);
+    if ('client' in found) {
+      const { connection, client } = found;
+      // aedes takes names of filters, which its types leave out.
+      const filters = [filter] as never;
+      await settledBy(connection, (done) => client.unsubscribe(filters, done));
+    }
+    await store.commit();
+    return true;
+  }
+
+  /** Who has the client's subscriptions now: its connection, or the session that it left. Waits while one is on its way in or out. */
+  async #find(clientId: string): Promise<Connected | Away | null> {
+    const { registry } = this.#options;
+    for (;;) {
+      const connection = registry.connection(clientId);
+      const session = registry.session(clientId);
+      const client = connection?.client;
+      if (connection && client && !client.closed) return { connection, client };
+      if (!connection && !session?.online) return session ? { session } : null;
+      await registry.nextChange(clientId);
+    }
+  }
+
+  #subscribeAway(session: Session, given: GivenSubscription): void {
+    const { store } = this.#options;
+    const { filter, identifier, retainHandling } = given;
+    const isNew = !session.subscriptions.has(filter);
+    const { topic: _filter, ...options } = optionsOf(given);
+    const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
+    store.sessions.subscribe(session.id, filter, record);
+    if (retainHandling === 0 || (retainHandling === 1 && isNew)) this.#queueRetained(session, given);
+  }
+
+  #queueRetained(session: Session, { filter, qos: granted }: GivenSubscription): void {
+    const { store, aedes } = this.#options;
+    const now = Date.now();
+    for (const { topic, payload, qos: published, properties } of store.retained.matching([filter])) {
+      const qos = Math.min(published, granted);
+      if (qos === 0) continue;
+      const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;
+      const kept = { topic, payload, properties: takenIn(properties, now) };
+      const message = store.queues.add(new Map([[session, grant]]), kept);
+      if (!message) continue;
+      // aedes' types leave it out.
+      const numbers = aedes as unknown as { counter: number };
+      numbers.counter += 1;
+      store.queues.number(message, { brokerId: aedes.id, counter: numbers.counter });
+    }
+  }
+}
+
+interface Connected {
+  readonly connection: Connection;
+  readonly client: Client;
+}
+
+interface Away {
+  readonly session: Session;
+}
+
+const optionsOf = ({ filter, qos, noLocal, retainAsPublished, retainHandling }: GivenSubscription) => ({
+  topic: filter,
+  qos,
+  rh: retainHandling,
+  rap: retainAsPublished,
+  nl: noLocal,
+});
+
+/** A SUBSCRIBE as aedes takes it from its own users; its types know no properties there. */
+const packetOf = (given: GivenSubscription) =>
+  ({
+    subscriptions: [optionsOf(given)],
+    ...(given.identifier === undefined ? {} : { properties: { subscriptionIdentifier: given.identifier } }),
+  }) as never;
+
+/** Runs what aedes calls back for. False: the connection ended before. */
+function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    void connection.gone().then(() => resolve(false));
+    run((error) => (error ? reject(error) : resolve(true)));
+  });
+}

@@ -1,0 +1,59 @@
+import { createConnection } from 'node:net';
+import { parser as createParser, generate, type IConnectPacket, type Packet } from 'mqtt-packet';
+import { onTestFinished } from 'vitest';
+import { ADMINISTRATOR } from './embedded.ts';
+
+/** A client that acknowledges nothing by itself; MQTT 5 unless `connectFields` say another. Subscribed with QoS 2 if a filter is given. */
+export async function rawClient(port: number, connectFields: Partial<IConnectPacket>, filter?: string) {
+  const { protocolVersion = 5 } = connectFields;
+  const socket = createConnection(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const parser = createParser({ protocolVersion });
+  socket.on('data', (chunk) => parser.parse(chunk));
+  // Those that were sent when the broker ends the connection fail.
+  socket.on('error', () => {});
+  const packets: Packet[] = [];
+  let check = () => {};
+  parser.on('packet', (packet) => {
+    packets.push(packet);
+    check();
+  });
+  const packet = (fields: Packet) => generate(fields, { protocolVersion });
+  const send = (fields: Packet) => socket.write(packet(fields));
+  const count = (cmd: string) => packets.filter((packet) => packet.cmd === cmd).length;
+  const until = (cmd: string, number: number) =>
+    new Promise<void>((resolve) => {
+      check = () => {
+        if (count(cmd) >= number) resolve();
+      };
+      check();
+    });
+  const { username, password } = ADMINISTRATOR;
+  const protocol = { protocolId: 'MQTT', protocolVersion, keepalive: 0 } as const;
+  send({
+    cmd: 'connect',
+    clientId: 'raw',
+    clean: true,
+    username,
+    password: Buffer.from(password),
+    ...protocol,
+    ...connectFields,
+  });
+  await until('connack', 1);
+  if (filter !== undefined) {
+    send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: filter, qos: 2, nl: false, rap: false, rh: 0 }] });
+    await until('suback', 1);
+  }
+  /** Everything that the broker sent before it answers. */
+  const settle = async () => {
+    send({ cmd: 'pingreq' });
+    await until('pingresp', count('pingresp') + 1);
+  };
+  const write = (bytes: Buffer) => socket.write(bytes);
+  const leave = async () => {
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.destroy();
+    await closed;
+  };
+  return { packets, packet, write, send, count, until, settle, leave };
+}
