@@ -143,7 +143,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     const metrics = new BrokerMetricsService({ runtimes, directory: brokerDirectory });
     closers.add(() => metrics.close());
     const own = new OwnConnections(runtimes);
-    const clients = new ClientService({ runtimes, own });
+    const clients = new ClientService({ runtimes, directory: brokerDirectory, own });
     closers.add(() => clients.close());
     const messages = new MessageService({ runtimes, directory: brokerDirectory, timeoutMs: config.brokerTimeoutMs });
     closers.add(() => messages.close());

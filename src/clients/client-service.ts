@@ -1,4 +1,4 @@
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { ServiceError } from '../errors.ts';
 import type { SubscriberOptions } from '../live/broadcast.ts';
@@ -50,19 +50,32 @@ export interface ClientPageArguments extends PageArguments {
   readonly username?: string | null | undefined;
 }
 
+export interface ClientServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: Pick<BrokerDirectory, 'onChange'>;
+  readonly own: OwnConnections;
+}
+
 /** Who is connected to brokers: one observation per broker, shared by everybody who looks. */
 export class ClientService {
   readonly #runtimes: BrokerRuntimes;
   readonly #own: OwnConnections;
+  readonly #stop: () => void;
   readonly #registries = new Map<string, ClientRegistry>();
 
-  constructor({ runtimes, own }: { readonly runtimes: BrokerRuntimes; readonly own: OwnConnections }) {
+  constructor({ runtimes, directory, own }: ClientServiceOptions) {
     this.#runtimes = runtimes;
     this.#own = own;
-    runtimes.onRuntime((runtime, change) => {
-      if (change === 'OPENED') return;
-      this.#registries.get(runtime.id)?.close();
-      this.#registries.delete(runtime.id);
+    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    runtimes.onRuntime(({ id, controls, link }, change) => {
+      const registry = this.#registries.get(id);
+      if (change === 'OPENED') registry?.attach(controls, link);
+      else registry?.detach();
+    });
+    this.#stop = directory.onChange((after, before) => {
+      if (after !== null || before === null) return;
+      this.#registries.get(before.id)?.close();
+      this.#registries.delete(before.id);
     });
   }
 
@@ -142,6 +155,7 @@ export class ClientService {
   }
 
   close(): void {
+    this.#stop();
     for (const registry of this.#registries.values()) registry.close();
     this.#registries.clear();
   }

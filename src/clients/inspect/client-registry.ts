@@ -23,6 +23,8 @@ import { type ClientDifference, indexFrom, SortedClients } from './sorted-client
  * Where the API tells no events (the commercial plugin) it lists again every `pollMs` while somebody watches or has asked
  * lately. After `idleMs` without either everything is let go; who follows the log does so on its own (inspect-plugin.ts).
  *
+ * It outlives its connection: between `detach` and `attach` (other settings of the broker) watchers wait.
+ *
  * Bounds: MAX_CLIENTS clients, further ones are left out and `complete` is false; MAX_BUFFERED events while listing; a watcher's
  * queue as in Broadcast. Times in milliseconds. Errors: those of the caller; what is known is never told for a broker that is down.
  */
@@ -96,14 +98,14 @@ const CATCH_UP_MS = 1_000;
 const LATE_EVENT_MS = 5_000;
 
 export class ClientRegistry {
-  readonly #caller: ControlCaller;
+  #caller: ControlCaller | null = null;
   readonly #pollMs: number;
   readonly #idleMs: number;
   readonly #pageSize: number;
-  readonly #session: Pick<BrokerSession, 'status' | 'onStatus'> | null;
+  #session: Pick<BrokerSession, 'status' | 'onStatus'> | null = null;
   readonly #clients = new SortedClients();
   readonly #broadcast: Broadcast<ClientSnapshot, ClientChange>;
-  readonly #stopStatus: Stop;
+  #stopStatus: Stop = () => undefined;
   #stopEvents: Stop | null = null;
   #loading: Promise<void> | null = null;
   #buffer: ClientsChangedEvent[] = [];
@@ -124,8 +126,6 @@ export class ClientRegistry {
     caller: ControlCaller,
     { session, pollMs = 5_000, idleMs = 60_000, pageSize = 1_000 }: ClientRegistryOptions = {},
   ) {
-    this.#caller = caller;
-    this.#session = session ?? null;
     this.#pollMs = pollMs;
     this.#idleMs = idleMs;
     this.#pageSize = pageSize;
@@ -133,7 +133,27 @@ export class ClientRegistry {
       split: splitSnapshot,
       weigh: ({ changed, removed }) => changed.length + removed.length,
     });
+    this.attach(caller, session);
+  }
+
+  /** Follows the broker by way of another connection, after `detach`; what is different then is told as a change. */
+  attach(caller: ControlCaller, session?: Pick<BrokerSession, 'status' | 'onStatus'>): void {
+    if (this.#closed) return;
+    this.#caller = caller;
+    this.#session = session ?? null;
     this.#stopStatus = session?.onStatus((status) => this.#statusChanged(status)) ?? (() => undefined);
+    if (session?.status.state === 'CONNECTED') this.#reload();
+  }
+
+  /** The connection is about to be closed for good: watchers wait for the next one. */
+  detach(): void {
+    this.#stopStatus();
+    this.#stopEvents?.();
+    this.#stopEvents = null;
+    this.#caller = null;
+    this.#session = null;
+    this.#loading = null;
+    this.#fresh = false;
   }
 
   /** Clients known now; 0 while idle. */
@@ -228,26 +248,31 @@ export class ClientRegistry {
   }
 
   async #used(): Promise<void> {
-    if (this.#closed)
-      throw new ServiceError('BROKER_UNREACHABLE', 'The clients of the broker are not observed any more');
+    if (this.#closed) throw notObserved();
     this.#askedAt = Date.now();
     if (!this.#fresh) await this.#load();
   }
 
   /** One listing at a time, for all who wait for it. */
   #load(): Promise<void> {
-    this.#loading ??= this.#list().finally(() => {
-      this.#loading = null;
+    if (this.#loading !== null) return this.#loading;
+    const loading = this.#list().finally(() => {
+      if (this.#loading === loading) this.#loading = null;
     });
-    return this.#loading;
+    this.#loading = loading;
+    return loading;
   }
 
   async #list(): Promise<void> {
-    const { provider } = await this.#caller.capability(INSPECT_API);
-    this.#stopEvents ??= this.#caller.onEvent(INSPECT_API, (event) => this.#eventTold(event));
+    const caller = this.#caller;
+    if (caller === null) throw notObserved();
+    const { provider } = await caller.capability(INSPECT_API);
+    if (caller !== this.#caller) throw notObserved();
+    this.#stopEvents ??= caller.onEvent(INSPECT_API, (event) => this.#eventTold(event));
     this.#buffer = [];
-    const list = await this.#wholeList(provider === 'GATEWAY');
+    const list = await this.#wholeList(caller, provider === 'GATEWAY');
     if (this.#closed) return;
+    if (caller !== this.#caller) throw notObserved();
     this.#source = provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER';
     this.#sequence = list.sequence ?? null;
     this.#listedAt = Date.now();
@@ -265,15 +290,15 @@ export class ClientRegistry {
   }
 
   /** Pages of one moment: when the number of events moved between them, a client may have slipped through, so it lists again. */
-  async #wholeList(isLocal: boolean): Promise<ListClientsData> {
-    if (isLocal) return listClients(this.#caller);
+  async #wholeList(caller: ControlCaller, isLocal: boolean): Promise<ListClientsData> {
+    if (isLocal) return listClients(caller);
     for (let attempt = 1; ; attempt++) {
-      const first = await listClients(this.#caller, { count: this.#pageSize });
+      const first = await listClients(caller, { count: this.#pageSize });
       const clients = new Map(first.clients.map((client) => [client.clientid, client]));
       let isSteady = true;
       let offset = first.clients.length;
       while (offset < first.totalCount && clients.size < MAX_CLIENTS) {
-        const page = await listClients(this.#caller, { offset, count: this.#pageSize });
+        const page = await listClients(caller, { offset, count: this.#pageSize });
         const before = clients.size;
         for (const client of page.clients) clients.set(client.clientid, client);
         // A broker that ignores the offset, or promises more than it has, brings nobody new.
@@ -356,6 +381,9 @@ export class ClientRegistry {
     this.#broadcast.forget();
   }
 }
+
+const notObserved = () =>
+  new ServiceError('BROKER_UNREACHABLE', 'The clients of the broker are not observed any more, or not yet again');
 
 function splitSnapshot({ clients, ...state }: ClientSnapshot): { first: ClientSnapshot; rest: ClientChange[] } {
   const [first = [], ...rest] = piecesOf(clients);
