@@ -16,6 +16,8 @@ export interface Sink {
 
 /** Results written without a pause; then others have their turn. */
 const MAX_RUN = 64;
+/** The same in milliseconds: parts of a large snapshot take several each. */
+const MAX_RUN_MS = 10;
 
 /**
  * Moves results of one subscription to its sink, as long as that takes them. What the sink does not take stays where it is
@@ -46,12 +48,13 @@ export class Pump {
 
   readonly #run = (): void => {
     const results = this.#results;
+    const until = performance.now() + MAX_RUN_MS;
     for (let written = 0; !this.#hasStopped; written++) {
       if (!this.#sink.isReady && !results.isBroken) {
         this.#sink.whenReady(this.#run);
         return;
       }
-      if (written === MAX_RUN) {
+      if (written === MAX_RUN || performance.now() > until) {
         this.#wakes.add(this.#run);
         return;
       }
