@@ -1,14 +1,16 @@
 /**
  * Many MQTT 3.1.1 clients in one process: a CONNECT each, no keep-alive, nothing else. Run as
- * `node mqtt-clients.js <port> <first> <count>` with the password in MQTT_PASSWORD and an IPC channel; tells the parent `connected`
- * when every one has its CONNACK, and ends them with the channel.
+ * `node mqtt-clients.js <port> <first> <count> [offline]` with the password in MQTT_PASSWORD and an IPC channel; tells the parent
+ * `connected` when every one has its CONNACK, and ends them with the channel. With `offline` each leaves a persistent session.
  */
 import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { clientId } from './client-id.ts';
 
 const [port, first, count] = process.argv.slice(2).map(Number) as [number, number, number];
+const isOffline = process.argv[5] === 'offline';
 const password = Buffer.from(process.env.MQTT_PASSWORD ?? '');
+const DISCONNECT = generate({ cmd: 'disconnect' });
 /** CONNECTs under way at once. */
 const CONCURRENCY = 100;
 /** Connections from one address: well below the number of ephemeral ports. */
@@ -19,10 +21,22 @@ const sockets: Socket[] = [];
 let next = 0;
 await Promise.all(
   Array.from({ length: CONCURRENCY }, async () => {
-    while (next < count) sockets.push(await client(first + next++));
+    while (next < count) {
+      const number = first + next++;
+      if (isOffline) await left(number);
+      else sockets.push(await client(number));
+    }
   }),
 );
 process.send?.('connected');
+
+async function left(number: number): Promise<void> {
+  const socket = await client(number);
+  socket.removeAllListeners('close');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.end(DISCONNECT);
+  await closed;
+}
 
 function client(number: number): Promise<Socket> {
   // All of 127/8 is loopback on Linux only.
@@ -47,7 +61,7 @@ function connectPacket(number: number): Buffer {
     clientId: clientId(number),
     username: 'admin',
     password,
-    clean: true,
+    clean: !isOffline,
     keepalive: 0,
   });
 }

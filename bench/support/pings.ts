@@ -1,0 +1,58 @@
+/**
+ * How long a server is deaf: a process of its own that asks it something small every few milliseconds. Run as `node pings.js <url>`
+ * with an IPC channel; answers any message with the longest wait since the one before, in milliseconds.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const PAUSE_MS = 2;
+
+export interface Pings {
+  /** The longest wait since the last call. */
+  longestMs(): Promise<number>;
+  close(): void;
+}
+
+export async function startPings(url: string): Promise<Pings> {
+  const child = fork(fileURLToPath(import.meta.url), [url]);
+  await once(child, 'message');
+  return { longestMs: () => asked(child), close: () => child.kill() };
+}
+
+async function asked(child: ChildProcess): Promise<number> {
+  child.send('longest');
+  const [milliseconds] = await once(child, 'message');
+  return milliseconds;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const url = process.argv[2] ?? '';
+  let longest = 0;
+  let isWanted = false;
+  process.on('disconnect', () => process.exit(0));
+  process.on('message', () => {
+    isWanted = true;
+  });
+  for (let turn = 0; ; turn++) {
+    const startedAt = performance.now();
+    await new Promise<void>((resolve, reject) => {
+      get(url, { agent }, (response) => response.resume().once('end', resolve)).once('error', reject);
+    });
+    if (turn === 0) {
+      process.send?.('ready');
+    } else {
+      longest = Math.max(longest, performance.now() - startedAt);
+      // Only now: one that waits counts with all that it waits.
+      if (isWanted) {
+        process.send?.(longest);
+        longest = 0;
+        isWanted = false;
+      }
+    }
+    await delay(PAUSE_MS);
+  }
+}
