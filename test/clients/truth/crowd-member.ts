@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Gate } from './gate.ts';
 import type { Random } from './random.ts';
 import { dialMqtt, type RawClient } from './raw-client.ts';
 
@@ -25,6 +26,8 @@ export interface MemberOptions {
   /** Between two steps, milliseconds, at most. */
   readonly maxPauseMs: number;
   readonly random: Random;
+  /** CONNECTs at a time: a broker ends connections whose CONNECT waits too long behind others. */
+  readonly gate: Gate;
 }
 
 /** A year: no session ends in a test by itself. */
@@ -109,7 +112,7 @@ export class CrowdMember {
   }
 
   async #connect(): Promise<void> {
-    const { random, port, clientId, accounts, mixesExpiry } = this.#options;
+    const { random, port, clientId, accounts, mixesExpiry, gate } = this.#options;
     const account = random.pick(accounts);
     const protocolVersion = random.pick([4, 5] as const);
     const clean = random.chance(0.5);
@@ -121,15 +124,17 @@ export class CrowdMember {
     if (this.#present && !this.#present.isKept) this.#subscriptions = null;
     const expected = !clean && this.#subscriptions !== null;
     this.#history.push(`v${protocolVersion} ${clean ? 'clean' : 'resuming'}, to be ${isKept ? 'kept' : 'ended'}`);
-    const client = await dialMqtt({
-      port,
-      clientId,
-      account,
-      protocolVersion,
-      clean,
-      expirySeconds: isKept ? KEPT_SECONDS : 0,
-      keepalive,
-    });
+    const client = await gate.through(() =>
+      dialMqtt({
+        port,
+        clientId,
+        account,
+        protocolVersion,
+        clean,
+        expirySeconds: isKept ? KEPT_SECONDS : 0,
+        keepalive,
+      }),
+    );
     // The embedded broker calls a session without subscriptions new.
     const hasSession = client.sessionPresent || (expected && this.#subscriptions?.size === 0);
     if (hasSession !== expected) {

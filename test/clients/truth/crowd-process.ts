@@ -1,6 +1,7 @@
 /** The process of crowd.ts: so many members for so many seconds, then the truth; its connections stay until it is ended. */
 import type { CrowdMessage, CrowdPlan } from './crowd.ts';
 import { CrowdMember } from './crowd-member.ts';
+import { Gate } from './gate.ts';
 import { randomOf } from './random.ts';
 
 /** Ids as people give them, and some that look like lines of Mosquitto's log. */
@@ -21,11 +22,12 @@ const tell = (message: CrowdMessage) => process.send?.(message);
 process.on('disconnect', () => process.exit(0));
 
 const plan = JSON.parse(process.argv[3] ?? '') as CrowdPlan;
+const gate = new Gate(50);
 const members = Array.from({ length: plan.count }, (_, number) => {
   const form = ID_FORMS[number % ID_FORMS.length] ?? String;
   // A sequence for each, so that what one does hangs on nobody else's time.
   const random = randomOf(plan.seed * 100_003 + number);
-  return new CrowdMember({ ...plan, clientId: form(number), random });
+  return new CrowdMember({ ...plan, clientId: form(number), random, gate });
 });
 const milliseconds = plan.seconds * 1_000;
 const deadline = performance.now() + milliseconds;
