@@ -1,0 +1,148 @@
+/**
+ * Many WebSockets in one process that read as little as they can: frames are counted by their headers, nothing is parsed. Run as
+ * `node frame-readers.js` with an IPC channel; see Readers for what it is asked.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+export interface Opening {
+  readonly port: number;
+  readonly count: number;
+  /** Sent one after the other, each when the answer to the one before has come. */
+  readonly messages: readonly string[];
+}
+
+export interface Arrivals {
+  /** Messages since the question before. */
+  readonly count: number;
+  /** When they came, see `now`; only the first MAX_TIMES. */
+  readonly times: readonly number[];
+}
+
+export interface Readers {
+  /** Done when each has had an answer to each message. */
+  open(opening: Opening): Promise<void>;
+  arrivals(): Promise<Arrivals>;
+  close(): void;
+}
+
+/** Milliseconds, by a clock that all processes of the machine share. */
+export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+export function startReaders(): Readers {
+  const child = fork(fileURLToPath(import.meta.url), { serialization: 'advanced' });
+  return {
+    open: async (opening) => {
+      await asked(child, opening);
+    },
+    arrivals: () => asked(child, 'arrivals') as Promise<Arrivals>,
+    close: () => child.disconnect(),
+  };
+}
+
+async function asked(child: ChildProcess, question: Opening | 'arrivals'): Promise<unknown> {
+  child.send(question);
+  const [answer] = await once(child, 'message');
+  return answer;
+}
+
+/** Handshakes under way at once. */
+const CONCURRENCY = 50;
+const MAX_TIMES = 100_000;
+const HANDSHAKE = [
+  'GET /graphql HTTP/1.1',
+  'Host: 127.0.0.1',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Protocol: graphql-transport-ws',
+].join('\r\n');
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  let count = 0;
+  let times: number[] = [];
+  const arrived = () => {
+    count += 1;
+    if (times.length < MAX_TIMES) times.push(now());
+  };
+  process.on('disconnect', () => process.exit(0));
+  process.on('message', (question: Opening | 'arrivals') => {
+    if (question === 'arrivals') {
+      process.send?.({ count, times });
+      count = 0;
+      times = [];
+    } else {
+      void openAll(question, arrived).then(() => process.send?.('open'));
+    }
+  });
+}
+
+async function openAll({ port, count, messages }: Opening, arrived: () => void): Promise<void> {
+  let left = count;
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, async () => {
+      while (left-- > 0) await open(port, messages, arrived);
+    }),
+  );
+}
+
+/** One reader; done when it has had its answers. A message in fragments is one. */
+function open(port: number, messages: readonly string[], arrived: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${HANDSHAKE}\r\n\r\n`));
+    let isUpgraded = false;
+    let rest: Buffer = Buffer.alloc(0);
+    let answered = -1;
+    const answer = () => {
+      answered += 1;
+      const message = messages[answered];
+      if (message !== undefined) socket.write(frame(1, Buffer.from(message)));
+      else if (answered === messages.length) resolve();
+      else arrived();
+    };
+    socket.once('error', reject);
+    socket.once('close', () => {
+      throw new Error('A reader was closed');
+    });
+    socket.on('data', (chunk: Buffer) => {
+      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      if (!isUpgraded) {
+        const end = rest.indexOf('\r\n\r\n');
+        if (end < 0) return;
+        isUpgraded = true;
+        rest = rest.subarray(end + 4);
+        answer();
+      }
+      rest = readFrames(rest, socket, answer);
+    });
+  });
+}
+
+/** What is left of the last frame. */
+function readFrames(data: Buffer, socket: Socket, onMessage: () => void): Buffer {
+  let at = 0;
+  while (data.length - at >= 2) {
+    const [first = 0, second = 0] = [data[at], data[at + 1]];
+    const long = second === 126 ? 2 : second === 127 ? 8 : 0;
+    if (data.length - at < 2 + long) break;
+    const length = long === 0 ? second : long === 2 ? data.readUInt16BE(at + 2) : Number(data.readBigUInt64BE(at + 2));
+    const end = at + 2 + long + length;
+    if (data.length < end) break;
+    const opcode = first & 0x0f;
+    if (opcode === 9) socket.write(frame(10, data.subarray(end - length, end)));
+    else if (opcode < 8 && (first & 0x80) !== 0) onMessage();
+    at = end;
+  }
+  return data.subarray(at);
+}
+
+/** From a client, so with a mask: of zeros, which changes nothing. */
+function frame(opcode: number, payload: Buffer): Buffer {
+  const head = Buffer.from([0x80 | opcode, 0x80 | 126, payload.length >> 8, payload.length & 255, 0, 0, 0, 0]);
+  return payload.length < 126
+    ? Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]), payload])
+    : Buffer.concat([head, payload]);
+}
