@@ -3,13 +3,15 @@
  *
  * Credentials come with `connection_init` (`authorization`, `Authorization` or `token`), else with the upgrade's headers;
  * unknown ones close the socket with 4403. Every operation gets a fresh context, so rights are never older than it. When a
- * running subscription loses its rights, its last event says so and the socket closes with 4403. The close frame says why.
+ * running subscription loses its rights, its last event says so. It ends alone while other operations run over the same socket;
+ * where none does, or the credential itself has ended, the socket closes with 4403. The close frame says why.
  *
  * Results of subscriptions go past the protocol library straight to the socket, see WebSocketChannel.
  *
  * Bounds: `maxMessageBytes` in, `maxOperations` at once per socket, `MAX_BUFFERED_BYTES` out. Subscriptions write while the
  * socket takes it, see WebSocketOutlet; a socket that answers none of three pings in a row, or has more than the bound waiting
  * (answers to its own pings), is cut. One over which nobody signed in and nothing runs is closed with 4401 after `anonymousIdleMs`.
+ * What a socket keeps of its client's is small: MAX_INIT_BYTES and, for each operation, MAX_ID characters.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -17,8 +19,9 @@ import { type ExecutionArgs, type ExecutionResult, GraphQLError, parse } from 'g
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { RequestContext } from '../context.ts';
-import { type ErrorCode, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
+import { Heartbeat } from './live/heartbeat.ts';
 import { LiveResults } from './live/live-results.ts';
 import { WebSocketChannel } from './live/web-socket-channel.ts';
 import { WebSocketOutlet } from './live/web-socket-outlet.ts';
@@ -48,6 +51,19 @@ interface Running {
   /** Epoch milliseconds: when the last operation began, or a ping found one running. */
   usedAt: number;
   readonly channels: Set<WebSocketChannel>;
+  /** Operations that have not begun yet, by their ids: the newest of each. */
+  readonly starting: Map<string, object>;
+  /** Whether connection_init has come. */
+  isBegun: boolean;
+}
+
+/** What an operation is started with. */
+interface Start {
+  readonly id: string;
+  readonly payload: unknown;
+  readonly running: Running;
+  readonly extra: Extra;
+  readonly connectionParams: Readonly<Record<string, unknown>> | undefined;
 }
 
 interface Extra {
@@ -57,9 +73,12 @@ interface Extra {
 }
 
 const MAX_BUFFERED_BYTES = 4_000_000;
-/** A reader may stand still for half a minute, as a suspended laptop does, and go on. */
-const SILENT_PINGS = 3;
-const RIGHTS_ENDED: ReadonlySet<ErrorCode> = new Set(['NOT_ALLOWED', 'UNAUTHORIZED']);
+/** Of messages before and with connection_init, whose payload is kept for each operation that follows. */
+const MAX_INIT_BYTES = 16_384;
+/** Every result names its operation. */
+const MAX_ID = 1_000;
+/** Waits for nothing: who holds it is forgotten with it. */
+const NEVER: () => Promise<never> = () => new Promise(() => undefined);
 /** Any valid document: the protocol library wants to see one, what runs is the endpoint's. */
 const PLACEHOLDER = { query: parse('query { __typename }'), subscription: parse('subscription { __typename }') };
 
@@ -94,28 +113,29 @@ export class WebSocketRoad {
   }
 
   #serve(socket: WebSocket, req: IncomingMessage): void {
-    const { endpoint, keepAliveMs = 12_000, anonymousIdleMs = 30_000, maxOperations = 100 } = this.#options;
+    const { endpoint, keepAliveMs = 12_000, anonymousIdleMs = 30_000 } = this.#options;
     // ws closes the socket itself (bad frame, message too big); without a listener the error would end the process.
     socket.on('error', () => {});
     const outlet = new WebSocketOutlet(socket);
-    const running: Running = { count: 0, isSignedIn: false, usedAt: Date.now(), channels: new Set() };
-    let unanswered = 0;
+    const running: Running = {
+      count: 0,
+      isSignedIn: false,
+      usedAt: Date.now(),
+      channels: new Set(),
+      starting: new Map(),
+      isBegun: false,
+    };
+    const heartbeat = new Heartbeat(socket);
     const pings = setInterval(() => {
       if (running.count > 0) running.usedAt = Date.now();
       else if (!running.isSignedIn && Date.now() - running.usedAt >= anonymousIdleMs) {
         // Not a code that clients open a new socket after.
         socket.close(CloseCode.Unauthorized, 'Nobody signed in, and nothing runs');
       }
-      if (unanswered >= SILENT_PINGS) socket.terminate();
-      unanswered += 1;
-      if (socket.readyState === socket.OPEN) socket.ping();
+      heartbeat.beat();
       outlet.drained();
     }, keepAliveMs);
-    socket.on('pong', () => {
-      unanswered = 0;
-    });
-
-    const closed = this.#protocol(running, maxOperations).opened(
+    const closed = this.#protocol(running).opened(
       {
         protocol: socket.protocol,
         send: (data) =>
@@ -127,11 +147,15 @@ export class WebSocketRoad {
             if (socket.readyState === socket.OPEN) socket.send(data, done);
             else setImmediate(resolve);
           }),
-        close: (code, reason) => socket.close(code, reason),
+        close: (code = 1000, reason = '') => closeWith(socket, code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
             if (socket.bufferedAmount > MAX_BUFFERED_BYTES) {
               socket.terminate();
+              return;
+            }
+            if (!running.isBegun && (data as Buffer).length > MAX_INIT_BYTES) {
+              socket.close(CloseCode.BadRequest, 'connection_init is too large');
               return;
             }
             handle(String(data)).catch((error) => {
@@ -150,10 +174,11 @@ export class WebSocketRoad {
     });
   }
 
-  #protocol(running: Running, maxOperations: number) {
-    const { endpoint, contextFor } = this.#options;
+  #protocol(running: Running) {
+    const { contextFor } = this.#options;
     return makeServer<Record<string, unknown>, Extra>({
       onConnect: async ({ extra, connectionParams }) => {
+        running.isBegun = true;
         try {
           const { viewer } = await contextFor(extra.req, authorizationOf(connectionParams));
           running.isSignedIn = viewer !== null;
@@ -165,44 +190,20 @@ export class WebSocketRoad {
         }
       },
       onSubscribe: async ({ extra, connectionParams }, id, payload) => {
-        const { socket, outlet } = extra;
-        const place = { requestId: String(extra.req.headers['x-request-id']), log: endpoint.log };
-        if (running.count >= maxOperations) {
-          const info = { limit: maxOperations, actual: running.count + 1 };
-          const error = new ServiceError('RATE_LIMITED', 'Too many operations on one connection', { info });
-          return [new Refusal(publicError(error, place))];
+        if (id.length > MAX_ID) {
+          extra.socket.close(CloseCode.BadRequest, 'The id of an operation is too long');
+          return NEVER();
         }
-        running.count += 1;
-        running.usedAt = Date.now();
-        try {
-          const context = await contextFor(extra.req, authorizationOf(connectionParams));
-          const answer = await endpoint.start(payload, context);
-          if (answer instanceof LiveResults) {
-            const channel = new WebSocketChannel({
-              id,
-              results: answer,
-              outlet,
-              sharing: endpoint.sharing,
-              onEnd: (failure) => {
-                running.channels.delete(channel);
-                running.count -= 1;
-                if (failure !== null && RIGHTS_ENDED.has(failure.extensions.code)) forbid(socket, failure.message);
-              },
-            });
-            running.channels.add(channel);
-            if (socket.readyState !== socket.OPEN) void channel.return();
-            return execution('subscription', endpoint, channel);
-          }
-          running.count -= 1;
-          const { errors, data } = answer.result;
-          if (errors && data === undefined) return errors.map((error) => new Refusal(error));
-          return execution('query', endpoint, answer.result);
-        } catch (error) {
-          running.count -= 1;
-          // The error message goes out first: it is on its way when this runs.
-          if (error instanceof ServiceError) setImmediate(() => forbid(socket, error.message));
-          return [new Refusal(publicError(error, place))];
+        const start = {};
+        running.starting.set(id, start);
+        const answer = await this.#start({ id, payload, running, extra, connectionParams });
+        if (running.starting.get(id) === start) {
+          running.starting.delete(id);
+          return answer;
         }
+        // Completed, and its id used again, while it started. The protocol library would take its end for the other's.
+        if ('result' in answer && answer.result instanceof WebSocketChannel) void answer.result.return();
+        return NEVER();
       },
       onNext: (_context, _id, _payload, _args, result) => result as ExecutionResult as never,
       onError: (_context, _id, _payload, errors) =>
@@ -211,13 +212,65 @@ export class WebSocketRoad {
       subscribe: (args) => (args as Execution).result as never,
     });
   }
+
+  /** Runs an operation, or says why not. */
+  async #start({ id, payload, running, extra, connectionParams }: Start): Promise<Execution | Refusal[]> {
+    const { endpoint, contextFor, maxOperations = 100 } = this.#options;
+    const { req, socket, outlet } = extra;
+    const place = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
+    if (running.count >= maxOperations) {
+      const info = { limit: maxOperations, actual: running.count + 1 };
+      const error = new ServiceError('RATE_LIMITED', 'Too many operations on one connection', { info });
+      return [new Refusal(publicError(error, place))];
+    }
+    running.count += 1;
+    running.usedAt = Date.now();
+    try {
+      const context = await contextFor(req, authorizationOf(connectionParams));
+      const answer = await endpoint.start(payload, context);
+      if (answer instanceof LiveResults) {
+        const channel = new WebSocketChannel({
+          id,
+          results: answer,
+          outlet,
+          sharing: endpoint.sharing,
+          onEnd: (failure) => {
+            running.channels.delete(channel);
+            running.count -= 1;
+            if (failure !== null && endsConnection(failure, running)) forbid(socket, failure.message);
+          },
+        });
+        running.channels.add(channel);
+        if (socket.readyState !== socket.OPEN) void channel.return();
+        return execution('subscription', endpoint, channel);
+      }
+      running.count -= 1;
+      const { errors, data } = answer.result;
+      if (errors && data === undefined) return errors.map((error) => new Refusal(error));
+      return execution('query', endpoint, answer.result);
+    } catch (error) {
+      running.count -= 1;
+      // The error message goes out first: it is on its way when this runs.
+      if (error instanceof ServiceError) setImmediate(() => forbid(socket, error.message));
+      return [new Refusal(publicError(error, place))];
+    }
+  }
+}
+
+/** Without the credential nothing may go on; a right that one subscription needed is no loss to the others. */
+function endsConnection({ extensions: { code } }: PublicError, { count }: Running): boolean {
+  return code === 'UNAUTHORIZED' || (code === 'NOT_ALLOWED' && count === 0);
+}
+
+function forbid(socket: WebSocket, why: string): void {
+  closeWith(socket, CloseCode.Forbidden, why);
 }
 
 /** Says why, as far as a close frame has room (RFC 6455 5.5: 125 bytes, two of them for the code). */
-function forbid(socket: WebSocket, why: string): void {
+function closeWith(socket: WebSocket, code: number, why: string): void {
   // Streaming, so that a character which is cut in the middle is left out.
   const reason = new TextDecoder().decode(Buffer.from(why).subarray(0, 123), { stream: true });
-  socket.close(CloseCode.Forbidden, reason);
+  socket.close(code, reason);
 }
 
 /** An error message of the protocol, with what the caller shall read. */

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { createClient } from 'graphql-ws';
+import { expect, onTestFinished, test } from 'vitest';
+import WebSocket from 'ws';
 import { END_OF_RIGHTS, type EventStream, openedStream, TRANSPORTS } from '../support/event-stream.ts';
 import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
@@ -106,6 +108,60 @@ test.each(TRANSPORTS)(
     await readByOther.until((data) => data.messages.messages[0]?.topic === 'plant/state');
   },
 );
+
+/** One WebSocket for several subscriptions, each past its snapshot. */
+function oneWebSocket(service: World, token: string) {
+  let tell: (code: number) => void = () => undefined;
+  const closed = new Promise<number>((resolve) => {
+    tell = resolve;
+  });
+  const client = createClient({
+    url: `${service.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { token },
+    retryAttempts: 0,
+    on: { closed: (event) => tell((event as { code: number }).code) },
+  });
+  onTestFinished(() => void client.dispose());
+  const opened = async (query: string) => {
+    const events = client.iterate({ query, variables: { b: service.brokerId } });
+    expect((await events.next()).value?.errors).toBeUndefined();
+    return events;
+  };
+  return { closed, opened };
+}
+
+const NOT_ALLOWED = { errors: [{ extensions: { code: 'NOT_ALLOWED' } }] };
+
+test('over one WebSocket only the subscription ends whose rights ended; the last one takes the socket with it', async () => {
+  const service = await world();
+  const { token, email } = await service.person('EDITOR');
+  const { closed, opened } = oneWebSocket(service, token);
+  const [messages, clients] = [await opened(MESSAGES), await opened(CLIENTS)];
+  await done(service, SET_MEMBER, { projectId: service.projectId, email, role: 'VIEWER' });
+  expect((await messages.next()).value).toMatchObject(NOT_ALLOWED);
+  expect((await messages.next()).done).toBe(true);
+
+  await service.mosquitto.client({ clientId: 'next' });
+  expect((await clients.next()).value).toMatchObject({
+    data: { connectedClients: { clients: [{ clientId: 'next' }] } },
+  });
+  await service.services.projects.removeMember(service.projectId, email);
+  expect((await clients.next()).value).toMatchObject(NOT_ALLOWED);
+  expect(await closed).toBe(4403);
+});
+
+test('with the credential everything ends that runs over its WebSocket', async () => {
+  const service = await world();
+  const { token, id } = await newToken(service, { role: 'EDITOR' });
+  const { closed, opened } = oneWebSocket(service, token);
+  const all = [await opened(MESSAGES), await opened(CLIENTS)];
+  await done(service, 'mutation ($i: RevokeTokenInput!) { revokeToken(input: $i) { revokedTokenId } }', {
+    tokenId: id,
+  });
+  expect(await closed).toBe(4403);
+  expect((await all[0]?.next())?.value).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHORIZED' } }] });
+});
 
 test('a change that leaves the rights as they are disturbs nobody', async () => {
   const service = await world();

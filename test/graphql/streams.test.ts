@@ -155,25 +155,91 @@ test('a client that goes away ends its subscriptions', async () => {
   await until(() => ticks.subscriberCount === 0);
 });
 
-test('subscriptions that took the id of one that was still starting end with their connection', async () => {
-  const { ticks, tick } = createTicks();
-  const server = await startGraphqlServer({ ticks });
-  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws');
+/** Frames as a test writes them, and all messages that came. */
+async function rawSocket({ port }: TestServer) {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, 'graphql-transport-ws');
   onTestFinished(() => socket.terminate());
+  const closed = new Promise<[number, string]>((resolve) => {
+    socket.once('close', (code, reason) => resolve([code, String(reason)]));
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  const seen: any[] = [];
+  socket.on('message', (data) => seen.push(JSON.parse(String(data))));
   await new Promise((resolve) => socket.once('open', resolve));
   socket.send(JSON.stringify({ type: 'connection_init' }));
-  await new Promise((resolve) => socket.once('message', resolve));
-  for (let i = 0; i < 20; i++) {
-    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: TICKS } }));
-    socket.send(JSON.stringify({ id: '1', type: 'complete' }));
+  await until(() => seen.shift()?.type === 'connection_ack');
+  const subscribeAs = (id: string, query = TICKS) =>
+    socket.send(JSON.stringify({ id, type: 'subscribe', payload: { query } }));
+  const complete = (id: string) => socket.send(JSON.stringify({ id, type: 'complete' }));
+  return { socket, seen, closed, subscribeAs, complete };
+}
+
+test('an id that was completed while its operation started, and is used again, names the newest alone', async () => {
+  const { ticks, tick } = createTicks();
+  const server = await startGraphqlServer({ ticks });
+  const { seen, subscribeAs, complete, socket } = await rawSocket(server);
+  for (const earlier of [TICKS, '{ hello }', '{ nothing }']) {
+    subscribeAs('1', earlier);
+    complete('1');
   }
-  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: TICKS } }));
+  subscribeAs('1');
+  await until(() => seen.length > 0);
+  tick();
+  await until(() => seen.length > 1);
+  expect(seen.map(({ type, payload }) => [type, payload.data.ticks.n])).toEqual([
+    ['next', 0],
+    ['next', 1],
+  ]);
+  expect(ticks.subscriberCount).toBe(1);
+  complete('1');
+  await until(() => ticks.subscriberCount === 0);
+
+  for (let i = 0; i < 20; i++) {
+    subscribeAs('2');
+    complete('2');
+  }
+  subscribeAs('2');
   await until(() => ticks.subscriberCount > 0);
   socket.terminate();
-  await until(() => {
-    tick();
-    return ticks.subscriberCount === 0;
-  });
+  await until(() => ticks.subscriberCount === 0);
+});
+
+test('ids may be long, but not for each result to carry a book', async () => {
+  const server = await startGraphqlServer(createTicks());
+  const { seen, subscribeAs, closed } = await rawSocket(server);
+  const long = 'i'.repeat(1_000);
+  subscribeAs(long);
+  await until(() => seen[0]?.id === long);
+  subscribeAs(long);
+  expect(await closed).toEqual([4409, expect.stringMatching(/^Subscriber for i{108}$/)]);
+  const other = await rawSocket(server);
+  other.subscribeAs(`${long}i`);
+  expect(await other.closed).toEqual([4400, 'The id of an operation is too long']);
+  expect(server.logged).toEqual([]);
+});
+
+test('what comes with connection_init is kept, so it is small', async () => {
+  const server = await startGraphqlServer();
+  const init = async (length: number) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws');
+    onTestFinished(() => socket.terminate());
+    await new Promise((resolve) => socket.once('open', resolve));
+    const answer = new Promise((resolve) => {
+      socket.once('message', (data) => resolve(JSON.parse(String(data)).type));
+      socket.once('close', resolve);
+    });
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { token: 'ann', more: 'x'.repeat(length) } }));
+    return answer;
+  };
+  expect([await init(16_000), await init(17_000)]).toEqual(['connection_ack', 4400]);
+});
+
+test('pongs that answer no ping keep nobody alive', async () => {
+  const server = await startGraphqlServer({ keepAliveMs: 20 });
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}/graphql`, 'graphql-transport-ws', { autoPong: false });
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.on('ping', () => socket.pong('unasked'));
+  expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(1006);
 });
 
 test('a WebSocket that reads nothing stops its subscription from making more', {
