@@ -55,6 +55,7 @@ const DRAIN_MS = 5_000;
 export async function startHttpServer({ host, port, maxConnections, onFull }: HttpServerOptions): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
+  const queued = new Queued();
   let parts: HttpParts | null = null;
   let logged: RequestLog | null = null;
   let closed: Promise<void> | null = null;
@@ -66,13 +67,17 @@ export async function startHttpServer({ host, port, maxConnections, onFull }: Ht
     answering.add(res);
     // `on`, here and below: it closes once, and `once` would wrap the function for each request.
     res.on('close', () => answering.delete(res));
+    if (res.socket === null) queued.add(req.socket, res);
     if (logged !== null) logRequest(req, res, logged);
     if (parts === null) answerEarly(req, res);
     else dispatch(req, res, parts);
   });
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
+    socket.on('close', () => {
+      sockets.delete(socket);
+      queued.closed(socket);
+    });
   });
   server.on('upgrade', (req, socket, head) => {
     // Node gives the socket away without a listener: a caller who resets it would end the process.
@@ -97,6 +102,28 @@ export async function startHttpServer({ host, port, maxConnections, onFull }: Ht
       return closed;
     },
   };
+}
+
+/**
+ * Answers that wait for earlier ones on their connection (RFC 9112 9.3.2). Node tells an answer of the connection's end only once its
+ * turn has come: one whose turn never comes would be open for ever, and a stream of events with it.
+ */
+class Queued {
+  readonly #waiting = new WeakMap<Socket, Set<ServerResponse>>();
+
+  add(socket: Socket, res: ServerResponse): void {
+    const waiting = this.#waiting.get(socket) ?? new Set();
+    this.#waiting.set(socket, waiting.add(res));
+    res.on('close', () => waiting.delete(res));
+  }
+
+  closed(socket: Socket): void {
+    for (const res of this.#waiting.get(socket) ?? []) {
+      if (res.socket !== null) continue;
+      res.destroy();
+      res.emit('close');
+    }
+  }
 }
 
 function atMostEvery(ms: number, tell: () => void): () => void {

@@ -46,6 +46,24 @@ test('the service stops soon while a connection is open over which nothing was a
   expect(performance.now() - start).toBeLessThan(3_000);
 });
 
+test('streams of events that wait for their turn on a connection end with it', async () => {
+  const { port, url, root, projectId } = await startTestService();
+  const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
+  const request = [
+    `GET /graphql?${new URLSearchParams({ query })} HTTP/1.1`,
+    'Host: x',
+    'Accept: text/event-stream',
+    `Authorization: Bearer ${root}`,
+    '\r\n',
+  ].join('\r\n');
+  const open = async () => /^brokergraph_subscriptions (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1];
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  socket.write(request.repeat(5));
+  await expect.poll(open).toBe('5');
+  socket.destroy();
+  await expect.poll(open).toBe('0');
+});
+
 test('a refused upgrade is cut, whether its caller leaves or not', async () => {
   const { port } = await startTestService();
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
