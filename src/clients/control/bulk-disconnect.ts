@@ -54,9 +54,8 @@ export function foreseen({ kicks, refusals }: DisconnectPlan, { clients, isCompl
 export async function carriedOut(controls: ControlCaller, { kicks, refusals }: DisconnectPlan): Promise<BulkOutcome> {
   const run = new Run(controls);
   for (const [clientId, error] of refusals) run.note(clientId, error);
-  const silent = await run.send(kicks);
-  // Named by no answer to the command that was to disconnect them with others: they had gone, or only one of them was disconnected.
-  await run.send(silent);
+  // What is left gets less with each turn.
+  for (let left = kicks; left.length > 0; left = await run.send(left));
   return { results: run.results, alsoDisconnected: [...run.disconnected].filter((id) => !run.results.has(id)) };
 }
 
@@ -75,21 +74,24 @@ class Run {
     this.results.set(clientId, { clientId, status: statusOf(error.code), error });
   }
 
-  /** Answers what is to be sent for those whom an answer should have named, and did not. */
+  /**
+   * Answers what is still to be sent: for those whom the answer to a command for several does not name, because they had gone or
+   * have another account by now; and for the others when the one whom such a command names had gone.
+   */
   async send(kicks: readonly Kick[]): Promise<Kick[]> {
-    const silent: Kick[] = [];
+    const left: Kick[] = [];
     for (let from = 0; from < kicks.length; from += CHUNK) {
       const chunk = kicks.slice(from, from + CHUNK);
-      if (this.#lost === null) silent.push(...(await this.#sendChunk(chunk)));
+      if (this.#lost === null) left.push(...(await this.#sendChunk(chunk)));
       else for (const { clientIds } of chunk) for (const id of clientIds) this.note(id, notSent(this.#lost));
     }
-    return silent;
+    return left;
   }
 
   async #sendChunk(kicks: readonly Kick[]): Promise<Kick[]> {
     const calls = kicks.map(({ command }) => ({ command: 'disconnectClient', fields: { ...command } }));
     const answers = await this.#controls.callAll(CLIENT_CONTROL_API, calls);
-    const silent: Kick[] = [];
+    const left: Kick[] = [];
     let lost: ServiceError | null = null;
     let isAnswered = false;
     for (const [index, { command, clientIds }] of kicks.entries()) {
@@ -97,18 +99,23 @@ class Run {
       if (answer?.status === 'fulfilled') {
         isAnswered = true;
         const rest = this.#done(clientIds, parseDisconnected(answer.value, command));
-        silent.push(
-          ...rest.map((clientid) => ({ command: { ...command, clientid, force: false }, clientIds: [clientid] })),
-        );
+        left.push(...rest.map((clientid) => ({ command: { ...command, clientid }, clientIds: [clientid] })));
         continue;
       }
       const error = serviceErrorOf(answer?.reason);
+      const [gone, next, ...others] = clientIds;
+      if (error.code === 'NOT_FOUND' && gone !== undefined && next !== undefined) {
+        isAnswered = true;
+        this.note(gone, error);
+        left.push({ command: { ...command, clientid: next }, clientIds: [next, ...others] });
+        continue;
+      }
       if (statusOf(error.code) === 'FAILED') lost = error;
       else isAnswered = true;
       for (const id of clientIds) this.note(id, error);
     }
     if (!isAnswered) this.#lost = lost;
-    return silent;
+    return left;
   }
 
   /** Those of `clientIds` that the answer does not name. */

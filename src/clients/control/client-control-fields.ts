@@ -15,6 +15,19 @@ export function clientIdOf({ clientid }: Fields): string {
   return clientid;
 }
 
+/** See DisconnectClient. */
+export interface Consent {
+  readonly force: boolean;
+  readonly takeover: boolean;
+  readonly among: ReadonlySet<string>;
+}
+
+export const consentOf = ({ force, takeover, among }: Fields): Consent => ({
+  force: force === true,
+  takeover: takeover === true,
+  among: new Set(Array.isArray(among) ? among : []),
+});
+
 /** Errors: ControlRefusal in the words of Mosquitto's plugins. */
 export function readSubscribe(fields: Fields): Subscribe {
   const { qos, subscription_identifier: identifier } = fields;

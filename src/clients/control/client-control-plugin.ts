@@ -1,17 +1,18 @@
 import type { ControlCommand } from '../../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../../control/plugin.ts';
 import { ServiceError } from '../../errors.ts';
-import { followedClient, whenEnded } from '../inspect/followed-account.ts';
+import { followedClient, kickedSince, whenEnded } from '../inspect/followed-account.ts';
 import { INSPECT_API } from '../inspect/inspect-control.ts';
 import { type AccountCompany, companyOf } from './account-company.ts';
 import { kickAccount } from './account-kick.ts';
 import { CLIENT_CONTROL_API, type DisconnectMethod } from './client-control.ts';
-import { clientIdOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
+import { type Consent, clientIdOf, consentOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
 import {
   notConnected,
   notPersistent,
   ownConnection,
   sharedAccount,
+  stillConnected,
   withoutTakeover,
 } from './client-control-refusals.ts';
 import { SessionTakeovers } from './session-takeover.ts';
@@ -22,15 +23,16 @@ import { SessionTakeovers } from './session-takeover.ts';
  * `disconnectClient` does the first of these that it may; sessions of MQTT 3.1.1 clients are persistent if they did not ask for a
  * clean one, and the list of clients knows it:
  *
- *   1. Disconnects the account of the client, if nobody else is connected with it (account-company.ts says how that is known), or
- *      with `force`. Never the account of this service, which would cut itself off.
+ *   1. Disconnects the account of the client, if nobody else is connected with it (account-company.ts says how that is known) but
+ *      those of `among`, or with `force`. Whoever comes with it in that moment is disconnected, too. Never the account of this service, which would cut itself off.
  *   2. With `takeover`, takes the session of the client over for a moment (src/mqtt/take-over.ts), if it is persistent: nobody
  *      else is touched, the session and its queue stay, no will is sent. With `force` also a clean session, where its account
  *      cannot be disconnected: that ends it, and the broker sends its will.
  *   3. Refuses: IN_USE, `info` as `sharedAccount` says.
  *
  * Answers `{ method, disconnected }` when the broker has answered and the list of clients knows it too, or END_MS later.
- * `disconnected` are all who were known to be connected with the account.
+ * `disconnected` are all who were known to be connected with the account, and all whose end was told. A client that was replaced
+ * meanwhile by a connection with another account is looked at again.
  *
  * `subscribeClient` and `unsubscribeClient` need `takeover` and a persistent session, connected or not. The broker asks for our right
  * to subscribe then, and for the client's own right later on: Mosquitto drops a subscription that the client may not make when
@@ -52,9 +54,17 @@ const END_MS = 1_000;
 
 type Controls = NonNullable<PluginHost['controls']>;
 
+/** How often a client is followed from account to account. */
+const MAX_ROUNDS = 3;
+
 interface Outcome {
   readonly method: DisconnectMethod;
   readonly disconnected: readonly string[];
+}
+
+interface Attempt extends Outcome {
+  /** False: another connection of the client was there before, which goes on. */
+  readonly isDone: boolean;
 }
 
 class ClientControl implements ControlPlugin {
@@ -72,7 +82,7 @@ class ClientControl implements ControlPlugin {
   execute({ command, ...fields }: ControlCommand): unknown {
     switch (command.toLowerCase()) {
       case 'disconnectclient':
-        return this.#disconnect(clientIdOf(fields), fields.force === true, fields.takeover === true);
+        return this.#disconnect(clientIdOf(fields), consentOf(fields));
       case 'subscribeclient':
         return this.#change(clientIdOf(fields), readSubscribe(fields), fields.takeover === true);
       case 'unsubscribeclient':
@@ -85,13 +95,23 @@ class ClientControl implements ControlPlugin {
   /** Nothing is held between commands; those under way end with the connection. */
   close(): void {}
 
-  async #disconnect(clientid: string, force: boolean, takeover: boolean): Promise<Outcome> {
+  async #disconnect(clientid: string, consent: Consent): Promise<Outcome> {
     if (this.#isOwn(clientid)) throw ownConnection(clientid);
+    const disconnected = new Set<string>();
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
+      const { method, isDone, ...done } = await this.#disconnectNow(clientid, consent);
+      for (const id of done.disconnected) disconnected.add(id);
+      if (isDone) return { method, disconnected: [...disconnected] };
+    }
+    throw stillConnected(clientid, [...disconnected]);
+  }
+
+  async #disconnectNow(clientid: string, { force, takeover, among }: Consent): Promise<Attempt> {
     const company = await companyOf(this.#controls, clientid);
     if (company === null) throw new ControlRefusal('Client not found');
     const { client, others, isComplete } = company;
     if (!client.connected) throw notConnected(clientid);
-    const isAlone = others.length === 0 && isComplete && !client.isAmbiguous;
+    const isAlone = others.every((id) => among.has(id)) && isComplete && !client.isAmbiguous;
     const mayTakeOver = takeover && (client.clean === false || force);
     if (client.isOwn === false && (isAlone || force)) {
       try {
@@ -102,13 +122,23 @@ class ClientControl implements ControlPlugin {
     }
     if (!mayTakeOver) throw sharedAccount(company, takeover);
     await this.#takeovers.run(clientid, client.connection, { kind: 'DISCONNECT' });
-    return { method: 'TAKEOVER', disconnected: [clientid] };
+    return { method: 'TAKEOVER', disconnected: [clientid], isDone: true };
   }
 
-  async #kick(clientid: string, { client }: AccountCompany): Promise<Outcome> {
+  async #kick(clientid: string, { client }: AccountCompany): Promise<Attempt> {
+    const { connection, connectedIds } = client;
     await kickAccount(this.#controls, client.username);
-    await whenEnded(this.#controls, { clientid, connection: client.connection }, END_MS);
-    return { method: 'ACCOUNT', disconnected: client.connectedIds };
+    await whenEnded(this.#controls, { clientid, connection }, END_MS);
+    const kicked = await kickedSince(this.#controls, client);
+    const disconnected = [...new Set([...connectedIds, ...kicked])];
+    const now = await followedClient(this.#controls, clientid);
+    if (now?.connected && now.connection === connection) {
+      throw stillConnected(
+        clientid,
+        disconnected.filter((id) => id !== clientid),
+      );
+    }
+    return { method: 'ACCOUNT', disconnected, isDone: !now?.connected || kicked.includes(clientid) };
   }
 
   async #change(

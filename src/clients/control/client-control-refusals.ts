@@ -17,6 +17,14 @@ export function notConnected(clientid: string): ControlRefusal {
   });
 }
 
+/** The account was disconnected, and the log goes on as if the client was not: its user name is not the one that was read. */
+export function stillConnected(clientid: string, disconnected: readonly string[]): ControlRefusal {
+  return new ControlRefusal(
+    `What was known as the account of "${clientid}" is disconnected, but the broker has not told that this client is`,
+    { code: 'BROKER_TIMEOUT', info: { outcome: 'unknown', disconnected: disconnected.slice(0, MAX_LISTED) } },
+  );
+}
+
 export function ownConnection(clientid: string): ControlRefusal {
   return new ControlRefusal(`This is a connection of this service itself: "${clientid}"`, { code: 'IN_USE' });
 }

@@ -18,6 +18,8 @@ export interface DisconnectClient {
   readonly clientid: string;
   /** Plugin of ours only: other connections of the same account may be disconnected too. */
   readonly force?: boolean;
+  /** Plugin of ours only: those of the same account that may be disconnected too, where nobody else uses it. */
+  readonly among?: readonly string[];
   /** Plugin of ours only: the client's session may be taken over for a moment. */
   readonly takeover?: boolean;
 }

@@ -81,8 +81,9 @@ export function planByAccount(clientIds: readonly string[], facts: AccountFacts)
     const isWhole = sharing.rest.length === 0 && facts.isKnownWhole(username);
     if (!sharing.isOwnAccount && (isWhole || force)) {
       const [clientid = ''] = ids;
-      // All of its connections are meant: each is selected, or the caller said so.
-      kicks.push({ command: { clientid, force: ids.length > 1 || force, takeover }, clientIds: ids });
+      // Who comes with the account meanwhile is not meant: the plugin looks again.
+      const among = ids.length > 1 ? { among: ids } : {};
+      kicks.push({ command: { clientid, force, takeover, ...among }, clientIds: ids });
       continue;
     }
     for (const id of ids) {

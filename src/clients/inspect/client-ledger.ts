@@ -1,5 +1,6 @@
 import { AccountIndex, type AccountUse } from './account-index.ts';
 import { type ClientEntry, detailOf, newEntry, plainAddress, summaryOf, type UserName } from './client-entry.ts';
+import { EndedByAdministrator } from './ended-by-administrator.ts';
 import { Handovers } from './handovers.ts';
 import type {
   ClientProtocol,
@@ -7,7 +8,14 @@ import type {
   ConnectedClientDetail,
   ConnectedClientSummary,
 } from './inspect-control.ts';
-import { CLOSED_BY_CLIENT, type ConnectedLine, type DisconnectedLine, type LogLine, TAKEN_OVER } from './log-lines.ts';
+import {
+  BY_ADMINISTRATOR,
+  CLOSED_BY_CLIENT,
+  type ConnectedLine,
+  type DisconnectedLine,
+  type LogLine,
+  TAKEN_OVER,
+} from './log-lines.ts';
 
 /**
  * The clients of one broker, kept by what its log tells. Holds no connection and no time of its own.
@@ -47,6 +55,7 @@ export class ClientLedger {
   readonly #gateways = new Set<string>();
   readonly #accounts = new AccountIndex();
   readonly #handovers = new Handovers();
+  readonly #kicks = new EndedByAdministrator();
   #subscriptionBytes = 0;
   #connections = 0;
   #sorted: ClientEntry[] | null = null;
@@ -108,6 +117,16 @@ export class ClientLedger {
     );
   }
 
+  /** Connections that an administrator has ended so far. */
+  get kickCount(): number {
+    return this.#kicks.count;
+  }
+
+  /** Clients of the account that an administrator has disconnected since `kickCount` was this number. */
+  kickedSince(count: number, username: UserName): readonly string[] {
+    return this.#kicks.after(count, username);
+  }
+
   /** This connection of the client is over, and so is ours to its session. */
   hasEnded(clientid: string, connection: number): boolean {
     if (this.#handovers.isBorrowed(clientid)) return false;
@@ -137,9 +156,9 @@ export class ClientLedger {
 
   /**
    * @param now when the line arrived, epoch milliseconds
-   * @returns whether a connection ended that was not known
+   * @returns by how many the connections that are not known have become more
    */
-  apply(line: LogLine, now: number): boolean {
+  apply(line: LogLine, now: number): -1 | 0 | 1 {
     // The log counts in seconds; a line that was not held up happened just now.
     const at = line.at === null || Math.abs(now - line.at) < 2_000 ? now : line.at;
     const known = 'clientid' in line && this.#entries.has(line.clientid);
@@ -149,12 +168,14 @@ export class ClientLedger {
         break;
       case 'CONNECTED':
         if (this.#handovers.isOurs(line)) this.#disconnect(replaced(line), at);
-        else this.#connect(line, at);
+        else if (!this.#connect(line, at)) return 1;
         break;
+      case 'CONNECTED_UNREAD':
+        return 1;
       case 'DISCONNECTED':
         if (this.#handovers.isOurEnd(line) || this.#handovers.isLate(line)) break;
         this.#disconnect(line, at);
-        return !known && ENDS_OF_CONNECTED.has(line.reason);
+        return !known && ENDS_OF_CONNECTED.has(line.reason) ? -1 : 0;
       case 'EXPIRED':
         if (this.#offline.has(line.clientid)) this.#remove(line.clientid);
         break;
@@ -167,12 +188,10 @@ export class ClientLedger {
         this.#change(line.clientid, (entry) => this.#subscribe(entry, line.filter, line.qos));
         break;
       case 'UNSUBSCRIBED':
-        this.#change(line.clientid, (entry) => {
-          if (entry.subscriptions.delete(line.filter)) this.#subscriptionBytes -= cost(line.filter);
-        });
+        this.#change(line.clientid, (entry) => this.#unsubscribe(entry, line.filter));
         break;
     }
-    return false;
+    return 0;
   }
 
   /** A connection of this service, which came before its log could be followed. */
@@ -224,9 +243,10 @@ export class ClientLedger {
     this.#opened.set(`${address}:${port}`, listenerPort);
   }
 
-  #connect(line: ConnectedLine, at: number): void {
+  /** False: there is no room for another one. */
+  #connect(line: ConnectedLine, at: number): boolean {
     const entry = this.#entries.get(line.clientid) ?? this.#create(line.clientid);
-    if (!entry) return;
+    if (!entry) return false;
     // Its end is told to nobody but those who read errors, and that of a WebSocket after this line.
     if (entry.connected && entry.lastConnect !== null) this.#handovers.replaced(entry);
     const { clean: wasClean, lastConnect } = entry;
@@ -256,6 +276,7 @@ export class ClientLedger {
     entry.clean = line.clean;
     this.#online(entry);
     this.#onChange(entry.clientid);
+    return true;
   }
 
   #disconnect({ clientid, port, reason }: DisconnectedLine, at: number): void {
@@ -264,6 +285,7 @@ export class ClientLedger {
     // The end of a connection that another one of the same id has replaced.
     if (port !== null && entry.port !== null && port !== entry.port) return;
     if (reason === TAKEN_OVER) this.#handovers.replaced(entry);
+    if (reason === BY_ADMINISTRATOR && entry.account !== undefined) this.#kicks.add(entry.account, clientid);
     entry.connected = false;
     entry.lastDisconnect = at;
     entry.disconnectReason = reason;
@@ -276,7 +298,11 @@ export class ClientLedger {
     }
   }
 
-  #subscribe(entry: ClientEntry, filter: string, qos: number): void {
+  #subscribe(entry: ClientEntry, filter: string | null, qos: number): void {
+    if (filter === null) {
+      entry.subscriptionsComplete = false;
+      return;
+    }
     if (!entry.subscriptions.has(filter)) {
       const isFull =
         entry.subscriptions.size >= MAX_SUBSCRIPTIONS ||
@@ -288,6 +314,11 @@ export class ClientLedger {
       this.#subscriptionBytes += cost(filter);
     }
     entry.subscriptions.set(filter, qos);
+  }
+
+  #unsubscribe(entry: ClientEntry, filter: string | null): void {
+    if (filter === null) entry.subscriptionsComplete = false;
+    else if (entry.subscriptions.delete(filter)) this.#subscriptionBytes -= cost(filter);
   }
 
   #forgetSubscriptions({ subscriptions }: ClientEntry): void {
@@ -343,7 +374,7 @@ const ENDS_OF_CONNECTED: ReadonlySet<string> = new Set([
   CLOSED_BY_CLIENT,
   TAKEN_OVER,
   'exceeded timeout',
-  'administrative action',
+  BY_ADMINISTRATOR,
 ]);
 
 const replaced = ({ clientid, at }: ConnectedLine & { readonly at: number | null }) =>

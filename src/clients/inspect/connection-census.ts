@@ -3,7 +3,7 @@
  * many there are.
  *
  * A count that is told now stands in order with the lines of the log, so what it is more than the known ones is exact as of now.
- * Strangers can only go afterwards, since each connection that comes is told: the number falls until the next count. Mosquitto
+ * Strangers can only go afterwards, since each connection that comes is told, if only that somebody came: the number falls until the next count. Mosquitto
  * tells a count only when it has changed; it looks at it when it tells its uptime, so an uptime that no count follows before
  * the next message repeats the last one. Connections that have not said who they are yet, and bridges that the broker has
  * opened itself, count as strangers.
@@ -20,6 +20,8 @@ export class ConnectionCensus {
   /** Known connections at an uptime that no count has followed yet. */
   #knownAtUptime: number | null = null;
   #counted = false;
+  /** Not everybody could be told who has come since. */
+  #isUnread = false;
   #isFirst = true;
   readonly #waiting = new Set<() => void>();
 
@@ -30,7 +32,7 @@ export class ConnectionCensus {
 
   /** No count was told yet, and the one of before leaves no room for a stranger. */
   get wasEmpty(): boolean {
-    return this.#isFirst && !this.#counted && this.#lastTold === 0;
+    return this.#isFirst && !this.#isUnread && !this.#counted && this.#lastTold === 0;
   }
 
   /** A count was told at all. */
@@ -54,8 +56,10 @@ export class ConnectionCensus {
     this.#knownAtUptime = null;
   }
 
-  strangerEnded(): void {
-    if (this.#unknown !== null && this.#unknown > 0) this.#unknown -= 1;
+  /** Somebody has come who cannot be told from others (1), or somebody unknown has gone (-1). */
+  strangersChanged(difference: -1 | 0 | 1): void {
+    if (difference > 0) this.#isUnread = true;
+    if (this.#unknown !== null) this.#unknown = Math.max(0, this.#unknown + difference);
   }
 
   /** Resolves with the next count. */
@@ -74,6 +78,7 @@ export class ConnectionCensus {
   /** The connection was lost, and others have come and gone unseen. */
   beginAnew(): void {
     this.#isFirst = false;
+    this.#isUnread = false;
     this.#unknown = null;
     this.#lastTold = null;
     this.#knownAtUptime = null;

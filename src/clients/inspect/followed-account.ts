@@ -14,6 +14,8 @@ export interface FollowedClient extends AccountUse {
   readonly wasEmpty: boolean;
   /** Epoch milliseconds since when clients are followed. */
   readonly since: number;
+  /** Connections that an administrator has ended so far; for `kickedSince`. */
+  readonly kickCount: number;
 }
 
 /**
@@ -40,6 +42,14 @@ export async function whenEnded(
   patienceMs: number,
 ): Promise<void> {
   await caller.call(INSPECT_API, 'awaitEnd', { clientid, connection, patienceMs });
+}
+
+/** Ids of the clients of an account that an administrator has disconnected since its `kickCount` was this. */
+export function kickedSince(
+  caller: ControlCaller,
+  { username, kickCount }: Pick<FollowedClient, 'username' | 'kickCount'>,
+): Promise<readonly string[]> {
+  return caller.call(INSPECT_API, 'listKicked', { username, after: kickCount });
 }
 
 /** Before and after a session is taken over: the lines about it are then about us. */

@@ -155,6 +155,11 @@ class LogFollower implements ControlPlugin {
         return this.#describe(fields);
       case 'awaitend':
         return this.#awaitEnd(fields);
+      case 'listkicked':
+        return this.#ledger.kickedSince(
+          Number(fields.after),
+          typeof fields.username === 'string' ? fields.username : null,
+        );
       case 'borrowsession':
         return this.#ledger.borrow(clientIdOf(fields));
       case 'returnsession':
@@ -198,7 +203,7 @@ class LogFollower implements ControlPlugin {
     const use = this.#ledger.accountOf(clientid);
     if (!use) throw new ControlRefusal('Client not found');
     const { unknown: unknownConnections, wasEmpty } = this.#census;
-    return { ...use, unknownConnections, wasEmpty, since: this.#since };
+    return { ...use, unknownConnections, wasEmpty, since: this.#since, kickCount: this.#ledger.kickCount };
   }
 
   #awaitEnd(fields: Readonly<Record<string, unknown>>): Promise<void> {
@@ -273,7 +278,7 @@ class LogFollower implements ControlPlugin {
       this.#ledger.describeGateway(this.#host.session.clientId, line);
       return;
     }
-    if (this.#ledger.apply(line, Date.now())) this.#census.strangerEnded();
+    this.#census.strangersChanged(this.#ledger.apply(line, Date.now()));
     this.#tellUnknown();
     if ('clientid' in line) this.#endWaits.told(line.clientid);
   }

@@ -1,9 +1,13 @@
 import type { ClientProtocolVersion } from './inspect-control.ts';
 
 /**
- * What Mosquitto's log tells of clients, line by line, in the wording of 2.0.x and of 2.1. Lines that tell nothing of clients,
- * or were cut (they end at 1000 bytes), are null. So are lines longer than MAX_LINE, which no Mosquitto writes: the patterns
- * take time that grows with the square of a line that is made for it.
+ * What Mosquitto's log tells of clients, line by line, in the wording of 2.0.x and of 2.1. Lines that tell nothing of clients
+ * are null. So are lines longer than MAX_LINE, which no Mosquitto writes: the patterns take time that grows with the square of
+ * a line that is made for it.
+ *
+ * Lines end after LONGEST bytes (logging.c). What a line of that length says at its end may be the beginning of something else,
+ * and somebody may have chosen where it is cut: such a line says only that somebody has come, or that the subscriptions of
+ * a client are others than before.
  *
  * Client ids and user names are free text and stand in the lines as they are, so a line can be made to look like another.
  * What comes out is good for display and never a base for permissions.
@@ -11,11 +15,12 @@ import type { ClientProtocolVersion } from './inspect-control.ts';
 export type LogLine = { readonly at: number | null } & (
   | { readonly kind: 'OPENED'; readonly address: string; readonly port: number; readonly listenerPort: number }
   | ConnectedLine
+  | { readonly kind: 'CONNECTED_UNREAD' }
   | { readonly kind: 'TLS'; readonly clientid: string; readonly version: string; readonly cipher: string }
   | DisconnectedLine
   | { readonly kind: 'EXPIRED'; readonly clientid: string }
-  | { readonly kind: 'SUBSCRIBED'; readonly clientid: string; readonly filter: string; readonly qos: number }
-  | { readonly kind: 'UNSUBSCRIBED'; readonly clientid: string; readonly filter: string }
+  | { readonly kind: 'SUBSCRIBED'; readonly clientid: string; readonly filter: string | null; readonly qos: number }
+  | { readonly kind: 'UNSUBSCRIBED'; readonly clientid: string; readonly filter: string | null }
 );
 
 export interface ConnectedLine {
@@ -56,19 +61,25 @@ export const TAKEN_OVER = 'session taken over';
 /** What both versions are understood to say of a socket that the client closed without a word. */
 export const CLOSED_BY_CLIENT = 'connection closed by client';
 
+/** What both versions say of a connection that dynamic security has ended. */
+export const BY_ADMINISTRATOR = 'administrative action';
+
 /** Characters. */
 const MAX_LINE = 2_000;
+/** Bytes, with the time. */
+const LONGEST = 999;
 
 const TIMESTAMP = /^(?:(\d{1,12})|\d[\dT:.+-]+Z?): /;
 const OPENED = /^New connection from (\S+):(\d+) on port (\d+)\.$/;
 // The id is greedy, so that the last " (p" of a line counts.
 const CONNECTED =
   /^New (client|bridge) connected from (\S+):(\d+) as (.*) \(p(\d), c([01]), k(\d+)(?:, u'(.*)')?\)\.$/s;
+const NEW_CLIENT = /^New (?:client|bridge) connected from /;
 const LOOKS_CONNECTED = / \(p\d, c[01], k\d+/g;
 const NEGOTIATED = /^Client (.*) negotiated (\S+) cipher (\S+)$/s;
 const ENDED_2_1 = /^Client (.*) \[(\S+):(\d+)\] disconnected(?:: (.*))?\.$/s;
 const ENDED_2_0: readonly (readonly [RegExp, string])[] = [
-  [/^Client (.*) been disconnected by administrative action\.$/s, 'administrative action'],
+  [/^Client (.*) been disconnected by administrative action\.$/s, BY_ADMINISTRATOR],
   [/^Client (.*) has exceeded timeout, disconnecting\.$/s, 'exceeded timeout'],
   [/^Client (.*) closed its connection\.$/s, CLOSED_BY_CLIENT],
   [/^Client (.*) already connected, closing old connection\.$/s, TAKEN_OVER],
@@ -89,8 +100,10 @@ export function parseLogLine(level: string, line: string, isKnown: (clientid: st
   const stamp = TIMESTAMP.exec(line);
   const at = stamp?.[1] === undefined ? null : Number(stamp[1]) * 1_000;
   const text = stamp ? line.slice(stamp[0].length) : line;
-  if (level === 'M/subscribe') return parseSubscribe(text, at, isKnown);
-  if (level === 'M/unsubscribe') return parseUnsubscribe(text, at, isKnown);
+  const isCut = Buffer.byteLength(line) >= LONGEST;
+  if (level === 'M/subscribe') return withoutCut(parseSubscribe(text, at, isKnown), isCut);
+  if (level === 'M/unsubscribe') return withoutCut(parseUnsubscribe(text, at, isKnown), isCut);
+  if (NEW_CLIENT.test(text) && isCut) return { kind: 'CONNECTED_UNREAD', at };
   if (text.startsWith('New ')) return parseNew(text, at);
   if (text.startsWith('Client ')) return parseClient(text, at, isKnown);
   const expired = EXPIRED.exec(text);
@@ -100,6 +113,11 @@ export function parseLogLine(level: string, line: string, isKnown: (clientid: st
   const [, clientid = '', reason = ''] = broken;
   return { kind: 'DISCONNECTED', at, clientid, port: null, reason };
 }
+
+type Subscription = Extract<LogLine, { kind: 'SUBSCRIBED' | 'UNSUBSCRIBED' }>;
+
+const withoutCut = (line: Subscription | null, isCut: boolean): LogLine | null =>
+  line !== null && isCut ? { ...line, filter: null } : line;
 
 function parseNew(text: string, at: number | null): LogLine | null {
   const opened = OPENED.exec(text);
@@ -150,7 +168,7 @@ function endsOf20(text: string, at: number | null): (DisconnectedLine & { readon
   });
 }
 
-function parseSubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {
+function parseSubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): Subscription | null {
   for (const { index } of text.matchAll(/ [012](?= )/g)) {
     const clientid = text.slice(0, index);
     if (isKnown(clientid)) return subscribed(text, index, at);
@@ -159,7 +177,7 @@ function parseSubscribe(text: string, at: number | null, isKnown: (id: string) =
   return index === undefined ? null : subscribed(text, index, at);
 }
 
-function subscribed(text: string, index: number, at: number | null): LogLine {
+function subscribed(text: string, index: number, at: number | null): Subscription {
   return {
     kind: 'SUBSCRIBED',
     at,
@@ -169,7 +187,7 @@ function subscribed(text: string, index: number, at: number | null): LogLine {
   };
 }
 
-function parseUnsubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): LogLine | null {
+function parseUnsubscribe(text: string, at: number | null, isKnown: (id: string) => boolean): Subscription | null {
   let last = -1;
   for (let index = text.indexOf(' '); index >= 0; index = text.indexOf(' ', index + 1)) {
     last = index;

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { disconnectClient } from '../../../src/clients/control/client-control.ts';
 import { getClient, listClients } from '../../../src/clients/inspect/inspect-control.ts';
+import type { BrokerControls } from '../../../src/control/broker-controls.ts';
 import { connectedLink } from '../../support/link.ts';
 import { ADMIN, FOLLOWED_LOG, freePort, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { closed, comeBack, follow, isUp, startFollowed } from './followed-mosquitto.ts';
@@ -236,4 +237,96 @@ test('where the log is not told clients cannot be controlled either, for the sam
   });
   const link = await connectedLink({ url: broker.url });
   expect(link.username).toBeNull();
+});
+
+test('somebody whose line in the log was cut may use any account, and counts until the broker has counted', async () => {
+  const { controls, device } = await startFollowed({ sysInterval: 2 });
+  const client = await device('short');
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 8_000 }).toBe(true);
+  const long = await device('x'.repeat(1_200));
+  // The line of its connection was told before the answer.
+  await controls.call(DYNSEC, 'getClient', { username: 'u1' });
+  const first = disconnectClient(controls, { clientid: 'short' });
+  await expect(first).rejects.toMatchObject({ code: 'IN_USE', info: { clients: [], isComplete: false } });
+  expect(await Promise.all([client, long].map(isUp))).toEqual([true, true]);
+  await long.endAsync();
+  await expect
+    .poll(() => disconnectClient(controls, { clientid: 'short' }).catch(({ code }) => code), { timeout: 8_000 })
+    .toMatchObject({ clientids: ['short'] });
+});
+
+test('a user name that the cut of its line makes another one is not taken for that', async () => {
+  const { controls, device } = await startFollowed();
+  const victim = await device('victim', { username: 'u2' });
+  const username = `u2').${'y'.repeat(300)}`;
+  await controls.call(DYNSEC, 'createClient', { username, password: 'pw' });
+  const around = "1234567890: New client connected from 127.0.0.1:12345 as  (p2, c1, k60, u'u2').".length;
+  const ids = [-1, 0, 1].map((more) => 'z'.repeat(999 - around + more));
+  for (const id of ids) await device(id, { username, password: 'pw' });
+  await controls.call(DYNSEC, 'getClient', { username: 'u2' });
+  for (const clientid of ids) {
+    const refusal = disconnectClient(controls, { clientid, force: true });
+    await expect(refusal).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  }
+  expect(await isUp(victim)).toBe(true);
+});
+
+/** Runs it between what is read of an account and its end, once. */
+function beforeKick(controls: BrokerControls, run: () => Promise<unknown>): void {
+  const call = controls.call.bind(controls);
+  vi.spyOn(controls, 'call').mockImplementation(async (api, command, fields) => {
+    if (command === 'modifyClient') {
+      vi.mocked(controls.call).mockRestore();
+      await run();
+    }
+    return call(api, command, fields) as never;
+  });
+}
+
+test('whoever comes with the account in the moment that it is disconnected is named', async () => {
+  const { controls, device } = await startFollowed();
+  await device('first');
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  const late: Promise<void>[] = [];
+  beforeKick(controls, async () => late.push(closed(await device('late'))));
+  expect(await disconnectClient(controls, { clientid: 'first' })).toEqual({
+    method: 'ACCOUNT',
+    clientids: ['first', 'late'],
+  });
+  await Promise.all(late);
+});
+
+test('a client that comes back with another account in that moment is followed there', async () => {
+  const { controls, device } = await startFollowed();
+  await device('moves');
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  const ends: Promise<void>[] = [];
+  beforeKick(controls, async () => ends.push(closed(await device('moves', { username: 'u2' }))));
+  expect(await disconnectClient(controls, { clientid: 'moves' })).toEqual({ method: 'ACCOUNT', clientids: ['moves'] });
+  expect(ends).toHaveLength(1);
+  await Promise.all(ends);
+
+  // Nor are others of that account disconnected unasked.
+  const [other] = await Promise.all([device('other', { username: 'u2' }), device('moves')]);
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  beforeKick(controls, () => device('moves', { username: 'u2' }));
+  await expect(disconnectClient(controls, { clientid: 'moves' })).rejects.toMatchObject({
+    code: 'IN_USE',
+    info: { username: 'u2', clients: ['other'] },
+  });
+  expect(await isUp(other)).toBe(true);
+});
+
+test('several of an account are disconnected together, but not with somebody who was not named', async () => {
+  const { controls, device } = await startFollowed();
+  const clients = await Promise.all(['a', 'b'].map((id) => device(id)));
+  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  const late = await device('late');
+  await controls.call(DYNSEC, 'getClient', { username: 'u1' });
+  const among = ['a', 'b'];
+  await expect(disconnectClient(controls, { clientid: 'a', among })).rejects.toMatchObject({ code: 'IN_USE' });
+  expect(await Promise.all([...clients, late].map(isUp))).toEqual([true, true, true]);
+  await late.endAsync();
+  await expect.poll(() => getClient(controls, 'late').catch(() => null)).toBeNull();
+  expect(await disconnectClient(controls, { clientid: 'a', among })).toEqual({ method: 'ACCOUNT', clientids: among });
 });

@@ -83,13 +83,13 @@ test('a clean session that is replaced leaves no subscriptions, but with MQTT 5 
 
 test('the end of a connection that was not known is that of a stranger, unless it never came to be', () => {
   const { tell, connect } = ledgerOf();
-  expect(tell('Client stranger disconnected.')).toBe(true);
-  expect(tell('Client stranger been disconnected by administrative action.')).toBe(true);
-  expect(tell('Client stranger already connected, closing old connection.', 'E')).toBe(true);
-  expect(tell('Client <unknown> disconnected, not authorised.')).toBe(false);
-  expect(tell('Client <unknown> disconnected due to protocol error.')).toBe(false);
+  expect(tell('Client stranger disconnected.')).toBe(-1);
+  expect(tell('Client stranger been disconnected by administrative action.')).toBe(-1);
+  expect(tell('Client stranger already connected, closing old connection.', 'E')).toBe(-1);
+  expect(tell('Client <unknown> disconnected, not authorised.')).toBe(0);
+  expect(tell('Client <unknown> disconnected due to protocol error.')).toBe(0);
   connect('a');
-  expect(tell('Client a disconnected.')).toBe(false);
+  expect(tell('Client a disconnected.')).toBe(0);
 });
 
 test.each([
@@ -115,7 +115,7 @@ test.each([
     // Ours is a connection that is known.
     expect(ledger.connectedCount).toBe(1);
     expect(ledger.hasEnded('a', connection)).toBe(false);
-    expect(tell(ended)).toBe(false);
+    expect(tell(ended)).toBe(0);
     expect(ledger.hasEnded('a', connection)).toBe(true);
     expect(ledger.connectedCount).toBe(0);
     connect('a', { port: 3, clean: 0 });
@@ -144,4 +144,31 @@ test('bridges of other brokers are clients, and say that they are bridges', () =
   expect(ledger.detail('far.b2')).toMatchObject({ bridge: true, connected: false, username: 'b' });
   tell('Bad socket read/write on client far.b1: Invalid function arguments provided.');
   expect(ledger.detail('far.b1')).toMatchObject({ connected: false });
+});
+
+test('who cannot be told counts as one more stranger, and subscriptions that were cut leave a list without a number', () => {
+  const { ledger, connect, subscribe } = ledgerOf();
+  expect(connect('a')).toBe(0);
+  expect(connect('x'.repeat(1_000))).toBe(1);
+  subscribe('a', 'read');
+  expect(ledger.detail('a')).toMatchObject({ numSubscriptions: 1 });
+  subscribe('a', 'f'.repeat(1_000));
+  expect(ledger.detail('a')).toMatchObject({ subscriptions: ['read'] });
+  expect(ledger.detail('a')).not.toHaveProperty('numSubscriptions');
+  const full = new ClientLedger({ onChange: () => undefined, maxClients: 0 });
+  const line = parseLogLine('N', 'New client connected from 10.0.0.1:1 as b (p4, c1, k60).', () => false);
+  expect(line && full.apply(line, Date.now())).toBe(1);
+});
+
+test('those whom an administrator has disconnected are told by their account, from a number on', () => {
+  const { ledger, tell, connect } = ledgerOf();
+  for (const id of ['a', 'b', 'c']) connect(id, { user: id === 'c' ? 'other' : 'u' });
+  tell('Client a been disconnected by administrative action.');
+  const { kickCount } = ledger;
+  for (const id of ['b', 'c']) tell(`Client ${id} been disconnected by administrative action.`);
+  connect('a');
+  tell('Client a disconnected.');
+  expect(ledger.kickedSince(kickCount, 'u')).toEqual(['b']);
+  expect(ledger.kickedSince(0, 'u')).toEqual(['a', 'b']);
+  expect(ledger.kickedSince(0, null)).toEqual([]);
 });

@@ -6,10 +6,10 @@ test('a count that is told is compared with the known connections, and strangers
   expect(census).toMatchObject({ unknown: null, isCounted: false, wasEmpty: false });
   census.countTold(5, 2, false);
   expect(census).toMatchObject({ unknown: 3, isCounted: true });
-  census.strangerEnded();
+  census.strangersChanged(-1);
   expect(census.unknown).toBe(2);
   census.countTold(2, 2, false);
-  census.strangerEnded();
+  census.strangersChanged(-1);
   expect(census.unknown).toBe(0);
   // Fewer than are known: whom to believe is not known either.
   census.countTold(1, 2, false);
@@ -40,8 +40,14 @@ test('that the broker was empty shortly before counts for something at first, an
   const census = new ConnectionCensus();
   census.countTold(0, 1, true);
   expect(census).toMatchObject({ wasEmpty: true, unknown: null });
+  const crowded = new ConnectionCensus();
+  crowded.countTold(0, 1, true);
+  crowded.strangersChanged(1);
+  expect(crowded).toMatchObject({ wasEmpty: false, unknown: null });
   census.countTold(2, 1, false);
   expect(census).toMatchObject({ wasEmpty: false, unknown: 1 });
+  census.strangersChanged(1);
+  expect(census.unknown).toBe(2);
   census.beginAnew();
   census.countTold(0, 1, true);
   expect(census).toMatchObject({ wasEmpty: false, unknown: null, isCounted: false });

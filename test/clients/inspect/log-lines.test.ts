@@ -240,3 +240,26 @@ test.each([
   expect(parseLogLine(level, text, known('a'))).toBeNull();
   expect(performance.now() - from).toBeLessThan(50);
 });
+
+test('a line that was cut says that somebody came, or that subscriptions changed, and not which', () => {
+  const head = "1700000000: New client connected from 127.0.0.1:57604 as  (p2, c1, k60, u'name').";
+  const line = (bytes: number) =>
+    head.replace(' as ', ` as ${'é'.repeat(100)}${'x'.repeat(bytes - head.length - 200)}`);
+  expect(parseLogLine('N', line(998), known())).toMatchObject({ kind: 'CONNECTED', username: 'name' });
+  expect(parseLogLine('N', line(999), known())).toEqual({ kind: 'CONNECTED_UNREAD', at });
+  expect(parseLogLine('N', `1700000000: New bridge connected from ${'x'.repeat(1_000)}`, known())).toMatchObject({
+    kind: 'CONNECTED_UNREAD',
+  });
+  for (const [level, kind, told] of [
+    ['M/subscribe', 'SUBSCRIBED', 'dev 1 '],
+    ['M/unsubscribe', 'UNSUBSCRIBED', 'dev '],
+  ] as const) {
+    const filter = (bytes: number) => 'a'.repeat(bytes - told.length);
+    expect(parseLogLine(level, told + filter(998), known('dev'))).toMatchObject({ kind, filter: filter(998) });
+    expect(parseLogLine(level, told + filter(999), known('dev'))).toMatchObject({
+      kind,
+      clientid: 'dev',
+      filter: null,
+    });
+  }
+});
