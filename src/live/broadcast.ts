@@ -2,17 +2,19 @@
  * Fan-out of one observed thing (a broker's clients, a project's brokers) to many subscribers who may read slowly.
  *
  * Each subscriber first gets the snapshot as it is then, followed by every change, each with the sequence number of the
- * observed thing. Nothing happens between the two: taking the snapshot and joining are one synchronous step. The newest changes
+ * observed thing. Nothing happens between the two: a snapshot knows the number of the change that it was taken after. One that comes
+ * in parts is large, so it is given to who comes a moment later as well, with the changes since. The newest changes
  * are kept, once for all: a subscriber is a place in them, so a slow one holds nothing of its own. One that falls more than
  * `limit` changes behind, or behind what is kept, is told so by one GAP with the number of changes left out, and starts again
- * with a snapshot. One that was here before and names the last number it had goes on from there while that is kept.
+ * with a snapshot; so is one that is still reading the parts of a snapshot when MAX_SNAPSHOTS newer ones were taken. One that was
+ * here before and names the last number it had goes on from there while that is kept.
  *
  * Numbers begin anywhere, so that those of another process or an earlier run mean nothing here. An event is one object for all who
  * get it (GAP and RESUMED aside), so that what is made of it can be made once: nobody may change it.
  */
 import { History } from './history.ts';
 import type { LiveSource } from './live-source.ts';
-import { type Ending, type Feed, Subscriber } from './subscriber.ts';
+import { type Ending, type Feed, Subscriber, type Snapshot as Taken } from './subscriber.ts';
 import { Wakes } from './wakes.ts';
 
 /** What all events say of the place in the sequence. */
@@ -54,6 +56,10 @@ export interface SubscriberOptions {
 
 /** A snapshot is taken anew after this time even if nothing changed: it may tell how old it is. */
 const SNAPSHOT_MS = 1_000;
+/** This share of the changes that who comes now may be behind make a snapshot too old for it: it is still to be read. */
+const SNAPSHOT_SHARE = 0.1;
+/** Snapshots in parts that are kept for readers who are not through with them. */
+const MAX_SNAPSHOTS = 32;
 /** Far from 0 and from the largest safe integer. */
 const MAX_START = 2 ** 48;
 
@@ -65,7 +71,9 @@ export class Broadcast<Snapshot, Change> {
   readonly #feed: Feed<BroadcastEvent<Snapshot, Change>>;
   readonly #subscribers = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
   readonly #waiting = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
-  #taken: { readonly events: readonly BroadcastEvent<Snapshot, Change>[]; readonly at: number } | null = null;
+  #taken: (Taken<BroadcastEvent<Snapshot, Change>> & { readonly at: number }) | null = null;
+  /** Those in parts that somebody may be reading, the oldest first. */
+  readonly #inParts: WeakRef<Taken<BroadcastEvent<Snapshot, Change>>>[] = [];
   #end: Ending | null = null;
 
   constructor(snapshot: () => Snapshot, options: BroadcastOptions<Snapshot, Change> = {}) {
@@ -79,7 +87,7 @@ export class Broadcast<Snapshot, Change> {
     });
     this.#feed = {
       history: this.#history,
-      snapshot: () => this.#snapshotEvents(),
+      snapshot: (limit) => this.#snapshotNow(limit * SNAPSHOT_SHARE),
       gap: (missed) => ({ kind: 'GAP', sequence: 0, partsLeft: 1, missed }),
       resumed: (sequence) => ({ kind: 'RESUMED', sequence, partsLeft: 0 }),
       ending: () => this.#end,
@@ -99,8 +107,8 @@ export class Broadcast<Snapshot, Change> {
   }
 
   publish(change: Change): void {
-    this.#taken = null;
     this.#history.add({ kind: 'CHANGE', sequence: this.#history.last + 1, partsLeft: 0, change });
+    if (this.#taken?.parts?.length === 1) this.#taken = null;
     this.#wakeAll();
   }
 
@@ -138,23 +146,35 @@ export class Broadcast<Snapshot, Change> {
     this.#waiting.clear();
   }
 
-  #snapshotEvents(): readonly BroadcastEvent<Snapshot, Change>[] {
+  #snapshotNow(behind: number): Taken<BroadcastEvent<Snapshot, Change>> {
     const now = performance.now();
-    if (this.#taken === null || now - this.#taken.at > SNAPSHOT_MS) {
-      const snapshot = this.#snapshot();
-      const { first, rest } = this.#options.split?.(snapshot) ?? { first: snapshot, rest: [] };
-      const place = (index: number): Place => {
-        const partsLeft = rest.length - index;
-        return { sequence: partsLeft === 0 ? this.sequence : 0, partsLeft };
-      };
-      this.#taken = {
-        at: now,
-        events: [
-          { kind: 'SNAPSHOT', ...place(0), snapshot: first },
-          ...rest.map((change, index) => ({ kind: 'CHANGE', ...place(index + 1), change }) as const),
-        ],
-      };
+    const known = this.#taken;
+    if (known !== null && now - known.at <= SNAPSHOT_MS && this.#leadsToNow(known, behind)) return known;
+    const parts = this.#partsOf(this.#snapshot());
+    const taken = { at: now, place: this.sequence, parts };
+    this.#taken = taken;
+    if (parts.length > 1) {
+      this.#inParts.push(new WeakRef(taken));
+      const oldest = this.#inParts.length > MAX_SNAPSHOTS ? this.#inParts.shift()?.deref() : undefined;
+      if (oldest) oldest.parts = null;
     }
-    return this.#taken.events;
+    return taken;
+  }
+
+  #leadsToNow({ place, parts }: Taken<BroadcastEvent<Snapshot, Change>>, behind: number): boolean {
+    const isWhole = parts !== null && (parts.length > 1 || place === this.sequence);
+    return isWhole && this.sequence - place <= behind && this.#history.reaches(place);
+  }
+
+  #partsOf(snapshot: Snapshot): readonly BroadcastEvent<Snapshot, Change>[] {
+    const { first, rest } = this.#options.split?.(snapshot) ?? { first: snapshot, rest: [] };
+    const place = (index: number): Place => {
+      const partsLeft = rest.length - index;
+      return { sequence: partsLeft === 0 ? this.sequence : 0, partsLeft };
+    };
+    return [
+      { kind: 'SNAPSHOT', ...place(0), snapshot: first },
+      ...rest.map((change, index) => ({ kind: 'CHANGE', ...place(index + 1), change }) as const),
+    ];
   }
 }

@@ -7,11 +7,19 @@ export interface Ending {
   readonly error: unknown;
 }
 
+/** The whole at one moment, in parts. */
+export interface Snapshot<Event> {
+  /** Number of the last change that is in it. */
+  readonly place: number;
+  /** One event at least. Null: let go, since newer ones were taken. */
+  parts: readonly Event[] | null;
+}
+
 /** What subscribers read: the kept changes, and the events that stand for the whole. */
 export interface Feed<Event> {
   readonly history: History<Event>;
-  /** One event at least. */
-  snapshot(): readonly Event[];
+  /** Of now, or of a moment ago: the changes since then are kept, and far fewer than `limit`. */
+  snapshot(limit: number): Snapshot<Event>;
   gap(missed: number): Event;
   resumed(sequence: number): Event;
   /** Not null: nothing is added any more. */
@@ -34,7 +42,8 @@ export class Subscriber<Event> implements LiveSource<Event> {
   readonly #abort = () => this.#fail(this.#signal?.reason);
   /** Number of the last change that was told, or is in the snapshot that was. */
   #place = 0;
-  #parts: readonly Event[] = [];
+  /** Null: it was read. */
+  #snapshot: Snapshot<Event> | null = null;
   #part = 0;
   #isBehind: 'START' | 'GAP' | null = 'START';
   #failure: { readonly error: unknown } | null = null;
@@ -105,31 +114,28 @@ export class Subscriber<Event> implements LiveSource<Event> {
 
   /** What is left to read once nothing is added any more; a snapshot of what has ended is not begun. */
   #hasMore(): boolean {
-    return this.#isBehind === null && (this.#part < this.#parts.length || this.#place < this.#feed.history.last);
+    return this.#isBehind === null && (this.#snapshot !== null || this.#place < this.#feed.history.last);
   }
 
   #begin(state: 'START' | 'GAP'): void {
-    const { history } = this.#feed;
     this.#isBehind = null;
     this.#part = 0;
     const after = state === 'START' ? this.#after : null;
     if (after !== null && this.#keeps(after)) {
-      this.#place = after;
-      this.#parts = [this.#feed.resumed(after)];
+      this.#snapshot = { place: after, parts: [this.#feed.resumed(after)] };
     } else {
-      this.#parts = this.#feed.snapshot();
-      this.#place = history.last;
+      this.#snapshot = this.#feed.snapshot(this.#limit);
     }
+    this.#place = this.#snapshot.place;
   }
 
   #nextPart(): Event | null {
-    const part = this.#parts[this.#part];
-    if (part === undefined) return null;
+    if (this.#snapshot === null) return null;
+    const { parts } = this.#snapshot;
+    const part = parts?.[this.#part];
+    if (parts === null || part === undefined) return this.#gap();
     this.#part += 1;
-    if (this.#part === this.#parts.length) {
-      this.#parts = [];
-      this.#part = 0;
-    }
+    if (this.#part === parts.length) this.#snapshot = null;
     return part;
   }
 
@@ -137,12 +143,15 @@ export class Subscriber<Event> implements LiveSource<Event> {
     const { history } = this.#feed;
     if (this.#place === history.last) return null;
     const event = this.#keeps(this.#place) ? history.at(this.#place + 1) : undefined;
-    if (event === undefined) {
-      this.#isBehind = 'GAP';
-      return this.#feed.gap(history.last - this.#place);
-    }
+    if (event === undefined) return this.#gap();
     this.#place += 1;
     return event;
+  }
+
+  #gap(): Event {
+    this.#isBehind = 'GAP';
+    this.#snapshot = null;
+    return this.#feed.gap(this.#feed.history.last - this.#place);
   }
 
   #keeps(place: number): boolean {
@@ -160,7 +169,7 @@ export class Subscriber<Event> implements LiveSource<Event> {
   #leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    this.#parts = [];
+    this.#snapshot = null;
     this.#signal?.removeEventListener('abort', this.#abort);
     this.#feed.leave(this);
   }

@@ -91,18 +91,55 @@ test('one slow subscriber costs the others nothing', async () => {
 });
 
 test('an event is one object for all who get it, the snapshot too until something changes', async () => {
-  const { broadcast, add } = counter({ split: (whole) => ({ first: 0, rest: [whole] }) });
+  const { broadcast, add } = counter();
   const streams = [broadcast.subscribe(), broadcast.subscribe()];
   const both = async () => Promise.all(streams.map(read));
   for (let i = 0; i < 4; i++) {
     const [one, other] = await both();
     expect(one).toBe(other);
-    if (i > 0) add();
+    add();
   }
   const [late, old] = [broadcast.subscribe(), streams[0] as (typeof streams)[0]];
-  expect(await read(late)).toMatchObject({ kind: 'SNAPSHOT' });
-  expect(await read(late)).toMatchObject({ kind: 'CHANGE', change: 3, partsLeft: 0 });
+  expect(await read(late)).toMatchObject({ kind: 'SNAPSHOT', snapshot: 4 });
   expect(await read(old)).toMatchObject({ kind: 'CHANGE', change: 1, partsLeft: 0 });
+});
+
+test('a snapshot in parts is one for all who come within a moment, each with the changes since', async () => {
+  const { broadcast, add, at } = counter({ split: (whole) => ({ first: 0, rest: [whole] }) });
+  add(7);
+  const early = broadcast.subscribe();
+  const parts = [await read(early), await read(early)];
+  for (let n = 0; n < 3; n++) add(1);
+  const late = broadcast.subscribe();
+  expect(await read(late)).toBe(parts[0]);
+  expect(await read(late)).toBe(parts[1]);
+  expect(await read(late)).toEqual({ kind: 'CHANGE', sequence: at(2), partsLeft: 0, change: 1 });
+  // Too old for who may be only so far behind, and then for everybody.
+  expect(await read(broadcast.subscribe({ limit: 29 }))).not.toBe(parts[0]);
+  for (let n = 0; n < 101; n++) add(1);
+  const next = broadcast.subscribe();
+  await read(next);
+  expect(await read(next)).toMatchObject({ kind: 'CHANGE', sequence: at(105), change: 111 });
+});
+
+test('snapshots in parts that are read slowly are let go, and their readers start again', async () => {
+  const { broadcast, add } = counter({ split: (whole) => ({ first: 0, rest: [whole] }) });
+  const streams = Array.from({ length: 40 }, () => {
+    const events = broadcast.subscribe({ limit: 10 });
+    events.take();
+    for (let n = 0; n < 2; n++) add();
+    return events;
+  });
+  const kinds = streams.map((events) => events.take()?.kind);
+  expect(kinds).toEqual([...Array(8).fill('GAP'), ...Array(32).fill('CHANGE')]);
+  const [first, second] = [
+    await read(streams[0] as (typeof streams)[0]),
+    await read(streams[0] as (typeof streams)[0]),
+  ];
+  expect([first, second]).toMatchObject([
+    { kind: 'SNAPSHOT', partsLeft: 1 },
+    { change: 80, partsLeft: 0 },
+  ]);
 });
 
 test('a large snapshot comes in parts, and only the last has a number to go on from', async () => {
@@ -225,9 +262,15 @@ test('whatever is published and read in whatever order, snapshot and changes add
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.constant('add' as const), fc.constant('read' as const)), { maxLength: 200 }),
-      async (steps) => {
-        const { broadcast, add, value } = counter();
-        const events = broadcast.subscribe({ limit: 3 });
+      fc.constantFrom(3, 40),
+      fc.boolean(),
+      async (steps, limit, isInParts) => {
+        const { broadcast, add, value } = counter(
+          isInParts ? { split: (whole) => ({ first: 0, rest: [whole - 1, 1] }) } : {},
+        );
+        // Others make snapshots that this one may be given later.
+        if (isInParts) broadcast.subscribe().take();
+        const events = broadcast.subscribe({ limit });
         let held = Number.NaN;
         const apply = (event: BroadcastEvent<number, number>) => {
           if (event.kind === 'SNAPSHOT') held = event.snapshot;
@@ -242,7 +285,7 @@ test('whatever is published and read in whatever order, snapshot and changes add
           }
         }
         add();
-        for (let i = 0; i < 6; i++) {
+        for (let i = 0; i < limit + 6; i++) {
           const next = events.next();
           const done = await Promise.race([next, new Promise<null>((resolve) => setImmediate(resolve, null))]);
           if (done === null) break;
