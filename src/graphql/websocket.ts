@@ -116,7 +116,7 @@ export class WebSocketRoad {
     const { endpoint, keepAliveMs = 12_000, anonymousIdleMs = 30_000 } = this.#options;
     // ws closes the socket itself (bad frame, message too big); without a listener the error would end the process.
     socket.on('error', () => {});
-    const outlet = new WebSocketOutlet(socket);
+    const outlet = new WebSocketOutlet(socket, req.socket);
     const running: Running = {
       count: 0,
       isSignedIn: false,

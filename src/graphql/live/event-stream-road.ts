@@ -113,6 +113,8 @@ function stream(res: ServerResponse, results: LiveResults, { endpoint, keepAlive
     // Node tells of it: less than this many bytes already made `write` answer false.
     whenReady: (wake) => res.once('drain', wake),
     write: (result) => writeEvent(res, result),
+    // Node holds back what is written in one turn of the event loop.
+    flush: () => undefined,
     end: () => res.end(COMPLETE),
   };
   const pump = new Pump(results, sink, endpoint.sharing.wakes);

@@ -16,6 +16,7 @@ import type { SharedResults, Sharing } from './shared-results.ts';
  */
 export class LiveResults {
   readonly #source: LiveSource<object>;
+  readonly #guarded: GuardedSource<object> | null;
   readonly #stream: SourceStream;
   readonly #context: RequestContext;
   readonly #sharing: Sharing;
@@ -30,22 +31,23 @@ export class LiveResults {
   #wake: (() => void) | null = null;
   #isOver = false;
   #failure: PublicError | null = null;
+  #isBroken: boolean;
   #onBroken: (() => void) | null = null;
 
   constructor(stream: SourceStream, context: RequestContext, sharing: Sharing, place: ErrorPlace) {
     const { source } = stream;
     this.#isAlone = !isLiveSource(source);
     this.#source = isLiveSource(source) ? source : new PlainSource(source);
+    this.#guarded = this.#source instanceof GuardedSource ? this.#source : null;
     this.#stream = stream;
     this.#context = context;
     this.#sharing = sharing;
     this.#place = place;
     this.#viewer = this.#viewerNow();
     this.#results = sharing.join(stream, this.#viewer, context, this.#isAlone);
-    if (this.#source instanceof GuardedSource) {
-      const { signal } = this.#source;
-      if (!signal.aborted) signal.addEventListener('abort', () => this.#broken(), { once: true });
-    }
+    const signal = this.#guarded?.signal;
+    this.#isBroken = signal?.aborted ?? false;
+    signal?.addEventListener('abort', () => this.#broken(), { once: true });
   }
 
   /** Nothing comes any more. */
@@ -60,19 +62,19 @@ export class LiveResults {
 
   /** The rights have ended: whoever writes must not wait until somebody reads what is written. */
   get isBroken(): boolean {
-    return this.#source instanceof GuardedSource && this.#source.signal.aborted;
+    return this.#isBroken;
   }
 
   /** Called, in another turn of the event loop, when the rights end. */
   set onBroken(tell: () => void) {
     this.#onBroken = tell;
-    if (this.isBroken) this.#broken();
+    if (this.#isBroken) this.#broken();
   }
 
   /** The next result. Null: none now, or never again (`isOver`). */
   take(): ResultText | null {
     if (this.#isOver) return null;
-    if (this.isBroken) this.#drop();
+    if (this.#isBroken) this.#drop();
     if (this.#made !== null) {
       const made = this.#made;
       this.#made = null;
@@ -92,7 +94,7 @@ export class LiveResults {
       return null;
     }
     this.#followRights();
-    return this.#textOf(event);
+    return this.#results.known(event) ?? this.#make(event);
   }
 
   /** To be called once after `take` gave null; `wake` is called once. */
@@ -109,10 +111,10 @@ export class LiveResults {
     void this.#source.return();
   }
 
-  #textOf(event: object): ResultText | null {
+  #make(event: object): ResultText | null {
     const making = {};
     this.#making = making;
-    const text = this.#results.textOf(event, (made) => {
+    const text = this.#results.make(event, (made) => {
       if (this.#making !== making) return;
       this.#making = null;
       this.#made = made;
@@ -123,7 +125,7 @@ export class LiveResults {
   }
 
   #viewerNow(): Viewer | null {
-    return this.#source instanceof GuardedSource ? this.#source.viewer : this.#context.viewer;
+    return this.#guarded === null ? this.#context.viewer : this.#guarded.viewer;
   }
 
   #followRights(): void {
@@ -136,6 +138,7 @@ export class LiveResults {
   }
 
   #broken(): void {
+    this.#isBroken = true;
     this.#sharing.wakes.add(() => this.#onBroken?.());
   }
 

@@ -10,6 +10,8 @@ export interface Sink {
   /** `wake` is called once, when it is ready again; never if it closes before. Several wait in the order in which they came. */
   whenReady(wake: () => void): void;
   write(result: ResultText): void;
+  /** Nothing is written for now: what was may be held back until this is called. */
+  flush(): void;
   /** Nothing comes any more. `failure`: what the last result told. */
   end(failure: PublicError | null): void;
 }
@@ -47,14 +49,21 @@ export class Pump {
   }
 
   readonly #run = (): void => {
+    this.#move();
+    this.#sink.flush();
+  };
+
+  #move(): void {
     const results = this.#results;
-    const until = performance.now() + MAX_RUN_MS;
+    let until = Number.POSITIVE_INFINITY;
     for (let written = 0; !this.#hasStopped; written++) {
       if (!this.#sink.isReady && !results.isBroken) {
         this.#sink.whenReady(this.#run);
         return;
       }
-      if (written === MAX_RUN || performance.now() > until) {
+      // Mostly there is one result and then none: that takes no look at the clock.
+      if (written === 2) until = performance.now() + MAX_RUN_MS;
+      else if (written === MAX_RUN || (written > 2 && performance.now() > until)) {
         this.#wakes.add(this.#run);
         return;
       }
@@ -63,11 +72,12 @@ export class Pump {
         this.#sink.write(result);
       } else if (results.isOver) {
         this.#hasStopped = true;
+        this.#sink.flush();
         this.#sink.end(results.failure);
       } else {
         results.wait(this.#run);
         return;
       }
     }
-  };
+  }
 }

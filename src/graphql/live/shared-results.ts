@@ -5,7 +5,8 @@
  * event. INTERNAL_ERROR names the request of the subscription that was first.
  *
  * Bounds: results of at most MAX_TEXTS events and MAX_CHARACTERS characters are remembered, of all subscriptions together, the
- * least recently used go first and are made again for who comes later. What one subscription alone gets is not remembered.
+ * least recently used go first and are made again for who comes later; besides, each group remembers its newest small one. What
+ * one subscription alone gets is not remembered.
  */
 import { LRUCache } from 'lru-cache';
 import { rightsKey, sharedViewer, type Viewer } from '../../auth/viewer.ts';
@@ -81,6 +82,8 @@ export class SharedResults {
   readonly #parts: SharedParts;
   readonly #onEmpty: () => void;
   readonly #entries = new WeakMap<object, Entry>();
+  /** What all are told next, mostly. */
+  #last: { readonly event: object; readonly text: ResultText } | null = null;
 
   constructor(parts: SharedParts, onEmpty: () => void) {
     this.#parts = parts;
@@ -92,8 +95,15 @@ export class SharedResults {
     if (this.members === 0) this.#onEmpty();
   }
 
-  /** At once where nothing is waited for; else null, and `onMade` gets it in another turn of the event loop. */
-  textOf(event: object, onMade: (text: ResultText) => void): ResultText | null {
+  /** What has been made of the event, if it is remembered. */
+  known(event: object): ResultText | null {
+    if (event === this.#last?.event) return this.#last.text;
+    const entry = this.#entries.get(event);
+    return entry === undefined ? null : (this.#parts.texts.get(entry) ?? null);
+  }
+
+  /** For an event that is not known. At once where nothing is waited for; else null, and `onMade` gets it in another turn. */
+  make(event: object, onMade: (text: ResultText) => void): ResultText | null {
     let entry = this.#entries.get(event);
     if (entry === undefined) {
       entry = { waiting: null };
@@ -103,30 +113,30 @@ export class SharedResults {
       entry.waiting.push(onMade);
       return null;
     }
-    const known = this.#parts.texts.get(entry);
-    if (known !== undefined) return known;
-    const made = this.#make(event);
+    const made = this.#run(event);
     if (made instanceof ResultText) {
-      this.#remember(entry, made);
+      this.#remember(event, entry, made);
       return made;
     }
     entry.waiting = [onMade];
-    void made.then((text) => this.#made(entry, text));
+    void made.then((text) => this.#made(event, entry, text));
     return null;
   }
 
-  #made(entry: Entry, text: ResultText): void {
-    this.#remember(entry, text);
+  #made(event: object, entry: Entry, text: ResultText): void {
+    this.#remember(event, entry, text);
     const waiting = entry.waiting ?? [];
     entry.waiting = null;
     for (const tell of waiting) this.#parts.wakes.add(() => tell(text));
   }
 
-  #remember(entry: Entry, text: ResultText): void {
-    if (this.members > 1) this.#parts.texts.set(entry, text);
+  #remember(event: object, entry: Entry, text: ResultText): void {
+    if (this.members < 2) return;
+    this.#parts.texts.set(entry, text);
+    if (!text.isLarge) this.#last = { event, text };
   }
 
-  #make(event: object): MaybePromise<ResultText> {
+  #run(event: object): MaybePromise<ResultText> {
     const { stream, viewer, context, log } = this.#parts;
     const place = { requestId: context.requestId, log };
     const refused = (error: unknown) => new ResultText({ errors: [publicError(error, place)] });

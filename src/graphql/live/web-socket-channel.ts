@@ -4,6 +4,7 @@ import type { LiveResults } from './live-results.ts';
 import { Pump, type Sink } from './pump.ts';
 import type { ResultText } from './result-text.ts';
 import type { Sharing } from './shared-results.ts';
+import { binaryOf } from './text-frame.ts';
 import type { WebSocketOutlet } from './web-socket-outlet.ts';
 
 export interface ChannelParts {
@@ -32,7 +33,7 @@ export class WebSocketChannel implements AsyncIterableIterator<never>, Sink {
 
   constructor(parts: ChannelParts) {
     this.#parts = parts;
-    this.#prefix = `{"id":${JSON.stringify(parts.id)},"type":"next","payload":`;
+    this.#prefix = binaryOf(`{"id":${JSON.stringify(parts.id)},"type":"next","payload":`);
     this.#pump = new Pump(parts.results, this, parts.sharing.wakes);
     this.#over = new Promise((resolve) => {
       this.#settle = resolve;
@@ -50,6 +51,10 @@ export class WebSocketChannel implements AsyncIterableIterator<never>, Sink {
   /** Writes one result. */
   write(result: ResultText): void {
     this.#parts.outlet.next(this.#prefix, result);
+  }
+
+  flush(): void {
+    this.#parts.outlet.flush();
   }
 
   end(failure: PublicError | null): void {
