@@ -55,11 +55,16 @@ builder.subscriptionFields((t) => ({
     ...inProject('VIEWER'),
     args: { projectId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
     subscribe: (_root, { projectId, after }, context) => {
-      const { services } = context;
+      const { services, viewer } = context;
       return guarded(
         context,
-        (viewer) => services.projects.visible(projectId, viewer),
-        (signal) => services.runtimes.watchStatus(projectId, context.viewer?.brokers ?? null, { signal, after }),
+        (current) => {
+          services.projects.visible(projectId, current);
+          if (current?.brokers == null) return;
+          // Restricted to other brokers meanwhile: what is followed are still those that were seen at the beginning.
+          for (const { id } of services.brokers.visibleIn(projectId, viewer)) services.brokers.visible(id, current);
+        },
+        (signal) => services.runtimes.watchStatus(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },
     resolve: (event) => event,

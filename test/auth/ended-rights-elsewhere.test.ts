@@ -28,8 +28,7 @@ describe.skipIf(!postgres.available)(postgres.available ? 'two services on one d
       const world = { ...one, brokerId: body.id };
       const status = { query: STATUS, variables: { p: one.projectId } };
       const bystander = await openedStream(transport, two, (await one.person('VIEWER')).token, status);
-      for (const [what, { code, holder, ofBrokerAlone }] of Object.entries(RIGHTS_ENDINGS)) {
-        if (ofBrokerAlone) continue;
+      for (const [what, { code, holder }] of Object.entries(RIGHTS_ENDINGS)) {
         const { token, end } = await holder(world);
         const stream = await openedStream(transport, two, token, status);
         const answered = await end();

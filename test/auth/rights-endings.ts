@@ -14,8 +14,6 @@ export interface Holder {
 
 export interface RightsEnding {
   readonly code: 'UNAUTHORIZED' | 'NOT_ALLOWED';
-  /** The right to the project stays. */
-  readonly ofBrokerAlone?: true;
   readonly holder: (world: World) => Promise<Holder>;
 }
 
@@ -68,7 +66,6 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
   },
   'a token that is restricted to other brokers': {
     code: 'NOT_ALLOWED',
-    ofBrokerAlone: true,
     holder: async (world) => {
       const { body } = await world.rest('POST', `/api/projects/${world.projectId}/brokers`, world.root, {
         name: 'other',

@@ -2,12 +2,13 @@
  * Identical subscriptions (one operation, the same variables, the same rights) execute once for each event and write one text.
  *
  * Results are made with the rights that all of them have and nobody's identity, see `sharedViewer`; a context of its own for each
- * event. INTERNAL_ERROR names the request of the subscription that was first.
+ * event. INTERNAL_ERROR names no request of theirs, but an id that all of them are told.
  *
  * Bounds: results of at most MAX_TEXTS events and MAX_CHARACTERS characters are remembered, of all subscriptions together, the
  * least recently used go first and are made again for who comes later; besides, each group remembers its newest small one. What
  * one subscription alone gets is not remembered.
  */
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { rightsKey, sharedViewer, type Viewer } from '../../auth/viewer.ts';
 import type { RequestContext } from '../../context.ts';
@@ -55,7 +56,11 @@ export class Sharing {
     const place = `${viewer === null ? '' : rightsKey(viewer)} ${key}`;
     let group = groups.get(place);
     if (group === undefined) {
-      const parts = this.#parts(stream, viewer && sharedViewer(viewer), { ...context, address: '' });
+      const parts = this.#parts(stream, viewer && sharedViewer(viewer), {
+        ...context,
+        address: '',
+        requestId: randomUUID(),
+      });
       group = new SharedResults(parts, () => groups.delete(place));
       groups.set(place, group);
     }

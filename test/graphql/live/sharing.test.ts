@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { RightsGuard } from '../../../src/auth/rights-guards.ts';
 import type { Viewer } from '../../../src/auth/viewer.ts';
 import { ServiceError } from '../../../src/errors.ts';
@@ -137,6 +137,27 @@ test('a fault in what all get is told to all as a bug, and logged once', async (
     });
   }
   expect(logged).toHaveLength(1);
+});
+
+test('a fault names no request of those who share it, since callers may name these', async () => {
+  const { ticks } = createTicks();
+  const { url, logged } = await startGraphqlServer({ ticks });
+  const left = new AbortController();
+  onTestFinished(() => left.abort());
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'x-request-id': 'mine' },
+    body: JSON.stringify({ query: 'subscription { counter { bug } }' }),
+    signal: left.signal,
+  });
+  let text = '';
+  for await (const chunk of (response.body as ReadableStream).pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.includes('INTERNAL_ERROR')) break;
+  }
+  const told = /"requestId":"([^"]+)"/.exec(text)?.[1];
+  expect(told).toMatch(/^[\da-f-]{36}$/);
+  expect(logged).toMatchObject([{ requestId: told }]);
 });
 
 test.each(TRANSPORTS)('rights that end while a result is made end the stream at once over %s', async (transport) => {
