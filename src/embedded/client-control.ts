@@ -163,7 +163,12 @@ const packetOf = (given: GivenSubscription) =>
 /** Runs what aedes calls back for. False: the connection ended before. */
 function settledBy(connection: Connection, run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    void connection.gone().then(() => resolve(false));
-    run((error) => (error ? reject(error) : resolve(true)));
+    // Connections last, and may be told something often.
+    const stop = connection.onGone(() => resolve(false));
+    run((error) => {
+      stop();
+      if (error) reject(error);
+      else resolve(true);
+    });
   });
 }

@@ -138,10 +138,17 @@ export class Connection {
 
   /** Resolves when the stream is closed, and those who listened before know it. */
   gone(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.isClosed || this.#stream.closed) resolve();
-      else this.#stream.once('close', resolve);
-    });
+    return new Promise((resolve) => void this.onGone(resolve));
+  }
+
+  /** Calls once, when `gone` resolves, unless the returned function was called before. */
+  onGone(listener: () => void): () => void {
+    if (this.isClosed || this.#stream.closed) {
+      listener();
+      return () => {};
+    }
+    this.#stream.once('close', listener);
+    return () => this.#stream.off('close', listener);
   }
 
   /** Null: the connection is not encrypted, or its listener leaves that to somebody before it. */
