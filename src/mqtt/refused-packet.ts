@@ -26,3 +26,9 @@ export function subscribeRefusal(error: Error): ServiceError {
   }
   return new ServiceError('BROKER_UNREACHABLE', 'The subscription could not be made', { cause: error });
 }
+
+/** What the reason code of an UNSUBACK means. */
+export const unsubscribeRefusal = (code: number): ServiceError =>
+  code === 0x87
+    ? new ServiceError('NOT_ALLOWED', 'The broker does not let this user unsubscribe there')
+    : new ServiceError('BROKER_REJECTED', `The broker refused to unsubscribe (reason ${code})`);

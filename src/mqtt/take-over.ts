@@ -1,11 +1,18 @@
 import type { Duplex } from 'node:stream';
-import { generate, type IConnackPacket, type ISubackPacket, type Packet, parser } from 'mqtt-packet';
+import {
+  generate,
+  type IConnackPacket,
+  type ISubackPacket,
+  type IUnsubackPacket,
+  type Packet,
+  parser,
+} from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import type { SessionAction, TakenSession } from './broker-session.ts';
 import { type BrokerAddress, connectOptions } from './connect-options.ts';
 import { disconnected, failureOf, refusedConnect } from './link-failure.ts';
 import { openStream } from './open-stream.ts';
-import { subscribeRefusal } from './refused-packet.ts';
+import { subscribeRefusal, unsubscribeRefusal } from './refused-packet.ts';
 
 /**
  * Connects with the client id of another client for a moment: the broker ends that client's connection and hands its session to us
@@ -75,7 +82,10 @@ async function act(connection: RawConnection, action: SessionAction): Promise<vo
   if (action.kind === 'DISCONNECT') return;
   if (action.kind === 'UNSUBSCRIBE') {
     connection.send({ cmd: 'unsubscribe', messageId: ONLY_PACKET_ID, unsubscriptions: [action.filter] });
-    await connection.next('unsuback');
+    // MQTT 5 alone says whether it was done.
+    const { granted } = (await connection.next('unsuback')) as Partial<IUnsubackPacket>;
+    const code = Number(granted?.[0] ?? 0);
+    if (code >= 0x80) throw unsubscribeRefusal(code);
     return;
   }
   const { filter, qos, noLocal = false, retainAsPublished = false, retainHandling = 2, identifier } = action;
@@ -150,6 +160,8 @@ class RawConnection {
     if (packet.cmd === 'disconnect') this.#fail(unreachable(disconnected(packet.reasonCode).text));
     const waiting = this.#waiting;
     if (waiting === null || packet.cmd !== waiting.cmd) return;
+    // An answer to something that was not asked.
+    if (packet.cmd !== 'connack' && packet.messageId !== ONLY_PACKET_ID) return;
     this.#waiting = null;
     waiting.resolve(packet);
   }

@@ -126,3 +126,33 @@ test('a broker that says nothing, ends the connection or is away is told as such
   const link = openLink({ url: 'mqtt://127.0.0.1:1' });
   await expect(link.takeOver('x', SUBSCRIBE)).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
 });
+
+test('what the broker refuses is not told as done, and answers to something else are passed over', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const link = await connectedLink({ url: broker.url, ...ADMIN });
+  const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 100 });
+  onTestFinished(() => controls.close());
+  const client = await broker.client({ clientId: 'kept', ...KEPT });
+  await client.subscribeAsync('a', { qos: 1 });
+  // The only right of an administrator to unsubscribe.
+  const acl = { rolename: 'admin', acltype: 'unsubscribePattern', topic: '#' };
+  await controls.call('dynamic-security', 'setDefaultACLAccess', { acls: [{ acltype: 'unsubscribe', allow: false }] });
+  await controls.call('dynamic-security', 'removeRoleACL', acl).catch(() => undefined);
+  const account = { url: broker.url, ...ADMIN };
+  const options = { address: account, version: 5, clientId: 'kept', timeoutMs: 5_000 } as const;
+  await expect(takeOver(options, { kind: 'UNSUBSCRIBE', filter: 'a' })).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
+
+  const scripted = createServer((socket) => {
+    // CONNACK with a session, then SUBACK of packet 7.
+    socket.once('data', () => socket.write(Buffer.from([0x20, 2, 1, 0, 0x90, 3, 0, 7, 1])));
+    socket.on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void scripted.close());
+  await once(scripted, 'listening');
+  const { port } = scripted.address() as { port: number };
+  const there = { address: { url: `mqtt://127.0.0.1:${port}` }, version: 4, clientId: 'kept', timeoutMs: 200 } as const;
+  await expect(takeOver(there, SUBSCRIBE)).rejects.toMatchObject({
+    code: 'BROKER_TIMEOUT',
+    info: { outcome: 'unknown' },
+  });
+});

@@ -23,6 +23,8 @@ export interface BulkOutcome {
 
 /** Commands in one payload. What the broker has not answered when it dies is at most as many. */
 const CHUNK = 500;
+/** Bytes of client ids in one payload: brokers end connections that send packets larger than they take. */
+const CHUNK_BYTES = 100_000;
 
 /** The broker said no, and nothing happened; other codes mean that nobody knows, or that it could not be asked. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -80,8 +82,7 @@ class Run {
    */
   async send(kicks: readonly Kick[]): Promise<Kick[]> {
     const left: Kick[] = [];
-    for (let from = 0; from < kicks.length; from += CHUNK) {
-      const chunk = kicks.slice(from, from + CHUNK);
+    for (const chunk of chunksOf(kicks)) {
       if (this.#lost === null) left.push(...(await this.#sendChunk(chunk)));
       else for (const { clientIds } of chunk) for (const id of clientIds) this.note(id, notSent(this.#lost));
     }
@@ -128,6 +129,23 @@ class Run {
     for (const clientId of named) this.results.set(clientId, { clientId, status: 'DISCONNECTED', error: null });
     return clientIds.filter((id) => !this.disconnected.has(id));
   }
+}
+
+function chunksOf(kicks: readonly Kick[]): Kick[][] {
+  const chunks: Kick[][] = [];
+  let bytes = 0;
+  for (const kick of kicks) {
+    const size = Buffer.byteLength(kick.command.clientid);
+    const last = chunks.at(-1);
+    if (last && last.length < CHUNK && bytes + size <= CHUNK_BYTES) {
+      last.push(kick);
+      bytes += size;
+    } else {
+      chunks.push([kick]);
+      bytes = size;
+    }
+  }
+  return chunks;
 }
 
 function statusOf(code: ErrorCode): DisconnectStatus {

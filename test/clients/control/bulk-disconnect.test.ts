@@ -45,3 +45,20 @@ test('one that an answer does not name is asked for alone, with the consent that
   expect(alsoDisconnected).toEqual(['other']);
   expect(commands[1]).toEqual({ clientid: 'c', force: true, among: ['a', 'b', 'c'] });
 });
+
+test('long client ids go in several payloads, none larger than brokers take', async () => {
+  const clientIds = Array.from({ length: 7 }, (_, index) => `${index}${'é'.repeat(20_000)}`);
+  const payloads: number[] = [];
+  const callAll = async (_api: string, calls: readonly { readonly fields?: object }[]) => {
+    payloads.push(calls.length);
+    return calls.map(() => ({ status: 'fulfilled', value: {} }));
+  };
+  const kicks = [...clientIds, ...Array.from({ length: 501 }, (_, index) => `s${index}`)].map((clientid) => ({
+    command: { clientid },
+    clientIds: [clientid],
+  }));
+  const plan = { kicks, refusals: new Map() };
+  const { results } = await carriedOut({ callAll } as unknown as ControlCaller, plan);
+  expect(payloads).toEqual([2, 2, 2, 500, 2]);
+  expect([...results.values()].every(({ status }) => status === 'DISCONNECTED')).toBe(true);
+});
