@@ -235,7 +235,7 @@ export class Operation {
       contextValue: context,
       variableValues: variables,
       operationName: this.name,
-    });
+    }).catch(refuseNothing);
     if (!(Symbol.asyncIterator in source)) return source;
     const sent = variables;
     const values = coerced as Variables;
@@ -275,6 +275,12 @@ export class Operation {
     }
     return coerced;
   }
+}
+
+/** graphql-js falls over a subscription whose field is left out by @skip or @include; what resolvers throw comes as GraphQLError. */
+function refuseNothing(error: unknown): ExecutionResult {
+  if (!(error instanceof TypeError)) throw error;
+  return { errors: [new GraphQLError('A subscription must ask for one field that is not left out.')] };
 }
 
 /** A run, or what refuses it afterwards. A mutation has happened then. */

@@ -117,6 +117,17 @@ test.each(['NOT_ALLOWED', 'UNAUTHORIZED'])(
   },
 );
 
+test.each(['@skip(if: true)', '@include(if: false)'])(
+  'a subscription whose field is left out by %s is refused, and no fault',
+  async (left) => {
+    const server = await startGraphqlServer(createTicks());
+    const { client } = webSocketClient(server);
+    const events = client.iterate({ query: `subscription { ticks ${left} { n } }` });
+    await expect(events.next()).rejects.toMatchObject([{ extensions: { code: 'INVALID' } }]);
+    expect(server.logged).toEqual([]);
+  },
+);
+
 test('a subscription that fails for another reason leaves the WebSocket open', async () => {
   const server = await startGraphqlServer();
   const { client } = webSocketClient(server);
