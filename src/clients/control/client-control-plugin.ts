@@ -146,10 +146,10 @@ class ClientControl implements ControlPlugin {
     action: ReturnType<typeof readSubscribe | typeof readUnsubscribe>,
     takeover: boolean,
   ): Promise<Record<string, never>> {
-    if (!takeover) throw withoutTakeover();
     if (this.#isOwn(clientid)) throw ownConnection(clientid);
     const client = await followedClient(this.#controls, clientid);
     if (client === null) throw new ControlRefusal('Client not found');
+    if (!takeover) throw withoutTakeover();
     if (client.clean !== false) throw notPersistent(clientid, false);
     const { sessionPresent } = await this.#takeovers.run(clientid, client.connection, action);
     if (!sessionPresent) throw notPersistent(clientid, true);

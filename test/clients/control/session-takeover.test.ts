@@ -179,9 +179,10 @@ test('subscriptions are changed neither without consent nor of clean sessions', 
     const bad = { ...command, takeover, ...wrong } as unknown as typeof command;
     await expect(subscribeClient(controls, bad)).rejects.toMatchObject({ code: 'INVALID' });
   }
-  await expect(subscribeClient(controls, { ...command, clientid: 'nobody', takeover })).rejects.toMatchObject({
-    code: 'NOT_FOUND',
-  });
+  for (const consent of [{}, { takeover }]) {
+    const nobody = subscribeClient(controls, { ...command, clientid: 'nobody', ...consent });
+    await expect(nobody).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  }
   expect(await getClient(controls, 'kept')).toMatchObject({ connected: true, subscriptions: [] });
 });
 
