@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
 import type { Broker, ClusterMode } from '../generated/sqlite/client.ts';
@@ -106,7 +107,7 @@ export class BrokerService {
     issues.push(...secretsForAnotherHost(broker, input));
     if (issues.length > 0) throw invalid(issues);
     const row = await this.#db.broker
-      .update({ where: { id }, data: this.#columns(id, input) })
+      .update({ where: { id }, data: this.#columns(id, input, broker) })
       .catch(goneMeansNotFound('broker', id));
     return this.announce(row);
   }
@@ -155,11 +156,19 @@ export class BrokerService {
     return this.announce(row);
   }
 
-  /** The columns that an input changes; secrets are sealed for this broker alone. */
-  #columns(id: string, input: BrokerInput): Partial<Broker> {
+  /**
+   * The columns that an input changes; secrets are sealed for this broker alone. One that is given again as it is stored stays
+   * sealed as it is: sealed anew it would look changed, and the broker be connected to anew.
+   */
+  #columns(id: string, input: BrokerInput, stored?: BrokerRecord): Partial<Broker> {
     const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
-    const seal = (secret: string | null, what: string) =>
-      secret === null ? null : this.#sealer.seal(secret, `${id}/${what}`);
+    const seal = (secret: string | null, sealed: string | null | undefined, what: 'password' | 'clientKey') => {
+      if (secret === null) return null;
+      const context = `${id}/${what}`;
+      return sealed != null && opensTo(this.#sealer, sealed, context, secret)
+        ? sealed
+        : this.#sealer.seal(secret, context);
+    };
     return {
       ...given(
         input,
@@ -178,10 +187,22 @@ export class BrokerService {
       ...(metricsEnabled == null ? {} : { metricsEnabled }),
       ...(ha == null ? {} : { ha }),
       ...(clientTakeover == null ? {} : { clientTakeover }),
-      ...(password === undefined ? {} : { sealedPassword: seal(password, 'password') }),
-      ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, 'clientKey') }),
+      ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),
+      ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, stored?.sealedClientKey, 'clientKey') }),
     };
   }
+}
+
+/** What does not open, sealed with a key that was lost, is no secret any more: it is replaced. */
+function opensTo(sealer: Sealer, sealed: string, context: string, secret: string): boolean {
+  let known: Buffer;
+  try {
+    known = Buffer.from(sealer.open(sealed, context));
+  } catch {
+    return false;
+  }
+  const given = Buffer.from(secret);
+  return known.length === given.length && timingSafeEqual(known, given);
 }
 
 /** The named entries of `input` that are not undefined. */

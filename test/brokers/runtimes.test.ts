@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
 import { subscribe } from '../support/subscription.ts';
 
@@ -16,6 +17,25 @@ test('a follower that fails costs no broker its new settings', async () => {
   await expect.poll(() => opened).toBe(2);
   await services.brokers.remove(id);
   await expect.poll(() => services.runtimes.status(id).state).toBe('CLOSED');
+});
+
+test('secrets that are given again as they were keep the connection, and others make it anew', async () => {
+  const { services, projectId, rest, root } = await startTestService();
+  const mosquitto = await startMosquitto();
+  const settings = { url: mosquitto.url, username: 'gateway', password: 'secrét' };
+  const { id, sealedPassword } = await services.brokers.addSelfHosted(projectId, { name: 'b', ...settings });
+  await expect.poll(() => services.runtimes.status(id).state).toBe('CONNECTED');
+  const changes: string[] = [];
+  services.runtimes.onRuntime((_runtime, change) => changes.push(change));
+  const path = `/api/projects/${projectId}/brokers/${id}`;
+  expect((await rest('PUT', path, root, { name: 'renamed', ...settings })).status).toBe(204);
+  expect(services.brokers.visibleIn(projectId, null)[0]).toMatchObject({ name: 'renamed', sealedPassword });
+  expect((await services.brokers.update(id, settings)).sealedPassword).toBe(sealedPassword);
+  expect(changes).toEqual(['OPENED']);
+  const other = await services.brokers.update(id, { ...settings, password: 'sécret' });
+  expect(other.sealedPassword).not.toBe(sealedPassword);
+  await expect.poll(() => changes).toEqual(['OPENED', 'CLOSING', 'OPENED']);
+  expect((await services.brokers.update(id, { ...settings, password: null })).sealedPassword).toBeNull();
 });
 
 const STATUS = `subscription ($id: ID!) { brokerStatus(projectId: $id) {
