@@ -5,13 +5,24 @@ import { LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.t
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
 import type { TailEvent, TopicMessage } from './message-tail.ts';
 
+function textOf({ payload, payloadBytes }: TopicMessage): string | null {
+  if (isUtf8(payload)) return payload.toString();
+  if (payload.length === payloadBytes) return null;
+  try {
+    // As the beginning of a longer text: bytes of a character that was cut are left out.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload, { stream: true });
+  } catch {
+    return null;
+  }
+}
+
 const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').implement({
   fields: (t) => ({
     topic: t.exposeString('topic'),
     payload: t.string({
-      description: 'As text. Null: it is no UTF-8, or was cut inside a character.',
+      description: 'As text, up to the last whole character of what is told. Null: it is no UTF-8.',
       nullable: true,
-      resolve: ({ payload }) => (isUtf8(payload) ? payload.toString() : null),
+      resolve: textOf,
     }),
     payloadBase64: t.string({ resolve: ({ payload }) => payload.toString('base64') }),
     payloadBytes: t.exposeInt('payloadBytes', { description: 'Of the whole payload.' }),

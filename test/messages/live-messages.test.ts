@@ -29,13 +29,15 @@ for (const kind of KINDS) {
     await publisher.publishAsync('plant/2', '', { qos: 1 });
     await publisher.publishAsync('plant/3', BINARY, { qos: 2 });
     await publisher.publishAsync('plant/4', 'abcdefgh');
-    // The sixth byte is the first one of ß.
+    // The sixth byte is the first one of ß, and within a longer character.
     await publisher.publishAsync('plant/5', 'Strauß');
+    await publisher.publishAsync('plant/5/long', '\ufeff💡!');
+    await publisher.publishAsync('plant/5/binary', Buffer.from([0x61, 0xc3, 0x28, 0x61, 0x62, 0xf0, 0x9f]));
     await publisher.publishAsync('plant/6', Buffer.alloc(1024 * 1024, 'x'), { qos: 1 });
     await publisher.publishAsync('elsewhere', 'not of the filter', { qos: 1 });
     await publisher.publishAsync('plant/7', 'now', { retain: true, qos: 1 });
     await publisher.publishAsync('plant/ ü/💡//"\\<&>', '\ufeff\u0000');
-    await told.until(() => told.messages().length === 9);
+    await told.until(() => told.messages().length === 11);
     const fields = (topic: string, payload: string | null, bytes: string | Buffer, rest: object = {}) => ({
       topic,
       payload,
@@ -53,7 +55,9 @@ for (const kind of KINDS) {
       fields('plant/2', '', ''),
       fields('plant/3', null, BINARY),
       fields('plant/4', 'abcdef', 'abcdef', truncated(8)),
-      fields('plant/5', null, Buffer.from('Strauß').subarray(0, 6), truncated(7)),
+      fields('plant/5', 'Strau', Buffer.from('Strauß').subarray(0, 6), truncated(7)),
+      fields('plant/5/long', '\ufeff', Buffer.from('\ufeff💡!').subarray(0, 6), truncated(8)),
+      fields('plant/5/binary', null, Buffer.from([0x61, 0xc3, 0x28, 0x61, 0x62, 0xf0]), truncated(7)),
       fields('plant/6', 'xxxxxx', 'xxxxxx', truncated(1024 * 1024)),
       fields('plant/7', 'now', 'now'),
       fields('plant/ ü/💡//"\\<&>', '\ufeff\u0000', '\ufeff\u0000'),
