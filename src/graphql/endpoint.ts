@@ -35,6 +35,8 @@ export interface Answer {
   readonly wellFormed: boolean;
   /** `result.data` as JSON. Where it is there, `result` itself must not be written. */
   readonly dataText?: string | undefined;
+  /** True: of a subscription that was asked for as it should be, and refused. */
+  readonly isRefusedStream?: boolean;
 }
 
 export interface RunOptions {
@@ -86,13 +88,15 @@ export class Endpoint {
     const operation = this.#subscription(body);
     if (!operation) return this.run(body, context, options);
     const place = { requestId: context.requestId, log: this.log };
+    let isRefusedStream = false;
     try {
       const { variables } = readParams(body);
+      isRefusedStream = true;
       const stream = await operation.subscribe(context, variables ?? undefined);
       if ('source' in stream) return new LiveResults(stream, context, this.sharing, place);
-      return { result: publicResult(stream, place), wellFormed: true };
+      return { result: publicResult(stream, place), wellFormed: true, isRefusedStream };
     } catch (error) {
-      return { result: { errors: [publicError(error, place)] }, wellFormed: true };
+      return { result: { errors: [publicError(error, place)] }, wellFormed: true, isRefusedStream };
     }
   }
 

@@ -1,7 +1,8 @@
 /**
  * Operations as server-sent events: graphql-sse's "distinct connections mode"
  * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md), by POST with JSON or by GET, one stream for each. Queries and
- * mutations are answered by a stream of one event, with the status that they have elsewhere.
+ * mutations are answered by a stream of one event, with the status that they have elsewhere. So is a subscription that is refused when
+ * it starts, with 200: graphql-sse's client takes another status for a fault of the network, and tries again instead of telling.
  *
  * A comment every `keepAliveMs` keeps proxies from ending a quiet stream. Nothing here needs HTTP/1.1: towards HTTP/1.0, which
  * nginx speaks unless told otherwise, the stream ends with its connection. Bounds: as for WebSockets, see WebSocketOutlet; a
@@ -85,7 +86,7 @@ function paramsOf(req: IncomingMessage): unknown {
 
 function writeOne(res: ServerResponse, answer: Answer): void {
   if (res.headersSent || res.destroyed) return;
-  const status = statusOf(answer, JSON_TYPE);
+  const status = answer.isRefusedStream ? 200 : statusOf(answer, JSON_TYPE);
   res.writeHead(status, { ...headersFor(status, JSON_TYPE), ...HEADERS });
   res.end(`event: next\ndata: ${JSON.stringify(answer.result)}\n\n${COMPLETE}`);
 }

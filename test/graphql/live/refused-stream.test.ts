@@ -1,0 +1,22 @@
+import { createClient } from 'graphql-sse';
+import { expect, test } from 'vitest';
+import { post, startGraphqlServer } from '../server.ts';
+
+test('graphql-sse’s own client is told at once why a subscription was refused', async () => {
+  const { url } = await startGraphqlServer();
+  const client = createClient({ url });
+  const seen: unknown[] = [];
+  for await (const result of client.iterate({ query: 'subscription { refused { n } }' })) seen.push(result);
+  expect(seen).toMatchObject([{ errors: [{ extensions: { code: 'NOT_ALLOWED' } }] }]);
+});
+
+test('a refusal is a stream of one event with 200; what is no request keeps its status', async () => {
+  const server = await startGraphqlServer();
+  const accept = { accept: 'text/event-stream' };
+  const query = 'subscription { refused { n } }';
+  const refused = await post(server, { query }, accept);
+  expect([refused.status, refused.headers['content-type']]).toEqual([200, 'text/event-stream']);
+  expect(refused.text).toMatch(/^event: next\ndata: {"errors":.*}\n\nevent: complete\ndata:\n\n$/);
+  expect((await post(server, '{', accept)).status).toBe(400);
+  expect((await post(server, { query }, { ...accept, authorization: 'Bearer bad' })).status).toBe(401);
+});
