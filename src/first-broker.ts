@@ -24,13 +24,16 @@ export async function ensureFirstBroker(
   return cloudBrokers.createFirst({ projectId: project.id, mqttPort, mqttWsPort, issuedTo: root.email });
 }
 
-/** Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. */
+/**
+ * Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. 0 asks for no
+ * port in particular, so that the one the broker has will do.
+ */
 export function unusedPorts(config: Config, { mqttPort, mqttWsPort }: BrokerRecord): string[] {
   const ports = [
     [SETTINGS.mqttPort.env, config.mqttPort, mqttPort],
     [SETTINGS.mqttWsPort.env, config.mqttWsPort, mqttWsPort],
   ] as const;
-  return ports.flatMap(([env, set, made]) => (set === made ? [] : [`${env}=${set}`]));
+  return ports.flatMap(([env, set, made]) => (set === made || set === 0 ? [] : [`${env}=${set}`]));
 }
 
 /** Where it is reached, for the start message. */

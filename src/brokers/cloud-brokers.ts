@@ -156,6 +156,9 @@ export class CloudBrokers {
       await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
       await this.#write(id, 'ACTIVE', {
         url: mqttUrl(host, running.mqttPort),
+        // A port that was left to the system is kept from here on, so that devices find the broker again.
+        ...(mqttPort === 0 ? { mqttPort: running.mqttPort } : {}),
+        ...(mqttWsPort === 0 && running.wsPort !== null ? { mqttWsPort: running.wsPort } : {}),
         deployedAt: new Date(),
         shutdownAt: null,
       });
