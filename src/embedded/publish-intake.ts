@@ -46,8 +46,11 @@ export class PublishIntake {
   take(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
     const { access, control, store } = this.#options;
     const { topic, payload, qos } = packet;
-    connection.published += 1;
-    connection.publishedBytes += payload.length;
+    // Sent again before PUBREL it is the same message (MQTT-4.3.3-10).
+    if (!this.#isRepeated(client, packet)) {
+      connection.published += 1;
+      connection.publishedBytes += payload.length;
+    }
     const { identity } = connection;
     if (!identity || !access.mayPublish(identity, topic)) {
       this.#refused += 1;
@@ -104,11 +107,14 @@ export class PublishIntake {
       .catch((error: Error) => onProblem('a will could not be stored', error));
   }
 
+  #isRepeated(client: Client, { qos, messageId }: PublishPacket): boolean {
+    return qos === 2 && messageId !== undefined && this.#options.store.incoming.has(client.id, messageId);
+  }
+
   #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
     const { store, delivery, maxIncoming, onProblem } = this.#options;
-    const { topic, payload, qos, retain, messageId } = packet;
-    const isRepeated = qos === 2 && messageId !== undefined && store.incoming.has(client.id, messageId);
-    if (isRepeated) {
+    const { topic, payload, qos, retain } = packet;
+    if (this.#isRepeated(client, packet)) {
       // aedes answers PUBREC from the stored packet id, which must be on disk by then.
       store.commit().then(() => done(), done);
       return;
