@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { watch } from './watchdog.ts';
 
 /** Benchmarks are run from the root of the project, see run.mjs. */
 const ROOT = process.cwd();
@@ -43,6 +44,7 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
     detached: true,
   });
   const exit = once(child, 'exit');
+  const callOff = child.pid === undefined ? () => undefined : watch(child.pid);
   const message = await startMessage(child);
   const readyMs = performance.now() - startedAt;
   const url = /GraphQL +(\S+)\/graphql/.exec(message)?.[1] ?? '';
@@ -67,6 +69,7 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
     async close() {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
       await exit;
+      callOff();
     },
   };
 }

@@ -23,7 +23,8 @@ export interface ChannelParts {
  * interested.
  */
 export class WebSocketChannel implements AsyncIterableIterator<never>, Sink {
-  readonly #parts: ChannelParts;
+  readonly #outlet: WebSocketOutlet;
+  readonly #onEnd: ChannelParts['onEnd'];
   readonly #prefix: string;
   readonly #pump: Pump;
   readonly #over: Promise<IteratorReturnResult<undefined>>;
@@ -31,36 +32,37 @@ export class WebSocketChannel implements AsyncIterableIterator<never>, Sink {
   #hasStarted = false;
   #hasEnded = false;
 
-  constructor(parts: ChannelParts) {
-    this.#parts = parts;
-    this.#prefix = binaryOf(`{"id":${JSON.stringify(parts.id)},"type":"next","payload":`);
-    this.#pump = new Pump(parts.results, this, parts.sharing.wakes);
+  constructor({ id, results, outlet, sharing, onEnd }: ChannelParts) {
+    this.#outlet = outlet;
+    this.#onEnd = onEnd;
+    this.#prefix = binaryOf(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
+    this.#pump = new Pump(results, this, sharing.wakes);
     this.#over = new Promise((resolve) => {
       this.#settle = resolve;
     });
   }
 
   get isReady(): boolean {
-    return this.#parts.outlet.isReady;
+    return this.#outlet.isReady;
   }
 
   whenReady(wake: () => void): void {
-    this.#parts.outlet.whenReady(wake);
+    this.#outlet.whenReady(wake);
   }
 
   /** Writes one result. */
   write(result: ResultText): void {
-    this.#parts.outlet.next(this.#prefix, result);
+    this.#outlet.next(this.#prefix, result);
   }
 
   flush(): void {
-    this.#parts.outlet.flush();
+    this.#outlet.flush();
   }
 
   end(failure: PublicError | null): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#parts.onEnd(failure);
+    this.#onEnd(failure);
     this.#settle(OVER);
   }
 
