@@ -1,6 +1,7 @@
 /**
- * Many WebSockets in one process that read as little as they can: frames are counted by their headers, nothing is parsed. Run as
- * `node frame-readers.js` with an IPC channel; see Readers for what it is asked.
+ * Many WebSockets, or streams of server-sent events, in one process that read as little as they can: frames are counted by their
+ * headers, events by how they begin, nothing is parsed. Run as `node frame-readers.js` with an IPC channel; see Readers for what it is
+ * asked.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,6 +13,8 @@ export interface Opening {
   readonly count: number;
   /** Sent one after the other, each when the answer to the one before has come. */
   readonly messages: readonly string[];
+  /** A request for a stream of events, as it goes over the wire, in the place of WebSocket and messages. */
+  readonly request?: string;
 }
 
 export interface Arrivals {
@@ -51,6 +54,7 @@ async function asked(child: ChildProcess, question: Opening | 'arrivals'): Promi
 /** Handshakes under way at once. */
 const CONCURRENCY = 50;
 const MAX_TIMES = 100_000;
+const EVENT = 'event: next';
 const HANDSHAKE = [
   'GET /graphql HTTP/1.1',
   'Host: 127.0.0.1',
@@ -80,11 +84,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   });
 }
 
-async function openAll({ port, count, messages }: Opening, arrived: () => void): Promise<void> {
+async function openAll({ port, count, messages, request }: Opening, arrived: () => void): Promise<void> {
   let left = count;
   await Promise.all(
     Array.from({ length: CONCURRENCY }, async () => {
-      while (left-- > 0) await open(port, messages, arrived);
+      while (left-- > 0) {
+        await (request === undefined ? open(port, messages, arrived) : openEvents(port, request, arrived));
+      }
     }),
   );
 }
@@ -117,6 +123,28 @@ function open(port: number, messages: readonly string[], arrived: () => void): P
         answer();
       }
       rest = readFrames(rest, socket, answer);
+    });
+  });
+}
+
+/** One reader of events; done with the first. */
+function openEvents(port: number, request: string, arrived: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    let rest: Buffer = Buffer.alloc(0);
+    let isOpen = false;
+    socket.once('error', reject);
+    socket.on('data', (chunk: Buffer) => {
+      const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      let counted = 0;
+      for (let at = data.indexOf(EVENT); at >= 0; at = data.indexOf(EVENT, counted)) {
+        counted = at + EVENT.length;
+        if (isOpen) arrived();
+        else resolve();
+        isOpen = true;
+      }
+      // An event may begin in this chunk and go on in the next.
+      rest = data.subarray(Math.max(counted, data.length - EVENT.length + 1));
     });
   });
 }
