@@ -77,7 +77,7 @@ export async function doctor(config: Config, { out }: Terminal, url: string, opt
 }
 
 const reasons = (capabilities: readonly ControlCapability[]) =>
-  capabilities.filter(({ provider }) => provider === 'NONE').map(({ api, reason }) => `${api}: ${reason}`);
+  capabilities.filter(({ reason }) => reason !== undefined).map(({ api, reason }) => `${api}: ${reason}`);
 
 async function slowAcknowledgement(link: BrokerLink): Promise<string[]> {
   try {

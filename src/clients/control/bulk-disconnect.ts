@@ -1,13 +1,19 @@
 import type { ControlCaller } from '../../control/plugin.ts';
 import { type ErrorCode, notFound, ServiceError } from '../../errors.ts';
 import type { ConnectedClients } from '../client-service.ts';
-import { CLIENT_CONTROL_API, type Disconnected, parseDisconnected } from './client-control.ts';
+import {
+  CLIENT_CONTROL_API,
+  type DisconnectClient,
+  type Disconnected,
+  FORESEE,
+  parseDisconnected,
+} from './client-control.ts';
 import type { DisconnectPlan, Kick } from './disconnect-plan.ts';
 
 export const DISCONNECT_STATUSES = ['DISCONNECTED', 'WOULD_DISCONNECT', 'REFUSED', 'NOT_FOUND', 'FAILED'] as const;
 export type DisconnectStatus = (typeof DISCONNECT_STATUSES)[number];
 
-/** What became of one selected client. DISCONNECTED only where the broker has answered so. */
+/** What became of one selected client. DISCONNECTED only where the broker has answered so; WOULD_DISCONNECT: nothing was sent. */
 export interface DisconnectResult {
   readonly clientId: string;
   readonly status: DisconnectStatus;
@@ -17,7 +23,7 @@ export interface DisconnectResult {
 export interface BulkOutcome {
   /** By client id. */
   readonly results: Map<string, DisconnectResult>;
-  /** Client ids that were not selected, and were disconnected with their account. */
+  /** Client ids that were not selected, and were disconnected with their account, or would be. */
   readonly alsoDisconnected: readonly string[];
 }
 
@@ -35,8 +41,11 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'BROKER_REJECTED',
 ]);
 
-/** What would become of the clients, without sending anything. */
-export function foreseen({ kicks, refusals }: DisconnectPlan, { clients, isComplete }: ConnectedClients): BulkOutcome {
+/** What would become of the clients, where the broker itself would disconnect each alone; it is asked nothing. */
+export function foreseen(
+  { kicks, refusals }: DisconnectPlan,
+  { clients, isComplete }: Pick<ConnectedClients, 'clients' | 'isComplete'>,
+): BulkOutcome {
   const connected = new Set(clients.map(({ clientid }) => clientid));
   const results = new Map<string, DisconnectResult>();
   for (const [clientId, error] of refusals) results.set(clientId, { clientId, status: 'REFUSED', error });
@@ -52,9 +61,16 @@ export function foreseen({ kicks, refusals }: DisconnectPlan, { clients, isCompl
 /**
  * Sends the commands of a plan, CHUNK at a time. One that fails does not stop the others; when a whole chunk got no answer, the
  * broker is away, and the rest is not sent. Never rejects.
+ *
+ * @param isDryRun where a plugin of ours serves the API: it is asked what it would do, by a command that nobody else knows, so that
+ * a broker which begins to serve the API meanwhile disconnects nobody
  */
-export async function carriedOut(controls: ControlCaller, { kicks, refusals }: DisconnectPlan): Promise<BulkOutcome> {
-  const run = new Run(controls);
+export async function carriedOut(
+  controls: ControlCaller,
+  { kicks, refusals }: DisconnectPlan,
+  isDryRun = false,
+): Promise<BulkOutcome> {
+  const run = new Run(controls, isDryRun);
   for (const [clientId, error] of refusals) run.note(clientId, error);
   // What is left gets less with each turn.
   for (let left = kicks; left.length > 0; left = await run.send(left));
@@ -66,10 +82,12 @@ class Run {
   /** Client ids that answers have named. */
   readonly disconnected = new Set<string>();
   readonly #controls: ControlCaller;
+  readonly #isDryRun: boolean;
   #lost: ServiceError | null = null;
 
-  constructor(controls: ControlCaller) {
+  constructor(controls: ControlCaller, isDryRun: boolean) {
     this.#controls = controls;
+    this.#isDryRun = isDryRun;
   }
 
   note(clientId: string, error: ServiceError): void {
@@ -78,7 +96,8 @@ class Run {
 
   /**
    * Answers what is still to be sent: for those whom the answer to a command for several does not name, because they had gone or
-   * have another account by now; and for the others when the one whom such a command names had gone.
+   * have another account by now; and for the others when the one whom such a command names had gone, or has a session that may not
+   * be taken over.
    */
   async send(kicks: readonly Kick[]): Promise<Kick[]> {
     const left: Kick[] = [];
@@ -90,7 +109,10 @@ class Run {
   }
 
   async #sendChunk(kicks: readonly Kick[]): Promise<Kick[]> {
-    const calls = kicks.map(({ command }) => ({ command: 'disconnectClient', fields: { ...command } }));
+    const calls = kicks.map(({ command }) => ({
+      command: this.#isDryRun ? FORESEE : 'disconnectClient',
+      fields: { ...command },
+    }));
     const answers = await this.#controls.callAll(CLIENT_CONTROL_API, calls);
     const left: Kick[] = [];
     let lost: ServiceError | null = null;
@@ -100,7 +122,7 @@ class Run {
       if (answer?.status === 'fulfilled') {
         isAnswered = true;
         const rest = this.#done(clientIds, parseDisconnected(answer.value, command));
-        left.push(...rest.map((clientid) => ({ command: { ...command, clientid }, clientIds: [clientid] })));
+        left.push(...each(rest, command));
         continue;
       }
       const error = serviceErrorOf(answer?.reason);
@@ -109,6 +131,12 @@ class Run {
         isAnswered = true;
         this.note(gone, error);
         left.push({ command: { ...command, clientid: next }, clientIds: [next, ...others] });
+        continue;
+      }
+      if (statusOf(error.code) === 'REFUSED' && command.takeover && gone !== undefined) {
+        isAnswered = true;
+        this.note(gone, error);
+        left.push(...each(clientIds.slice(1), command));
         continue;
       }
       if (statusOf(error.code) === 'FAILED') lost = error;
@@ -122,14 +150,21 @@ class Run {
   /** Those of `clientIds` that the answer does not name. */
   #done(clientIds: readonly string[], { clientids }: Disconnected): readonly string[] {
     for (const id of clientids) this.disconnected.add(id);
+    const status = this.#isDryRun ? 'WOULD_DISCONNECT' : 'DISCONNECTED';
     // An answer to the command for one client is about that client, whatever it is called there.
     const [first] = clientIds;
     if (clientIds.length === 1 && first !== undefined) this.disconnected.add(first);
+    // Those who were refused before may go with the account of another.
+    const before = clientids.filter((id) => this.results.has(id));
     const named = clientIds.filter((id) => this.disconnected.has(id));
-    for (const clientId of named) this.results.set(clientId, { clientId, status: 'DISCONNECTED', error: null });
+    for (const clientId of [...before, ...named]) this.results.set(clientId, { clientId, status, error: null });
     return clientIds.filter((id) => !this.disconnected.has(id));
   }
 }
+
+/** With the consent that was given for all of them. */
+const each = (clientIds: readonly string[], command: DisconnectClient): Kick[] =>
+  clientIds.map((clientid) => ({ command: { ...command, clientid }, clientIds: [clientid] }));
 
 function chunksOf(kicks: readonly Kick[]): Kick[][] {
   const chunks: Kick[][] = [];

@@ -1,11 +1,10 @@
 import type { ControlCommand } from '../../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../../control/plugin.ts';
-import { ServiceError } from '../../errors.ts';
 import { followedClient, kickedSince, whenEnded } from '../inspect/followed-account.ts';
 import { INSPECT_API } from '../inspect/inspect-control.ts';
 import { type AccountCompany, companyOf } from './account-company.ts';
-import { kickAccount } from './account-kick.ts';
-import { CLIENT_CONTROL_API, type DisconnectMethod } from './client-control.ts';
+import { kickAccount, kickObstacle } from './account-kick.ts';
+import { CLIENT_CONTROL_API, type DisconnectMethod, FORESEE } from './client-control.ts';
 import { type Consent, clientIdOf, consentOf, readSubscribe, readUnsubscribe } from './client-control-fields.ts';
 import {
   notConnected,
@@ -24,11 +23,15 @@ import { SessionTakeovers } from './session-takeover.ts';
  * clean one, and the list of clients knows it:
  *
  *   1. Disconnects the account of the client, if nobody else is connected with it (account-company.ts says how that is known) but
- *      those of `among`, or with `force`. Whoever comes with it in that moment is disconnected, too. Never the account of this service, which would cut itself off.
+ *      those of `among`. Whoever comes with it in that moment is disconnected, too. Never the account of this service, which would
+ *      cut itself off.
  *   2. With `takeover`, takes the session of the client over for a moment (src/mqtt/take-over.ts), if it is persistent: nobody
- *      else is touched, the session and its queue stay, no will is sent. With `force` also a clean session, where its account
- *      cannot be disconnected: that ends it, and the broker sends its will.
- *   3. Refuses: IN_USE, `info` as `sharedAccount` says.
+ *      else is touched, the session and its queue stay, no will is sent. With `force` also a clean session: that ends it, and the
+ *      broker sends its will.
+ *   3. With `force`, disconnects the account with everybody else.
+ *   4. Refuses: NOT_SUPPORTED_BY_BROKER where even `force` could not do it, IN_USE with `info` as `sharedAccount` says.
+ *
+ * FORESEE answers what these come to as things are, and does nothing.
  *
  * Answers `{ method, disconnected }` when the broker has answered and the list of clients knows it too, or END_MS later.
  * `disconnected` are all who were known to be connected with the account, and all whose end was told. A client that was replaced
@@ -44,7 +47,11 @@ export const clientControlPlugin: PluginFactory = {
     const { session, controls } = host;
     if (!session.takeOver || !controls) return { unavailable: 'The broker has no way to reach single clients' };
     const { provider, reason } = await controls.capability(INSPECT_API);
-    if (provider === 'GATEWAY') return new ClientControl(host, controls);
+    if (provider === 'GATEWAY') {
+      const plugin = new ClientControl(host, controls);
+      await plugin.look();
+      return plugin;
+    }
     return { unavailable: reason ?? 'The broker does not let this service follow its clients', mayPass: true };
   },
 };
@@ -54,12 +61,20 @@ const END_MS = 1_000;
 
 type Controls = NonNullable<PluginHost['controls']>;
 
+const ONLY_TAKEOVER =
+  'Here clients are disconnected only by taking their sessions over, where the settings of this broker allow it (`clientTakeover`).';
+
 /** How often a client is followed from account to account. */
 const MAX_ROUNDS = 3;
 
 interface Outcome {
   readonly method: DisconnectMethod;
   readonly disconnected: readonly string[];
+}
+
+interface Decision {
+  readonly method: DisconnectMethod;
+  readonly company: AccountCompany;
 }
 
 interface Attempt extends Outcome {
@@ -72,6 +87,7 @@ class ClientControl implements ControlPlugin {
   readonly #host: PluginHost;
   readonly #controls: Controls;
   readonly #takeovers: SessionTakeovers;
+  #limit: string | null = null;
 
   constructor(host: PluginHost, controls: Controls) {
     this.#host = host;
@@ -79,10 +95,28 @@ class ClientControl implements ControlPlugin {
     this.#takeovers = new SessionTakeovers(host, END_MS);
   }
 
+  /** Without dynamic security there are no accounts to be disconnected. */
+  get limit(): string | null {
+    return this.#limit;
+  }
+
+  async lookAgain(): Promise<void> {
+    // A broker that has gone again is looked at when it is back.
+    await this.look().catch(() => undefined);
+  }
+
+  /** Errors: of a broker that cannot be asked. */
+  async look(): Promise<void> {
+    const { provider, reason } = await this.#controls.capability('dynamic-security');
+    this.#limit = provider === 'NONE' ? `${ONLY_TAKEOVER} ${reason ?? ''}`.trimEnd() : null;
+  }
+
   execute({ command, ...fields }: ControlCommand): unknown {
     switch (command.toLowerCase()) {
       case 'disconnectclient':
         return this.#disconnect(clientIdOf(fields), consentOf(fields));
+      case FORESEE.toLowerCase():
+        return this.#foresee(clientIdOf(fields), consentOf(fields));
       case 'subscribeclient':
         return this.#change(clientIdOf(fields), readSubscribe(fields), fields.takeover === true);
       case 'unsubscribeclient':
@@ -106,23 +140,33 @@ class ClientControl implements ControlPlugin {
     throw stillConnected(clientid, [...disconnected]);
   }
 
-  async #disconnectNow(clientid: string, { force, takeover, among }: Consent): Promise<Attempt> {
+  async #foresee(clientid: string, consent: Consent): Promise<Outcome> {
+    if (this.#isOwn(clientid)) throw ownConnection(clientid);
+    const { method, company } = await this.#decide(clientid, consent);
+    return { method, disconnected: method === 'ACCOUNT' ? company.client.connectedIds : [clientid] };
+  }
+
+  async #disconnectNow(clientid: string, consent: Consent): Promise<Attempt> {
+    const { method, company } = await this.#decide(clientid, consent);
+    if (method === 'ACCOUNT') return this.#kick(clientid, company);
+    await this.#takeovers.run(clientid, company.client.connection, { kind: 'DISCONNECT' });
+    return { method, disconnected: [clientid], isDone: true };
+  }
+
+  async #decide(clientid: string, consent: Consent): Promise<Decision> {
+    const { force, takeover, among } = consent;
     const company = await companyOf(this.#controls, clientid);
     if (company === null) throw new ControlRefusal('Client not found');
     const { client, others, isComplete } = company;
     if (!client.connected) throw notConnected(clientid);
+    const obstacle = await kickObstacle(this.#controls, client);
+    const canKick = client.isOwn === false && obstacle === null;
     const isAlone = others.every((id) => among.has(id)) && isComplete && !client.isAmbiguous;
-    const mayTakeOver = takeover && (client.clean === false || force);
-    if (client.isOwn === false && (isAlone || force)) {
-      try {
-        return await this.#kick(clientid, company);
-      } catch (error) {
-        if (!mayTakeOver || !(error instanceof ServiceError) || error.code !== 'NOT_SUPPORTED_BY_BROKER') throw error;
-      }
-    }
-    if (!mayTakeOver) throw sharedAccount(company, takeover);
-    await this.#takeovers.run(clientid, client.connection, { kind: 'DISCONNECT' });
-    return { method: 'TAKEOVER', disconnected: [clientid], isDone: true };
+    if (canKick && isAlone) return { method: 'ACCOUNT', company };
+    if (takeover && (client.clean === false || force)) return { method: 'TAKEOVER', company };
+    if (obstacle !== null && !takeover) throw obstacle;
+    if (canKick && force) return { method: 'ACCOUNT', company };
+    throw sharedAccount(company, consent, canKick);
   }
 
   async #kick(clientid: string, { client }: AccountCompany): Promise<Attempt> {

@@ -1,5 +1,6 @@
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { AccountCompany } from './account-company.ts';
+import type { Consent } from './client-control-fields.ts';
 
 /** Client ids in `info`. */
 const MAX_LISTED = 100;
@@ -31,26 +32,34 @@ export function ownConnection(clientid: string): ControlRefusal {
 
 /**
  * The account cannot be disconnected for the sake of one client. `info`: `username` (null: none), `clients` (ids of the others that
- * are known, at most 100), `count` of them, `unknownConnections` (null: unknown how many), `isComplete`: nobody else can be
- * among those, and whether `force` would help.
+ * are known and not of `among`, at most 100), `count` of them, `unknownConnections` (null: unknown how many), `isComplete`: nobody
+ * else can be among those, and `canForce`: whether `force` would help.
  */
-export function sharedAccount(company: AccountCompany, takeover: boolean): ControlRefusal {
-  const { client, others, isComplete } = company;
-  const canForce = client.isOwn === false;
+export function sharedAccount(company: AccountCompany, { takeover, among }: Consent, canKick: boolean): ControlRefusal {
+  const { client, isComplete } = company;
+  const others = company.others.filter((id) => !among.has(id));
   const info = {
     username: client.username,
     clients: others.slice(0, MAX_LISTED),
     count: others.length,
     unknownConnections: client.unknownConnections,
     isComplete,
-    canForce,
+    canForce: canKick || takeover,
   };
   const account = client.username === null ? 'clients without a user name' : `the account "${client.username}"`;
-  const clean = takeover ? ' (its session is clean, so it cannot be taken over without ending it)' : '';
-  const what = `Mosquitto can only disconnect ${account} as a whole${clean}`;
-  const hint = canForce ? '; ask with `force` to disconnect them all' : '';
-  return new ControlRefusal(`${what}: ${reasonOf(company)}${hint}`, { code: 'IN_USE', info });
+  if (!canKick && takeover) {
+    return new ControlRefusal(`Mosquitto cannot disconnect ${account} here, and ${ENDS}; ${FORCE_END}`, {
+      code: 'IN_USE',
+      info,
+    });
+  }
+  const hint = takeover ? `. Alone, ${ENDS}; ${FORCE_END}` : canKick ? '; ask with `force` to disconnect them all' : '';
+  const what = `Mosquitto can only disconnect ${account} as a whole`;
+  return new ControlRefusal(`${what}: ${reasonOf({ ...company, others })}${hint}`, { code: 'IN_USE', info });
 }
+
+const ENDS = 'its session is clean, so that taking it over ends it, and its will is sent';
+const FORCE_END = 'ask with `force` to do that';
 
 function reasonOf({ client, others, isComplete }: AccountCompany): string {
   if (client.isOwn !== false) return 'this service itself uses it, or may';

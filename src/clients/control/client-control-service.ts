@@ -2,10 +2,9 @@ import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ControlProvider } from '../../control/plugin.ts';
 import { type InputIssue, ServiceError } from '../../errors.ts';
-import type { ClientService, ConnectedClients } from '../client-service.ts';
+import type { ClientService } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';
 import type { OwnConnections } from '../own-connections.ts';
-import { accountFacts } from './account-facts.ts';
 import { carriedOut, type DisconnectResult, foreseen, notConnected } from './bulk-disconnect.ts';
 import { type BulkSelection, refuseTooMany, selectionIssues, selectionOf } from './bulk-selection.ts';
 import {
@@ -17,7 +16,7 @@ import {
   unsubscribeClient,
 } from './client-control.ts';
 import { clientIdIssues, refuseIssues, subscriptionIssues, topicIssues } from './client-input.ts';
-import { byAccount, planByAccount, planSingly } from './disconnect-plan.ts';
+import { planByAccount, planSingly } from './disconnect-plan.ts';
 import { onceAgrees } from './observed-client.ts';
 
 export interface DisconnectInput {
@@ -159,21 +158,16 @@ export class ClientControlService {
     refuseTooMany(clientIds.length, input);
 
     const isDryRun = dryRun === true;
+    const isHosted = provider === 'GATEWAY';
     const isOwn = (clientId: string) => this.#own.has(clientId);
-    let plan = planSingly(clientIds, isOwn);
-    let connected: ConnectedClients | null = null;
-    if (provider === 'GATEWAY') {
-      connected = await this.#clients.connected(broker);
-      const takeover = broker.clientTakeover;
-      const accounts = byAccount(clientIds, { connected: connected.clients, isOwn });
-      const facts = await accountFacts(runtime.controls, { accounts, takeover, isDryRun });
-      const parts = { connected: connected.clients, isOwn, force: force ?? false, takeover };
-      plan = planByAccount(clientIds, { ...parts, ...facts });
-    }
-    const whenKnown = this.#clients.expectEnds(broker, clientIds);
-    const { results, alsoDisconnected } = isDryRun
-      ? foreseen(plan, connected ?? (await this.#clients.connected(broker)))
-      : await carriedOut(runtime.controls, plan);
+    const connected = isHosted || isDryRun ? await this.#clients.connected(broker) : NOBODY;
+    const consent = { force: force ?? false, takeover: broker.clientTakeover };
+    const plan = isHosted
+      ? planByAccount(clientIds, { connected: connected.clients, isOwn, ...consent })
+      : planSingly(clientIds, isOwn);
+    const whenKnown = this.#clients.expectEnds(broker, isDryRun ? [] : clientIds);
+    const { results, alsoDisconnected } =
+      isDryRun && !isHosted ? foreseen(plan, connected) : await carriedOut(runtime.controls, plan, isDryRun);
     await whenKnown(clientIds.filter((id) => results.get(id)?.status === 'DISCONNECTED'));
     for (const clientId of unmatched) results.set(clientId, notConnected(clientId));
     const order = input.clientIds == null ? clientIds : new Set(input.clientIds);
@@ -205,6 +199,9 @@ export class ClientControlService {
     };
   }
 }
+
+/** Where nobody has to be known. */
+const NOBODY = { clients: [], isComplete: false };
 
 /** What only a plugin of ours is told. */
 const consentOf = ({ clientTakeover }: BrokerRecord, provider: ControlProvider): { readonly takeover?: boolean } =>

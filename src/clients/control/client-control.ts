@@ -5,10 +5,13 @@ import type { ControlCaller } from '../../control/plugin.ts';
  * The `cedalo/client-control` control API: what an administrator does to single clients.
  *
  * Commands: `disconnectClient`, `subscribeClient`, `unsubscribeClient`; each answers `{}`, or `Client not found`. Where a plugin of
- * ours serves the API beside a plain Mosquitto it knows two more fields (`force`, `takeover`) and answers what it did (`method`,
- * `disconnected`); nobody else is sent them.
+ * ours serves the API beside a plain Mosquitto it knows more fields (`force`, `among`, `takeover`), answers what it did (`method`,
+ * `disconnected`), and FORESEE; nobody else is sent them.
  */
 export const CLIENT_CONTROL_API = 'cedalo/client-control';
+
+/** Plugin of ours only: answers what `disconnectClient` with the same fields would, and does nothing. */
+export const FORESEE = 'foreseeDisconnect';
 
 /** When the broker sends retained messages for the new subscription (MQTT 5, 3.8.3.1: Retain Handling 0, 1, 2). */
 export const SEND_RETAIN = ['always', 'new', 'never'] as const;
@@ -20,7 +23,7 @@ export interface DisconnectClient {
   readonly force?: boolean;
   /** Plugin of ours only: those of the same account that may be disconnected too, where nobody else uses it. */
   readonly among?: readonly string[];
-  /** Plugin of ours only: the client's session may be taken over for a moment. */
+  /** Plugin of ours only: the client's session may be taken over for a moment; with `force` also one that ends by that. */
   readonly takeover?: boolean;
 }
 

@@ -219,13 +219,20 @@ test('the account of this service is never disconnected', async () => {
 test('without dynamic security nobody is disconnected, and what would help is told', async () => {
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG, lines: ['allow_anonymous true'] });
   const { controls } = await follow({ url: broker.url, ...ADMIN });
-  await startClient(broker.url, { clientId: 'device' });
+  const clients = await Promise.all(['device', 'peer'].map((clientId) => startClient(broker.url, { clientId })));
   await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
   await expect.poll(() => getClient(controls, 'device').catch(() => null)).not.toBeNull();
-  await expect(disconnectClient(controls, { clientid: 'device' })).rejects.toMatchObject({
-    code: 'NOT_SUPPORTED_BY_BROKER',
-    message: expect.stringContaining('mosquitto_dynamic_security.so'),
+  expect(await controls.capability('cedalo/client-control')).toMatchObject({
+    provider: 'GATEWAY',
+    reason: expect.stringMatching(/clientTakeover.*mosquitto_dynamic_security.so/),
   });
+  for (const force of [false, true]) {
+    await expect(disconnectClient(controls, { clientid: 'device', force })).rejects.toMatchObject({
+      code: 'NOT_SUPPORTED_BY_BROKER',
+      message: expect.stringContaining('mosquitto_dynamic_security.so'),
+    });
+  }
+  expect(await Promise.all(clients.map(isUp))).toEqual([true, true]);
 });
 
 test('where the log is not told clients cannot be controlled either, for the same reason', async () => {

@@ -57,15 +57,19 @@ test.each(VERSIONS)('one of several on an account is disconnected alone ($protoc
   await expect.poll(() => back.messages).toEqual(['meanwhile']);
 });
 
-test('with force the account is disconnected even where a session could be taken over', async () => {
+test('where sessions may be taken over nobody else is disconnected, even with force', async () => {
   const { controls, device } = await startFollowed();
-  await device('one', VERSIONS[0]);
-  await device('peer');
+  await device('kept', VERSIONS[0]);
+  await device('clean');
+  const peer = await device('peer');
   await listed(controls, 'peer');
-  expect(await disconnectClient(controls, { clientid: 'one', takeover, force: true })).toMatchObject({
-    method: 'ACCOUNT',
-    clientids: ['one', 'peer'],
-  });
+  for (const clientid of ['kept', 'clean']) {
+    expect(await disconnectClient(controls, { clientid, takeover, force: true })).toEqual({
+      method: 'TAKEOVER',
+      clientids: [clientid],
+    });
+  }
+  expect(await isUp(peer)).toBe(true);
 });
 
 test('a clean session is not taken over, so that it does not end with the will being sent', async () => {
@@ -92,7 +96,9 @@ test('a clean session is taken over with force where its account must stay, and 
   const client = await broker.client({ clientId: 'ours', will: { topic: 'will', payload: '', qos: 1, retain: false } });
   await listed(controls, 'ours');
   await expect(disconnectClient(controls, { clientid: 'ours', takeover })).rejects.toMatchObject({ code: 'IN_USE' });
-  await expect(disconnectClient(controls, { clientid: 'ours', force: true })).rejects.toMatchObject({ code: 'IN_USE' });
+  await expect(disconnectClient(controls, { clientid: 'ours', force: true })).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+  });
   expect(await isUp(client)).toBe(true);
   expect(wills).toEqual([]);
   const gone = closed(client);
