@@ -234,7 +234,7 @@ export class BrokerControls implements ControlCaller {
   async #host(api: ControlApi): Promise<ControlPlugin | Unavailable | null> {
     const running = this.#plugins.get(api);
     if (running) {
-      if (problemOf(running) !== null) await running.lookAgain?.();
+      if (problemOf(running) !== null || running.limit !== undefined) await running.lookAgain?.();
       return running;
     }
     const known = this.#unhosted.get(api);
@@ -344,7 +344,8 @@ const problemOf = (plugin: ControlPlugin | null): string | null => plugin?.probl
 /** What is so now: a plugin of ours may have got a problem since. */
 function capabilityOf({ capability, plugin }: Resolution): ControlCapability {
   const reason = problemOf(plugin);
-  return reason === null ? capability : { api: capability.api, provider: 'NONE', since: capability.since, reason };
+  if (reason !== null) return { api: capability.api, provider: 'NONE', since: capability.since, reason };
+  return plugin?.limit ? { ...capability, reason: plugin.limit } : capability;
 }
 
 const mayPass = (resolution: Resolution) => resolution.mayPass || problemOf(resolution.plugin) !== null;

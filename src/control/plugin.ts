@@ -13,7 +13,9 @@ export interface ControlPlugin {
    * there and is not asked.
    */
   readonly problem?: string | null;
-  /** Finds out whether `problem` has passed; somebody has asked for it after a while. Never rejects. */
+  /** What it cannot do with this broker, and what would help: it serves the rest. Told as the capability's reason; null: nothing. */
+  readonly limit?: string | null;
+  /** Finds out whether `problem` or `limit` has passed; somebody has asked for it after a while, or on a new connection. Never rejects. */
   lookAgain?(): Promise<void>;
   /**
    * Runs one command and answers its `data` (undefined: none). A refusal is a thrown ControlRefusal whose message is the
@@ -79,7 +81,7 @@ export interface ControlCapability {
   readonly provider: ControlProvider;
   /** Epoch milliseconds since when this is known. */
   readonly since: number;
-  /** For NONE: what the operator would have to configure. */
+  /** For NONE, and where GATEWAY serves only a part: what the operator would have to configure. */
   readonly reason?: string;
 }
 
