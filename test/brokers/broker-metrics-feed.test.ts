@@ -115,39 +115,51 @@ describe.each(Object.entries(BROKERS))('with %s', (_name, start) => {
     const momentOf = await readByClient(client);
     const { feed, until } = follow(link);
 
+    // First the values come filter by filter; from here on in the broker's order, the uptime before what belongs to it.
+    await until(({ uptimeSeconds, retainedMessages }) => uptimeSeconds !== null && retainedMessages !== null);
+
     let compared = 0;
     const seen: BrokerMetrics[] = [];
-    let isLoaded = false;
+    let loadedAt: number | null = null;
     await until((metrics) => {
       const before = seen.at(-1);
       seen.push(metrics);
-      // The moment is whole once the client was told the next.
-      const moment = before && momentOf(before.uptimeSeconds ?? -1);
+      // The moment is whole once both were told the next: a busy broker tells it in parts.
+      const moment = before?.uptimeSeconds !== metrics.uptimeSeconds && before && momentOf(before.uptimeSeconds ?? -1);
       if (before && moment) {
         const topics = byTopic(before);
         expect(topics).toEqual(asText(topics, moment));
         compared += 1;
       }
-      if (!isLoaded && metrics.rates.publishReceivedPerSecond !== null) {
-        isLoaded = true;
+      const received = metrics.publish.received ?? 0;
+      if (loadedAt === null && metrics.rates.publishReceivedPerSecond !== null) {
+        loadedAt = received;
         for (let n = 0; n < 1_000; n++) publisher.publish('load', Buffer.alloc(100));
       }
-      return compared >= 3 && isLoaded && (metrics.rates.publishReceivedPerSecond ?? 0) === 0 && seen.length >= 5;
+      const isOver = loadedAt !== null && received >= loadedAt + 1_000 && metrics.rates.publishReceivedPerSecond === 0;
+      return compared >= 3 && isOver && seen.length >= 5;
     });
 
+    // Late parts of a turn are counted over the whole of it, from its first.
+    const turns: BrokerMetrics[] = [];
+    for (const metrics of seen) {
+      const turn = turns.at(-1);
+      if (turn && metrics.asOf - turn.asOf < 500) turns.splice(-1, 1, { ...metrics, asOf: turn.asOf });
+      else turns.push(metrics);
+    }
     const counted = (rate: (metrics: BrokerMetrics) => number | null) =>
-      seen.reduce((sum, now, index) => {
-        const before = seen[index - 1];
+      turns.reduce((sum, now, index) => {
+        const before = turns[index - 1];
         return before ? sum + ((rate(now) ?? 0) * (now.asOf - before.asOf)) / 1_000 : sum;
       }, 0);
     expect(Math.abs(counted(({ rates }) => rates.publishReceivedPerSecond) - 1_000)).toBeLessThan(50);
     expect(Math.abs(counted(({ rates }) => rates.publishBytesReceivedPerSecond) - 100_000)).toBeLessThan(5_000);
     // A turn takes one or two seconds, and the load may be in two of them.
-    const fastest = Math.max(...seen.map(({ rates }) => rates.publishReceivedPerSecond ?? 0));
+    const fastest = Math.max(...turns.map(({ rates }) => rates.publishReceivedPerSecond ?? 0));
     expect(fastest).toBeGreaterThan(150);
     expect(fastest).toBeLessThan(2_000);
     expect(feed.history.length).toBeGreaterThan(0);
-  }, 30_000);
+  });
 });
 
 test('a broker that restarts is gone for a while, counts anew, and has no rate below zero', async () => {
