@@ -13,12 +13,15 @@ import {
 
 const SUMMARY = 'username clientid: clientId address protocol protocolVersion connected lastConnect lastDisconnect';
 
-const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ClientFilter) {
+const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ClientFilter, $verbose: Boolean!) {
   project(id: $projectId) {
     broker(id: $brokerId) {
       connectedClients(first: $first, after: $after, offset: $offset, filter: $filter) {
         totalCount
-        nodes { ${SUMMARY} queues { bytesOut bytesMax messagesOut messagesMax pagedMessagesOut pagedMessagesMax } }
+        nodes {
+          ${SUMMARY}
+          queues @include(if: $verbose) { bytesOut bytesMax messagesOut messagesMax pagedMessagesOut pagedMessagesMax }
+        }
         pageInfo { hasNextPage endCursor }
       }
     }
@@ -111,6 +114,8 @@ export const clientRoutes: readonly AnyRoute[] = [
       first: wantsAll(input) ? 1_000 : input.query.count,
       offset: input.query.offset,
       filter: filterOf(input),
+      // The broker is asked for them.
+      verbose: input.query.verbose !== false,
     }),
     pick: 'project.broker.connectedClients.nodes',
     total: 'project.broker.connectedClients.totalCount',
@@ -131,6 +136,7 @@ export const clientRoutes: readonly AnyRoute[] = [
     operation: DETAIL,
     variables: ({ params, query }) => ({ ...params, clientId: query.clientid }),
     pick: 'project.broker.connectedClient',
+    notFound: ({ query }) => `There is no client "${query.clientid}"`,
     omitNull: ['*', 'queues.*', 'inflight.*', 'tls.*', 'listener.*', 'will.*', '!lastDisconnect'],
     spell: PROTOCOLS,
     response: CONNECTED_CLIENT_DETAIL,

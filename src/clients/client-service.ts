@@ -15,6 +15,7 @@ import {
 } from './inspect/client-registry.ts';
 import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect/inspect-control.ts';
 import type { OwnConnections } from './own-connections.ts';
+import { QueueReader } from './queue-reader.ts';
 
 export interface ClientConnection extends ListConnection<ClientView> {
   readonly isComplete: boolean;
@@ -120,7 +121,9 @@ export class ClientService {
       const { source, asOf } = await sourceOf(runtime);
       const isGateway = known.gateway === true || this.#own.has(clientId);
       const readDetail = async () => known;
-      return { broker, known, isDetailed: true, isOneOfMany: false, isGateway, source, asOf, readDetail };
+      const readQueues = () => known.queues ?? null;
+      const about = { isDetailed: true, isOneOfMany: false, isGateway, source, asOf };
+      return { broker, known, ...about, readDetail, readQueues };
     });
   }
 
@@ -167,6 +170,7 @@ export class ClientService {
       isOneOfMany,
       isOwn: (clientId) => this.#own.has(clientId),
       readDetail: (clientId) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, clientId)),
+      queues: new QueueReader((question) => this.#runtimes.ask(broker, ({ controls }) => question(controls))),
     };
   }
 

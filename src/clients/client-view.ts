@@ -1,6 +1,7 @@
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { ClientListState, ClientSource } from './inspect/client-registry.ts';
-import type { ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-control.ts';
+import type { ClientQueues, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-control.ts';
+import type { QueueReader } from './queue-reader.ts';
 
 /** A client as the graph shows it. */
 export interface ClientView {
@@ -17,6 +18,8 @@ export interface ClientView {
   readonly isOneOfMany: boolean;
   /** Asks the broker, once for this view and if it may. Null: the client has gone, or the broker may not be asked. */
   readDetail(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null>;
+  /** What waits now, asked for where what is known of it is older than `asOf`. Null: not told, or as with `readDetail`. */
+  readQueues(mayAsk: () => Promise<boolean>): ClientQueues | null | Promise<ClientQueues | null>;
 }
 
 /** What all clients of one list have in common. */
@@ -26,6 +29,7 @@ export interface ClientList {
   readonly isOneOfMany: boolean;
   readonly isOwn: (clientId: string) => boolean;
   readonly readDetail: (clientId: string) => Promise<ConnectedClientDetail | null>;
+  readonly queues: QueueReader;
 }
 
 /** A client in a list: its summary is at hand, for more the broker is asked. */
@@ -63,6 +67,12 @@ export class ListedClient implements ClientView {
   readDetail(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null> {
     this.#detail ??= this.#read(mayAsk);
     return this.#detail;
+  }
+
+  readQueues(mayAsk: () => Promise<boolean>): ClientQueues | null | Promise<ClientQueues | null> {
+    const { queues, clientid } = this.known;
+    if (queues === undefined) return null;
+    return this.#list.state.isFollowed ? this.#list.queues.read(clientid, mayAsk) : queues;
   }
 
   async #read(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null> {

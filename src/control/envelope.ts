@@ -26,7 +26,10 @@ export interface ControlResponse {
   readonly error?: string;
 }
 
-/** Something that happened without being asked for, told on the response topic: `{ "type": "event", "event": …, … }`. */
+/**
+ * Something that happened without being asked for, told on the response topic: `{ "type": "event", "event": …, … }`, from the embedded
+ * broker with `responses: []`.
+ */
 export interface ControlEvent {
   readonly type: 'event';
   readonly event: string;

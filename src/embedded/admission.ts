@@ -65,6 +65,7 @@ export class Admission {
     // Disconnected meanwhile, perhaps because its account was changed.
     if (connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
     connection.identity = { clientId, username: username ?? null };
+    connection.connectedAt = Date.now();
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
     this.#options.onReturn(clientId, connection);
     const wasEnded = (connection.isCleanStart && store.endSession(clientId)) || isOver;
@@ -83,7 +84,7 @@ export class Admission {
       protocolVersion,
       keepalive,
       listener: { port: listener.port, host: listener.host },
-      lastConnect: Date.now(),
+      lastConnect: connection.connectedAt,
       lastDisconnect: previousDisconnect,
       expirySeconds: connection.expirySeconds,
     };

@@ -152,7 +152,6 @@ export class BrokerCore {
     aedes.on('client', (client) => {
       const connection = this.#connections.get(client);
       if (!connection || connection.isClosed) return;
-      connection.connectedAt = Date.now();
       registry.connected(client.id, connection);
     });
     aedes.on('clientReady', (client) => {

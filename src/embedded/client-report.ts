@@ -30,7 +30,9 @@ export interface ToldDetail extends Omit<ConnectedClientDetail, 'subscriptionOpt
  *   of MQTT 5, holds back until it may be sent. Nothing of QoS 0 waits, and nothing is paged.
  * - `inflight`: messages under way. In: QoS 2, from PUBREC to PUBREL. Out: QoS 1 and 2 that were sent and are not acknowledged to
  *   the end; for a client that is away, what will be sent again.
- * - The bounds of out hold for what waits and what is under way together. `bytesMax` of inflight is 0, no bound, where no session
+ * - The bounds of out hold for what waits and what is under way together, and are those of now: fewer messages may wait for a
+ *   client that is away, and the Receive Maximum, which bounds what is under way, is gone with the connection that told it.
+ *   Messages that waited or were sent before the client left stay, also beyond the lower bound. `bytesMax` of inflight is 0, no bound, where no session
  *   keeps the messages.
  * - `numDropped`: what a full queue did not keep, of the session since the broker started, or of the connection where there is none.
  * - The other counters are those of the connection, and of the last one while the client is away; absent if the broker was killed
@@ -85,24 +87,36 @@ export class ClientReport {
     const connection = registry.connection(clientId);
     const session = registry.session(clientId);
     const subscriptions = subscriptionsIn(connection, session);
-    const { pendingCommits = 0, pendingBytes = 0, window } = connection ?? {};
     return {
       ...summary,
       numSubscriptions: subscriptions.length,
       subscriptions: subscriptions.map(({ filter }) => filter),
       subscriptionQos: subscriptions.map(({ qos }) => qos),
       subscriptionOptions: subscriptions.map(({ nl, rap }) => ({ no_local: nl, retain_as_published: rap })),
-      numDropped: (session?.dropped ?? 0) + (window?.dropped ?? 0),
+      numDropped: (session?.dropped ?? 0) + (connection?.window?.dropped ?? 0),
       ...trafficOf(connection, session),
       ...(connection ? ofConnection(connection) : ofSession(session)),
-      queues: {
-        ...this.#queuesOut(session, connection),
-        messagesIn: pendingCommits,
-        messagesInQos12: pendingCommits,
-        bytesIn: pendingBytes,
-        messagesOutQos12: waitingOf(session, connection),
-      },
+      queues: this.#queues(session, connection),
       inflight: this.#inflight(clientId, session, connection),
+    };
+  }
+
+  /** As in the detail; a summary has the keys of `#queuesOut` only. Null: no such client. */
+  queues(clientId: string): ClientQueues | null {
+    const { registry } = this.#options;
+    const connection = registry.connection(clientId);
+    const session = registry.session(clientId);
+    return connection || session ? this.#queues(session, connection) : null;
+  }
+
+  #queues(session: Session | undefined, connection: Connection | undefined): ClientQueues {
+    const { pendingCommits = 0, pendingBytes = 0 } = connection ?? {};
+    return {
+      ...this.#queuesOut(session, connection),
+      messagesIn: pendingCommits,
+      messagesInQos12: pendingCommits,
+      bytesIn: pendingBytes,
+      messagesOutQos12: waitingOf(session, connection),
     };
   }
 

@@ -65,6 +65,7 @@ export class Connection {
   /** CONNECT came without a client id; before MQTT 5 only a clean session may. */
   hasNoId = false;
   will: WillInfo | null = null;
+  /** Epoch milliseconds; when it was let in. */
   connectedAt = 0;
   previousDisconnect: number | null = null;
   /** The queue of its session is being sent; live messages of QoS 1 and 2 wait for their turn behind it. */

@@ -52,7 +52,8 @@ export class ControlServer {
   }
 
   emit(api: ControlPlugin['api'], event: ControlEvent): void {
-    void this.#options.publish(responseTopic(api), JSON.stringify(event));
+    // Tools that wait for answers, and were written for brokers without events, look through `responses` of whatever comes there.
+    void this.#options.publish(responseTopic(api), JSON.stringify({ ...event, responses: [] }));
   }
 
   /** Resolves when the request was answered, or could not be: what it did could not be kept. Never rejects. */

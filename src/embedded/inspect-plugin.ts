@@ -1,9 +1,12 @@
-import type {
-  ClientsChangedEvent,
-  ConnectedClientSummary,
-  ListClientsData,
+import {
+  type ClientQueues,
+  type ClientsChangedEvent,
+  type ConnectedClientSummary,
+  type ListClientsData,
+  MAX_QUEUE_IDS,
 } from '../clients/inspect/inspect-control.ts';
 import type { ControlCommand } from '../control/envelope.ts';
+import { fieldOf } from '../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { ClientReport, ToldDetail } from './client-report.ts';
@@ -26,8 +29,8 @@ const MAX_EVENT_CLIENTS = 1_000;
  * `cedalo/inspect` of the embedded broker: its own clients, connected ones and those that left a persistent session.
  *
  * Events: each `clientsChanged` carries the number after the one before and holds clients whose state changed, as they are now, at
- * most 1,000: where more changed, several follow at once. A list carries the number of the last event told, and is never older
- * than it: who lists at number n and applies the events after n has the truth.
+ * most 1,000: where more changed, several follow at once. A list carries the number of the last event told and is as old: what
+ * changed before is told first. Who lists at number n and applies the events after n has the truth.
  */
 export class InspectPlugin implements ControlPlugin {
   readonly api = 'cedalo/inspect';
@@ -46,7 +49,12 @@ export class InspectPlugin implements ControlPlugin {
   }
 
   execute(command: ControlCommand): unknown {
-    return runCommandOf({ listclients: (c) => this.#list(c), getclient: (c) => this.#get(c) }, command);
+    const table = {
+      listclients: (c: ControlCommand) => this.#list(c),
+      getclient: (c: ControlCommand) => this.#get(c),
+      getqueues: (c: ControlCommand) => this.#queues(c),
+    };
+    return runCommandOf(table, command);
   }
 
   close(): void {
@@ -56,6 +64,7 @@ export class InspectPlugin implements ControlPlugin {
   }
 
   #list(command: ControlCommand): ListClientsData | { readonly clients: readonly string[] } {
+    this.#tell();
     const { verbose, count, offset } = pageOf(command);
     const { registry, report, since } = this.#options;
     const ids = registry.sortedIds();
@@ -72,7 +81,14 @@ export class InspectPlugin implements ControlPlugin {
     return detail;
   }
 
+  #queues(command: ControlCommand): { readonly queues: readonly (ClientQueues | null)[] } {
+    const ids = fieldOf(command, 'clientids');
+    if (!Array.isArray(ids) || ids.length > MAX_QUEUE_IDS) throw new ControlRefusal('Invalid/missing clientids');
+    return { queues: ids.map((id) => (typeof id === 'string' ? this.#options.report.queues(id) : null)) };
+  }
+
   #tell(): void {
+    if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     const clientIds = [...this.#changed];
     this.#changed.clear();

@@ -67,6 +67,8 @@ export interface Route extends RouteBase {
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
   /** Dots lead from `data` to the body; a null on the way is NOT_FOUND. Null: the body is an empty object. Not needed with 204. */
   readonly pick?: string | null;
+  /** What the NOT_FOUND of `pick` says; for entries whose query names what is looked for. */
+  readonly notFound?: (input: RouteInput) => string;
   /** Dots lead from `data` to the number told as `X-Total-Count`. */
   readonly total?: string;
   /** Absent: 200. */

@@ -241,8 +241,9 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   ): string {
     if (pick === null) return route.pick === null ? '{}' : '';
     const body = follow(data, pick);
-    if (body === null || body === undefined)
-      throw new ServiceError('NOT_FOUND', `${route.summary}: there is no such thing`);
+    if (body === null || body === undefined) {
+      throw new ServiceError('NOT_FOUND', route.notFound?.(input) ?? `${route.summary}: there is no such thing`);
+    }
     const { nameKey, singleBy = '' } = route;
     if (
       nameKey !== undefined &&

@@ -107,7 +107,7 @@ export async function control(client: MqttClient, api: string, request: unknown)
     const listen = (to: string, payload: Buffer) => {
       if (to !== topic) return;
       const body = JSON.parse(payload.toString());
-      if (!Array.isArray(body.responses)) return;
+      if (!Array.isArray(body.responses) || body.type === 'event') return;
       client.off('message', listen);
       resolve(body.responses);
     };

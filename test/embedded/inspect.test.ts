@@ -208,6 +208,50 @@ test('a list and the events after it rebuild what is true through 2,000 connects
   );
 }, 60_000);
 
+test('a tool that knows no events finds nothing in them, and gets its answer', async () => {
+  const { mqttPort } = await startTestBroker();
+  const tool = await connect(mqttPort, { clientId: 'tool' });
+  const events: unknown[] = [];
+  const answers: unknown[] = [];
+  // As tools for the commercial plugins read: whatever is no event has responses, and some of them look for responses first.
+  const read = new Promise<void>((resolve) => {
+    tool.on('message', (_topic, payload) => {
+      const message = JSON.parse(payload.toString());
+      for (const response of message.responses) if (response.correlationData === 'mine') answers.push(response);
+      if (message.type === 'event') events.push(message);
+      if (events.length > 0 && answers.length > 0) resolve();
+    });
+  });
+  await tool.subscribeAsync(`$CONTROL/${API}/v1/response`);
+  await connect(mqttPort, { clientId: 'device' });
+  const request = { commands: [{ command: 'listClients', correlationData: 'mine' }] };
+  await tool.publishAsync(`$CONTROL/${API}/v1`, JSON.stringify(request));
+  await read;
+  expect(events[0]).toMatchObject({ type: 'event', event: 'clientsChanged', responses: [] });
+  expect(answers).toMatchObject([{ data: { clients: ['device', 'tool'] } }]);
+});
+
+test('when a client came is told the same once it is away', async () => {
+  const { mqttPort } = await startTestBroker();
+  const admin = await connect(mqttPort, { clientId: 'admin-1' });
+  const ask = async () => {
+    const [response] = await control(admin, API, { commands: [{ command: 'listClients', verbose: true }] });
+    return new Map(parseClientList(response?.data).clients.map((client) => [client.clientid, client]));
+  };
+  const session = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 60 } } as const;
+  const ids = Array.from({ length: 20 }, (_, index) => `d${index}`);
+  const devices = await Promise.all(ids.map((clientId) => connect(mqttPort, { clientId, ...session })));
+  const here = await ask();
+  const away = watch(admin, ({ changed }) => changed.some(({ connected }) => connected === false));
+  await Promise.all(devices.map((device) => device.endAsync()));
+  await away;
+  const after = await ask();
+  for (const id of ids) {
+    expect(after.get(id)?.lastConnect).toBe(here.get(id)?.lastConnect);
+    expect(after.get(id)?.lastDisconnect).toBeGreaterThanOrEqual(here.get(id)?.lastConnect ?? Number.NaN);
+  }
+});
+
 function watch(
   client: MqttClient,
   condition: (event: NonNullable<ReturnType<typeof parseClientsChanged>>) => boolean,

@@ -1,6 +1,10 @@
 import { builder } from '../../graphql/builder.ts';
+import { QUESTION_COST } from '../../graphql/page-cost.ts';
+import type { ClientView } from '../client-view.ts';
 import {
+  type ClientInflight,
   type ClientListener,
+  type ClientQueues,
   type ClientTls,
   type ClientWill,
   INFLIGHT_KEYS,
@@ -8,6 +12,7 @@ import {
 } from '../inspect/inspect-control.ts';
 import type { ClientSubscription } from '../inspect/subscriptions.ts';
 import type { UnknownField } from '../inspect/unknown-fields.ts';
+import { detail } from './client-detail.ts';
 
 /* What a client is made of, as the graph shows it. */
 
@@ -25,25 +30,44 @@ export const ClientSource = builder.enumType('ClientSource', {
   } as const,
 });
 
-type Counts<Key extends string> = { readonly [Name in Key]?: number };
+/** Numbers that the commercial plugin tells of single clients only; of one in a list it is asked where they are missing. */
+const OF_SINGLE_CLIENTS: ReadonlySet<(typeof QUEUE_KEYS)[number]> = new Set([
+  'bytesIn',
+  'messagesIn',
+  'messagesInQos12',
+  'messagesOutQos12',
+]);
 
-/** One nullable number for each key; Float, because bytes pass 2^31. */
-function countsType<Key extends string>(name: string, description: string, keys: readonly Key[]) {
-  return builder.objectRef<Counts<Key>>(name).implement({
-    description: `${description} Null: the source does not know.`,
-    fields: (t) =>
-      Object.fromEntries(
-        keys.map((key) => [key, t.float({ nullable: true, resolve: (counts: Counts<Key>) => counts[key] ?? null })]),
-      ),
-  });
+interface QueuesView {
+  readonly client: ClientView;
+  readonly counts: ClientQueues;
 }
 
-export const ClientQueuesType = countsType('ClientQueues', 'Messages waiting for or from a client.', QUEUE_KEYS);
-export const ClientInflightType = countsType(
-  'ClientInflight',
-  'Messages sent and not acknowledged yet.',
-  INFLIGHT_KEYS,
-);
+// All numbers are Float, because bytes pass 2^31.
+export const ClientQueuesType = builder.objectRef<QueuesView>('ClientQueues').implement({
+  description: 'Messages waiting for or from a client. Null: the source does not know.',
+  fields: (t) =>
+    Object.fromEntries(
+      QUEUE_KEYS.map((key) => {
+        const ofSingle = OF_SINGLE_CLIENTS.has(key);
+        const field = t.float({
+          nullable: true,
+          ...(ofSingle ? { complexity: QUESTION_COST } : {}),
+          resolve: ({ client, counts }, _args, context) =>
+            counts[key] ?? (ofSingle ? detail(client, context, ({ queues }) => queues?.[key] ?? null) : null),
+        });
+        return [key, field];
+      }),
+    ),
+});
+
+export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInflight').implement({
+  description: 'Messages sent and not acknowledged yet. Null: the source does not know.',
+  fields: (t) =>
+    Object.fromEntries(
+      INFLIGHT_KEYS.map((key) => [key, t.float({ nullable: true, resolve: (counts) => counts[key] ?? null })]),
+    ),
+});
 
 export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
   fields: (t) => ({

@@ -1,5 +1,4 @@
 import { Broker } from '../../brokers/broker-schema.ts';
-import type { RequestContext } from '../../context.ts';
 import { builder } from '../../graphql/builder.ts';
 import { QUESTION_COST } from '../../graphql/page-cost.ts';
 import { mayAskBroker } from '../../graphql/walk-limit.ts';
@@ -7,6 +6,7 @@ import type { ClientView } from '../client-view.ts';
 import type { ConnectedClientDetail } from '../inspect/inspect-control.ts';
 import { subscriptionsOf } from '../inspect/subscriptions.ts';
 import { unknownFields } from '../inspect/unknown-fields.ts';
+import { detail } from './client-detail.ts';
 import {
   ClientInflightType,
   ClientListenerType,
@@ -19,17 +19,6 @@ import {
   ClientWillType,
   UnknownFieldType,
 } from './client-parts-schema.ts';
-
-/** A field of the detail: of a single client it is at hand, of a client in a list the broker is asked (once per client). */
-function detail<T>(
-  client: ClientView,
-  context: RequestContext,
-  read: (detail: ConnectedClientDetail) => T,
-): T | Promise<T | null> {
-  if (client.isDetailed) return read(client.known);
-  const mayAsk = () => mayAskBroker(context, client.isOneOfMany);
-  return client.readDetail(mayAsk).then((known) => known && read(known));
-}
 
 export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').implement({
   description:
@@ -56,7 +45,17 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       nullable: true,
       resolve: ({ known }) => known.lastDisconnect ?? null,
     }),
-    queues: t.field({ type: ClientQueuesType, nullable: true, resolve: ({ known }) => known.queues ?? null }),
+    queues: t.field({
+      description:
+        'As it is when this is answered: a list or an event costs one question to the broker for all its clients. Changes of it alone make no event.',
+      type: ClientQueuesType,
+      nullable: true,
+      resolve: async (client, _args, context) => {
+        // One question for all of a list, however long that is.
+        const counts = await client.readQueues(() => mayAskBroker(context, false));
+        return counts && { client, counts };
+      },
+    }),
     isBridge: t.boolean({ description: 'A bridge of another broker.', resolve: ({ known }) => known.bridge ?? false }),
     isGateway: t.boolean({
       description: 'A connection of this service itself.',
@@ -159,10 +158,16 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
       type: [UnknownFieldType],
       complexity: QUESTION_COST,
       resolve: async (client, _args, context) =>
-        (await detail(client, context, (known) => unknownFields(known, client.source))) ?? [],
+        (await detail(client, context, (known) => unknownFields(withListed(known, client), client.source))) ?? [],
     }),
     source: t.field({ type: ClientSource, resolve: ({ source }) => source }),
     asOf: t.field({ description: 'When this was so.', type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
     broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
   }),
 });
+
+/** What a list told, and the detail may not. */
+function withListed(detail: ConnectedClientDetail, { known }: ClientView): ConnectedClientDetail {
+  const { queues = known.queues } = detail;
+  return { ...known, ...detail, ...(queues && { queues: { ...known.queues, ...queues } }) };
+}

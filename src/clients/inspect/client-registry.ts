@@ -23,6 +23,9 @@ import { type ClientDifference, indexFrom, SortedClients } from './sorted-client
  * Where the API tells no events (the commercial plugin) it lists again every `pollMs` while somebody watches or has asked
  * lately. After `idleMs` without either everything is let go; who follows the log does so on its own (inspect-plugin.ts).
  *
+ * What a broker has acknowledged before somebody asks is in the answer: a broker tells its events before it answers a question, so
+ * the shortest one is asked first, for all who wait (`#catchUp`). The log of a Mosquitto has no such order.
+ *
  * It outlives its connection: between `detach` and `attach` (other settings of the broker) watchers wait.
  *
  * Bounds: MAX_CLIENTS clients, further ones are left out and `complete` is false; MAX_BUFFERED events while listing; a watcher's
@@ -66,6 +69,8 @@ export interface ClientListState {
   readonly complete: boolean;
   /** Epoch milliseconds since when clients are followed; null: the broker lists them all. */
   readonly since: number | null;
+  /** Clients are kept true by events, which are told when connections change: their `queues` are older than `asOf`. */
+  readonly isFollowed: boolean;
 }
 
 export interface ClientPage extends ClientListState {
@@ -119,6 +124,9 @@ export class ClientRegistry {
   #complete = false;
   #since: number | null = null;
   #askedAt = 0;
+  /** The question whose answer comes after all that was told before, and the next one, for who comes while it is under way. */
+  #catchingUp: Promise<void> = Promise.resolve();
+  #nextCatchUp: Promise<void> | null = null;
   #ticker: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -185,7 +193,7 @@ export class ClientRegistry {
     filterMode = 'contains',
     ...exact
   }: ClientPageQuery = {}): Promise<ClientPage> {
-    await this.#used();
+    await this.#upToDate();
     const isWhole = filterValue === '' && exact.connected === undefined && exact.username === undefined;
     const list = isWhole
       ? this.#clients.all()
@@ -197,7 +205,7 @@ export class ClientRegistry {
 
   /** Null: no such client. */
   async get(clientid: string): Promise<(ConnectedClientSummary & ClientListState) | null> {
-    await this.#used();
+    await this.#upToDate();
     const client = this.#clients.get(clientid);
     return client && { ...client, ...this.#state() };
   }
@@ -244,6 +252,7 @@ export class ClientRegistry {
       source: this.#source,
       complete: this.#complete,
       since: this.#since,
+      isFollowed: this.#sequence !== null,
     };
   }
 
@@ -251,6 +260,31 @@ export class ClientRegistry {
     if (this.#closed) throw notObserved();
     this.#askedAt = Date.now();
     if (!this.#fresh) await this.#load();
+  }
+
+  /** For who looks once; who watches is told in a moment. */
+  async #upToDate(): Promise<void> {
+    const isListedNow = !this.#fresh && this.#loading === null;
+    await this.#used();
+    if (!isListedNow && this.#sequence !== null && this.#source === 'BROKER') await this.#catchUp();
+  }
+
+  #catchUp(): Promise<void> {
+    this.#nextCatchUp ??= this.#catchingUp
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextCatchUp = null;
+        this.#catchingUp = this.#catchUpNow();
+        return this.#catchingUp;
+      });
+    return this.#nextCatchUp;
+  }
+
+  async #catchUpNow(): Promise<void> {
+    if (this.#caller === null) throw notObserved();
+    const { sequence = 0 } = await listClients(this.#caller, { verbose: false, count: 1 });
+    const isBehind = this.#sequence !== null && this.#sequence < sequence;
+    if (!this.#fresh || isBehind) await this.#load();
   }
 
   /** One listing at a time, for all who wait for it. */

@@ -4,7 +4,9 @@ import type { ControlCaller } from '../../control/plugin.ts';
 /**
  * The `cedalo/inspect` control API: who is connected to a broker.
  *
- * Commands: `listClients` (`verbose`, `count`, `offset`) and `getClient` (`clientid`). Answers of the commercial plugin, of the
+ * Commands: `listClients` (`verbose`, `count`, `offset`) and `getClient` (`clientid`); `getQueues` is an extension of providers that
+ * have queues and tell events: what waits for each of `clientids` (at most 1,000) with all keys of a detail, null for those that are
+ * unknown, since events tell nothing of it. Answers of the commercial plugin, of the
  * embedded broker and of the follower of Mosquitto's log differ in what they know; absent means unknown, never zero. Our own
  * providers add `sequence`, `complete` and `since` to a list, and tell `clientsChanged` events; each event carries the number
  * after the one before, and a list carries the number of the last event it includes. Who sees a number left out lists again.
@@ -161,6 +163,8 @@ export interface ClientsChangedEvent {
 }
 
 export interface ListClientsOptions {
+  /** False: client ids alone. Default true. */
+  readonly verbose?: boolean;
   readonly offset?: number;
   /** -1: all. */
   readonly count?: number;
@@ -168,15 +172,28 @@ export interface ListClientsOptions {
 
 export async function listClients(
   caller: ControlCaller,
-  { offset = 0, count = -1 }: ListClientsOptions = {},
+  { verbose = true, offset = 0, count = -1 }: ListClientsOptions = {},
 ): Promise<ListClientsData> {
-  return parseClientList(await caller.call(INSPECT_API, 'listClients', { verbose: true, offset, count }));
+  return parseClientList(await caller.call(INSPECT_API, 'listClients', { verbose, offset, count }));
 }
 
 /** Errors beside the caller's own: NOT_FOUND. */
 export async function getClient(caller: ControlCaller, clientid: string): Promise<ConnectedClientDetail> {
   const data = await caller.call(INSPECT_API, 'getClient', { clientid });
   return parseClientDetail(data) ?? { clientid, username: ANONYMOUS };
+}
+
+/** Ids in one `getQueues`. */
+export const MAX_QUEUE_IDS = 1_000;
+
+/** What waits for each of the clients, in their order; null: there is no such client. Errors: the caller's own. */
+export async function getQueues(
+  caller: ControlCaller,
+  clientids: readonly string[],
+): Promise<readonly (ClientQueues | null)[]> {
+  const told = fieldsOf(await caller.call(INSPECT_API, 'getQueues', { clientids }))?.queues;
+  const list: readonly unknown[] = Array.isArray(told) ? told : [];
+  return clientids.map((_id, index) => numbersOf(list[index], QUEUE_KEYS) ?? null);
 }
 
 const fieldsOf = (value: unknown): Fields | null => (isFields(value) ? value : null);

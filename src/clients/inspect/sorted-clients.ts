@@ -40,22 +40,30 @@ export class SortedClients {
     return this.#sorted;
   }
 
-  /** Answers what was different from before. */
+  /** Answers what was different from before; other numbers in `queues` alone are taken over and make no difference. */
   apply({ changed, removed }: ClientDifference): ClientDifference {
-    const news = changed.filter((client) => !isSame(this.#byId.get(client.clientid), client));
+    const news: ConnectedClientSummary[] = [];
+    const other: ConnectedClientSummary[] = [];
+    for (const client of changed) {
+      const before = this.#byId.get(client.clientid);
+      const isNews = !before || !isSame(before, client);
+      if (isNews) news.push(client);
+      if (isNews || !isEqual(before.queues, client.queues)) other.push(client);
+    }
     // Once each: a second removal of one id would hit its neighbour in the order.
     const gone = [...new Set(removed)].filter((clientid) => this.#byId.has(clientid));
-    if (news.length === 0 && gone.length === 0) return { changed: news, removed: gone };
+    const difference = { changed: news, removed: gone };
+    if (other.length === 0 && gone.length === 0) return difference;
     this.#filtered.clear();
-    if (news.length + gone.length > MANY_CHANGES) {
+    if (other.length + gone.length > MANY_CHANGES) {
       for (const clientid of gone) this.#byId.delete(clientid);
-      for (const client of news) this.#byId.set(client.clientid, client);
+      for (const client of other) this.#byId.set(client.clientid, client);
       this.#sort();
     } else {
       for (const clientid of gone) this.#delete(clientid);
-      for (const client of news) this.#put(client);
+      for (const client of other) this.#put(client);
     }
-    return { changed: news, removed: gone };
+    return difference;
   }
 
   /** The list as it is now, whole; answers what was different from before. */
@@ -117,15 +125,13 @@ export function indexFrom(clients: readonly ConnectedClientSummary[], clientid: 
   return low;
 }
 
-function isSame(a: ConnectedClientSummary | undefined, b: ConnectedClientSummary): boolean {
+/** Messages come and go all the time: what waits for a client now is nothing that happened to it. */
+function isSame(a: ConnectedClientSummary, b: ConnectedClientSummary): boolean {
   if (a === b) return true;
-  if (!a) return false;
   const keys = Object.keys(b) as (keyof ConnectedClientSummary)[];
   if (Object.keys(a).length !== keys.length) return false;
-  return keys.every((key) => {
-    const value = b[key];
-    return typeof value === 'object' && value !== null
-      ? JSON.stringify(a[key]) === JSON.stringify(value)
-      : a[key] === value;
-  });
+  return keys.every((key) => (key === 'queues' ? !a.queues === !b.queues : isEqual(a[key], b[key])));
 }
+
+const isEqual = (a: unknown, b: unknown): boolean =>
+  a === b || (typeof b === 'object' && b !== null && JSON.stringify(a) === JSON.stringify(b));

@@ -1,5 +1,5 @@
 import type { ClientSource } from './client-registry.ts';
-import type { ConnectedClientDetail } from './inspect-control.ts';
+import { type ConnectedClientDetail, INFLIGHT_KEYS, QUEUE_KEYS } from './inspect-control.ts';
 
 /** A field of a client that is null because nobody could tell it. */
 export interface UnknownField {
@@ -37,6 +37,8 @@ const FREE: ReadonlySet<string> = new Set(['address', 'protocol', 'protocolVersi
 
 const NOT_TOLD = 'The broker’s inspect API did not tell it, which for most fields needs a licence of the broker';
 
+const NOT_COUNTED = 'The broker’s inspect API tells the others and not this one';
+
 const NOT_KEPT = 'The client is not connected, and the broker has kept no more of its last connection';
 
 const NOT_IN_LOG = 'Mosquitto tells it nowhere; a broker with an inspect API of its own does';
@@ -64,7 +66,14 @@ function unknownByBroker(known: ConnectedClientDetail): UnknownField[] {
   const tellsMore = ALWAYS_THERE.some((field) => !FREE.has(field) && known[field] !== undefined);
   const unsure = tellsMore ? [] : MAY_BE_NONE.filter((field) => known[field] === undefined);
   const reason = known.connected === false && tellsMore ? NOT_KEPT : NOT_TOLD;
-  return [...absent, ...unsure].map((field) => ({ field, reason }));
+  const unknown: UnknownField[] = [...absent, ...unsure].map((field) => ({ field, reason }));
+  const { queues, inflight } = known;
+  const uncounted = [
+    ...QUEUE_KEYS.filter((key) => queues && queues[key] === undefined).map((key) => `queues.${key}`),
+    ...INFLIGHT_KEYS.filter((key) => inflight && inflight[key] === undefined).map((key) => `inflight.${key}`),
+  ];
+  for (const field of uncounted) unknown.push({ field, reason: NOT_COUNTED });
+  return unknown;
 }
 
 function unknownByLog(known: ConnectedClientDetail): UnknownField[] {

@@ -28,6 +28,16 @@ const SUMMARY = [
   'queues',
 ];
 
+const LISTED_QUEUES = ['bytesOut', 'bytesMax', 'messagesOut', 'messagesMax', 'pagedMessagesOut', 'pagedMessagesMax'];
+
+const chosen = (fields: Fields, keys: readonly string[]): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => keys.includes(key)));
+
+const summaryOf = (client: Fields): Fields => ({
+  ...chosen(client, SUMMARY),
+  ...(client.queues ? { queues: chosen(client.queues as Fields, LISTED_QUEUES) } : {}),
+});
+
 export async function startCommercialBroker(): Promise<CommercialBroker> {
   const clients = new Map<string, Fields>();
   const commands: Fields[] = [];
@@ -37,11 +47,7 @@ export async function startCommercialBroker(): Promise<CommercialBroker> {
       const client = clients.get(String(clientid));
       return client ? { data: { client } } : { error: 'Client not found' };
     }
-    const all = [...clients.values()].map((client) =>
-      verbose === true
-        ? Object.fromEntries(Object.entries(client).filter(([key]) => SUMMARY.includes(key)))
-        : client.clientid,
-    );
+    const all = [...clients.values()].map((client) => (verbose === true ? summaryOf(client) : client.clientid));
     const [from, most] = [Number(offset), Number(count)];
     return { data: { totalCount: all.length, clients: all.slice(from, most < 0 ? undefined : from + most) } };
   };

@@ -78,6 +78,29 @@ test('fields that the API leaves out for want of a licence are explained; nothin
   expect(plain.data.broker.connectedClient).toMatchObject({ tls: null, will: null, unknownFields: [] });
 });
 
+test('numbers that lists leave out are asked for, and those that nobody tells are explained', async () => {
+  const { broker, service, brokerId } = await start();
+  const { messagesOutQos12, pagedMessagesOut, ...queues } = meter('m1').queues as Record<string, number>;
+  broker.clients.set('m1', meter('m1'));
+  broker.clients.set('m2', { ...meter('m2'), queues, inflight: { messagesOut: 1 } });
+  const list = async (fields: string) => {
+    const query = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 10) { nodes { ${fields} } } } }`;
+    return (await service.graphql(query, { id: brokerId })).data.broker.connectedClients.nodes;
+  };
+  expect(await list('queues { messagesOut pagedMessagesOut }')).toEqual([
+    { queues: { messagesOut: 7, pagedMessagesOut } },
+    { queues: { messagesOut: 7, pagedMessagesOut: null } },
+  ]);
+  expect(broker.requests.join()).not.toContain('getClient');
+  const [m1, m2] = await list('queues { messagesOut bytesIn messagesOutQos12 } unknownFields { field }');
+  expect(m1).toEqual({ queues: { messagesOut: 7, bytesIn: 1, messagesOutQos12 }, unknownFields: [] });
+  expect(m2.queues).toEqual({ messagesOut: 7, bytesIn: 1, messagesOutQos12: null });
+  const unknown = m2.unknownFields.map(({ field }: { field: string }) => field);
+  expect(unknown.slice(0, 2)).toEqual(['queues.messagesOutQos12', 'queues.pagedMessagesOut']);
+  expect(unknown.slice(2)).toHaveLength(7);
+  expect(unknown).not.toContain('inflight.messagesOut');
+});
+
 test('a client is disconnected, subscribed and unsubscribed by documented fields alone, and told as it is then', async () => {
   const { broker, service, brokerId } = await start();
   broker.clients.set('m1', meter('m1'));

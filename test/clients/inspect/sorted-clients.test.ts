@@ -13,7 +13,10 @@ const step = fc.record({
   removed: fc.array(fc.constantFrom('a', 'b', 'x')),
 });
 
-test('after any changes the list is sorted, and differences add up to it', () => {
+const withoutCounts = (clients: Iterable<ConnectedClientSummary>) =>
+  Array.from(clients, ({ queues, ...client }) => ({ ...client, isCounted: queues !== undefined }));
+
+test('after any changes the list is sorted, and differences add up to it; what waits alone is none', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(step, fc.boolean())), (steps) => {
       const clients = new SortedClients();
@@ -26,10 +29,16 @@ test('after any changes the list is sorted, and differences add up to it', () =>
         for (const entry of changed) truth.set(entry.clientid, entry);
         const difference = whole ? clients.replace(changed) : clients.apply({ changed, removed: gone });
         for (const id of difference.removed) expect(followed.delete(id)).toBe(true);
-        for (const entry of difference.changed) followed.set(entry.clientid, entry);
+        for (const entry of difference.changed) {
+          const [now] = withoutCounts([entry]);
+          const before = followed.get(entry.clientid);
+          expect(before && withoutCounts([before])[0]).not.toEqual(now);
+          followed.set(entry.clientid, entry);
+        }
         const expected = [...truth.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
         expect(clients.all()).toEqual(expected);
-        expect([...followed.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1))).toEqual(expected);
+        const told = [...followed.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
+        expect(withoutCounts(told)).toEqual(withoutCounts(expected));
         expect(clients.matching({ value: 'c', mode: 'startsWith' })).toEqual(
           expected.filter(({ clientid }) => clientid.startsWith('c')),
         );
