@@ -24,7 +24,7 @@ import { subscribeRefusal, unsubscribeRefusal } from './refused-packet.ts';
  * receive (Mosquitto checks them for whoever takes the session). When there is no session it is over at once, with the empty
  * one that the broker has made for us. Never tries again by itself.
  *
- * Errors: NOT_ALLOWED, BROKER_REJECTED (the broker refused the connection or the filter); BROKER_UNREACHABLE, BROKER_TIMEOUT,
+ * Errors: NOT_ALLOWED, BROKER_REJECTED (the broker refused the connection, or the filter: `info` is { username, topic }); BROKER_UNREACHABLE, BROKER_TIMEOUT,
  * with `info.outcome` 'unknown' once the session was ours.
  */
 export interface TakeOverOptions {
@@ -64,7 +64,7 @@ export async function takeOver(options: TakeOverOptions, action: SessionAction):
     if (code !== 0) throw refused(code);
     const { sessionPresent } = connack;
     isOurs = sessionPresent;
-    if (sessionPresent) await act(connection, action);
+    if (sessionPresent) await act(connection, action).catch((error) => explain(error, action, username));
     const ended = version === 5 && !sessionPresent ? { properties: { sessionExpiryInterval: 0 } } : {};
     connection.send({ cmd: 'disconnect', ...(version === 5 ? { reasonCode: 0 } : {}), ...ended });
     return { sessionPresent };
@@ -97,6 +97,19 @@ async function act(connection: RawConnection, action: SessionAction): Promise<vo
   });
   const packet = (await connection.next('suback')) as ISubackPacket;
   if (Number(packet.granted[0]) >= 0x80) throw subscribeRefusal(Object.assign(new Error('refused'), { packet }));
+}
+
+/** The broker asks for our user's right, not for the client's. */
+function explain(error: unknown, action: SessionAction, username: string | undefined): never {
+  if (action.kind === 'DISCONNECT' || !(error instanceof ServiceError) || error.code !== 'NOT_ALLOWED') throw error;
+  const { kind, filter: topic } = action;
+  const who = username === undefined ? 'clients without a user name, as this service is,' : `the user "${username}"`;
+  const [what, right] =
+    kind === 'SUBSCRIBE' ? ['subscribe to', 'subscribePattern'] : ['unsubscribe from', 'unsubscribePattern'];
+  const message =
+    `The broker does not let ${who} ${what} "${topic}": this service connects so, in place of the client, ` +
+    `and needs that right itself (dynamic security: ${right})`;
+  throw new ServiceError('NOT_ALLOWED', message, { info: { username: username ?? null, topic }, cause: error });
 }
 
 function refused(code: number): ServiceError {

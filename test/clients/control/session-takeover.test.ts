@@ -1,9 +1,10 @@
 import type { IClientOptions } from 'mqtt';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { disconnectClient, subscribeClient, unsubscribeClient } from '../../../src/clients/control/client-control.ts';
 import { getClient, listClients } from '../../../src/clients/inspect/inspect-control.ts';
-import type { BrokerControls } from '../../../src/control/broker-controls.ts';
-import { FOLLOWED_LOG, startClient, startMosquitto } from '../../support/mosquitto.ts';
+import { BrokerControls } from '../../../src/control/broker-controls.ts';
+import { connectedLink } from '../../support/link.ts';
+import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from '../../support/mosquitto.ts';
 import { closed, comeBack, type FollowedMosquitto, follow, isUp, startFollowed } from './followed-mosquitto.ts';
 
 const FOR_LONG = { sessionExpiryInterval: 600 };
@@ -190,6 +191,29 @@ test('subscriptions are changed neither without consent nor of clean sessions', 
     await expect(nobody).rejects.toMatchObject({ code: 'NOT_FOUND' });
   }
   expect(await getClient(controls, 'kept')).toMatchObject({ connected: true, subscriptions: [] });
+});
+
+test('when the broker refuses the subscription, whose right is missing is told', async () => {
+  const { broker } = await startFollowed();
+  const admin = new BrokerControls(await connectedLink({ url: broker.url, ...ADMIN }), { timeoutMs: 5_000 });
+  onTestFinished(() => admin.close());
+  const allow = true;
+  const acls = ['$CONTROL/#', '$SYS/#'].flatMap((topic) =>
+    ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((acltype) => ({ acltype, topic, allow })),
+  );
+  await admin.call('dynamic-security', 'createRole', { rolename: 'service', acls });
+  const account = { username: 'service', password: 'service' };
+  await admin.call('dynamic-security', 'createClient', { ...account, roles: [{ rolename: 'service' }] });
+  const { controls } = await follow({ url: broker.url, ...account });
+  await startClient(broker.url, { clientId: 'thing', username: 'u1', password: 'u1', ...VERSIONS[0] });
+  await listed(controls, 'thing');
+  await expect(
+    subscribeClient(controls, { clientid: 'thing', topic: 'news/#', qos: 1, takeover }),
+  ).rejects.toMatchObject({
+    code: 'NOT_ALLOWED',
+    message: expect.stringMatching(/the user "service" subscribe to "news\/#".*subscribePattern/),
+    info: { username: 'service', topic: 'news/#' },
+  });
 });
 
 test('messages of QoS 1 under way are not lost to a client whose session is taken over', async () => {
