@@ -6,12 +6,14 @@ import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
 import { isRead } from './payloads.ts';
 import {
+  type BegunPlugin,
   type ControlCall,
   type ControlCaller,
   type ControlCapability,
   type ControlPlugin,
   ControlRefusal,
   type PluginFactory,
+  type PluginHost,
   type Unavailable,
 } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
@@ -22,7 +24,7 @@ import { withoutNulls } from './without-nulls.ts';
  * session, else nobody, with a reason.
  *
  * Who serves an API is found out when it is first needed, once for all who ask at that time, remembered for the connection and
- * found out again after a reconnect; `eager` APIs and those with listeners right then. That nobody serves it because the broker
+ * found out again after a reconnect; `eager` APIs, those with listeners and those whose plugins begin with the connection right then. That nobody serves it because the broker
  * refused something is remembered for `doubtMs`, and not over a change of the broker's access control that is seen. A hosted plugin lives on over reconnects,
  * since it has to bridge the gap, and ends when the broker turns out to serve the API, when the link gets other settings, or
  * with `close`.
@@ -65,6 +67,8 @@ export class BrokerControls implements ControlCaller {
   readonly #onFault: (error: unknown) => void;
   readonly #resolutions = new Map<ControlApi, Resolving>();
   readonly #plugins = new Map<ControlApi, ControlPlugin>();
+  /** Begun with the connection, while it is found out whether they are needed. */
+  readonly #begun = new Map<ControlApi, BegunPlugin>();
   /** Why plugins of ours cannot work on this connection, for which some have to wait seconds; `since` in epoch milliseconds. */
   readonly #unhosted = new Map<ControlApi, { readonly why: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
@@ -81,7 +85,7 @@ export class BrokerControls implements ControlCaller {
     this.#onFault = options.onFault ?? (() => undefined);
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
     this.#client.onForeignAnswers(ACCESS_API, (commands) => this.#seen(ACCESS_API, commands));
-    if (session.status.state === 'CONNECTED') this.#resolveEagerly();
+    if (session.status.state === 'CONNECTED') this.#connectionBegan();
   }
 
   /** The APIs that there is a plugin of ours for, hosted or not. */
@@ -168,7 +172,7 @@ export class BrokerControls implements ControlCaller {
     this.#client.close();
     this.#listeners.clear();
     this.#resolutions.clear();
-    await this.#closePlugins();
+    await Promise.all([this.#closePlugins(), this.#dropAllBegun()]);
   }
 
   /** The plugin of ours that serves the API; null: the broker does. Errors: NOT_SUPPORTED_BY_BROKER, as `capability`. */
@@ -203,7 +207,7 @@ export class BrokerControls implements ControlCaller {
     const { served, reason, refused } = await probe(this.#client, api, silenceMs);
     const since = Date.now();
     if (served) {
-      await this.#closePlugin(api);
+      await Promise.all([this.#closePlugin(api), this.#dropBegun(api)]);
       return { capability: { api, provider: 'BROKER', since }, plugin: null, mayPass: false };
     }
     const hosted = await this.#host(api);
@@ -234,17 +238,16 @@ export class BrokerControls implements ControlCaller {
   async #host(api: ControlApi): Promise<ControlPlugin | Unavailable | null> {
     const running = this.#plugins.get(api);
     if (running) {
+      await this.#dropBegun(api);
       if (problemOf(running) !== null || running.limit !== undefined) await running.lookAgain?.();
       return running;
     }
     const known = this.#unhosted.get(api);
     if (known && !known.why.refused && !(known.why.mayPass && this.#isOld(known.since))) return known.why;
     const generation = this.#generation;
-    const plugin = await this.#factories.get(api)?.create({
-      session: this.#session,
-      controls: this,
-      emit: (event) => this.#tell(api, event),
-    });
+    const begun = this.#begun.get(api);
+    this.#begun.delete(api);
+    const plugin = await (begun ? begun.finish() : this.#factories.get(api)?.create(this.#hostOf(api)));
     if (!plugin) return null;
     if ('unavailable' in plugin) {
       if (generation === this.#generation) this.#unhosted.set(api, { why: plugin, since: Date.now() });
@@ -255,7 +258,12 @@ export class BrokerControls implements ControlCaller {
       throw unreachable(this.#session.status);
     }
     this.#plugins.set(api, plugin);
+    await this.#dropBegun(api);
     return plugin;
+  }
+
+  #hostOf(api: ControlApi): PluginHost {
+    return { session: this.#session, controls: this, emit: (event) => this.#tell(api, event) };
   }
 
   async #execute(
@@ -287,18 +295,24 @@ export class BrokerControls implements ControlCaller {
       this.#generation += 1;
       this.#resolutions.clear();
       this.#closePlugins().catch(this.#onFault);
+      this.#dropAllBegun().catch(this.#onFault);
     } else if (state === 'CONNECTED') {
       const before = [...this.#resolutions].filter(([, { done }]) => done !== null).map(([api]) => api);
       for (const api of before) this.#resolutions.delete(api);
-      this.#resolveEagerly();
+      this.#connectionBegan();
       // What we host may have become possible, or unnecessary, with the restart of the broker.
       for (const api of before) if (this.#factories.has(api)) this.#resolveInBackground(api);
     }
   }
 
-  #resolveEagerly(): void {
+  #connectionBegan(): void {
+    for (const [api, factory] of this.#factories) {
+      if (!factory.begin || this.#plugins.has(api) || this.#begun.has(api)) continue;
+      this.#begun.set(api, factory.begin(this.#hostOf(api)));
+    }
     const listened = [...this.#listeners].filter(([, listeners]) => listeners.size > 0).map(([api]) => api);
-    for (const api of new Set([...(this.#options.eager ?? []), ...listened])) this.#resolveInBackground(api);
+    const apis = new Set([...(this.#options.eager ?? []), ...listened, ...this.#begun.keys()]);
+    for (const api of apis) this.#resolveInBackground(api);
   }
 
   #resolveInBackground(api: ControlApi): void {
@@ -322,6 +336,16 @@ export class BrokerControls implements ControlCaller {
     const plugin = this.#plugins.get(api);
     this.#plugins.delete(api);
     await plugin?.close();
+  }
+
+  async #dropBegun(api: ControlApi): Promise<void> {
+    const begun = this.#begun.get(api);
+    this.#begun.delete(api);
+    await begun?.close();
+  }
+
+  async #dropAllBegun(): Promise<void> {
+    await Promise.all([...this.#begun.keys()].map((api) => this.#dropBegun(api)));
   }
 
   async #closePlugins(): Promise<void> {

@@ -71,6 +71,19 @@ export interface Unavailable {
 export interface PluginFactory {
   readonly api: ControlApi;
   create(host: PluginHost): Promise<ControlPlugin | Unavailable>;
+  /**
+   * For a plugin that must not miss what happens while the broker is still asked whether it serves the API itself. Called as a
+   * connection begins, before anything else is asked there, unless what was begun or made on an earlier one lives.
+   */
+  begin?(host: PluginHost): BegunPlugin;
+}
+
+/** What follows a broker already, and may turn out to be needless. It tells no events until it is finished. */
+export interface BegunPlugin {
+  /** The broker does not serve the API: as PluginFactory.create. At most once. */
+  finish(): Promise<ControlPlugin | Unavailable>;
+  /** The broker does, or nobody is left to ask. Ends the plugin that came of it, too. */
+  close(): void | Promise<void>;
 }
 
 /** Who answers a control API of a broker. */

@@ -49,6 +49,7 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly onFault?: (error: unknown) => void;
 }
 
+const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const MAX_IN_FLIGHT = 10_000;
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
@@ -95,6 +96,14 @@ export class BrokerLink implements BrokerSession {
 
   get username(): string | null {
     return connectOptions(this.#options).username ?? null;
+  }
+
+  get isWebSocket(): boolean {
+    return connectOptions(this.#options).protocol?.startsWith('ws') === true;
+  }
+
+  get keepaliveSeconds(): number {
+    return this.#options.keepaliveSeconds ?? KEEPALIVE_SECONDS;
   }
 
   get protocolVersion(): 4 | 5 | null {
@@ -248,7 +257,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   #clientOptions(version: 4 | 5): IClientOptions {
-    const { timeoutMs, keepaliveSeconds = 15, sessionExpirySeconds = 60 } = this.#options;
+    const { timeoutMs, sessionExpirySeconds = 60 } = this.#options;
     return {
       ...connectOptions(this.#options),
       clientId: this.clientId,
@@ -258,7 +267,7 @@ export class BrokerLink implements BrokerSession {
       protocolId: 'MQTT',
       // A session left by an earlier process is not ours: only what this link made is taken up again.
       clean: version === 4 || sessionExpirySeconds === 0 || !this.#everConnected,
-      keepalive: keepaliveSeconds,
+      keepalive: this.keepaliveSeconds,
       connectTimeout: timeoutMs,
       reconnectPeriod: 0,
       resubscribe: false,
@@ -316,9 +325,9 @@ export class BrokerLink implements BrokerSession {
     else if (silent && !this.#versionProven) this.#version = this.#version === 5 ? 4 : 5;
   }
 
-  #lost({ state, text }: LinkFailure): void {
+  #lost({ state, text, nobodyListens = false }: LinkFailure): void {
     if (this.#status.state === 'CLOSED') return;
-    const pause = retryDelay(this.#attempts, Date.now() - this.#downSince);
+    const pause = retryDelay(this.#attempts, Date.now() - this.#downSince, { nobodyListens });
     this.#attempts += 1;
     this.#retry = setTimeout(() => this.#attempt(), pause);
     this.#setStatus(state, text);
@@ -355,7 +364,9 @@ export class BrokerLink implements BrokerSession {
       ...(resumed === undefined ? {} : { resumed }),
     };
     if (!changed) return;
-    for (const listener of this.#listeners) {
+    // Who begins to listen meanwhile has seen this status, and who has stopped wants none.
+    for (const listener of [...this.#listeners]) {
+      if (!this.#listeners.has(listener)) continue;
       try {
         listener(this.#status);
       } catch (error) {

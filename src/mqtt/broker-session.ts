@@ -68,10 +68,13 @@ export interface BrokerSession {
   readonly clientId: string;
   /** The user name that it gives to the broker; null: none. Absent where it says none of it. */
   readonly username?: string | null;
+  /** Of its connection: MQTT over WebSocket, and the seconds between signs of life. Absent where it says none of it. */
+  readonly isWebSocket?: boolean;
+  readonly keepaliveSeconds?: number;
   readonly status: LinkStatus;
   /** 5 or 4 (3.1.1) once connected; null before. */
   readonly protocolVersion: 4 | 5 | null;
-  /** Each change of status, never twice the same state in a row. */
+  /** Each change of status from now on, never twice the same state in a row. */
   onStatus(listener: (status: LinkStatus) => void): Stop;
   /**
    * Resolves when sent (QoS 0) or acknowledged (QoS 1, 2). Nothing is queued while the link is down.

@@ -4,6 +4,8 @@ import type { LinkState } from './broker-session.ts';
 export interface LinkFailure {
   readonly state: Extract<LinkState, 'UNAUTHORISED' | 'UNREACHABLE'>;
   readonly text: string;
+  /** The host is there and says that nobody listens on the port, as while a broker is started anew. */
+  readonly nobodyListens?: boolean;
 }
 
 const UNTRUSTED =
@@ -94,7 +96,11 @@ export function disconnected(code: number | undefined): LinkFailure {
 export function failureOf(error: unknown): LinkFailure {
   const code = codeOf(error);
   if (typeof code === 'number') return refusedConnect(code);
-  return { state: 'UNREACHABLE', text: textOf(code, error instanceof Error ? error.message : '') };
+  return {
+    state: 'UNREACHABLE',
+    text: textOf(code, error instanceof Error ? error.message : ''),
+    nobodyListens: code === 'ECONNREFUSED',
+  };
 }
 
 function textOf(code: string, message: string): string {

@@ -10,6 +10,8 @@ export interface ScriptedBroker {
   readonly requests: string[];
   /** Topic filters that were subscribed to, oldest first, each as often as it was. */
   readonly filters: string[];
+  /** Those that subscriptions were ended of, oldest first. */
+  readonly unsubscribed: string[];
   publish(topic: string, payload: string | Buffer): Promise<void>;
   stop(): Promise<void>;
 }
@@ -20,6 +22,7 @@ export async function startScriptedBroker(
   const aedes = await Aedes.createBroker();
   const requests: string[] = [];
   const filters: string[] = [];
+  const unsubscribed: string[] = [];
   const publish = (topic: string, payload: string | Buffer) =>
     new Promise<void>((resolve, reject) => {
       const packet = { cmd: 'publish', qos: 0, dup: false, retain: false, topic, payload } as const;
@@ -33,6 +36,7 @@ export async function startScriptedBroker(
     for (const payload of answer(packet.topic, text)) void publish(`${packet.topic}/response`, payload);
   });
   aedes.on('subscribe', (subscriptions) => filters.push(...subscriptions.map(({ topic }) => topic)));
+  aedes.on('unsubscribe', (ended) => unsubscribed.push(...ended));
   const server = createServer(aedes.handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const stop = async () => {
@@ -41,5 +45,5 @@ export async function startScriptedBroker(
   };
   onTestFinished(stop);
   const { port } = server.address() as { port: number };
-  return { url: `mqtt://127.0.0.1:${port}`, requests, filters, publish, stop };
+  return { url: `mqtt://127.0.0.1:${port}`, requests, filters, unsubscribed, publish, stop };
 }

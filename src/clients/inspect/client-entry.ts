@@ -19,6 +19,8 @@ export interface ClientEntry {
   address: string | null;
   port: number | null;
   protocol: ClientProtocol | null;
+  /** What it is if the broker is a 2.0.x. */
+  protocolOf20: ClientProtocol | null;
   protocolVersion: ClientProtocolVersion | null;
   bridge: boolean;
   readonly gateway: boolean;
@@ -45,6 +47,7 @@ export function newEntry(clientid: string, gateway: boolean): ClientEntry {
     address: null,
     port: null,
     protocol: null,
+    protocolOf20: null,
     protocolVersion: null,
     bridge: false,
     gateway,

@@ -36,6 +36,18 @@ export interface ClientLedgerOptions {
   readonly onChange: (clientid: string) => void;
 }
 
+/** What this service knows of a connection of its own. */
+export interface GatewayConnection {
+  /** Undefined: the link does not say. */
+  readonly username: UserName | undefined;
+  readonly protocol: ClientProtocol | null;
+  readonly protocolVersion: ClientProtocolVersion | null;
+  /** Seconds. */
+  readonly keepalive: number | null;
+  /** Epoch milliseconds. */
+  readonly lastConnect: number;
+}
+
 const MAX_OPENED = 10_000;
 const MAX_SUBSCRIPTIONS = 1_000;
 /** What a kept subscription costs beside the characters of its filter. */
@@ -90,8 +102,16 @@ export class ClientLedger {
     return this.#overflowed;
   }
 
+  /** May be told after the first clients. */
   set version(text: string) {
+    const wasKnown = this.#isVersion20 !== null;
     this.#isVersion20 = /\b2\.0\./.test(text);
+    if (wasKnown || !this.#isVersion20) return;
+    for (const entry of this.#entries.values()) {
+      if (entry.protocol !== null || entry.protocolOf20 === null) continue;
+      entry.protocol = entry.protocolOf20;
+      this.#onChange(entry.clientid);
+    }
   }
 
   has(clientid: string): boolean {
@@ -195,18 +215,12 @@ export class ClientLedger {
   }
 
   /** A connection of this service, which came before its log could be followed. */
-  addGateway(
-    clientid: string,
-    protocolVersion: ClientProtocolVersion | null,
-    since: number,
-    username?: UserName,
-  ): void {
+  addGateway(clientid: string, { username, ...known }: GatewayConnection): void {
     this.#gateways.add(clientid);
     const entry = this.#entries.get(clientid) ?? this.#create(clientid);
     if (!entry) return;
     if (username !== undefined) this.#accounts.move(entry, username);
-    entry.protocolVersion = protocolVersion;
-    entry.lastConnect = since;
+    Object.assign(entry, known);
     this.#online(entry);
     this.#onChange(clientid);
   }
@@ -231,10 +245,15 @@ export class ClientLedger {
     this.#overflowed = false;
   }
 
-  /** The broker started at this time, so connections that are older are gone without a word. */
-  forgetBefore(startedAt: number): void {
+  /** Number of the last connection that was told. */
+  get lastConnection(): number {
+    return this.#connections;
+  }
+
+  /** The broker was started anew after this connection, so it and those before it are gone without a word. */
+  forgetUntil(connection: number): void {
     for (const entry of [...this.#entries.values()]) {
-      if (entry.connected && !entry.gateway && (entry.lastConnect ?? 0) < startedAt) this.#remove(entry.clientid);
+      if (entry.connected && !entry.gateway && entry.connection <= connection) this.#remove(entry.clientid);
     }
   }
 
@@ -258,7 +277,8 @@ export class ClientLedger {
     entry.connection = ++this.#connections;
     entry.address = plainAddress(line.address);
     entry.port = line.port;
-    entry.protocol = this.#protocolOf(line.address, listenerPort);
+    entry.protocolOf20 = protocolOf20(line.address, listenerPort);
+    if (!entry.gateway) entry.protocol = this.#isVersion20 ? entry.protocolOf20 : null;
     entry.protocolVersion = line.protocolVersion;
     entry.bridge = line.bridge;
     entry.keepalive = line.keepalive;
@@ -359,13 +379,12 @@ export class ClientLedger {
     this.#sorted = null;
     this.#onChange(clientid);
   }
+}
 
-  /** 2.0.x announces plain connections only, and writes WebSocket addresses as mapped IPv6; 2.1 does not tell them apart. */
-  #protocolOf(address: string, listenerPort: number | null): ClientProtocol | null {
-    if (this.#isVersion20 !== true) return null;
-    if (listenerPort !== null) return 'MQTT';
-    return address.startsWith('::ffff:') ? 'MQTT-WS' : null;
-  }
+/** 2.0.x announces plain connections only, and writes WebSocket addresses as mapped IPv6; 2.1 does not tell them apart. */
+function protocolOf20(address: string, listenerPort: number | null): ClientProtocol | null {
+  if (listenerPort !== null) return 'MQTT';
+  return address.startsWith('::ffff:') ? 'MQTT-WS' : null;
 }
 
 /** Ends of connections whose beginning was told; others may be of a connection that never came to be. */

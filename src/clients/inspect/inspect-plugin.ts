@@ -1,5 +1,12 @@
 import type { ControlCommand } from '../../control/envelope.ts';
-import { type ControlPlugin, ControlRefusal, type PluginFactory, type PluginHost } from '../../control/plugin.ts';
+import {
+  type BegunPlugin,
+  type ControlPlugin,
+  ControlRefusal,
+  type PluginFactory,
+  type PluginHost,
+  type Unavailable,
+} from '../../control/plugin.ts';
 import { ServiceError } from '../../errors.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import { unreachable } from '../../mqtt/when-connected.ts';
@@ -14,10 +21,13 @@ import { parseLogLine } from './log-lines.ts';
  * `cedalo/inspect` for plain Mosquitto, which cannot list its clients but tells in its log who comes and goes.
  *
  * Follows `$SYS/broker/log/#` (QoS 1) and so knows the clients that connected after it; those of before stay unknown until
- * they reconnect. `unknownConnections` says how many, by `$SYS/broker/clients/connected` (connection-census.ts), and is absent until
- * the broker has told it; `complete` says that there are none. `since` is when following began. Following begins anew, with nobody known,
- * when the broker did not keep our session or the link was down longer than log lines are kept (20 s). When the broker's
- * uptime falls, connections from before its start are forgotten.
+ * they reconnect. Hence it follows from the first moment of a connection on, and is dropped if the broker turns out to serve the API
+ * itself; until that is known it opens no second connection and tells nothing.
+ *
+ * `unknownConnections` says how many are unknown, by `$SYS/broker/clients/connected` (connection-census.ts), and is absent until the
+ * broker has told it; `complete` says that there are none. `since` is when following began. Following begins anew, with nobody
+ * known, when the broker did not keep our session or the link was down longer than log lines are kept (20 s). When a broker that
+ * kept it has a lower uptime, connections of which it told before the link was lost are forgotten: it was started anew.
  *
  * Whether the log is told at all cannot be asked. The proof is a connection that we know of: a second one is opened and ended
  * (`knock`), and its line must come. Our own SUBSCRIBE lines are the smaller proof, since `log_type subscribe` may be on
@@ -54,29 +64,15 @@ const DENIED = `The broker does not let this service read its log: its user need
 const NO_LOG = 'The broker has no log that could be followed';
 
 export function inspectPluginFactory(options: InspectPluginOptions = {}): PluginFactory {
-  return {
-    api: 'cedalo/inspect',
-    async create(host) {
-      if (!host.session.knock) return { unavailable: NO_LOG };
-      const follower = new LogFollower(host, options);
-      try {
-        const problem = await follower.start();
-        if (problem === null) return follower;
-        follower.close();
-        // Who has a part of the log may have been asked in a bad moment; silence stays silence.
-        return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
-      } catch (error) {
-        follower.close();
-        if (isDenied(error)) return { unavailable: DENIED, refused: true };
-        throw error;
-      }
-    },
-  };
+  const begin = (host: PluginHost) => (host.session.knock ? new LogFollower(host, options) : WITHOUT_LOG);
+  return { api: 'cedalo/inspect', begin, create: (host) => begin(host).finish() };
 }
+
+const WITHOUT_LOG: BegunPlugin = { finish: async () => ({ unavailable: NO_LOG }), close: () => undefined };
 
 export const inspectPlugin = inspectPluginFactory();
 
-class LogFollower implements ControlPlugin {
+class LogFollower implements ControlPlugin, BegunPlugin {
   readonly api = 'cedalo/inspect';
   readonly #host: PluginHost;
   readonly #patienceMs: number;
@@ -96,6 +92,8 @@ class LogFollower implements ControlPlugin {
   #toldUnknown: number | null = null;
   #uptime = 0;
   #lostAt: number | null = null;
+  /** Of the last connection that was told before the link was lost. */
+  #lastBeforeLoss = 0;
   #heardLog = false;
   /** Waits for the line of a connection. */
   #heardConnection: (() => void) | null = null;
@@ -103,8 +101,15 @@ class LogFollower implements ControlPlugin {
   #problem: string | null = null;
   /** The last verification: what an earlier one finds out, perhaps on an earlier connection, is of no interest. */
   #looking: Promise<void> | null = null;
+  /** What the broker has granted once: the session keeps it. */
+  readonly #kept = new Set<string>();
+  /** Settled when the broker has granted all that is followed, or refused it. */
+  #subscribed: Promise<void> = Promise.resolve();
+  /** Somebody may listen to what is told. */
+  #isWanted = false;
   #closed = false;
 
+  /** Follows from here on. */
   constructor(host: PluginHost, { patienceMs = 2_000, coalesceMs = 50, maxClients }: InspectPluginOptions) {
     this.#host = host;
     this.#patienceMs = patienceMs;
@@ -114,6 +119,9 @@ class LogFollower implements ControlPlugin {
       onChange: (clientid) => this.#markChanged(clientid),
       ...(maxClients === undefined ? {} : { maxClients }),
     });
+    this.#stops.push(host.session.onStatus((status) => this.#statusChanged(status)));
+    this.#begin();
+    this.#subscribeAll();
   }
 
   /** Passes when the line of a connection comes after all. */
@@ -125,11 +133,31 @@ class LogFollower implements ControlPlugin {
     return this.#looking ?? this.#lookNow();
   }
 
-  /** Null once clients are followed; otherwise why they cannot be. */
-  async start(): Promise<string | null> {
-    const { session } = this.#host;
-    this.#stops.push(session.onStatus((status) => this.#statusChanged(status)));
-    this.#begin();
+  async finish(): Promise<ControlPlugin | Unavailable> {
+    this.#isWanted = true;
+    if (this.#changed.size > 0) this.#tellSoon();
+    try {
+      await this.#subscribed;
+      const problem = await this.#verify();
+      if (problem === null) return this;
+      this.close();
+      // Who has a part of the log may have been asked in a bad moment; silence stays silence.
+      return { unavailable: problem, mayPass: problem === NO_CONNECTIONS };
+    } catch (error) {
+      this.close();
+      if (isDenied(error)) return { unavailable: DENIED, refused: true };
+      throw error;
+    }
+  }
+
+  /** The log ahead of all else: who comes before the broker has it is never known. */
+  #subscribeAll(): void {
+    this.#subscribed = this.#subscribeRest();
+    // Told by `finish`, which may never be called.
+    this.#subscribed.catch(() => undefined);
+  }
+
+  async #subscribeRest(): Promise<void> {
     await this.#subscribe(`${LOG}#`, (message) => this.#logLine(message));
     await this.#subscribe(VERSION, ({ payload }) => {
       this.#ledger.version = textOf(payload);
@@ -140,7 +168,6 @@ class LogFollower implements ControlPlugin {
     await this.#subscribe(CONNECTED_COUNT, ({ payload, retain }) => {
       this.#countTold(Number.parseInt(textOf(payload), 10), retain);
     });
-    return this.#verify();
   }
 
   execute({ command, ...fields }: ControlCommand): unknown {
@@ -224,9 +251,11 @@ class LogFollower implements ControlPlugin {
   }
 
   async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
+    if (this.#closed || this.#kept.has(filter)) return;
     const stop = await this.#host.session.subscribe(filter, listener, { qos: 1 });
     if (this.#closed) stop();
     else this.#stops.push(stop);
+    this.#kept.add(filter);
   }
 
   /** Nobody is known from here on but ourselves. */
@@ -236,8 +265,13 @@ class LogFollower implements ControlPlugin {
     this.#heardLog = false;
     this.#isProbing = false;
     this.#ledger.clear();
-    const version = session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null;
-    this.#ledger.addGateway(session.clientId, version, session.status.since, session.username);
+    this.#ledger.addGateway(session.clientId, {
+      username: session.username,
+      protocol: session.isWebSocket === undefined ? null : session.isWebSocket ? 'MQTT-WS' : 'MQTT',
+      protocolVersion: session.protocolVersion === 5 ? 'v5' : session.protocolVersion === 4 ? 'v3.1.1' : null,
+      keepalive: session.keepaliveSeconds ?? null,
+      lastConnect: session.status.since,
+    });
   }
 
   /** The subscription has to be granted on this connection: lines of before never come. */
@@ -301,7 +335,8 @@ class LogFollower implements ControlPlugin {
 
   #uptimeTold(seconds: number, isRetained: boolean): void {
     if (!Number.isSafeInteger(seconds)) return;
-    if (seconds < this.#uptime) this.#ledger.forgetBefore(Date.now() - (seconds + 2) * 1_000);
+    // Its end was the end of the link, at the latest. Times would not do: the broker has a clock of its own.
+    if (seconds < this.#uptime) this.#ledger.forgetUntil(this.#lastBeforeLoss);
     this.#uptime = seconds;
     if (!isRetained) this.#census.uptimeTold(this.#knownConnections);
     this.#tellUnknown();
@@ -313,9 +348,11 @@ class LogFollower implements ControlPlugin {
 
   #statusChanged({ state, resumed }: LinkStatus): void {
     if (state !== 'CONNECTED') {
+      if (this.#lostAt === null) this.#lastBeforeLoss = this.#ledger.lastConnection;
       this.#lostAt ??= Date.now();
       return;
     }
+    if (this.#kept.size < LOG_FILTERS.length) this.#subscribeAll();
     const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
     this.#lostAt = null;
     if (resumed === true && gap < LINES_KEPT_MS) return;
@@ -324,7 +361,7 @@ class LogFollower implements ControlPlugin {
     // Whoever follows the events finds a number missing, and lists again.
     this.#sequence += 1;
     this.#tellSoon();
-    void this.#lookNow();
+    if (this.#isWanted) void this.#lookNow();
   }
 
   #lookNow(): Promise<void> {
@@ -360,7 +397,7 @@ class LogFollower implements ControlPlugin {
   }
 
   #tellSoon(): void {
-    if (this.#closed) return;
+    if (this.#closed || !this.#isWanted) return;
     this.#timer ??= setTimeout(() => this.#tell(), this.#coalesceMs);
   }
 

@@ -35,7 +35,13 @@ test('subscriptions of all clients together are bounded, and a list that lacks s
 
 test('who uses an account follows its clients from one to another', () => {
   const { ledger, tell, connect } = ledgerOf();
-  ledger.addGateway('us', 'v5', Date.now(), null);
+  ledger.addGateway('us', {
+    username: null,
+    protocol: 'MQTT',
+    protocolVersion: 'v5',
+    keepalive: 15,
+    lastConnect: Date.now(),
+  });
   for (const id of ['a', 'b', 'c']) connect(id, { clean: 0 });
   expect(ledger.accountOf('a')).toMatchObject({ username: 'u', connectedIds: ['a', 'b', 'c'], isOwn: false });
   tell('Client b closed its connection.');
