@@ -28,6 +28,7 @@ const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
 
 builder.queryFields((t) => ({
   viewer: t.field({
+    description: 'Who asks, and what they may do.',
     type: ViewerType,
     ...signedIn,
     resolve: (_root, _args, { viewer }) => requireSignedIn(viewer),

@@ -332,6 +332,8 @@ builder.mutationFields((t) => ({
     },
   }),
   updateBroker: t.field({
+    description:
+      'Changes what is given; null clears. The connection is made anew only where its settings became different.',
     type: BrokerPayload,
     ...onBroker('EDITOR'),
     args: { input: t.arg({ type: UpdateBrokerInput, required: true }) },

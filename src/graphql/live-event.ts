@@ -2,6 +2,7 @@ import { builder } from './builder.ts';
 
 /** What an event of a subscription says about the state that a subscriber holds. */
 export const LiveEventKind = builder.enumType('LiveEventKind', {
+  description: 'What an event says about the state that a subscriber holds.',
   values: {
     SNAPSHOT: { description: 'The whole state; replaces what is held.' },
     CHANGE: { description: 'What became different; applied to what is held.' },
@@ -11,6 +12,7 @@ export const LiveEventKind = builder.enumType('LiveEventKind', {
 });
 
 /** Descriptions that all live events share. */
+export const EVENT_KIND = 'What to do with the event; fields that do not belong to it are null or empty.';
 export const SEQUENCE =
   'Grows by one with each change, from any number; what `after` takes. 0: nobody can go on from this event.';
 export const PARTS_LEFT =

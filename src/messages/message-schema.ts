@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
-import { LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import { EVENT_KIND, LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
 import type { TailEvent, TopicMessage } from './message-tail.ts';
 
@@ -17,14 +17,18 @@ function textOf({ payload, payloadBytes }: TopicMessage): string | null {
 }
 
 const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').implement({
+  description: 'A message as it came to this service.',
   fields: (t) => ({
-    topic: t.exposeString('topic'),
+    topic: t.exposeString('topic', { description: 'What it was published to.' }),
     payload: t.string({
       description: 'As text, up to the last whole character of what is told. Null: it is no UTF-8.',
       nullable: true,
       resolve: textOf,
     }),
-    payloadBase64: t.string({ resolve: ({ payload }) => payload.toString('base64') }),
+    payloadBase64: t.string({
+      description: 'The first `maxPayloadBytes` bytes, exactly as they came.',
+      resolve: ({ payload }) => payload.toString('base64'),
+    }),
     payloadBytes: t.exposeInt('payloadBytes', { description: 'Of the whole payload.' }),
     isTruncated: t.boolean({
       description: 'The payload is longer than `maxPayloadBytes`: only its beginning is told.',
@@ -37,7 +41,11 @@ const TopicMessageType = builder.objectRef<TopicMessage>('TopicMessage').impleme
     retain: t.exposeBoolean('retain', {
       description: 'The broker had kept the message, and sent it because the filter was subscribed to.',
     }),
-    receivedAt: t.field({ type: 'DateTime', resolve: ({ receivedAt }) => new Date(receivedAt) }),
+    receivedAt: t.field({
+      description: 'By the clock of this service.',
+      type: 'DateTime',
+      resolve: ({ receivedAt }) => new Date(receivedAt),
+    }),
   }),
 });
 
@@ -45,7 +53,7 @@ const MessagesEvent = builder.objectRef<TailEvent>('MessagesEvent').implement({
   description:
     'First the last messages that are at hand, up to 100, then those that come; of a short time in one event.',
   fields: (t) => ({
-    kind: t.expose('kind', { type: LiveEventKind }),
+    kind: t.expose('kind', { description: EVENT_KIND, type: LiveEventKind }),
     sequence: t.exposeFloat('sequence', { description: SEQUENCE }),
     messages: t.field({ description: 'Oldest first.', type: [TopicMessageType], resolve: messagesOf }),
     leftOut: t.int({
@@ -82,7 +90,7 @@ builder.subscriptionFields((t) => ({
     type: MessagesEvent,
     ...onBroker('EDITOR'),
     args: {
-      brokerId: t.arg.id({ required: true }),
+      brokerId: t.arg.id({ description: 'Of a broker in a project where the caller has EDITOR.', required: true }),
       filter: t.arg.string({
         description: 'MQTT topic filter: `plant/+/state`, `#`, `$SYS/#`. Not `$share/…` or `$CONTROL/…`.',
         required: true,

@@ -155,6 +155,7 @@ builder.queryFields((t) => ({
 
 builder.mutationFields((t) => ({
   createProject: t.field({
+    description: 'Makes a project with the caller as its administrator.',
     type: ProjectPayload,
     ...signedIn,
     args: { input: t.arg({ type: CreateProjectInput, required: true }) },
@@ -194,6 +195,7 @@ builder.mutationFields((t) => ({
     }),
   }),
   removeProjectMember: t.field({
+    description: 'Takes a person’s role in the project away; what they follow there ends.',
     type: RemoveProjectMemberPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: RemoveProjectMemberInput, required: true }) },

@@ -63,6 +63,7 @@ const RevokeTokenPayload = builder
 
 builder.mutationFields((t) => ({
   createToken: t.field({
+    description: 'Makes a token for programs. It is told this once.',
     type: CreateTokenPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: CreateTokenInput, required: true }) },

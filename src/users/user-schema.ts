@@ -87,6 +87,7 @@ const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
 
 builder.queryFields((t) => ({
   user: t.prismaField({
+    description: 'Null: nobody has this id.',
     type: 'User',
     nullable: true,
     ...rootAdmin,
@@ -95,6 +96,7 @@ builder.queryFields((t) => ({
   }),
   users: t.prismaConnection(
     {
+      description: 'Everybody who has an account, in order of creation.',
       type: 'User',
       cursor: 'id',
       ...rootAdmin,
@@ -124,6 +126,7 @@ builder.mutationFields((t) => ({
     },
   }),
   createUser: t.field({
+    description: 'Makes an account that can sign in.',
     type: UserPayload,
     ...rootAdmin,
     args: { input: t.arg({ type: CreateUserInput, required: true }) },

@@ -25,7 +25,7 @@ const SendRetain = builder.enumType('SendRetain', {
   values: {
     ALWAYS: { value: 'always', description: 'At each subscribing.' },
     NEW: { value: 'new', description: 'When there was no such subscription.' },
-    NEVER: { value: 'never' },
+    NEVER: { value: 'never', description: 'Not at all.' },
   } as const,
 });
 
@@ -48,14 +48,20 @@ const ClientError = builder.objectRef<{ readonly error: ServiceError }>('ClientE
   fields: (t) => ({
     code: t.string({ description: 'As in the errors of the graph.', resolve: ({ error }) => error.code }),
     message: t.string({ description: 'For people.', resolve: ({ error }) => error.message }),
-    info: t.field({ type: 'JSON', nullable: true, resolve: ({ error }) => error.info ?? null }),
+    info: t.field({
+      description: 'What else a program may want to know, by `code`; null: nothing.',
+      type: 'JSON',
+      nullable: true,
+      resolve: ({ error }) => error.info ?? null,
+    }),
   }),
 });
 
+const BROKER = 'The one that was told to do it.';
 const CLIENT = 'As it is after that; null: the broker has no such client any more.';
 
 const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
-  clientId: t.string({ resolve: ({ clientId }) => clientId }),
+  clientId: t.string({ description: 'The one that was asked for.', resolve: ({ clientId }) => clientId }),
   client: t.field({
     description: CLIENT,
     type: ConnectedClient,
@@ -63,13 +69,18 @@ const reportFields = <T extends ClientReport>(t: ReportFields<T>) => ({
     complexity: QUESTION_COST,
     resolve: ({ readClient }) => readClient(),
   }),
-  broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
+  broker: t.field({ description: BROKER, type: Broker, resolve: ({ broker }) => broker }),
 });
 
 const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectClientPayload').implement({
+  description: 'How a client was disconnected, and who with it.',
   fields: (t) => ({
     ...reportFields(t),
-    method: t.field({ type: DisconnectMethod, resolve: ({ method }) => method }),
+    method: t.field({
+      description: 'The way that this broker has.',
+      type: DisconnectMethod,
+      resolve: ({ method }) => method,
+    }),
     disconnected: t.stringList({
       description: 'Client ids of all that were disconnected, as far as they are known.',
       resolve: ({ disconnected }) => [...disconnected],
@@ -78,23 +89,37 @@ const DisconnectClientPayload = builder.objectRef<DisconnectReport>('DisconnectC
 });
 const SubscribeClientPayload = builder
   .objectRef<ClientReport>('SubscribeClientPayload')
-  .implement({ fields: (t) => reportFields(t) });
+  .implement({ description: 'Who was subscribed.', fields: (t) => reportFields(t) });
 const UnsubscribeClientPayload = builder
   .objectRef<ClientReport>('UnsubscribeClientPayload')
-  .implement({ fields: (t) => reportFields(t) });
+  .implement({ description: 'Whose subscription was ended.', fields: (t) => reportFields(t) });
 
 const DisconnectResultType = builder.objectRef<DisconnectResult>('DisconnectResult').implement({
+  description: 'What became of one of many clients.',
   fields: (t) => ({
-    clientId: t.exposeString('clientId'),
-    status: t.field({ type: DisconnectStatusType, resolve: ({ status }) => status }),
-    error: t.field({ type: ClientError, nullable: true, resolve: ({ error }) => error && { error } }),
+    clientId: t.exposeString('clientId', { description: 'One of those that were selected.' }),
+    status: t.field({
+      description: 'Whether it was disconnected.',
+      type: DisconnectStatusType,
+      resolve: ({ status }) => status,
+    }),
+    error: t.field({
+      description: 'REFUSED, NOT_FOUND and FAILED: why. Null: it was disconnected, or would be.',
+      type: ClientError,
+      nullable: true,
+      resolve: ({ error }) => error && { error },
+    }),
   }),
 });
 
 const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('DisconnectClientsPayload').implement({
+  description: 'What became of each selected client, and how many of each kind.',
   fields: (t) => {
     const count = (status: DisconnectStatus) =>
-      t.int({ resolve: ({ results }) => results.reduce((sum, result) => sum + (result.status === status ? 1 : 0), 0) });
+      t.int({
+        description: `Results with ${status}.`,
+        resolve: ({ results }) => results.reduce((sum, result) => sum + (result.status === status ? 1 : 0), 0),
+      });
     return {
       results: t.field({
         description: 'One for each selected client: in the order of `clientIds`, else in that of client ids.',
@@ -107,31 +132,37 @@ const DisconnectClientsPayload = builder.objectRef<BulkDisconnectReport>('Discon
       notFoundCount: count('NOT_FOUND'),
       failedCount: count('FAILED'),
       alsoDisconnected: t.stringList({
-        description: 'Client ids that were not selected, and were disconnected with their account.',
+        description:
+          'Client ids that were not selected, and were disconnected with their account; in a dry run: would be.',
         resolve: ({ alsoDisconnected }) => [...alsoDisconnected],
       }),
       isComplete: t.exposeBoolean('isComplete', {
         description: 'False: clients that match the filter may be connected without being known.',
       }),
-      broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
+      broker: t.field({ description: BROKER, type: Broker, resolve: ({ broker }) => broker }),
     };
   },
 });
 
 const target = (t: InputFields) => ({
-  brokerId: t.id({ required: true }),
+  brokerId: t.id({ description: 'The broker that it is about.', required: true }),
   projectId: t.id({ description: 'When given, the broker must be in this project.' }),
 });
-const oneClient = (t: InputFields) => ({ ...target(t), clientId: t.string({ required: true }) });
+const oneClient = (t: InputFields) => ({
+  ...target(t),
+  clientId: t.string({ description: 'Of a client that is connected, or has a persistent session.', required: true }),
+});
 
 const FORCE =
-  'Where only whole accounts can be disconnected: also when others use the account of a client, who are disconnected too.';
+  'Where only whole accounts can be disconnected: also when others use the account of a client, who are disconnected too. Where the broker’s `clientTakeover` is on nobody else is: `force` then ends a clean session by taking it over, and its will is sent.';
 
 const DisconnectClientInput = builder.inputType('DisconnectClientInput', {
+  description: 'Whom to disconnect.',
   fields: (t) => ({ ...oneClient(t), force: t.boolean({ defaultValue: false, description: FORCE }) }),
 });
 
 const SubscribeClientInput = builder.inputType('SubscribeClientInput', {
+  description: 'Whom to subscribe, to what, and how.',
   fields: (t) => ({
     ...oneClient(t),
     topic: t.string({ required: true, description: 'Topic filter; no shared subscription, and not below $CONTROL.' }),
@@ -148,6 +179,7 @@ const SubscribeClientInput = builder.inputType('SubscribeClientInput', {
 });
 
 const UnsubscribeClientInput = builder.inputType('UnsubscribeClientInput', {
+  description: 'Which subscription of whom to end.',
   fields: (t) => ({ ...oneClient(t), topic: t.string({ required: true, description: 'Topic filter.' }) }),
 });
 
@@ -156,8 +188,8 @@ const DisconnectClientsInput = builder.inputType('DisconnectClientsInput', {
     'Which clients: those of `clientIds`, those that are connected and match `filter`, or with both those of the ids that match.',
   fields: (t) => ({
     ...target(t),
-    clientIds: t.stringList(),
-    filter: t.field({ type: ClientFilter }),
+    clientIds: t.stringList({ description: 'Exact; null: all that match `filter`, which is needed then.' }),
+    filter: t.field({ description: 'Null: all of `clientIds`, which are needed then.', type: ClientFilter }),
     force: t.boolean({ defaultValue: false, description: FORCE }),
     dryRun: t.boolean({ defaultValue: false, description: 'Send nothing: answer what would become of each client.' }),
     limit: t.int({
@@ -172,7 +204,7 @@ builder.mutationFields((t) => ({
     description: 'Ends the connection of a client. Most clients connect again by themselves.',
     type: DisconnectClientPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ type: DisconnectClientInput, required: true }) },
+    args: { input: t.arg({ description: 'Which client.', type: DisconnectClientInput, required: true }) },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnect(services.brokers.visible(input.brokerId, viewer), input),
   }),
@@ -180,7 +212,13 @@ builder.mutationFields((t) => ({
     description: 'Subscribes a client to a topic, as if it had done so itself.',
     type: SubscribeClientPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ type: SubscribeClientInput, required: true }) },
+    args: {
+      input: t.arg({
+        description: 'Which client, and which subscription.',
+        type: SubscribeClientInput,
+        required: true,
+      }),
+    },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.subscribe(services.brokers.visible(input.brokerId, viewer), input),
   }),
@@ -188,7 +226,13 @@ builder.mutationFields((t) => ({
     description: 'Ends a subscription of a client, as if it had done so itself.',
     type: UnsubscribeClientPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ type: UnsubscribeClientInput, required: true }) },
+    args: {
+      input: t.arg({
+        description: 'Which client, and which subscription.',
+        type: UnsubscribeClientInput,
+        required: true,
+      }),
+    },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.unsubscribe(services.brokers.visible(input.brokerId, viewer), input),
   }),
@@ -197,7 +241,9 @@ builder.mutationFields((t) => ({
       'Ends the connections of many clients. One that fails does not stop the others; each has its own result.',
     type: DisconnectClientsPayload,
     ...writesOnBroker,
-    args: { input: t.arg({ type: DisconnectClientsInput, required: true }) },
+    args: {
+      input: t.arg({ description: 'Which clients, and how far to go.', type: DisconnectClientsInput, required: true }),
+    },
     resolve: (_root, { input }, { services, viewer }) =>
       services.clientControl.disconnectMany(services.brokers.visible(input.brokerId, viewer), input),
   }),

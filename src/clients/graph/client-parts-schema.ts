@@ -17,9 +17,15 @@ import { detail } from './client-detail.ts';
 /* What a client is made of, as the graph shows it. */
 
 export const ClientProtocol = builder.enumType('ClientProtocol', {
-  values: { MQTT: { value: 'MQTT' }, MQTT_SN: { value: 'MQTT-SN' }, MQTT_WS: { value: 'MQTT-WS' } } as const,
+  description: 'What a client speaks to the broker.',
+  values: {
+    MQTT: { value: 'MQTT', description: 'By TCP or TLS.' },
+    MQTT_SN: { value: 'MQTT-SN', description: 'For sensor networks.' },
+    MQTT_WS: { value: 'MQTT-WS', description: 'MQTT over WebSocket.' },
+  } as const,
 });
 export const ClientProtocolVersion = builder.enumType('ClientProtocolVersion', {
+  description: 'Version of MQTT.',
   values: { V3_1: { value: 'v3.1' }, V3_1_1: { value: 'v3.1.1' }, V5: { value: 'v5' } } as const,
 });
 export const ClientSource = builder.enumType('ClientSource', {
@@ -70,6 +76,7 @@ export const ClientInflightType = builder.objectRef<ClientInflight>('ClientInfli
 });
 
 export const ClientTlsType = builder.objectRef<ClientTls>('ClientTls').implement({
+  description: 'How a connection is encrypted. Null: the source does not know.',
   fields: (t) => ({
     clientCertificate: t.string({
       description: 'PEM.',
@@ -90,6 +97,7 @@ export const ClientListenerType = builder.objectRef<ClientListener>('ClientListe
 });
 
 export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implement({
+  description: 'The message that the broker publishes when the client is lost.',
   fields: (t) => ({
     topic: t.exposeString('topic'),
     qos: t.exposeInt('qos'),
@@ -110,6 +118,7 @@ export const ClientWillType = builder.objectRef<ClientWill>('ClientWill').implem
 });
 
 export const ClientSubscriptionType = builder.objectRef<ClientSubscription>('ClientSubscription').implement({
+  description: 'One topic filter of a client, with its options.',
   fields: (t) => ({
     topic: t.exposeString('topic', { description: 'Topic filter.' }),
     qos: t.int({
