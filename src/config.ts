@@ -124,7 +124,7 @@ export const SETTINGS = {
     env: 'MQTT_PORT',
     fallback: '1883',
     parse: port,
-    help: 'Port that the first embedded broker is made with, and keeps; taken: the next free one',
+    help: 'Port that the first embedded broker is made with, and keeps over restarts; 0 takes a free one; taken by another program: the next free one, which the start tells',
   }),
   mqttWsPort: setting({
     env: 'MQTT_WS_PORT',

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../src/brokers/cloud-brokers.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
 import { temporaryFolder } from './support/database.ts';
-import { startClient } from './support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from './support/mosquitto.ts';
 import { ROOT, startTestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
 
@@ -79,7 +79,13 @@ test('the steps of managing access work as printed', async () => {
     .join('\n')
     .replaceAll('http://127.0.0.1:4000', service.url)
     .replaceAll('node dist/main.js', `'${process.execPath}' '${root}dist/main.js'`);
-  const env = { PROJECT: service.projectId, BROKER: id, TOKEN: service.root, DATA_DIR: service.config.dataDir };
+  const env = {
+    PROJECT: service.projectId,
+    BROKER: id,
+    TOKEN: service.root,
+    DATA_DIR: service.config.dataDir,
+    TMPDIR: folder,
+  };
   const shell = spawn('bash', ['-ec', script], {
     cwd: folder,
     env: { ...process.env, ...env },
@@ -109,9 +115,48 @@ test('the steps of managing access work as printed', async () => {
     { id },
   );
   expect(disabled.data.broker.accessClient).toEqual({ enabled: false, groups: [{ groupname: 'meters' }] });
-  expect(JSON.parse(readFileSync(`${folder}/access.json`, 'utf8')).clients).toContainEqual(
+  const [files = ''] = readdirSync(folder);
+  expect(readdirSync(`${folder}/${files}`).sort()).toEqual(['access.json', 'more.json']);
+  expect(JSON.parse(readFileSync(`${folder}/${files}/access.json`, 'utf8')).clients).toContainEqual(
     expect.objectContaining({ username: 'meter-1' }),
   );
+});
+
+test('a Mosquitto gets an account for the service, and another password, as printed', async () => {
+  const service = await startTestService();
+  const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  const run = async (script: string, more: NodeJS.ProcessEnv) => {
+    const command = script
+      .replaceAll('http://127.0.0.1:4000', service.url)
+      .replaceAll('broker.example.com:1883', `127.0.0.1:${mosquitto.port}`)
+      .replaceAll('-p 1883', `-p ${mosquitto.port}`);
+    const passwords = { ADMIN_PASSWORD: ADMIN.password, GATEWAY_PASSWORD: 'a secret', NEW_PASSWORD: 'another secret' };
+    const env = { ...process.env, ...passwords, PROJECT: service.projectId, TOKEN: service.root, ...more };
+    const shell = spawn('bash', ['-ec', command], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    let output = '';
+    for await (const chunk of shell.stdout) output += chunk;
+    return output;
+  };
+  const [, account = '', add = '', change = ''] = shellBlocks('Add a Mosquitto of your own');
+  const { id } = JSON.parse(await run(`${account}\n${add}`, {}));
+  const state = async () => {
+    const { data } = await service.graphql(
+      'query ($id: ID!) { broker(id: $id) { connection { state } capabilities { api provider reason } } }',
+      { id },
+    );
+    return data.broker;
+  };
+  await expect.poll(state).toMatchObject({
+    connection: { state: 'CONNECTED' },
+    capabilities: expect.arrayContaining([
+      { api: 'dynamic-security', provider: 'BROKER', reason: null },
+      { api: 'cedalo/inspect', provider: 'GATEWAY', reason: null },
+      { api: 'cedalo/client-control', provider: 'GATEWAY', reason: null },
+    ]),
+  });
+  const [ctrl = ''] = account.split('\n');
+  expect(JSON.parse(await run(`${ctrl}\n${change}`, { BROKER: id })).data.updateBroker.broker.id).toBe(id);
+  await expect.poll(async () => (await state()).connection).toEqual({ state: 'CONNECTED' });
 });
 
 test('clients are looked at, subscribed, unsubscribed and disconnected as printed', async () => {
@@ -121,9 +166,15 @@ test('clients are looked at, subscribed, unsubscribed and disconnected as printe
   const device = await startClient(url ?? '', { clientId: 'dev-17', username: 'admin', password });
   const disconnected = new Promise<void>((resolve) => device.once('close', () => resolve()));
   await startClient(url ?? '', { clientId: 'dev-18', username: 'admin', password });
-  const script = shellBlocks('Clients').join('\necho\n').replaceAll('http://127.0.0.1:4000', service.url);
+  const heard: string[] = [];
+  device.on('message', (topic) => heard.push(topic));
+  const script = shellBlocks('Clients')
+    .join('\necho\n')
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replaceAll('-p 1883', `-p ${new URL(url ?? '').port}`)
+    .replaceAll('data/brokers', `${service.config.dataDir}/brokers`);
   const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-  const shell = spawn('bash', ['-ec', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const shell = spawn('bash', ['-ec', script], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   shell.stdout.on('data', (chunk: Buffer) => {
     output += chunk;
@@ -131,6 +182,7 @@ test('clients are looked at, subscribed, unsubscribed and disconnected as printe
   const [code] = await once(shell, 'exit');
   expect(code, output).toBe(0);
   await disconnected;
+  expect(heard).toEqual(['news/today']);
   const [list = '', subscribed, unsubscribed, gone, many = '', takeover = ''] = output.split('\n').filter(Boolean);
   expect(JSON.parse(list).data.broker.connectedClients.nodes).toContainEqual(
     expect.objectContaining({ clientId: 'dev-17', isGateway: false, source: 'BROKER', unknownFields: [] }),
