@@ -27,4 +27,4 @@ test('a broker keeps the ports that it was made with, and the start says which s
   const third = await startTestService(folder);
   expect(third.report.mqtt?.url).not.toBe(url);
   expect(startMessage(third.report)).toContain(`(port ${port} is taken by another program)`);
-});
+}, 120_000);
