@@ -124,7 +124,7 @@ export const SETTINGS = {
     env: 'MQTT_PORT',
     fallback: '1883',
     parse: port,
-    help: 'Port that the first embedded broker is made with, and keeps over restarts; 0 takes a free one; taken by another program: the next free one, which the start tells',
+    help: 'Port that the first embedded broker is made with, and keeps; 0 takes a free one; taken: the next free one',
   }),
   mqttWsPort: setting({
     env: 'MQTT_WS_PORT',
