@@ -43,6 +43,8 @@ const NOT_KEPT = 'The client is not connected, and the broker has kept no more o
 
 const NOT_IN_LOG = 'Mosquitto tells it nowhere; a broker with an inspect API of its own does';
 const CAME_BEFORE = 'The client connected before the log was followed; known when it connects again';
+const OWN_CAME_BEFORE =
+  'This service’s own connection, which has to be there before the log can be followed; known when it connects again';
 
 /** By what is absent, where clients are followed through the log of a Mosquitto. */
 const NOT_IN_LOG_FIELDS = [
@@ -81,19 +83,21 @@ function unknownByLog(known: ConnectedClientDetail): UnknownField[] {
   const absent = (field: keyof ConnectedClientDetail, reason: string) => {
     if (known[field] === undefined) unknown.push({ field, reason });
   };
-  const wasSeen = known.keepalive !== undefined;
-  absent('address', CAME_BEFORE);
-  absent('remotePort', CAME_BEFORE);
-  absent('protocol', wasSeen ? 'The log of this version of Mosquitto does not tell WebSocket from MQTT' : CAME_BEFORE);
-  absent('protocolVersion', CAME_BEFORE);
-  absent('lastConnect', CAME_BEFORE);
-  absent('keepalive', CAME_BEFORE);
-  absent('cleanSession', CAME_BEFORE);
+  // Each line of a connection has it. Of our own first one other things are known all the same.
+  const wasSeen = known.cleanSession !== undefined;
+  const before = known.gateway === true ? OWN_CAME_BEFORE : CAME_BEFORE;
+  absent('address', before);
+  absent('remotePort', before);
+  absent('protocol', wasSeen ? 'The log of this version of Mosquitto does not tell WebSocket from MQTT' : before);
+  absent('protocolVersion', before);
+  absent('lastConnect', before);
+  absent('keepalive', before);
+  absent('cleanSession', before);
   absent(
     'listener',
     wasSeen ? 'The log names the listener of plain connections, when `log_type notice` is on' : CAME_BEFORE,
   );
-  if (!wasSeen) absent('tls', CAME_BEFORE);
+  if (!wasSeen) absent('tls', before);
   else if (known.tls !== undefined && known.tls.clientCertificate === undefined) {
     unknown.push({ field: 'tls.clientCertificate', reason: NOT_IN_LOG });
   }

@@ -176,6 +176,32 @@ test('a persistent session that is offline stays listed, clients are narrowed do
     } } }`,
     { id: brokerId },
   );
+  const [own = ''] = ownIds(service, brokerId);
+  const ours = await service.graphql(
+    `query ($id: ID!, $own: String!) { broker(id: $id) { connectedClient(clientId: $own) {
+      isGateway protocol protocolVersion keepalive unknownFields { field reason }
+    } } }`,
+    { id: brokerId, own },
+  );
+  const { unknownFields: unknownOfOurs, ...known } = ours.data.broker.connectedClient;
+  expect(known).toMatchObject({
+    isGateway: true,
+    protocol: 'MQTT',
+    protocolVersion: 'V5',
+    keepalive: expect.any(Number),
+  });
+  const toldOfOurs = unknownOfOurs.map(({ field, reason }: { field: string; reason: string }) => [
+    field,
+    reason.includes('own connection'),
+  ]);
+  expect(toldOfOurs).toEqual(
+    expect.arrayContaining([
+      ['remotePort', true],
+      ['cleanSession', true],
+      ['tls', true],
+    ]),
+  );
+  expect(toldOfOurs.map(([field]: unknown[]) => field)).not.toContain('keepalive');
   const { unknownFields, ...client } = data.broker.connectedClient;
   expect(client).toEqual({
     source: 'LOG_FEED',
