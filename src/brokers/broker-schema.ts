@@ -59,7 +59,10 @@ export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConne
 const ControlProvider = builder.enumType('ControlProvider', {
   values: {
     BROKER: { description: 'The broker has the API itself.' },
-    GATEWAY: { description: 'This service runs the API beside the broker.' },
+    GATEWAY: {
+      description:
+        'This service runs the API beside the broker; a reason says what it cannot do there, and what would help.',
+    },
     NONE: { description: 'Nobody does; the reason says what would help.' },
   } as const,
 });
