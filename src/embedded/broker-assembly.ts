@@ -1,21 +1,21 @@
-import { BrokerCore } from './broker-core.ts';
-import { BrokerPlugin } from './broker-plugin.ts';
-import { BrokerStore } from './broker-store.ts';
-import { ClientControlPlugin } from './client-control-plugin.ts';
-import { ClientRegistry } from './client-registry.ts';
-import { ClientReport } from './client-report.ts';
-import { ControlServer } from './control-server.ts';
+import { BrokerPlugin } from './control/broker-plugin.ts';
+import { ClientControlPlugin } from './control/client-control-plugin.ts';
+import { ClientReport } from './control/client-report.ts';
+import { ControlServer } from './control/control-server.ts';
+import { InspectPlugin } from './control/inspect-plugin.ts';
+import { LicensePlugin } from './control/license-plugin.ts';
+import { SysStatistics } from './control/sys-statistics.ts';
+import { BrokerCore } from './core/broker-core.ts';
+import { ClientRegistry } from './core/client-registry.ts';
 import { DEFAULT_ACCESS_LIMITS } from './dynamic-security/access-limits.ts';
 import { AccessStore } from './dynamic-security/access-store.ts';
 import { ensureAdministrator } from './dynamic-security/administrator.ts';
 import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
 import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
-import { InspectPlugin } from './inspect-plugin.ts';
-import { LicensePlugin } from './license-plugin.ts';
+import { PasswordCheck } from './dynamic-security/password-check.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, listenMqtt, listenWebSocket } from './listeners.ts';
-import { PasswordCheck } from './password-check.ts';
-import { SysStatistics } from './sys-statistics.ts';
+import { BrokerStore } from './store/broker-store.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {

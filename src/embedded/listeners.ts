@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer } from 'ws';
-import { Connection, type ListenerInfo } from './connection.ts';
+import { Connection, type ListenerInfo } from './core/connection.ts';
 
 export interface ListenAddress {
   readonly host: string;

@@ -1,6 +1,6 @@
 import { createConnection, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { Connection } from '../../src/embedded/connection.ts';
+import { Connection } from '../../src/embedded/core/connection.ts';
 
 test('who waits for the end of a connection and gives up leaves nothing behind', async () => {
   const server = createServer().listen(0, '127.0.0.1');

@@ -3,7 +3,7 @@ import { serveControlRequest } from '../../src/control/serve.ts';
 import { type AccessLimits, DEFAULT_ACCESS_LIMITS } from '../../src/embedded/dynamic-security/access-limits.ts';
 import { AccessStore } from '../../src/embedded/dynamic-security/access-store.ts';
 import { DynamicSecurityPlugin } from '../../src/embedded/dynamic-security/dynamic-security-plugin.ts';
-import { Journal } from '../../src/embedded/journal.ts';
+import { Journal } from '../../src/embedded/store/journal.ts';
 import type { Command } from './dynsec.ts';
 import { temporaryFolder } from './embedded.ts';
 

@@ -13,13 +13,13 @@ import {
   parseClientDetail,
   parseClientList,
 } from '../../src/clients/inspect/inspect-control.ts';
-import { BrokerStore } from '../../src/embedded/broker-store.ts';
-import { ClientRegistry } from '../../src/embedded/client-registry.ts';
-import { ClientReport } from '../../src/embedded/client-report.ts';
-import { Connection } from '../../src/embedded/connection.ts';
-import { InspectPlugin } from '../../src/embedded/inspect-plugin.ts';
+import { ClientReport } from '../../src/embedded/control/client-report.ts';
+import { InspectPlugin } from '../../src/embedded/control/inspect-plugin.ts';
+import { ClientRegistry } from '../../src/embedded/core/client-registry.ts';
+import { Connection } from '../../src/embedded/core/connection.ts';
+import { SortedIds } from '../../src/embedded/core/sorted-ids.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from '../../src/embedded/limits.ts';
-import { SortedIds } from '../../src/embedded/sorted-ids.ts';
+import { BrokerStore } from '../../src/embedded/store/broker-store.ts';
 import { connect, control, startTestBroker, temporaryFolder, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 

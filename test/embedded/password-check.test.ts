@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ACCOUNT_COST, ADMINISTRATOR_COST, hashPassword, PasswordCheck } from '../../src/embedded/password-check.ts';
+import {
+  ACCOUNT_COST,
+  ADMINISTRATOR_COST,
+  hashPassword,
+  PasswordCheck,
+} from '../../src/embedded/dynamic-security/password-check.ts';
 import { temporaryFolder } from './embedded.ts';
 
 const bytes = (text: string) => Buffer.from(text);

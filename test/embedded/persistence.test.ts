@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SubscriptionTree } from '../../src/embedded/topic-filter.ts';
+import { SubscriptionTree } from '../../src/embedded/store/topic-filter.ts';
 import { filterMatches } from '../../src/mqtt/filter-match.ts';
 
 test('the persistence passes the suite that aedes-persistence ships for implementers', async () => {

@@ -1,5 +1,5 @@
 import type { AccessClient, AccessGroup, AccessRole } from '../../access-control/policy/access-model.ts';
-import type { Journal } from '../journal.ts';
+import type { Journal } from '../store/journal.ts';
 import type { AccessLimits } from './access-limits.ts';
 import { AccessState, type Settings } from './access-state.ts';
 

@@ -5,9 +5,9 @@ import {
   type Membership,
 } from '../../access-control/policy/access-model.ts';
 import type { AccessControl, Identity } from '../access.ts';
-import { ADMINISTRATOR_COST, hashPassword, type PasswordCheck } from '../password-check.ts';
 import type { AccessStore } from './access-store.ts';
 import { holds, sortMemberships } from './membership-fields.ts';
+import { ADMINISTRATOR_COST, hashPassword, type PasswordCheck } from './password-check.ts';
 import { sortAcls } from './role-commands.ts';
 
 export interface AdministratorAccount {

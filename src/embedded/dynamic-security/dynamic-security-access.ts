@@ -10,8 +10,8 @@ import {
   defaultAllows,
 } from '../../access-control/policy/acl-evaluation.ts';
 import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
-import { ACCOUNT_COST, hashPassword, type PasswordCheck } from '../password-check.ts';
 import type { AccessState } from './access-state.ts';
+import { ACCOUNT_COST, hashPassword, type PasswordCheck } from './password-check.ts';
 
 /** The embedded broker decides as Mosquitto 2.1 does. */
 export const EMBEDDED_DIALECT: AccessDialect = {

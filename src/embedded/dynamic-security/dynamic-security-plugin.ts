@@ -1,13 +1,13 @@
 import type { ControlCommand } from '../../control/envelope.ts';
 import { fieldOf } from '../../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
-import { ACCOUNT_COST, hashPassword } from '../password-check.ts';
 import type { AccessStore } from './access-store.ts';
 import { CLIENT_COMMANDS } from './client-commands.ts';
 import { isTooLong } from './command-fields.ts';
 import type { CommandContext, Run } from './command-table.ts';
 import { DEFAULT_COMMANDS } from './default-commands.ts';
 import { GROUP_COMMANDS } from './group-commands.ts';
+import { ACCOUNT_COST, hashPassword } from './password-check.ts';
 import { ROLE_COMMANDS } from './role-commands.ts';
 
 export interface DynamicSecurityOptions {

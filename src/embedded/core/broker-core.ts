@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
-import { filterMatches } from '../mqtt/filter-match.ts';
-import type { AccessControl } from './access.ts';
+import { filterMatches } from '../../mqtt/filter-match.ts';
+import type { AccessControl } from '../access.ts';
+import type { BrokerLimits, QueueLimits } from '../limits.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import type { MessageProperties } from '../store/message-properties.ts';
+import { Persistence } from '../store/persistence.ts';
+import type { DelayedWill } from '../store/will-store.ts';
 import { ACCEPTED, Admission, expiryOf, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
 import { guardBroker, guardClient, guardSubscribe } from './aedes-guards.ts';
-import type { BrokerStore } from './broker-store.ts';
 import { ClientControl } from './client-control.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
 import { Departures } from './departures.ts';
-import type { BrokerLimits, QueueLimits } from './limits.ts';
-import type { MessageProperties } from './message-properties.ts';
 import { type IncomingPacket, interceptPackets, meterPackets } from './packet-meter.ts';
-import { Persistence } from './persistence.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
-import type { DelayedWill } from './will-store.ts';
 
 export interface BrokerCoreOptions {
   readonly store: BrokerStore;

@@ -4,11 +4,11 @@ import {
   type ConnectedClientSummary,
   type ListClientsData,
   MAX_QUEUE_IDS,
-} from '../clients/inspect/inspect-control.ts';
-import type { ControlCommand } from '../control/envelope.ts';
-import { fieldOf } from '../control/fields.ts';
-import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
-import type { ClientRegistry } from './client-registry.ts';
+} from '../../clients/inspect/inspect-control.ts';
+import type { ControlCommand } from '../../control/envelope.ts';
+import { fieldOf } from '../../control/fields.ts';
+import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
 import type { ClientReport, ToldDetail } from './client-report.ts';
 import { pageOf, requiredText, runCommandOf } from './plugin-arguments.ts';
 

@@ -1,5 +1,5 @@
-import type { ControlCommand } from '../control/envelope.ts';
-import type { ControlPlugin } from '../control/plugin.ts';
+import type { ControlCommand } from '../../control/envelope.ts';
+import type { ControlPlugin } from '../../control/plugin.ts';
 import { runCommandOf } from './plugin-arguments.ts';
 
 /** No licence ends: the last moment that ISO 8601 writes with four digits of year. */

@@ -1,9 +1,9 @@
-import { CLIENT_CONTROL_API, SEND_RETAIN } from '../clients/control/client-control.ts';
-import type { ControlCommand } from '../control/envelope.ts';
-import { type Fields, fieldOf, isFields } from '../control/fields.ts';
-import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
-import { filterProblem } from '../mqtt/topics.ts';
-import type { ClientControl, ControlOutcome, GivenSubscription } from './client-control.ts';
+import { CLIENT_CONTROL_API, SEND_RETAIN } from '../../clients/control/client-control.ts';
+import type { ControlCommand } from '../../control/envelope.ts';
+import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
+import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
+import { filterProblem } from '../../mqtt/topics.ts';
+import type { ClientControl, ControlOutcome, GivenSubscription } from '../core/client-control.ts';
 import { requiredText, runCommandOf } from './plugin-arguments.ts';
 
 /** As many as aedes matches. */

@@ -1,14 +1,14 @@
 import type { Client, ConnectPacket } from 'aedes';
-import type { AccessControl, Identity } from './access.ts';
-import type { BrokerStore } from './broker-store.ts';
+import type { AccessControl, Identity } from '../access.ts';
+import type { BrokerLimits, QueueLimits } from '../limits.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { NOWHERE } from '../store/consumed-publish.ts';
+import type { SessionAbout } from '../store/session.ts';
+import type { WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
-import { NOWHERE } from './consumed-publish.ts';
-import type { BrokerLimits, QueueLimits } from './limits.ts';
 import { SendWindow } from './send-window.ts';
-import type { SessionAbout } from './session.ts';
 import { willProperties } from './will-properties.ts';
-import type { WillPacket } from './will-store.ts';
 
 /** MQTT 3.1.1 CONNACK return codes. */
 export const ACCEPTED = 0;

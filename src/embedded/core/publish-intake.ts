@@ -1,12 +1,12 @@
 import type { Client, PublishPacket } from 'aedes';
-import type { AccessControl, Identity } from './access.ts';
-import type { BrokerStore } from './broker-store.ts';
+import type { AccessControl, Identity } from '../access.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { consume } from '../store/consumed-publish.ts';
+import { forwardable } from '../store/message-properties.ts';
+import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
-import { consume } from './consumed-publish.ts';
 import type { ControlIntake } from './control-intake.ts';
 import type { Delivery } from './delivery.ts';
-import { forwardable } from './message-properties.ts';
-import type { DelayedWill, WillPacket } from './will-store.ts';
 
 export interface PublishIntakeOptions {
   readonly store: BrokerStore;

@@ -1,6 +1,6 @@
+import type { Session } from '../store/session.ts';
+import type { SessionStore } from '../store/session-store.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
-import type { Session } from './session.ts';
-import type { SessionStore } from './session-store.ts';
 import { SortedIds } from './sorted-ids.ts';
 
 /** What the connections that ended had counted, so that totals never fall. */

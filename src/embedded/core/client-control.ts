@@ -1,10 +1,10 @@
 import type { Aedes, Client } from 'aedes';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { takenIn } from '../store/message-properties.ts';
+import type { Session } from '../store/session.ts';
 import type { Admission, FilterRefusal } from './admission.ts';
-import type { BrokerStore } from './broker-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
-import { takenIn } from './message-properties.ts';
-import type { Session } from './session.ts';
 
 export interface ClientControlOptions {
   readonly aedes: Aedes;

@@ -1,7 +1,7 @@
 import type { Client, PublishPacket } from 'aedes';
+import { consume } from '../store/consumed-publish.ts';
+import type { IncomingStore } from '../store/incoming-store.ts';
 import type { Connection } from './connection.ts';
-import { consume } from './consumed-publish.ts';
-import type { IncomingStore } from './incoming-store.ts';
 
 /** Serves a control request; resolves when it was answered. */
 export type ServeControl = (client: Client, topic: string, payload: Uint8Array) => Promise<void>;

@@ -1,4 +1,4 @@
-import { filterMatches, hasWildcard } from '../mqtt/filter-match.ts';
+import { filterMatches, hasWildcard } from '../../mqtt/filter-match.ts';
 import type { Journal } from './journal.ts';
 import { fromText, isExpired, type MessageProperties, outgoing, toText } from './message-properties.ts';
 

@@ -1,6 +1,6 @@
-import { type ControlApi, type ControlCommand, requestTopic } from '../control/envelope.ts';
-import type { ControlPlugin } from '../control/plugin.ts';
-import type { ListenerInfo } from './connection.ts';
+import { type ControlApi, type ControlCommand, requestTopic } from '../../control/envelope.ts';
+import type { ControlPlugin } from '../../control/plugin.ts';
+import type { ListenerInfo } from '../core/connection.ts';
 import { runCommandOf } from './plugin-arguments.ts';
 
 /** `broker`: which APIs there are and where the broker listens. */

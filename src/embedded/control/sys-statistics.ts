@@ -1,6 +1,6 @@
-import type { BrokerCore } from './broker-core.ts';
-import type { BrokerStore } from './broker-store.ts';
-import type { ClientRegistry } from './client-registry.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
 
 export interface SysStatisticsOptions {
   readonly version: string;

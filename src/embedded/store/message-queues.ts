@@ -1,5 +1,5 @@
+import type { QueueLimits } from '../limits.ts';
 import type { Journal } from './journal.ts';
-import type { QueueLimits } from './limits.ts';
 import { fromText, type MessageProperties, toText } from './message-properties.ts';
 import type { QueueEntry, Session, StoredMessage } from './session.ts';
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
-import type { Identity } from './access.ts';
+import type { Identity } from '../access.ts';
 import type { SendWindow } from './send-window.ts';
 import { UnderWay } from './under-way.ts';
 import type { WillProperty } from './will-properties.ts';

@@ -1,12 +1,12 @@
 import type { Aedes, AedesPublishPacket, Client } from 'aedes';
 import { generate } from 'mqtt-packet';
-import { filterMatches } from '../mqtt/filter-match.ts';
-import type { AccessControl } from './access.ts';
-import type { BrokerStore } from './broker-store.ts';
+import { filterMatches } from '../../mqtt/filter-match.ts';
+import type { AccessControl } from '../access.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import type { MessageProperties } from '../store/message-properties.ts';
+import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
+import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
-import type { MessageProperties } from './message-properties.ts';
-import { isSendable, queuedPacket, unsentEntries } from './queued-packet.ts';
-import type { QueueEntry, Session, StoredMessage } from './session.ts';
 
 export interface DeliveryOptions {
   readonly aedes: Aedes;

@@ -1,5 +1,5 @@
 import type { Client } from 'aedes';
-import type { AccessControl } from './access.ts';
+import type { AccessControl } from '../access.ts';
 import type { Connection } from './connection.ts';
 
 /** Reason code of MQTT 5. */

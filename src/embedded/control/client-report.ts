@@ -5,12 +5,12 @@ import {
   type ClientTls,
   type ConnectedClientDetail,
   type ConnectedClientSummary,
-} from '../clients/inspect/inspect-control.ts';
-import type { ClientRegistry } from './client-registry.ts';
-import { type Connection, subscriptionsOf, type TlsInfo, type WillInfo } from './connection.ts';
-import type { IncomingStore } from './incoming-store.ts';
-import type { BrokerLimits, QueueLimits } from './limits.ts';
-import type { Session } from './session.ts';
+} from '../../clients/inspect/inspect-control.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import { type Connection, subscriptionsOf, type TlsInfo, type WillInfo } from '../core/connection.ts';
+import type { BrokerLimits, QueueLimits } from '../limits.ts';
+import type { IncomingStore } from '../store/incoming-store.ts';
+import type { Session } from '../store/session.ts';
 
 export interface ClientReportOptions {
   readonly registry: ClientRegistry;

@@ -1,6 +1,6 @@
+import type { StoreLimits } from '../limits.ts';
 import { type ClientRef, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
-import type { StoreLimits } from './limits.ts';
 import { type MessageProperties, takenIn } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
 import { RetainedStore } from './retained-store.ts';

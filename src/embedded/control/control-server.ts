@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ControlEvent, requestTopic, responseTopic } from '../control/envelope.ts';
-import type { ControlPlugin } from '../control/plugin.ts';
-import { serveControlRequest } from '../control/serve.ts';
+import { type ControlEvent, requestTopic, responseTopic } from '../../control/envelope.ts';
+import type { ControlPlugin } from '../../control/plugin.ts';
+import { serveControlRequest } from '../../control/serve.ts';
 
 export interface ControlServerOptions {
   /** To everyone who subscribed to the topic; QoS 0, not retained. Resolves when it was written to their sockets. */

@@ -1,8 +1,8 @@
-import type { BrokerStore } from './broker-store.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import type { DelayedWill } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
-import type { DelayedWill } from './will-store.ts';
 
 export interface DeparturesOptions {
   readonly store: BrokerStore;
