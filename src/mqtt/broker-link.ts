@@ -303,10 +303,11 @@ export class BrokerLink implements BrokerSession {
   /** The end of an attempt or of a connection, however it came. */
   #over(connection: Connection): void {
     if (connection.over) return;
+    const wasConnected = connection.connected;
     this.#discard(connection);
     if (this.#connection !== connection) return;
     this.#connection = null;
-    if (connection.connected) {
+    if (wasConnected) {
       this.#downSince = Date.now();
       this.#lost(connection.failure ?? disconnected(undefined));
       return;
