@@ -35,7 +35,7 @@ export interface Answer {
   readonly wellFormed: boolean;
   /** `result.data` as JSON. Where it is there, `result` itself must not be written. */
   readonly dataText?: string | undefined;
-  /** True: of a subscription that was asked for as it should be, and refused. */
+  /** True: of a subscription that was asked for as it should be, by somebody who may ask, and refused. */
   readonly isRefusedStream?: boolean;
 }
 
@@ -94,9 +94,9 @@ export class Endpoint {
       isRefusedStream = true;
       const stream = await operation.subscribe(context, variables ?? undefined);
       if ('source' in stream) return new LiveResults(stream, context, this.sharing, place);
-      return { result: publicResult(stream, place), wellFormed: true, isRefusedStream };
+      return refusal(publicResult(stream, place), isRefusedStream);
     } catch (error) {
-      return { result: { errors: [publicError(error, place)] }, wellFormed: true, isRefusedStream };
+      return refusal({ errors: [publicError(error, place)] }, isRefusedStream);
     }
   }
 
@@ -106,6 +106,12 @@ export class Endpoint {
     const operation = this.operations.find(body.query, name);
     return operation instanceof Operation && operation.kind === 'subscription' ? operation : null;
   }
+}
+
+/** Who has not signed in is told so by the status, too, whatever was asked for. */
+function refusal(result: PublicResult, isStream: boolean): Answer {
+  const isUnknown = result.errors?.some(({ extensions }) => extensions.code === 'UNAUTHORIZED') === true;
+  return { result, wellFormed: true, isRefusedStream: isStream && !isUnknown };
 }
 
 /** Throws INVALID for what is no GraphQL request. */
