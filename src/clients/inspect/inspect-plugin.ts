@@ -101,10 +101,10 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   #problem: string | null = null;
   /** The last verification: what an earlier one finds out, perhaps on an earlier connection, is of no interest. */
   #looking: Promise<void> | null = null;
-  /** What the broker has granted once: the session keeps it. */
-  readonly #kept = new Set<string>();
-  /** Settled when the broker has granted all that is followed, or refused it. */
+  /** Settled when the broker has granted or refused the log. */
   #subscribed: Promise<void> = Promise.resolve();
+  /** It has granted it once: the link keeps it over reconnects. */
+  #hasLog = false;
   /** Somebody may listen to what is told. */
   #isWanted = false;
   #closed = false;
@@ -121,7 +121,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     });
     this.#stops.push(host.session.onStatus((status) => this.#statusChanged(status)));
     this.#begin();
-    this.#subscribeAll();
+    this.#subscribeLog();
   }
 
   /** Passes when the line of a connection comes after all. */
@@ -138,6 +138,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     if (this.#changed.size > 0) this.#tellSoon();
     try {
       await this.#subscribed;
+      await this.#subscribeRest();
       const problem = await this.#verify();
       if (problem === null) return this;
       this.close();
@@ -150,15 +151,17 @@ class LogFollower implements ControlPlugin, BegunPlugin {
     }
   }
 
-  /** The log ahead of all else: who comes before the broker has it is never known. */
-  #subscribeAll(): void {
-    this.#subscribed = this.#subscribeRest();
+  /** Ahead of all else: who comes before the broker has it is never known. */
+  #subscribeLog(): void {
+    this.#subscribed = this.#subscribe(`${LOG}#`, (message) => this.#logLine(message)).then(() => {
+      this.#hasLog = true;
+    });
     // Told by `finish`, which may never be called.
     this.#subscribed.catch(() => undefined);
   }
 
+  /** Not before it is wanted: others follow these, too, and some brokers tell a message to one of overlapping filters only. */
   async #subscribeRest(): Promise<void> {
-    await this.#subscribe(`${LOG}#`, (message) => this.#logLine(message));
     await this.#subscribe(VERSION, ({ payload }) => {
       this.#ledger.version = textOf(payload);
     });
@@ -251,11 +254,9 @@ class LogFollower implements ControlPlugin, BegunPlugin {
   }
 
   async #subscribe(filter: string, listener: (message: BrokerMessage) => void): Promise<void> {
-    if (this.#closed || this.#kept.has(filter)) return;
     const stop = await this.#host.session.subscribe(filter, listener, { qos: 1 });
     if (this.#closed) stop();
     else this.#stops.push(stop);
-    this.#kept.add(filter);
   }
 
   /** Nobody is known from here on but ourselves. */
@@ -352,7 +353,7 @@ class LogFollower implements ControlPlugin, BegunPlugin {
       this.#lostAt ??= Date.now();
       return;
     }
-    if (this.#kept.size < LOG_FILTERS.length) this.#subscribeAll();
+    if (!this.#hasLog) this.#subscribeLog();
     const gap = this.#lostAt === null ? 0 : Date.now() - this.#lostAt;
     this.#lostAt = null;
     if (resumed === true && gap < LINES_KEPT_MS) return;
