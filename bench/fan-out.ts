@@ -16,6 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { now, type Readers, startReaders } from './support/frame-readers.ts';
 import { rssOf } from './support/memory.ts';
+import { pin } from './support/pin.ts';
 import { startPings } from './support/pings.ts';
 import { startProduct } from './support/product.ts';
 import { startRawBroadcast } from './support/raw-broadcast.ts';
@@ -23,6 +24,9 @@ import { startRawBroadcast } from './support/raw-broadcast.ts';
 const FEW = 1_000;
 const MANY = 5_000;
 const READER_PROCESSES = 2;
+/** Processors. */
+const SENDING = 0;
+const READING = 1;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
 const ROUND_MS = 1_500;
 /** Changes under way at once. */
@@ -33,6 +37,8 @@ const EVENTS = 30;
 const FIRST = 'change 1000000';
 const MAX_P99_MS = 100;
 const MAX_WAIT_MS = 10_000;
+/** Nearly all messages of a change come in this time. */
+const ROUND_TIME_MS = 350;
 /** Of /proc/<pid>/task/<pid>/stat, the same on every Linux. */
 const TICKS_PER_SECOND = 100;
 
@@ -60,6 +66,7 @@ let texts = Number(FIRST.slice(7));
 const dataDir = mkdtempSync(join(tmpdir(), 'brokergraph-fan-out-'));
 const product = await startProduct(dataDir);
 const raw = await startRawBroadcast();
+for (const pid of [product.process.pid ?? 0, raw.pid]) pin(pid, SENDING);
 const closers: (() => void)[] = [];
 let good = true;
 try {
@@ -108,6 +115,7 @@ try {
 
 async function contender(pid: number, port: number, messages: readonly string[], road: Road): Promise<Contender> {
   const readers = Array.from({ length: READER_PROCESSES }, startReaders);
+  for (const each of readers) pin(each.pid, READING);
   closers.push(() => {
     for (const each of readers) each.close();
   });
@@ -132,6 +140,7 @@ function eventsRequest(token: string, projectId: string): string {
 /** Server-sent events, for themselves: raw ws is no measure for them. */
 async function events(pid: number, port: number, road: Road, request: string): Promise<void> {
   const readers = startReaders();
+  pin(readers.pid, READING);
   await readers.open({ port, messages: [], count: FEW, request });
   const contender = { pid, port, readers: [readers], road };
   const rounds: Figures[] = [];
@@ -199,6 +208,8 @@ async function settled(readers: readonly Readers[]): Promise<{ readonly count: n
 /** When that many messages came; nothing else may come meanwhile. */
 async function told(readers: readonly Readers[], count: number): Promise<number[]> {
   const times: number[] = [];
+  // Asking takes the readers' time: not while they read.
+  await delay(ROUND_TIME_MS);
   for (const until = now() + MAX_WAIT_MS; times.length < count && now() < until; await delay(50)) {
     for (const { times: some } of await Promise.all(readers.map((each) => each.arrivals()))) times.push(...some);
   }

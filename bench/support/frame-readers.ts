@@ -25,6 +25,7 @@ export interface Arrivals {
 }
 
 export interface Readers {
+  readonly pid: number;
   /** Done when each has had an answer to each message. */
   open(opening: Opening): Promise<void>;
   arrivals(): Promise<Arrivals>;
@@ -37,6 +38,7 @@ export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 export function startReaders(): Readers {
   const child = fork(fileURLToPath(import.meta.url), { serialization: 'advanced' });
   return {
+    pid: child.pid ?? 0,
     open: async (opening) => {
       await asked(child, opening);
     },
