@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import abstractPersistence from 'aedes-persistence/abstract.js';
-import { BrokerStore } from '../../dist/embedded/store/broker-store.js';
 import { DEFAULT_STORE_LIMITS } from '../../dist/embedded/limits.js';
+import { BrokerStore } from '../../dist/embedded/store/broker-store.js';
 import { Persistence } from '../../dist/embedded/store/persistence.js';
 
 const root = mkdtempSync(join(tmpdir(), 'persistence-'));

@@ -8,7 +8,7 @@ test.each<Transport>(['WebSocket', 'SSE'])(
   (transport) => expectFlatMemoryThenTruth(transport, 2_500),
 );
 
-test('requests are answered while a burst is told to 1,000 subscribers', async () => {
+test('a request is answered while a burst is told to 1,000 subscribers', async () => {
   const { ticks, tick } = createTicks();
   const server = await startGraphqlServer({ ticks });
   const query = 'subscription { counter { n } }';
@@ -21,16 +21,12 @@ test('requests are answered while a burst is told to 1,000 subscribers', async (
   const burst = 30;
   const last = Promise.all(subscribers.map(({ until }) => until(({ data }) => data.counter.n === burst)));
   for (let i = 0; i < burst; i++) tick();
-  const at: number[] = [];
-  for (let i = 0; i < 3; i++) {
-    const { json } = await send(server, 'POST', {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query: '{ hello }' }),
-    });
-    expect(json).toEqual({ data: { hello: 'hello you' } });
-    at.push(told() - before);
-  }
-  // Each was answered while most were still waiting for theirs.
-  expect(Math.max(...at)).toBeLessThan((burst * 1_000) / 2);
+  const { json } = await send(server, 'POST', {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: '{ hello }' }),
+  });
+  expect(json).toEqual({ data: { hello: 'hello you' } });
+  // It was answered while most were still waiting for theirs.
+  expect(told() - before).toBeLessThan((burst * 1_000) / 2);
   await last;
 });
