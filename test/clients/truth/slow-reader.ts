@@ -55,6 +55,10 @@ export async function checkSlowReaders(seconds: number): Promise<void> {
     await mirror.until(() => mirror.size === truth.length && JSON.stringify(held(watcher)) === text, late);
     expect(held(watcher)).toEqual(truth);
   }
-  for (const { course } of slow) expect(course.slice(0, 4)).toEqual(['SNAPSHOT', 'CHANGE', 'GAP', 'SNAPSHOT']);
+  for (const { course } of slow) {
+    // Whether a change was read before the stall is a matter of moments.
+    expect(course.filter((kind) => kind !== 'CHANGE').slice(0, 3)).toEqual(['SNAPSHOT', 'GAP', 'SNAPSHOT']);
+    for (const [index, kind] of course.entries()) if (kind === 'GAP') expect(course[index + 1]).toBe('SNAPSHOT');
+  }
   expect(peak - before).toBeLessThan(MAX_GROWTH_MB);
 }
