@@ -125,9 +125,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const auth = new AuthService({ db, changes, log });
     closers.add(() => auth.close());
-    projectDirectory.onChange((after, before) => {
-      if (after === null && before !== null) auth.projectRemoved(before.id);
-    });
+    projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });
     const brokers = new BrokerService({ db, changes, directory: brokerDirectory, sealer, rules });
     const runtimes = new BrokerRuntimes({

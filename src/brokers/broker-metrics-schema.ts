@@ -2,6 +2,7 @@ import { invalid } from '../errors.ts';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
 import { EVENT_KIND, LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import { stateIn } from '../live/broadcast.ts';
 import type {
   BrokerMetrics,
   BrokerNumbers,
@@ -10,7 +11,7 @@ import type {
   LOAD_NAMES,
   RATE_NAMES,
 } from './broker-metrics.ts';
-import type { BrokerMetricsEvent, BrokerMetricsState } from './broker-metrics-feed.ts';
+import type { BrokerMetricsEvent } from './broker-metrics-feed.ts';
 import { Broker } from './broker-schema.ts';
 
 /** One nullable number for each name of `meanings`; Float, because counters pass 2^31. */
@@ -182,11 +183,6 @@ builder.interfaceFields(Broker, (t) => ({
     },
   }),
 }));
-
-const stateIn = (event: BrokerMetricsEvent): BrokerMetricsState | null => {
-  if (event.kind === 'SNAPSHOT') return event.snapshot;
-  return event.kind === 'CHANGE' ? event.change : null;
-};
 
 const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent').implement({
   description:

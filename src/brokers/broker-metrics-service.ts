@@ -25,10 +25,9 @@ export class BrokerMetricsService {
       if (change === 'CLOSING') this.#feeds.get(id)?.detach();
       else if (directory.get(id) !== null) this.#feed(id).attach(link, sys);
     });
-    this.#stop = directory.onChange((after, before) => {
-      if (after !== null || before === null) return;
-      this.#feeds.get(before.id)?.close();
-      this.#feeds.delete(before.id);
+    this.#stop = directory.onRemove(({ id }) => {
+      this.#feeds.get(id)?.close();
+      this.#feeds.delete(id);
     });
   }
 

@@ -1,7 +1,7 @@
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { ServiceError } from '../errors.ts';
-import type { SubscriberOptions } from '../live/broadcast.ts';
+import { type SubscriberOptions, stateIn } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import type { FilterMode } from '../text-filter.ts';
@@ -53,7 +53,7 @@ export interface ClientPageArguments extends PageArguments {
 
 export interface ClientServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerDirectory, 'onChange'>;
+  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
   readonly own: OwnConnections;
 }
 
@@ -73,10 +73,9 @@ export class ClientService {
       if (change === 'OPENED') registry?.attach(controls, link);
       else registry?.detach();
     });
-    this.#stop = directory.onChange((after, before) => {
-      if (after !== null || before === null) return;
-      this.#registries.get(before.id)?.close();
-      this.#registries.delete(before.id);
+    this.#stop = directory.onRemove(({ id }) => {
+      this.#registries.get(id)?.close();
+      this.#registries.delete(id);
     });
   }
 
@@ -151,7 +150,7 @@ export class ClientService {
 
   /** An event of `watch`, with its clients as the graph shows them. */
   eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
-    const state = event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : null;
+    const state = stateIn(event);
     if (state === null) return { event, views: () => [] };
     const list = this.#list(broker, state, event.partsLeft > 0);
     return { event, views: (clients) => clients.map((client) => new ListedClient(client, list)) };

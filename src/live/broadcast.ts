@@ -34,6 +34,12 @@ export type ResumedEvent = Place & { readonly kind: 'RESUMED' };
 /** Whoever replaces what is held at SNAPSHOT and applies each CHANGE holds the truth after each event with `partsLeft` 0. */
 export type BroadcastEvent<Snapshot, Change> = SnapshotEvent<Snapshot> | ChangeEvent<Change> | GapEvent | ResumedEvent;
 
+/** What a SNAPSHOT or a CHANGE tells; null: the event tells nothing of what is observed. */
+export function stateIn<Snapshot, Change>(event: BroadcastEvent<Snapshot, Change>): Snapshot | Change | null {
+  if (event.kind === 'SNAPSHOT') return event.snapshot;
+  return event.kind === 'CHANGE' ? event.change : null;
+}
+
 export interface BroadcastOptions<Snapshot, Change> {
   /** Changes kept for those who read slowly or come back. Default 1,000; the oldest go first. */
   readonly history?: number;

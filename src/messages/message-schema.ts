@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
 import { EVENT_KIND, LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import { stateIn } from '../live/broadcast.ts';
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
 import type { TailEvent, TopicMessage } from './message-tail.ts';
 
@@ -65,7 +66,7 @@ const MessagesEvent = builder.objectRef<TailEvent>('MessagesEvent').implement({
       description:
         'SNAPSHOT, CHANGE: false when the connection to the broker is lost. What is published until an event says true again is missed, and not counted.',
       nullable: true,
-      resolve: (event) => stateOf(event)?.isConnected ?? null,
+      resolve: (event) => stateIn(event)?.isConnected ?? null,
     }),
     missed: t.int({
       description: 'GAP: how many events were left out.',
@@ -75,10 +76,7 @@ const MessagesEvent = builder.objectRef<TailEvent>('MessagesEvent').implement({
   }),
 });
 
-const stateOf = (event: TailEvent) =>
-  event.kind === 'SNAPSHOT' ? event.snapshot : event.kind === 'CHANGE' ? event.change : null;
-
-const messagesOf = (event: TailEvent): TopicMessage[] => [...(stateOf(event)?.messages ?? [])];
+const messagesOf = (event: TailEvent): TopicMessage[] => [...(stateIn(event)?.messages ?? [])];
 
 const DEFAULT_RATE = 100;
 const DEFAULT_PAYLOAD_BYTES = 1_024;

@@ -36,9 +36,7 @@ export class MessageService {
       if (change === 'OPENED') this.#tails.get(id)?.attach(observer);
       else this.#tails.get(id)?.detach();
     });
-    this.#stop = options.directory.onChange((after, before) => {
-      if (after === null && before !== null) this.#tails.get(before.id)?.close(notFound('broker', before.id));
-    });
+    this.#stop = options.directory.onRemove(({ id }) => this.#tails.get(id)?.close(notFound('broker', id)));
   }
 
   /**

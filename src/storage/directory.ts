@@ -64,6 +64,13 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     return () => this.#listeners.delete(listener);
   }
 
+  /** Tells what has been removed, as `onChange` does. */
+  onRemove(listener: (removed: Entry) => void): () => void {
+    return this.onChange((after, before) => {
+      if (after === null && before !== null) listener(before);
+    });
+  }
+
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     await this.#rereading.settled();
