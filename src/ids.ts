@@ -10,6 +10,7 @@ export const ID_PREFIXES = {
   cluster: 'cls',
   organisation: 'org',
   session: 'ses',
+  stream: 'str',
   // What a broker names itself; see access-node-id.ts.
   accessClient: 'acc',
   accessGroup: 'acg',

@@ -1,0 +1,34 @@
+/**
+ * The query of a stream as it is written: `select` picks and computes what leaves, `where` what leaves at all. An empty query lets
+ * everything pass as it is.
+ */
+export interface StreamQuery {
+  readonly select?: readonly SelectItem[];
+  /** At most one. */
+  readonly where?: readonly Condition[];
+}
+
+export interface SelectItem {
+  /** A path `[key][key]`, or `timestamp`, `windowstart`, `windowend`; `""`, `"*"` or absent for `count` and `time_bucket`. */
+  readonly source?: string;
+  /** A path; `""`: computed and left out. May be absent for `time_bucket` only. */
+  readonly target?: string;
+  readonly alias?: string;
+  readonly function?: SelectFunction;
+  /** Seconds; of `time_bucket` only. */
+  readonly intervalsize?: number;
+  readonly intervaloffset?: number;
+}
+
+export const SELECT_FUNCTIONS = ['min', 'max', 'sum', 'count', 'time_bucket'] as const;
+export type SelectFunction = (typeof SELECT_FUNCTIONS)[number];
+
+export const OPERATORS = ['==', '!=', '>', '<', '>=', '<='] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+export interface Condition {
+  readonly operator: Operator;
+  /** A path, or an alias of `select`. */
+  readonly left: string;
+  readonly right: string | number | boolean;
+}
