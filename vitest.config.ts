@@ -24,6 +24,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: long ? 900_000 : 60_000,
     hookTimeout: 120_000,
+    // A second, as it is by default, is what a busy machine now and then takes for anything.
+    expect: { poll: { timeout: 30_000 } },
     // Tests wait for brokers and processes a good part of their time: two cores have room for a third file.
     maxWorkers: long ? 2 : 3,
     pool: 'forks',
