@@ -47,7 +47,7 @@ const MAX_REPEATED = 5;
  * BROKER_REJECTED for a list that does not go on, BROKER_TIMEOUT after `endsAt`.
  */
 export async function listPages<T = unknown>(
-  caller: ControlCaller,
+  caller: Pick<ControlCaller, 'call'>,
   api: ControlApi,
   command: string,
   key: string,

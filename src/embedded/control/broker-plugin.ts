@@ -1,7 +1,7 @@
 import { type ControlApi, type ControlCommand, requestTopic } from '../../control/envelope.ts';
 import type { ControlPlugin } from '../../control/plugin.ts';
+import { runCommandOf } from '../../control/plugin-arguments.ts';
 import type { ListenerInfo } from '../core/connection.ts';
-import { runCommandOf } from './plugin-arguments.ts';
 
 /** `broker`: which APIs there are and where the broker listens. */
 export class BrokerPlugin implements ControlPlugin {

@@ -2,9 +2,9 @@ import { CLIENT_CONTROL_API, SEND_RETAIN } from '../../clients/control/client-co
 import type { ControlCommand } from '../../control/envelope.ts';
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
+import { requiredText, runCommandOf } from '../../control/plugin-arguments.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
 import type { ClientControl, ControlOutcome, GivenSubscription } from '../core/client-control.ts';
-import { requiredText, runCommandOf } from './plugin-arguments.ts';
 
 /** As many as aedes matches. */
 const MAX_LEVELS = 100;

@@ -8,9 +8,9 @@ import {
 import type { ControlCommand } from '../../control/envelope.ts';
 import { fieldOf } from '../../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
+import { pageOf, requiredText, runCommandOf } from '../../control/plugin-arguments.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { ClientReport, ToldDetail } from './client-report.ts';
-import { pageOf, requiredText, runCommandOf } from './plugin-arguments.ts';
 
 export interface InspectPluginOptions {
   readonly registry: ClientRegistry;

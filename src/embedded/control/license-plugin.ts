@@ -1,6 +1,6 @@
 import type { ControlCommand } from '../../control/envelope.ts';
 import type { ControlPlugin } from '../../control/plugin.ts';
-import { runCommandOf } from './plugin-arguments.ts';
+import { runCommandOf } from '../../control/plugin-arguments.ts';
 
 /** No licence ends: the last moment that ISO 8601 writes with four digits of year. */
 const NEVER = Date.UTC(9999, 11, 31, 23, 59, 59);

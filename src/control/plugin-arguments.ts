@@ -1,6 +1,6 @@
-import type { ControlCommand } from '../../control/envelope.ts';
-import { type Fields, fieldOf } from '../../control/fields.ts';
-import { ControlRefusal } from '../../control/plugin.ts';
+import type { ControlCommand } from './envelope.ts';
+import { type Fields, fieldOf } from './fields.ts';
+import { ControlRefusal } from './plugin.ts';
 
 type CommandTable = Readonly<Record<string, (command: ControlCommand) => unknown>>;
 
