@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { busyMs } from '../support/busy-time.ts';
 import { post, type Reply, startGraphqlServer } from './server.ts';
 
 const accept = 'application/graphql-response+json';
@@ -41,10 +42,10 @@ test.each([
   ['a size as a variable', 'query { brokers(first: 100000) { id } }', 'RATE_LIMITED'],
 ])('%s is refused with its code', async (_name, query, code) => {
   const server = await startGraphqlServer({ introspection: 'always' });
-  const started = performance.now();
+  const started = busyMs();
   const reply = await post(server, { query }, { accept });
   expect(codeOf(reply)).toEqual([code === 'INVALID' ? 400 : 429, code]);
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(busyMs() - started).toBeLessThan(500);
   expect(codeOf(await post(server, { query: '{ hello }' }))).toEqual([200, undefined]);
 });
 
@@ -62,9 +63,9 @@ test('a limit tells itself and what was asked', async () => {
 test('the worst document that the limits let through is validated in well under a second', async () => {
   const server = await startGraphqlServer();
   const worst = `{ ${'brokers{id name} '.repeat(28)} broker(id: 1) { ${'id name url '.repeat(300)} } }`;
-  const started = performance.now();
+  const started = busyMs();
   await post(server, { query: worst });
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(busyMs() - started).toBeLessThan(1_000);
 });
 
 test.each<[string, string | Buffer, number]>([

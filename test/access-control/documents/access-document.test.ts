@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AccessPolicy } from '../../../src/access-control/policy/access-model.ts';
 import { ServiceError } from '../../../src/errors.ts';
+import { busyMs } from '../../support/busy-time.ts';
 import { documentOf, parseDocument, policyOf } from '../at-once.ts';
 import { anyDocument } from './random-documents.ts';
 
@@ -193,7 +194,7 @@ function spoil(value: unknown, other: unknown, at: number): unknown {
 
 test('reading a document of 20,000 accounts takes no work that grows with its square', () => {
   const clients = Array.from({ length: 20_000 }, (_, i) => ({ username: `client-${i}`, roles: [{ name: 'r' }] }));
-  const started = performance.now();
+  const started = busyMs();
   expect(parseDocument({ ...EMPTY, roles: [{ rolename: 'r' }], clients }).clients).toHaveLength(20_000);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(busyMs() - started).toBeLessThan(5_000);
 });

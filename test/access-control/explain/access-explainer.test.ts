@@ -6,6 +6,7 @@ import type {
   AccessPolicy,
   AccessRole,
 } from '../../../src/access-control/policy/access-model.ts';
+import { busyMs } from '../../support/busy-time.ts';
 import { explainAccess, whoCan } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf } from '../policy/policy-builder.ts';
@@ -320,9 +321,9 @@ describe('who can', () => {
   test('agrees with the explanation of each, and takes 20,000 accounts in 500 groups in its stride', () => {
     const big = bigPolicy();
     const topic = 'site/7/client-4007/state';
-    const started = performance.now();
+    const started = busyMs();
     const found = whoCan(big, MOSQUITTO_2_1, 'PUBLISH', topic);
-    const elapsedMs = performance.now() - started;
+    const elapsedMs = busyMs() - started;
     const names = new Set(found.map(({ username }) => username));
     expect(names.size).toBe(found.length);
     expect(names.has('client-4007')).toBe(true);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessDialect, AccessPolicy, AclRule } from '../../../src/access-control/policy/access-model.ts';
 import type { AccessChange, ClientFields } from '../../../src/access-control/writing/access-change.ts';
+import { busyMs } from '../../support/busy-time.ts';
 import { planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf, rule } from '../policy/policy-builder.ts';
@@ -396,8 +397,8 @@ test('ten thousand changes of a broker with twenty thousand clients are planned 
     clients: Object.fromEntries(names.map((name) => [name, { groups: ['g'] }])),
   });
   const changes = names.slice(0, 10_000).map((name) => put(name, { textName: 'x', roles: [at('r')] }));
-  const started = performance.now();
+  const started = busyMs();
   const plan = planChanges(world, MOSQUITTO_2_1, changes, NOBODY);
   expect(plan.changes.every(({ commands }) => commands.length === 1)).toBe(true);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(busyMs() - started).toBeLessThan(5_000);
 });

@@ -78,7 +78,7 @@ test('a shared account is left alone with the names of the others, and disconnec
   const { controls, device } = await startFollowed();
   const clients = await Promise.all(['a', 'b', 'c'].map((id) => device(id)));
   const other = await device('other', { username: 'u2' });
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   await expect(disconnectClient(controls, { clientid: 'b' })).rejects.toMatchObject({
     code: 'IN_USE',
     message: expect.stringMatching(/"a", "c" would be disconnected too; ask with `force`/),
@@ -101,7 +101,7 @@ test('clients of before may use the account: it is left alone until they are gon
   const { controls, device, broker } = await startFollowed({}, async ({ url }) => {
     stranger = await startClient(url, { clientId: 'stranger', username: 'u2', password: 'u2' });
   });
-  await expect.poll(async () => (await listClients(controls)).unknownConnections, { timeout: 5_000 }).toBe(1);
+  await expect.poll(async () => (await listClients(controls)).unknownConnections).toBe(1);
   const early = await comeBack(broker.url, { clientId: 'u1-early', username: 'u1', password: 'u1' });
   await expect.poll(() => getClient(controls, 'u1-early').catch(() => null)).not.toBeNull();
   const refused = {
@@ -136,7 +136,7 @@ test('with force a client of before goes too', async () => {
   const { controls, device } = await startFollowed({}, async ({ url }) => {
     stranger = await startClient(url, { clientId: 'stranger', username: 'u1', password: 'u1' });
   });
-  await expect.poll(async () => (await listClients(controls)).unknownConnections, { timeout: 5_000 }).toBe(1);
+  await expect.poll(async () => (await listClients(controls)).unknownConnections).toBe(1);
   await device('known');
   await expect.poll(() => getClient(controls, 'known').catch(() => null)).not.toBeNull();
   await expect(disconnectClient(controls, { clientid: 'known' })).rejects.toMatchObject({ code: 'IN_USE' });
@@ -150,7 +150,7 @@ test('clients without a user name are disconnected by their group, where they ha
   const nameless = await startClient(broker.url, { clientId: 'nameless' });
   const named = await device('named');
   await expect.poll(async () => (await listClients(controls)).totalCount).toBe(3);
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   await expect(disconnectClient(controls, { clientid: 'nameless' })).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
     message: expect.stringContaining('anonymous group'),
@@ -220,7 +220,7 @@ test('without dynamic security nobody is disconnected, and what would help is to
   const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG, lines: ['allow_anonymous true'] });
   const { controls } = await follow({ url: broker.url, ...ADMIN });
   const clients = await Promise.all(['device', 'peer'].map((clientId) => startClient(broker.url, { clientId })));
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   await expect.poll(() => getClient(controls, 'device').catch(() => null)).not.toBeNull();
   expect(await controls.capability('cedalo/client-control')).toMatchObject({
     provider: 'GATEWAY',
@@ -249,7 +249,7 @@ test('where the log is not told clients cannot be controlled either, for the sam
 test('somebody whose line in the log was cut may use any account, and counts until the broker has counted', async () => {
   const { controls, device } = await startFollowed({ sysInterval: 2 });
   const client = await device('short');
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 8_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   const long = await device('x'.repeat(1_200));
   // The line of its connection was told before the answer.
   await controls.call(DYNSEC, 'getClient', { username: 'u1' });
@@ -258,7 +258,7 @@ test('somebody whose line in the log was cut may use any account, and counts unt
   expect(await Promise.all([client, long].map(isUp))).toEqual([true, true]);
   await long.endAsync();
   await expect
-    .poll(() => disconnectClient(controls, { clientid: 'short' }).catch(({ code }) => code), { timeout: 8_000 })
+    .poll(() => disconnectClient(controls, { clientid: 'short' }).catch(({ code }) => code))
     .toMatchObject({ clientids: ['short'] });
 });
 
@@ -293,7 +293,7 @@ function beforeKick(controls: BrokerControls, run: () => Promise<unknown>): void
 test('whoever comes with the account in the moment that it is disconnected is named', async () => {
   const { controls, device } = await startFollowed();
   await device('first');
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   const late: Promise<void>[] = [];
   beforeKick(controls, async () => late.push(closed(await device('late'))));
   expect(await disconnectClient(controls, { clientid: 'first' })).toEqual({
@@ -306,7 +306,7 @@ test('whoever comes with the account in the moment that it is disconnected is na
 test('a client that comes back with another account in that moment is followed there', async () => {
   const { controls, device } = await startFollowed();
   await device('moves');
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   const ends: Promise<void>[] = [];
   beforeKick(controls, async () => ends.push(closed(await device('moves', { username: 'u2' }))));
   expect(await disconnectClient(controls, { clientid: 'moves' })).toEqual({ method: 'ACCOUNT', clientids: ['moves'] });
@@ -315,7 +315,7 @@ test('a client that comes back with another account in that moment is followed t
 
   // Nor are others of that account disconnected unasked.
   const [other] = await Promise.all([device('other', { username: 'u2' }), device('moves')]);
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   beforeKick(controls, () => device('moves', { username: 'u2' }));
   await expect(disconnectClient(controls, { clientid: 'moves' })).rejects.toMatchObject({
     code: 'IN_USE',
@@ -327,7 +327,7 @@ test('a client that comes back with another account in that moment is followed t
 test('several of an account are disconnected together, but not with somebody who was not named', async () => {
   const { controls, device } = await startFollowed();
   const clients = await Promise.all(['a', 'b'].map((id) => device(id)));
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   const late = await device('late');
   await controls.call(DYNSEC, 'getClient', { username: 'u1' });
   const among = ['a', 'b'];

@@ -153,7 +153,7 @@ test.each(VERSIONS)(
     const second = await comeBack(broker.url, { ...account('thing'), ...kept });
     expect(second.sessionPresent).toBe(true);
     await expect.poll(() => second.messages).toEqual(['old', 'heard']);
-    await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+    await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   },
 );
 
@@ -237,13 +237,13 @@ test('messages of QoS 1 under way are not lost to a client whose session is take
       const before = heard.size;
       await subscribeClient(controls, { clientid: 'thing', topic: `added/${turn}`, qos: 1, takeover });
       await listed(controls, 'thing');
-      await expect.poll(() => heard.size, { timeout: 5_000 }).toBeGreaterThan(before + 50);
+      await expect.poll(() => heard.size).toBeGreaterThan(before + 50);
     }
   } finally {
     clearInterval(timer);
   }
   await Promise.all(acknowledged);
-  await expect.poll(() => heard.size, { timeout: 5_000 }).toBe(sent);
+  await expect.poll(() => heard.size).toBe(sent);
   const duplicates = [...heard.values()].reduce((sum, count) => sum + count - 1, 0);
   // Sent again are those whose acknowledgement was under way when the connection was lost.
   expect(duplicates).toBeLessThanOrEqual(5 * 20);
@@ -263,5 +263,5 @@ test('the session of a client that uses WebSocket is taken over, and its late en
   expect(await getClient(controls, 'ws')).toMatchObject({ connected: false });
   await startClient(broker.webSocketUrl, { ...account('ws'), ...VERSIONS[0] });
   await listed(controls, 'ws');
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
 });

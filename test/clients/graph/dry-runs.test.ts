@@ -45,7 +45,7 @@ async function listedAs(service: TestService, brokerId: string, ids: readonly st
     const others = nodes.filter(({ isGateway }: Node) => !isGateway).map(({ clientId }: Node) => clientId);
     return { isComplete, others: others.sort() };
   };
-  await expect.poll(list, { timeout: 8_000 }).toEqual({ isComplete: true, others: [...ids].sort() });
+  await expect.poll(list).toEqual({ isComplete: true, others: [...ids].sort() });
 }
 
 test.each(['dynsec', 'anonymous'] as const)(

@@ -33,9 +33,7 @@ async function start(accounts: readonly string[]) {
   /** Until the list has them, and the broker has counted its connections since. */
   const listed = (...ids: string[]) =>
     expect
-      .poll(async () => (await service.graphql(LISTED, { id: brokerId })).data.broker.connectedClients, {
-        timeout: 8_000,
-      })
+      .poll(async () => (await service.graphql(LISTED, { id: brokerId })).data.broker.connectedClients)
       .toMatchObject({
         isComplete: true,
         nodes: expect.arrayContaining(ids.map((clientId) => ({ clientId }))),

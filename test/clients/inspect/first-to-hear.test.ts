@@ -40,7 +40,7 @@ test('who connects at the moment when the link is up is listed, with no second w
   await reached(link, 'CONNECTED');
   await broker.client({ clientId: 'at once' });
   expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
-  await expect.poll(() => othersOf(controls), { timeout: 5_000 }).toEqual({ ids: ['at once'], complete: true });
+  await expect.poll(() => othersOf(controls)).toEqual({ ids: ['at once'], complete: true });
   // Follows from the broker's version, which is told after the client.
   expect(await getClient(controls, 'at once')).toMatchObject({ protocol: 'MQTT', listener: { port: broker.port } });
 });
@@ -72,8 +72,7 @@ test('after restarts everybody is listed who comes back after the link, and can 
     return returningDevice(broker.url, options, n % 3 === 0 ? 500 : 1_000);
   });
   const everybody = devices.map(({ client }) => client.options.clientId).sort();
-  const allListed = () =>
-    expect.poll(() => othersOf(controls), { timeout: 10_000 }).toEqual({ ids: everybody, complete: true });
+  const allListed = () => expect.poll(() => othersOf(controls)).toEqual({ ids: everybody, complete: true });
   await allListed();
   for (const halves of [0, 2, 4]) {
     const away = Promise.all(devices.map((device) => device.failures(Math.floor((halves * 500) / device.period))));
@@ -131,7 +130,7 @@ test('a link that is cut again and again loses nobody who comes or goes meanwhil
     const others = clients.filter((client) => client.connected && !client.gateway);
     return { ids: others.map(({ clientid }) => clientid), complete };
   };
-  await expect.poll(connected, { timeout: 10_000 }).toEqual({ ids, complete: true });
+  await expect.poll(connected).toEqual({ ids, complete: true });
 });
 
 test('a restarted broker that kept our session has nobody who was connected before, however shortly', async () => {
@@ -155,9 +154,7 @@ test('a restarted broker that kept our session has nobody who was connected befo
   await broker.client({ clientId: 'perhaps before us' });
   expect(await back).toMatchObject({ resumed: true });
   await broker.client({ clientId: 'new' });
-  await expect
-    .poll(() => othersOf(controls), { timeout: 10_000 })
-    .toEqual({ ids: ['new', 'perhaps before us'], complete: true });
+  await expect.poll(() => othersOf(controls)).toEqual({ ids: ['new', 'perhaps before us'], complete: true });
 });
 
 test('of our own connection is told what we know of it', async () => {

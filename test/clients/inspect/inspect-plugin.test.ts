@@ -102,13 +102,13 @@ test('clients of before are missing, and the answer says so until they are gone'
   expect(list.since).toBeGreaterThanOrEqual(before);
   // The broker tells its count when it changes.
   await broker.client({ clientId: 'later' });
-  await expect.poll(async () => (await listClients(controls)).totalCount, { timeout: 5_000 }).toBe(2);
+  await expect.poll(async () => (await listClients(controls)).totalCount).toBe(2);
   expect((await listClients(controls)).complete).toBe(false);
-  await expect.poll(async () => (await listClients(controls)).unknownConnections, { timeout: 5_000 }).toBe(1);
+  await expect.poll(async () => (await listClients(controls)).unknownConnections).toBe(1);
   const told: unknown[] = [];
   controls.onEvent('cedalo/inspect', ({ complete, unknownConnections }) => told.push({ complete, unknownConnections }));
   await earlier.endAsync();
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   await expect.poll(() => told).toContainEqual({ complete: true, unknownConnections: 0 });
 });
 
@@ -126,7 +126,7 @@ test('a WebSocket client that connects again stays, although the end of its old 
     expect(lines.slice(0, from).filter((line) => line.includes(`as web ${clean} `))).toHaveLength(2);
     expect(await getClient(controls, options.clientId)).toMatchObject({ connected: true, protocol: 'MQTT-WS' });
   }
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
   expect((await listClients(controls)).totalCount).toBe(3);
 });
 
@@ -141,7 +141,7 @@ test('a session that has expired is forgotten', async () => {
   } as const;
   await (await broker.client(brief)).endAsync();
   await expect.poll(() => getClient(controls, 'brief').catch(() => null)).toMatchObject({ connected: false });
-  await expect.poll(() => idsOf(controls), { timeout: 10_000 }).toEqual([link.clientId]);
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId]);
 });
 
 test('without the log over MQTT there is no list but the lines to configure', async () => {
@@ -237,7 +237,7 @@ test('after a restart the log is tried only when the broker has the subscription
   await knocked;
   await link.subscribe('the last one', () => undefined);
   await broker.client({ clientId: 'afterwards' });
-  await expect.poll(() => lines.join('\n'), { timeout: 5_000 }).toContain('as afterwards');
+  await expect.poll(() => lines.join('\n')).toContain('as afterwards');
   expect(lines.join('\n')).toContain(`as ${link.clientId}-probe`);
   expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
 });
@@ -293,7 +293,7 @@ test('that connections are not told is found out again when somebody asks later'
   await reconnect();
   await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject(UNTOLD);
   script.tellsConnections = true;
-  await expect.poll(() => idsOf(controls).catch(() => []), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => idsOf(controls).catch(() => [])).toHaveLength(1);
 });
 
 test('a short interruption of the link loses nobody who came or went meanwhile', async () => {
@@ -370,21 +370,18 @@ test('after random comings and goings the list equals the truth', async () => {
     .concat([...offline].map((clientid) => ({ clientid, connected: false, filters: [] })))
     .sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
   await expect
-    .poll(
-      async () => {
-        const { clients } = await listClients(controls);
-        const others = clients.filter(({ clientid }) => clientid !== link.clientId);
-        return Promise.all(
-          others.map(async ({ clientid, connected }) => {
-            const { subscriptions = [] } = await getClient(controls, clientid);
-            return { clientid, connected, filters: [...subscriptions].sort() };
-          }),
-        );
-      },
-      { timeout: 5_000 },
-    )
+    .poll(async () => {
+      const { clients } = await listClients(controls);
+      const others = clients.filter(({ clientid }) => clientid !== link.clientId);
+      return Promise.all(
+        others.map(async ({ clientid, connected }) => {
+          const { subscriptions = [] } = await getClient(controls, clientid);
+          return { clientid, connected, filters: [...subscriptions].sort() };
+        }),
+      );
+    })
     .toEqual(expected);
-  await expect.poll(async () => (await listClients(controls)).complete, { timeout: 5_000 }).toBe(true);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
 });
 
 test('a burst of clients is told in few events that add up to the list', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseLogLine } from '../../../src/clients/inspect/log-lines.ts';
+import { busyMs } from '../../support/busy-time.ts';
 
 const known = (...ids: string[]) => ids.includes.bind(ids) as (id: string) => boolean;
 const connected = {
@@ -223,9 +224,9 @@ test('any line is parsed or passed over in no time', () => {
   );
   fc.assert(
     fc.property(line, fc.constantFrom('N', 'I', 'E', 'M/subscribe', 'M/unsubscribe', 'x'), (text, level) => {
-      const from = performance.now();
+      const from = busyMs();
       parseLogLine(level, text, known('a'));
-      expect(performance.now() - from).toBeLessThan(50);
+      expect(busyMs() - from).toBeLessThan(200);
     }),
   );
 });
@@ -236,9 +237,9 @@ test.each([
   ['N', `New client connected from ${"a:1 as  (p5, c0, k60, u'".repeat(200_000)}`],
   ['M/subscribe', ' 0'.repeat(2_000_000)],
 ])('a line of megabytes, which only a hostile broker tells, holds nobody up (%s)', (level, text) => {
-  const from = performance.now();
+  const from = busyMs();
   expect(parseLogLine(level, text, known('a'))).toBeNull();
-  expect(performance.now() - from).toBeLessThan(50);
+  expect(busyMs() - from).toBeLessThan(200);
 });
 
 test('a line that was cut says that somebody came, or that subscriptions changed, and not which', () => {
