@@ -1,7 +1,8 @@
 import { parse as parseQueryString } from 'node:querystring';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid } from '../errors.ts';
-import { nearestName } from './nearest-name.ts';
+import { pointerStep } from '../json-pointer.ts';
+import { nearestName } from '../nearest-name.ts';
 import type { JsonSchema } from './route.ts';
 
 /** More issues than this help nobody, and a hostile body could have millions. */
@@ -207,5 +208,3 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): { po
   if (keyword === 'const') return { pointer: instancePath, reason: `must be ${JSON.stringify(params.allowedValue)}` };
   return { pointer: instancePath, reason: message ?? `breaks "${keyword}"` };
 }
-
-const pointerStep = (key: unknown): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200);
