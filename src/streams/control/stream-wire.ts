@@ -1,6 +1,9 @@
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
+import { ControlRefusal } from '../../control/plugin.ts';
+import type { TimeBounds } from '../engine/stream-engine.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition, type StreamQos } from '../model/stream-definition.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
+import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { readReport } from './report-wire.ts';
 
@@ -31,6 +34,9 @@ const SPELLINGS = {
 
 const KEYS = Object.keys(SPELLINGS) as Key[];
 
+/** The last second that a Date can hold. */
+const LAST_SECOND = 8_640_000_000_000;
+
 /** On the wire they are empty where they are none. */
 const NULLABLE: ReadonlySet<Key> = new Set(['targetTopic', 'key', 'textName', 'textDescription']);
 
@@ -48,6 +54,31 @@ export function givenFields(command: Fields): Readonly<Partial<Record<Key, unkno
       .filter(([, value]) => value !== undefined && value !== null)
       .map(([key, value]) => [key, value === '' && NULLABLE.has(key) ? null : value]),
   );
+}
+
+/** Bounds of stored messages; a text may stand for a number, and an empty one for none. Errors: ControlRefusal. */
+export function boundsOf(command: Fields): TimeBounds {
+  const bound = (name: 'gte' | 'lte') => {
+    const value = fieldOf(command, name) ?? '';
+    if (value === '') return null;
+    const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof seconds !== 'number' || !(Math.abs(seconds) <= LAST_SECOND)) throw new ControlRefusal(`Invalid ${name}`);
+    return Math.round(seconds * 1_000);
+  };
+  return { from: bound('gte'), to: bound('lte') };
+}
+
+/** What a replay is asked to be; beside the bounds unchecked. Errors: as `boundsOf`. */
+export function replayOf(command: Fields): Readonly<Record<keyof ReplayRequest, unknown>> {
+  const limit = fieldOf(command, 'limit') ?? -1;
+  const speed = fieldOf(command, 'speed') ?? 'original';
+  return {
+    ...boundsOf(command),
+    topic: fieldOf(command, 'replaytopic') ?? undefined,
+    limit: limit === -1 ? null : limit,
+    speed: speed === 'original' ? 1 : speed,
+    reverse: fieldOf(command, 'reverse') ?? false,
+  };
 }
 
 /** The object of `getStream` and of a verbose list. `key` is not documented there, so it is told only where there is one. */

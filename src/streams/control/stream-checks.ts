@@ -1,0 +1,51 @@
+import { ControlRefusal } from '../../control/plugin.ts';
+import type { InputIssue } from '../../errors.ts';
+import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { ReplayRequest } from '../model/stream-replay.ts';
+
+/**
+ * What commands may ask for, beside the other streams of the broker. Refusals are INVALID with all issues; the text, which is all
+ * there is over MQTT, has the first one: `Invalid <path>: <reason>`.
+ */
+
+const definitionIssues = (_candidate: unknown): InputIssue[] => [];
+const replayIssues = (_candidate: unknown): InputIssue[] => [];
+const streamLoop = (_all: readonly StreamDefinition[], _changed: StreamDefinition): readonly string[] | null => null;
+const reachedFrom = (_all: readonly StreamDefinition[], _topic: string, _name: string): readonly string[] | null =>
+  null;
+const loopReason = (chain: readonly string[]): string => chain.join(' -> ');
+
+/** Values that come unchecked. */
+type Unchecked<T> = Readonly<Record<keyof T, unknown>>;
+
+/** A stream that could feed itself, directly or through others, is none to be made. */
+export function checkedDefinition(
+  candidate: Unchecked<StreamDefinition>,
+  others: readonly StreamDefinition[],
+): StreamDefinition {
+  refuse(definitionIssues(candidate));
+  // What has no issues is one.
+  const definition = candidate as StreamDefinition;
+  const loop = streamLoop(others, definition);
+  if (loop !== null) refuse([{ path: '/targetTopic', reason: loopReason(loop) }]);
+  return definition;
+}
+
+/** A replay whose messages the stream would store again would never end, or end with everything twice. */
+export function checkedReplay(
+  candidate: Unchecked<ReplayRequest>,
+  { name, persist }: StreamDefinition,
+  all: readonly StreamDefinition[],
+): ReplayRequest {
+  refuse(replayIssues(candidate));
+  const request = candidate as ReplayRequest;
+  const loop = persist ? reachedFrom(all, request.topic, name) : null;
+  if (loop !== null) refuse([{ path: '/topic', reason: loopReason(loop) }]);
+  return request;
+}
+
+function refuse(issues: readonly InputIssue[]): void {
+  const [first] = issues;
+  if (first === undefined) return;
+  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: { issues } });
+}
