@@ -1,0 +1,182 @@
+import { ServiceError } from '../../errors.ts';
+import type { Stop } from '../../mqtt/broker-session.ts';
+import { filterMatches } from '../../mqtt/filter-match.ts';
+import type { MessageFlow } from './message-flow.ts';
+import { subscribeRefusal } from './refusals.ts';
+import type { Slots } from './slots.ts';
+import type { StreamMessage, StreamSession } from './stream-session.ts';
+
+/** Milliseconds until the broker is asked again that gave no answer though it is connected. */
+const RETRY_MS = 5_000;
+
+export interface SourceOptions {
+  readonly session: StreamSession;
+  /** How many subscriptions are asked for at once, of all streams. */
+  readonly slots: Slots;
+  onChange(): void;
+}
+
+interface Wanted {
+  readonly filter: string;
+  readonly flow: MessageFlow;
+}
+
+/** One subscription of the session. */
+interface Subscribed {
+  readonly filter: string;
+  flow: MessageFlow;
+  stop: Stop | null;
+}
+
+/**
+ * The source of one stream: what it is to be subscribed to, and what it is. The two are brought together by one attempt at a time,
+ * whatever changes meanwhile. A new filter is subscribed before the old one is left, so that what both match is neither lost nor
+ * doubled; where the broker is away or refuses the new one, the old one is left all the same. A refused filter is asked for again
+ * when the broker is connected again, and with each change.
+ */
+export class SourceSubscription {
+  readonly #options: SourceOptions;
+  #wanted: Wanted | null = null;
+  #current: Subscribed | null = null;
+  /** Asked for; messages may come before the answer. */
+  #entering: Subscribed | null = null;
+  #settling: Promise<void> | null = null;
+  /** Counts the reasons to ask the broker (again); there is one attempt for each. */
+  #reasons = 0;
+  #triedFor = 0;
+  #problem: string | null = null;
+  #isRefused = false;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+  }
+
+  get isSubscribed(): boolean {
+    return this.#current !== null && this.#current.filter === this.#wanted?.filter;
+  }
+
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  /** Why it is not subscribed; null: it is, or nothing was tried yet. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Null: nothing. When it resolves, what follows of it is done, or known to be impossible for now. */
+  async want(wanted: Wanted | null): Promise<void> {
+    this.#wanted = wanted;
+    this.#isRefused = false;
+    this.#problem = null;
+    clearTimeout(this.#retry);
+    if (wanted === null) {
+      this.#leave();
+      return;
+    }
+    for (const subscribed of [this.#current, this.#entering]) {
+      if (subscribed?.filter === wanted.filter) subscribed.flow = wanted.flow;
+    }
+    await this.#askAgain();
+  }
+
+  /** The connection to the broker was made or lost. */
+  linkChanged(): void {
+    if (this.#wanted !== null && this.#isConnected) void this.#askAgain();
+  }
+
+  /** What comes from now on is left to the broker, which sends it again. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+  }
+
+  get #isConnected(): boolean {
+    return this.#options.session.status.state === 'CONNECTED';
+  }
+
+  #askAgain(): Promise<void> {
+    this.#reasons += 1;
+    this.#settling ??= this.#settle();
+    return this.#settling;
+  }
+
+  async #settle(): Promise<void> {
+    // Whoever asks meanwhile waits for the same promise, which is kept before the first attempt.
+    await Promise.resolve();
+    while (!this.#isSettled()) await this.#options.slots.run(() => this.#attempt());
+    if (!this.isSubscribed && !this.#isClosed) this.#leave();
+    this.#settling = null;
+    this.#options.onChange();
+  }
+
+  #isSettled(): boolean {
+    if (this.#wanted === null || this.#isClosed || this.isSubscribed) return true;
+    return this.#triedFor === this.#reasons || !this.#isConnected;
+  }
+
+  async #attempt(): Promise<void> {
+    const wanted = this.#wanted;
+    if (wanted === null || this.#isSettled()) return;
+    this.#triedFor = this.#reasons;
+    const next: Subscribed = { filter: wanted.filter, flow: wanted.flow, stop: null };
+    this.#entering = next;
+    try {
+      next.stop = await this.#options.session.subscribe(wanted.filter, (message) => this.#take(next, message), {
+        onRefused: (error) => this.#refusedLater(next, error),
+      });
+    } catch (error) {
+      this.#entering = null;
+      if (this.#wanted?.filter === wanted.filter) this.#failed(error, wanted.filter);
+      return;
+    }
+    this.#entering = null;
+    if (this.#wanted?.filter === next.filter) this.#enter(next);
+    else next.stop();
+  }
+
+  #enter(next: Subscribed): void {
+    this.#leave();
+    this.#current = next;
+    this.#problem = null;
+    this.#isRefused = false;
+  }
+
+  #failed(error: unknown, filter: string): void {
+    this.#isRefused = isRefusal(error);
+    this.#problem = this.#isRefused ? subscribeRefusal(error as ServiceError, filter) : (error as Error).message;
+    clearTimeout(this.#retry);
+    if (this.#isRefused || this.#isClosed || !this.#isConnected) return;
+    this.#retry = setTimeout(() => this.linkChanged(), RETRY_MS);
+  }
+
+  /** The broker had granted it, and refused it when the connection was made again. */
+  #refusedLater(subscribed: Subscribed, error: ServiceError): void {
+    if (subscribed !== this.#current || this.#isClosed) return;
+    this.#leave();
+    this.#isRefused = true;
+    this.#problem = subscribeRefusal(error, subscribed.filter);
+    this.#options.onChange();
+  }
+
+  #take(subscribed: Subscribed, message: StreamMessage): void {
+    if (this.#isClosed) message.hold();
+    else if (subscribed === this.#current || this.#takesEarly(subscribed, message.topic)) subscribed.flow.take(message);
+  }
+
+  /** What the filter that is still there matches too goes the old way. */
+  #takesEarly(subscribed: Subscribed, topic: string): boolean {
+    if (subscribed !== this.#entering || subscribed.filter !== this.#wanted?.filter) return false;
+    return this.#current === null || !filterMatches(this.#current.filter, topic);
+  }
+
+  #leave(): void {
+    this.#current?.stop?.();
+    this.#current = null;
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.code === 'NOT_ALLOWED' || error.code === 'BROKER_REJECTED');

@@ -1,0 +1,41 @@
+import type { StreamCounters } from '../model/stream-report.ts';
+
+/** The counters of one stream, as plain numbers that its messages add to. */
+export class StreamCounts {
+  readonly since: number;
+  received = 0;
+  published = 0;
+  stored = 0;
+  filtered = 0;
+  failed = 0;
+  notStored = 0;
+  replayed = 0;
+  lastReceived: number | null = null;
+  #lastError: StreamCounters['lastError'] = null;
+
+  constructor(since: number) {
+    this.since = since;
+  }
+
+  fail(at: number, reason: string): void {
+    this.failed += 1;
+    this.#lastError = { at, reason };
+  }
+
+  /** As they are now; what is counted later does not change it. */
+  snapshot(): StreamCounters {
+    const { since, received, published, stored, filtered, failed, notStored, replayed, lastReceived } = this;
+    return {
+      since,
+      received,
+      published,
+      stored,
+      filtered,
+      failed,
+      notStored,
+      replayed,
+      lastReceived,
+      lastError: this.#lastError,
+    };
+  }
+}
