@@ -94,14 +94,15 @@ export class StreamPlugin implements ControlPlugin {
 
   async #delete(command: ControlCommand): Promise<void> {
     const { id } = this.#find(command);
-    await this.#options.definitions.remove(id);
+    await asked(this.#options.definitions.remove(id));
     this.#running.delete(id);
     await asked(this.#options.engine.remove(id));
   }
 
   async #keep(kept: KeptDefinition): Promise<void> {
-    await this.#options.definitions.save(kept);
-    await asked(this.#put(kept));
+    const { definitions } = this.#options;
+    await asked(definitions.save(kept));
+    await asked(this.#put(definitions.byName(kept.definition.name) ?? kept));
   }
 
   async #get(command: ControlCommand): Promise<object> {
@@ -219,7 +220,7 @@ export class StreamPlugin implements ControlPlugin {
 const isReplaying = (report: StreamReport | null): boolean =>
   report?.replay?.state === 'RUNNING' || report?.replay?.state === 'PAUSED';
 
-/** What the engine refuses is refused to whoever gave the command. */
+/** What the engine or the database refuses is refused to whoever gave the command. */
 async function asked<T>(question: Promise<T>): Promise<T> {
   try {
     return await question;
