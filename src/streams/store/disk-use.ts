@@ -1,0 +1,36 @@
+/** What all segments of a store take on disk, and its bound. */
+export class DiskUse {
+  readonly #max: number;
+  /** Room that must be there before anything is stored again: else each page that comes free would be one message's. */
+  readonly #slack: number;
+  #bytes = 0;
+  #full = false;
+
+  constructor(maxBytes: number) {
+    this.#max = maxBytes;
+    this.#slack = Math.min(maxBytes / 20, MAX_SLACK);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Null: there is room for so many bytes. Otherwise why not; it is full then until there is room again. */
+  refusal(bytes = 0): string | null {
+    if (this.#bytes <= this.#max - this.#slack) this.#full = false;
+    if (this.#bytes + bytes > this.#max) this.#full = true;
+    return this.#full ? this.#reason() : null;
+  }
+
+  #reason(): string {
+    const bound = this.#max >= MEBIBYTE ? `${Math.round(this.#max / MEBIBYTE)} MB` : `${this.#max} bytes`;
+    return `Stored messages take up all of the ${bound} that they may: nothing is stored until some expire or are cleared`;
+  }
+}
+
+const MEBIBYTE = 1_048_576;
+const MAX_SLACK = 64 * MEBIBYTE;
