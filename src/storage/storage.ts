@@ -12,6 +12,7 @@ import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { type Changes, LocalChanges } from './changes.ts';
 import { openDataFolder } from './data-folder.ts';
 import type { Database, Engine } from './database.ts';
+import { type Leases, LocalLeases } from './leases.ts';
 import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
@@ -27,6 +28,8 @@ export interface Storage {
   readonly db: Database;
   readonly engine: Engine;
   readonly changes: Changes;
+  /** Who of several processes does what only one may do. */
+  readonly leases: Leases;
   /** The names of the migrations that opening applied. */
   readonly migrated: readonly string[];
   /** Resolves when the database answers. */
@@ -35,7 +38,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'migrated'>;
+type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated'>;
 
 type AdapterFactory = Pick<SqlDriverAdapterFactory, 'provider' | 'adapterName' | 'connect'>;
 
@@ -62,7 +65,8 @@ export async function openStorage({ dataDir, databaseUrl, log }: StorageOptions)
   }
 }
 
-async function closeAll({ db, changes }: OpenDatabase): Promise<void> {
+async function closeAll({ db, changes, leases }: OpenDatabase): Promise<void> {
+  await leases.close();
   await changes.close();
   await db.$disconnect();
 }
@@ -75,7 +79,7 @@ async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> 
   const { PrismaClient } = await import('../generated/sqlite/client.ts');
   const db = new PrismaClient({ adapter: connectingOnce(new SqliteAdapterFactory(file)), errorFormat: 'minimal' });
   await db.$connect();
-  return { db, engine, changes: new LocalChanges(), migrated };
+  return { db, engine, changes: new LocalChanges(), leases: new LocalLeases(), migrated };
 }
 
 async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<OpenDatabase> {
@@ -83,10 +87,11 @@ async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<Ope
   const { migratePostgresql } = await import('./postgresql-migrator.ts');
   const migrated = await migratePostgresql(databaseUrl, readMigrations(migrationsFolder(engine)), log);
   const { PostgresqlChanges } = await import('./postgresql-changes.ts');
+  const { PostgresqlLeases } = await import('./postgresql-leases.ts');
   const changes = await PostgresqlChanges.open(databaseUrl, log);
   try {
     const db = await connectClient(databaseUrl, log);
-    return { db, engine, changes, migrated };
+    return { db, engine, changes, leases: new PostgresqlLeases(databaseUrl, changes, log), migrated };
   } catch (error) {
     await changes.close();
     throw error;
