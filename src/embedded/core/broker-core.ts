@@ -16,8 +16,10 @@ import { type Connection, subscriptionsOf } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
 import { Departures } from './departures.ts';
+import { OwnPublishes } from './own-publishes.ts';
 import { type IncomingPacket, interceptPackets, meterPackets } from './packet-meter.ts';
 import { PublishIntake } from './publish-intake.ts';
+import { PublishTap } from './publish-tap.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
 
 export interface BrokerCoreOptions {
@@ -37,6 +39,9 @@ export interface BrokerCoreOptions {
  */
 export class BrokerCore {
   readonly clients: ClientControl;
+  readonly tap = new PublishTap();
+  /** What the broker itself publishes. */
+  readonly own: OwnPublishes;
   readonly #options: BrokerCoreOptions;
   readonly #aedes: Aedes;
   readonly #admission: Admission;
@@ -59,6 +64,8 @@ export class BrokerCore {
     const aedes = this.#aedes;
     this.clients = new ClientControl({ aedes, store, registry, admission: this.#admission });
     this.#delivery = new Delivery({ aedes, store, access, ownTopics: `$SYS/${id}/` });
+    const { tap } = this;
+    this.own = new OwnPublishes({ store, delivery: this.#delivery, tap });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
     const { maxIncoming } = limits;
     const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
@@ -67,6 +74,8 @@ export class BrokerCore {
       access,
       control,
       delivery: this.#delivery,
+      own: this.own,
+      tap,
       delayWill,
       maxIncoming,
       onProblem,
@@ -225,12 +234,11 @@ export class BrokerCore {
     payload: Uint8Array | string,
     { qos = 0, retain = false, properties }: PublishOptions = {},
   ): Promise<void> {
-    const { store } = this.#options;
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
     const live = { topic, payload: bytes, qos, retain, properties };
-    const { message, isDurable } = store.accept(null, live);
-    if (qos > 0 && isDurable) await store.commit();
-    await new Promise<void>((resolve) => this.#delivery.deliver(null, live, message, resolve));
+    await new Promise<void>((resolve, reject) => {
+      this.own.send(null, live, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /** Whether a client may publish on this topic now. */

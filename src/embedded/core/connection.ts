@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
 import type { Identity } from '../access.ts';
+import type { HeldPublishes } from './held-publishes.ts';
 import type { SendWindow } from './send-window.ts';
 import { UnderWay } from './under-way.ts';
 import type { WillProperty } from './will-properties.ts';
@@ -94,6 +95,8 @@ export class Connection {
   pendingBytes = 0;
   pendingQos2 = 0;
   pendingQos2Bytes = 0;
+  /** Publishes whose acknowledgement somebody puts off; null: none yet. */
+  held: HeldPublishes | null = null;
   pendingControl = 0;
   /** While the broker answers it by itself: an answer needs no right to receive. */
   isAnswered = false;

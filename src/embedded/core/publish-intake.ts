@@ -2,17 +2,23 @@ import type { Client, PublishPacket } from 'aedes';
 import type { AccessControl, Identity } from '../access.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import { consume } from '../store/consumed-publish.ts';
+import type { Held } from '../store/incoming-store.ts';
 import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
 import type { ControlIntake } from './control-intake.ts';
 import type { Delivery } from './delivery.ts';
+import { HeldPublishes } from './held-publishes.ts';
+import type { OwnPublishes } from './own-publishes.ts';
+import type { PublishTap } from './publish-tap.ts';
 
 export interface PublishIntakeOptions {
   readonly store: BrokerStore;
   readonly access: AccessControl;
   readonly control: ControlIntake;
   readonly delivery: Delivery;
+  readonly own: OwnPublishes;
+  readonly tap: PublishTap;
   readonly delayWill: (clientId: string, will: DelayedWill) => void;
   /** QoS 2 publishes of one client that wait for PUBREL; a client with more is disconnected. */
   readonly maxIncoming: number;
@@ -29,6 +35,9 @@ type Done = (error?: Error | null) => void;
  * as a duplicate, and closes the connection of a client that may not publish. So every publish of QoS 1 or 2 is taken in here:
  * stored and committed, then delivered, then acknowledged; aedes is left with a packet for a topic that nobody has. What a client
  * may not publish is acknowledged and dropped, as Mosquitto does; MQTT 5 tells it so in the acknowledgement.
+ *
+ * Who listens at the tap is told of a message as soon as it was handed on, while the journal may still be writing it. Who holds it
+ * puts off its acknowledgement, and those of what its client sent afterwards; of QoS 0, the reading of what follows.
  */
 export class PublishIntake {
   readonly #options: PublishIntakeOptions;
@@ -71,15 +80,18 @@ export class PublishIntake {
       return;
     }
     if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
-    if (!packet.retain) {
+    const tapped = this.#options.tap.take(packet, true);
+    if (!packet.retain && !tapped) {
       done();
       return;
     }
     // aedes would wait for it to be stored and be overtaken by the next message.
-    store.accept(client, packet);
-    const { properties } = packet;
+    if (packet.retain) store.accept(client, packet);
+    const { properties, retain } = packet;
     consume(packet);
-    this.#options.delivery.deliver(client.id, { topic, payload, qos, retain: true, properties }, null, done);
+    const delivered = putOff(connection, tapped, payload.length, done);
+    this.#options.delivery.deliver(client.id, { topic, payload, qos, retain, properties }, null, delivered);
+    tapped?.tell();
   }
 
   /** `identity` is null where its client is not known any more. */
@@ -99,12 +111,10 @@ export class PublishIntake {
 
   /** Stores and delivers it, whether or not its client may still publish. */
   publishWill(clientId: string, { topic, payload, qos, retain, properties }: DelayedWill): void {
-    const { store, delivery, onProblem } = this.#options;
-    const { message } = store.accept({ id: clientId }, { topic, payload, qos, retain, properties });
-    store
-      .commit()
-      .then(() => delivery.deliver(clientId, { topic, payload, qos, retain, properties }, message, () => {}))
-      .catch((error: Error) => onProblem('a will could not be stored', error));
+    const { own, onProblem } = this.#options;
+    own.send(clientId, { topic, payload, qos, retain, properties }, (error) => {
+      if (error) onProblem('a will could not be stored', error);
+    });
   }
 
   #isRepeated(client: Client, { qos, messageId }: PublishPacket): boolean {
@@ -112,11 +122,10 @@ export class PublishIntake {
   }
 
   #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
-    const { store, delivery, maxIncoming, onProblem } = this.#options;
+    const { store, delivery, tap, maxIncoming, onProblem } = this.#options;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
-      // aedes answers PUBREC from the stored packet id, which must be on disk by then.
-      store.commit().then(() => done(), done);
+      this.#takeRepeated(client, connection, packet, done);
       return;
     }
     if (qos === 2 && store.incoming.count(client.id) >= maxIncoming) {
@@ -125,30 +134,57 @@ export class PublishIntake {
       else done(new Error('too many QoS 2 publishes without PUBREL'));
       return;
     }
-    const { message, isDurable } = store.accept(client, packet);
+    const tapped = tap.take(packet, true);
+    const { message, isDurable } = store.accept(client, packet, tapped);
     const properties = forwardable(packet.properties);
-    const deliver = () =>
-      delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, () => {
-        // QoS 2 is answered from its stored packet id; QoS 1 is still published by aedes after PUBACK.
-        if (qos === 1) consume(packet);
-        done();
-      });
+    const delivered = putOff(connection, tapped, payload.length, () => {
+      // QoS 2 is answered from its stored packet id; QoS 1 is still published by aedes after PUBACK.
+      if (qos === 1) consume(packet);
+      done();
+    });
+    const deliver = () => delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
     // Messages of one client keep their order, so one that needs no commit waits for those before it that do.
-    if (!isDurable && connection.pendingCommits === 0) {
-      deliver();
-      return;
+    if (!isDurable && connection.pendingCommits === 0) deliver();
+    else {
+      countPending(connection, qos, payload.length, 1);
+      store
+        .commit()
+        .then(deliver, (error: Error) => {
+          onProblem('a publish could not be stored', error);
+          done(error);
+        })
+        .finally(() => {
+          countPending(connection, qos, payload.length, -1);
+        });
     }
-    countPending(connection, qos, payload.length, 1);
-    store
-      .commit()
-      .then(deliver, (error: Error) => {
-        onProblem('a publish could not be stored', error);
-        done(error);
-      })
-      .finally(() => {
-        countPending(connection, qos, payload.length, -1);
-      });
+    tapped?.tell();
   }
+
+  /** aedes answers PUBREC from the stored packet id, which must be on disk by then. */
+  #takeRepeated(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
+    const { store, tap } = this.#options;
+    const { messageId = 0, payload } = packet;
+    const held = store.incoming.heldBy(client.id, messageId);
+    // It came before the broker was started again: whether those who held it had it is not known.
+    const tapped = held === 'UNKNOWN' ? tap.take(packet, true) : null;
+    if (held === 'UNKNOWN') store.incoming.hold(client.id, messageId, tapped);
+    const answer = putOff(connection, held === 'UNKNOWN' ? tapped : held, payload.length, done);
+    store.commit().then(answer, done);
+    tapped?.tell();
+  }
+}
+
+/**
+ * Calls when nobody holds the message any more, once the returned function was called, and after those that its connection sent
+ * before.
+ */
+function putOff(connection: Connection, held: Held | null, bytes: number, run: () => void): () => void {
+  const { client } = connection;
+  const before = connection.held;
+  if (client === null || (!held && (before === null || before.isEmpty))) return run;
+  connection.held ??= new HeldPublishes(client);
+  const ready = connection.held.add(bytes, run);
+  return held ? () => held.whenFree(ready) : ready;
 }
 
 function countPending(connection: Connection, qos: 0 | 1 | 2, bytes: number, sign: 1 | -1): void {

@@ -1,5 +1,5 @@
 import type { StoreLimits } from '../limits.ts';
-import { type ClientRef, IncomingStore } from './incoming-store.ts';
+import { type ClientRef, type Held, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import { type MessageProperties, takenIn } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
@@ -66,9 +66,10 @@ export class BrokerStore {
 
   /**
    * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `publisher` is null for
-   * the broker itself; without `clean` no packet id is remembered on disk.
+   * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged.
    */
-  accept(publisher: ClientRef | null, { topic, payload, qos, retain, messageId, properties }: Publish): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, held: Held | null = null): Accepted {
+    const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // What is kept must not hold on to the socket buffer it was read in.
     const kept = retain || matches.length > 0 ? compact(payload) : payload;
@@ -80,7 +81,7 @@ export class BrokerStore {
     const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
     if (message) isDurable = true;
     if (publisher && qos === 2 && messageId !== undefined) {
-      if (this.incoming.take(publisher, messageId, payload.length)) isDurable = true;
+      if (this.incoming.take(publisher, messageId, payload.length, held)) isDurable = true;
     }
     return { message, isDurable };
   }

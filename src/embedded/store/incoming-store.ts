@@ -6,11 +6,19 @@ export interface ClientRef {
   readonly clean?: boolean;
 }
 
+/** Somebody needs it before it is acknowledged. */
+export interface Held {
+  /** Calls when nobody does any more, maybe at once. */
+  whenFree(callback: () => void): void;
+}
+
 /** What is kept of a QoS 2 publish: nothing, or what aedes stored by itself. */
 interface Incoming {
   /** Of its payload. */
   readonly bytes: number;
   readonly packet?: object;
+  /** UNKNOWN: it was held by somebody in an earlier run of the broker. */
+  held?: Held | 'UNKNOWN' | null;
 }
 
 /** Those of one client. */
@@ -32,8 +40,10 @@ export class IncomingStore {
   }
 
   load(): void {
-    const rows = this.#journal.rows<{ client_id: string; packet_id: number; bytes: number }>('SELECT * FROM incoming');
-    for (const { client_id, packet_id, bytes } of rows) this.#set(client_id, packet_id, { bytes });
+    type Row = { client_id: string; packet_id: number; bytes: number; held: number };
+    for (const { client_id, packet_id, bytes, held } of this.#journal.rows<Row>('SELECT * FROM incoming')) {
+      this.#set(client_id, packet_id, held === 1 ? { bytes, held: 'UNKNOWN' } : { bytes });
+    }
   }
 
   count(clientId: string): number {
@@ -60,12 +70,27 @@ export class IncomingStore {
   }
 
   /** A publish was taken in: only its packet id matters from then on. Says whether the journal has something to commit. */
-  take(client: ClientRef, packetId: number, bytes: number): boolean {
+  take(client: ClientRef, packetId: number, bytes: number, held: Held | null = null): boolean {
     this.#set(client.id, packetId, { bytes });
+    if (held) this.hold(client.id, packetId, held);
     if (client.clean !== false) return false;
-    const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes) VALUES (?, ?, ?)';
-    this.#journal.add(sql, client.id, packetId, bytes);
+    const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes, held) VALUES (?, ?, ?, ?)';
+    this.#journal.add(sql, client.id, packetId, bytes, held ? 1 : 0);
     return true;
+  }
+
+  /** Sent again it is acknowledged when nobody holds it any more. */
+  hold(clientId: string, packetId: number, held: Held | null): void {
+    const incoming = this.#clients.get(clientId)?.byPacketId.get(packetId);
+    if (!incoming) return;
+    incoming.held = held;
+    held?.whenFree(() => {
+      incoming.held = null;
+    });
+  }
+
+  heldBy(clientId: string, packetId: number): Held | 'UNKNOWN' | null {
+    return this.#clients.get(clientId)?.byPacketId.get(packetId)?.held ?? null;
   }
 
   /** PUBREL came. False: no such packet id. */

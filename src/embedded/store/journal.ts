@@ -189,4 +189,9 @@ const MIGRATIONS = [
   `
   ALTER TABLE incoming ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
   `,
+  // Streams: `about` is the definition as JSON; `held` of a QoS 2 publish that some stream had to have before it was acknowledged.
+  `
+  CREATE TABLE stream (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, about TEXT NOT NULL);
+  ALTER TABLE incoming ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+  `,
 ];

@@ -1,0 +1,81 @@
+import type { Client } from 'aedes';
+
+/** Beyond this nothing more is read of the connection; what was read in the same piece still comes on top, 64 KiB or one packet. */
+const MAX_HELD = 1_000;
+const MAX_HELD_BYTES = 1_048_576;
+
+interface Held {
+  readonly bytes: number;
+  readonly run: () => void;
+  isReady: boolean;
+}
+
+/**
+ * The publishes of one connection that are not answered yet because somebody holds them, or because one before them is held:
+ * acknowledgements leave in the order in which the publishes came [MQTT-4.6.0-2, MQTT-4.6.0-3].
+ */
+export class HeldPublishes {
+  readonly #client: Client;
+  #row: Held[] = [];
+  #bytes = 0;
+  #isRunning = false;
+  #isStopped = false;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  get isEmpty(): boolean {
+    return this.#row.length === 0;
+  }
+
+  /** `run` is called when the returned function was, for this one and those before it. */
+  add(bytes: number, run: () => void): () => void {
+    const held: Held = { bytes, run, isReady: false };
+    this.#row.push(held);
+    this.#bytes += bytes;
+    if (!this.#isStopped && this.#isFull()) {
+      this.#isStopped = true;
+      stopReading(this.#client);
+    }
+    return () => {
+      held.isReady = true;
+      this.#advance();
+    };
+  }
+
+  #advance(): void {
+    // What runs may read on, and so come back here.
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (let first = this.#row[0]; first?.isReady; first = this.#row[0]) {
+      this.#row.shift();
+      this.#bytes -= first.bytes;
+      first.run();
+    }
+    this.#isRunning = false;
+    if (!this.#isStopped || this.#isFull()) return;
+    this.#isStopped = false;
+    goOnReading(this.#client);
+  }
+
+  #isFull(): boolean {
+    return this.#row.length >= MAX_HELD || this.#bytes >= MAX_HELD_BYTES;
+  }
+}
+
+interface AedesReading {
+  readonly closed: boolean;
+  readonly _nextBatch: () => void;
+}
+
+/** aedes reads on whenever something came, whether or not it is done with what it read before. */
+function stopReading(client: Client): void {
+  const { _nextBatch } = client as unknown as AedesReading;
+  client.conn.off('readable', _nextBatch);
+}
+
+function goOnReading(client: Client): void {
+  const { closed, _nextBatch } = client as unknown as AedesReading;
+  if (!closed) client.conn.on('readable', _nextBatch);
+}

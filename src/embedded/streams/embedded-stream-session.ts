@@ -1,0 +1,85 @@
+import { ServiceError } from '../../errors.ts';
+import type { LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import type { StreamMessage, StreamSession } from '../../streams/engine/stream-session.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+
+/** Topics with more levels the broker core cannot match. */
+const MAX_LEVELS = 100;
+
+/**
+ * What streams know of the broker whose thread they run in: its tap, and its own publishes. CONNECTED until it is closed.
+ *
+ * While paused, publishers of messages that match wait; what streams publish goes on. A publish is done when whatever other streams
+ * need of it is done, too.
+ */
+export class EmbeddedStreamSession implements StreamSession {
+  readonly #core: Pick<BrokerCore, 'tap' | 'own'>;
+  readonly #subscriptions = new Set<Stop>();
+  readonly #listeners = new Set<(status: LinkStatus) => void>();
+  #status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
+
+  constructor(core: Pick<BrokerCore, 'tap' | 'own'>) {
+    this.#core = core;
+  }
+
+  get status(): LinkStatus {
+    return this.#status;
+  }
+
+  onStatus(listener: (status: LinkStatus) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async subscribe(filter: string, listener: (message: StreamMessage) => void): Promise<Stop> {
+    if (this.#isClosed) throw closedError();
+    if (filter.startsWith('$')) throw new ServiceError('BROKER_REJECTED', 'Topics that begin with $ feed no stream');
+    const unlisten = this.#core.tap.listen(filter, listener);
+    const stop = () => {
+      this.#subscriptions.delete(stop);
+      unlisten();
+    };
+    this.#subscriptions.add(stop);
+    return stop;
+  }
+
+  publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void {
+    if (this.#isClosed) {
+      done(closedError());
+      return;
+    }
+    if (topic.split('/', MAX_LEVELS + 1).length > MAX_LEVELS) {
+      done(new ServiceError('BROKER_REJECTED', `A topic has at most ${MAX_LEVELS} levels`));
+      return;
+    }
+    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+    // A journal that cannot be written ends the broker.
+    this.#core.own.send(null, { topic, payload: bytes, qos, retain: false, properties: undefined }, (error) =>
+      done(error && closedError(error)),
+    );
+  }
+
+  pause(): void {
+    if (!this.#isClosed) this.#core.tap.pause();
+  }
+
+  resume(): void {
+    this.#core.tap.resume();
+  }
+
+  /** Nobody is held up any more. Safe to call twice. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#status = { state: 'CLOSED', since: Date.now() };
+    for (const stop of [...this.#subscriptions]) stop();
+    this.#core.tap.resume();
+    for (const listener of this.#listeners) listener(this.#status);
+  }
+
+  get #isClosed(): boolean {
+    return this.#status.state === 'CLOSED';
+  }
+}
+
+const closedError = (cause?: unknown) =>
+  new ServiceError('BROKER_UNREACHABLE', 'The broker is closed', cause === undefined ? {} : { cause });
