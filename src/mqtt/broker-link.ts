@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
+import type { IClientOptions, IConnackPacket } from 'mqtt';
 import { invalid, ServiceError } from '../errors.ts';
 import type {
+  BrokerMessage,
   BrokerSession,
   LinkState,
   LinkStatus,
@@ -11,27 +12,28 @@ import type {
   SubscribeOptions,
   TakenSession,
 } from './broker-session.ts';
+import { connectOnce } from './connect-once.ts';
 import { type BrokerAddress, connectOptions } from './connect-options.ts';
-import { endClient } from './end-client.ts';
+import { LinkConnection } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
-import { publishRefusal, subscribeRefusal } from './refused-packet.ts';
+import type { Taken } from './outgoing-messages.ts';
 import { retryDelay } from './retry-delay.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
 import { takeOver } from './take-over.ts';
 import { filterProblem, topicProblem } from './topics.ts';
+import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
 /**
  * One MQTT connection to one broker, kept up until closed: CONNECTING -> CONNECTED <-> UNREACHABLE / UNAUTHORISED -> CLOSED.
  *
- * Every attempt is a fresh mqtt.js client that never reconnects by itself, so nothing of a lost connection (queued packets,
- * unacknowledged publishes) goes out later: a publish that cannot go out fails now, and the caller decides what to keep.
+ * Every attempt is a fresh client, so nothing of a lost connection (queued packets, unacknowledged publishes) goes out later: a
+ * publish that cannot go out fails now, and the caller decides what to keep.
  * Subscriptions are kept here and made again before the link is told to be CONNECTED. MQTT 5 is tried first and 3.1.1 from
  * then on when the broker refuses 5. With MQTT 5 the broker is asked to keep the session for a minute, so that a short
  * interruption loses no message of QoS 1 and 2; `status.resumed` says whether it did.
  *
- * Bounds: MAX_FILTERS filters; MAX_IN_FLIGHT publishes without answer; MAX_UNSENT_BYTES that the broker has not read yet. More are
- * refused, nothing is dropped silently.
+ * Bounds: MAX_FILTERS filters; of publishes those of OutgoingMessages. More are refused, nothing is dropped silently.
  * Units: milliseconds, bytes. Errors: see BrokerSession; also INVALID for topics, filters and settings that cannot be used.
  */
 export interface BrokerLinkOptions extends BrokerAddress {
@@ -45,49 +47,55 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly keepaliveSeconds?: number;
   /** Seconds that an MQTT 5 broker keeps the session after the connection is lost. Default 60; 0: none. */
   readonly sessionExpirySeconds?: number;
+  /**
+   * The session that an earlier process left is taken up, and messages are acknowledged when they are released (BrokerMessage.hold): what
+   * is not comes again, to this link or the next one with its client id. With 3.1.1, too, where the broker says how long.
+   */
+  readonly isLasting?: boolean;
+  /** Messages of QoS 1 and 2 that the broker may send before they are acknowledged; with 3.1.1 it decides. Default 65,535. */
+  readonly receiveMaximum?: number;
+  /** Tried first. Default 5. */
+  readonly version?: 4 | 5;
   /** A listener threw: a bug, which must not take the others' messages. */
   readonly onFault?: (error: unknown) => void;
 }
 
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
-const MAX_IN_FLIGHT = 10_000;
-const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
 const MAX_PACKET_BYTES = 64 * 1024 * 1024;
-
-/** An attempt, and the connection that came of it. */
-interface Connection {
-  readonly client: MqttClient;
-  readonly version: 4 | 5;
-  connected: boolean;
-  identifiers: boolean;
-  failure: LinkFailure | null;
-  over: boolean;
-  /** Rejects everything that waits for an answer on this connection. */
-  readonly waiting: Set<(error: ServiceError) => void>;
-}
+/** For the filters of an earlier process to be subscribed again. */
+const CLAIM_MS = 10_000;
 
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
   #options: BrokerLinkOptions;
   readonly #subscriptions: Subscriptions;
+  readonly #unclaimed = new UnclaimedMessages(CLAIM_MS);
+  /** See ConnectionOptions.received. */
+  readonly #received: Set<number> | null;
+  /** Filters that the session may still have and nobody listens to. */
+  readonly #leftOver = new Set<string>();
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #onFault: (error: unknown) => void;
   #status: LinkStatus = { state: 'CONNECTING', since: Date.now() };
-  #connection: Connection | null = null;
+  #connection: LinkConnection | null = null;
+  #isPaused = false;
   #retry: NodeJS.Timeout | null = null;
   #attempts = 0;
   #downSince = Date.now();
-  #version: 4 | 5 = 5;
+  #version: 4 | 5;
   /** The broker has answered a CONNECT of this version, so a silent refusal is no reason to try the other. */
   #versionProven = false;
   #everConnected = false;
 
   constructor(options: BrokerLinkOptions) {
+    const { id, isLasting = false } = options;
     this.#options = options;
     this.#onFault = options.onFault ?? (() => undefined);
-    this.clientId = options.clientId ?? `brokergraph-${options.id}-${randomBytes(4).toString('hex')}`;
-    this.#subscriptions = new Subscriptions(this.#onFault);
+    this.#version = options.version ?? 5;
+    this.clientId = options.clientId ?? `brokergraph-${id}-${randomBytes(4).toString('hex')}`;
+    this.#subscriptions = new Subscriptions(this.#onFault, { lasting: isLasting });
+    this.#received = isLasting ? new Set() : null;
   }
 
   get status(): LinkStatus {
@@ -107,7 +115,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   get protocolVersion(): 4 | 5 | null {
-    return this.#connection?.connected ? this.#connection.version : null;
+    return this.#connection?.isConnected ? this.#connection.version : null;
   }
 
   /** Starts the first attempt; further calls do nothing. Errors: INVALID settings. */
@@ -122,23 +130,47 @@ export class BrokerLink implements BrokerSession {
     if (this.#status.state === 'CLOSED') return;
     connectOptions(options);
     this.#options = options;
-    this.#version = 5;
+    this.#version = options.version ?? 5;
     this.#versionProven = false;
     this.#everConnected = false;
-    this.#dropConnection();
+    void this.#dropConnection(options.isLasting === true);
     this.#setStatus('CONNECTING');
     this.#downSince = Date.now();
     this.#attempts = 0;
     this.#attempt();
   }
 
-  /** Safe to call twice. Resolves when the socket is gone, within half a second. */
-  async close(): Promise<void> {
-    const connection = this.#connection;
-    this.#dropConnection();
+  /** Disconnects and stays so until `open`; a lasting session, listeners and subscriptions stay. */
+  suspend(why: string): void {
+    if (this.#status.state === 'CLOSED') return;
+    void this.#dropConnection(true);
+    this.#attempts = 0;
+    this.#downSince = Date.now();
+    this.#setStatus('UNREACHABLE', why);
+  }
+
+  /** Ends the connection, if there is one, and connects anew as after any loss; a lasting session stays. */
+  restart(why: string): void {
+    if (!this.#connection) return;
+    void this.#dropConnection(true);
+    this.#downSince = Date.now();
+    this.#lost({ state: 'UNREACHABLE', text: why });
+  }
+
+  /**
+   * Safe to call twice. Resolves when the socket is gone, within half a second. `keepSession`: what a lasting session does not have
+   * acknowledged waits for the next link; otherwise the broker is told to forget it, once, if it can be reached.
+   */
+  async close({ keepSession = false } = {}): Promise<void> {
+    if (this.#status.state === 'CLOSED') return;
+    const wasConnected = this.#connection?.isConnected === true;
+    const dropped = this.#dropConnection(keepSession);
     this.#setStatus('CLOSED');
     this.#listeners.clear();
-    if (connection) await endClient(connection.client);
+    await dropped;
+    // Where the DISCONNECT has not told it.
+    if (!this.#options.isLasting || keepSession || (wasConnected && this.#version === 5)) return;
+    await connectOnce(this.#clientOptions(this.#version)).catch(() => undefined);
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -146,41 +178,40 @@ export class BrokerLink implements BrokerSession {
     return () => this.#listeners.delete(listener);
   }
 
-  publish(
-    topic: string,
-    payload: Uint8Array | string,
-    { qos = 0, retain = false }: PublishOptions = {},
-  ): Promise<void> {
-    const connection = this.#connection;
-    if (!connection?.connected) return Promise.reject(unreachable(this.#status));
-    const problem = topicProblem(topic);
-    if (problem) return Promise.reject(invalid([{ path: '/topic', reason: problem }]));
-    if (connection.waiting.size >= MAX_IN_FLIGHT || connection.client.stream.writableLength > MAX_UNSENT_BYTES) {
-      return Promise.reject(
-        new ServiceError('BROKER_TIMEOUT', 'The broker does not keep up: too much waits to be sent'),
-      );
-    }
-    const bytes =
-      typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.length);
-    return this.#answered(connection, (settle) => {
-      connection.client.publish(topic, bytes, { qos, retain }, (error) => settle(error ? publishRefusal(error) : null));
+  publish(topic: string, payload: Uint8Array | string, options: PublishOptions = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.send(topic, payload, options, (error) => (error ? reject(error) : resolve()));
     });
+  }
+
+  /** As `publish`, for many: `done` is called once, maybe before this returns. The payload must not change meanwhile. */
+  send(topic: string, payload: Uint8Array | string, { qos = 0, retain = false }: PublishOptions, done: Taken): void {
+    const connection = this.#connection;
+    const problem = topicProblem(topic);
+    if (!connection?.isConnected) done(unreachable(this.#status));
+    else if (problem) done(invalid([{ path: '/topic', reason: problem }]));
+    else connection.publish({ topic, payload, qos, retain }, done);
   }
 
   async subscribe(filter: string, listener: MessageListener, options: SubscribeOptions = {}): Promise<Stop> {
     const connection = this.#connection;
-    if (!connection?.connected) throw unreachable(this.#status);
+    if (!connection?.isConnected) throw unreachable(this.#status);
     const problem = filterProblem(filter);
     if (problem) throw invalid([{ path: '/filter', reason: problem }]);
     if (this.#subscriptions.size >= MAX_FILTERS && !this.#subscriptions.has(filter)) {
       throw new ServiceError('TOO_LARGE', `More than ${MAX_FILTERS} topic filters on one broker`);
     }
     const { shared, remove } = this.#subscriptions.add(filter, listener, options);
+    this.#leftOver.delete(filter);
     const stop = () => {
-      if (remove()) this.#unsubscribe(filter);
+      if (!remove()) return;
+      if (this.#connection?.isConnected) this.#connection.unsubscribe([filter]);
+      else this.#leftOver.add(filter);
     };
     try {
-      await this.#sendSubscribe(connection, shared, false);
+      const subscribed = this.#sendSubscribe(connection, shared, false);
+      this.#unclaimed.claim(this.#dispatch);
+      await subscribed;
     } catch (error) {
       stop();
       throw error;
@@ -188,76 +219,52 @@ export class BrokerLink implements BrokerSession {
     return stop;
   }
 
+  /** Nothing is read until `resume`, whatever becomes of the connection: the broker keeps or drops what it has for us. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#connection?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#connection?.resume();
+  }
+
   async knock(): Promise<string> {
-    if (!this.#connection?.connected) throw unreachable(this.#status);
+    if (!this.#connection?.isConnected) throw unreachable(this.#status);
     const clientId = `${this.clientId}-probe`;
-    const options = { ...this.#clientOptions(this.#version), clientId, clean: true };
-    delete options.properties;
-    const client = connect(options);
-    try {
-      await new Promise<void>((resolve, reject) => {
-        client.once('connect', () => resolve());
-        client.on('error', reject);
-        client.once('close', () => reject(new Error('closed')));
-      });
-    } catch (error) {
-      throw new ServiceError('BROKER_UNREACHABLE', failureOf(error).text, { cause: error });
-    } finally {
-      await endClient(client);
-    }
+    await connectOnce({ ...this.#clientOptions(this.#version), clientId });
     return clientId;
   }
 
   async takeOver(clientId: string, action: SessionAction): Promise<TakenSession> {
-    if (!this.#connection?.connected) throw unreachable(this.#status);
+    if (!this.#connection?.isConnected) throw unreachable(this.#status);
     const { timeoutMs } = this.#options;
     return takeOver({ address: this.#options, version: this.#version, clientId, timeoutMs }, action);
   }
 
   #attempt(): void {
     this.#retry = null;
+    const { timeoutMs } = this.#options;
     const version = this.#version;
-    let client: MqttClient;
     try {
-      client = connect(this.#clientOptions(version));
+      const options = { client: this.#clientOptions(version), version, timeoutMs, received: this.#received };
+      const connection = new LinkConnection(options, {
+        onConnected: (packet) => this.#connected(connection, packet),
+        onMessage: (message, identifiers) => {
+          if (!this.#dispatch(message, identifiers)) this.#unclaimed.add(message, identifiers);
+        },
+        onOver: (failure) => this.#over(connection, failure),
+      });
+      this.#connection = connection;
     } catch (error) {
       // A certificate or key that OpenSSL cannot read is thrown, not emitted.
       this.#lost(failureOf(error));
-      return;
     }
-    const connection: Connection = {
-      client,
-      version,
-      connected: false,
-      identifiers: version === 5,
-      failure: null,
-      over: false,
-      waiting: new Set(),
-    };
-    this.#connection = connection;
-    const { stream } = client;
-    // One listener per publish waits for a full buffer to drain; their number is bounded by MAX_IN_FLIGHT.
-    stream.setMaxListeners(0);
-    if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
-    const fail = (error: unknown) => {
-      connection.failure ??= failureOf(error);
-      this.#over(connection);
-    };
-    stream.on('error', fail);
-    client.on('error', fail);
-    client.on('disconnect', ({ reasonCode }) => {
-      connection.failure ??= disconnected(reasonCode);
-    });
-    client.on('message', (topic, payload, { qos, retain, properties }) => {
-      if (connection.over) return;
-      this.#subscriptions.dispatch({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);
-    });
-    client.on('connect', (packet) => this.#connected(connection, packet));
-    client.on('close', () => this.#over(connection));
   }
 
   #clientOptions(version: 4 | 5): IClientOptions {
-    const { timeoutMs, sessionExpirySeconds = 60 } = this.#options;
+    const { timeoutMs, isLasting = false, sessionExpirySeconds = 60, receiveMaximum = 65_535 } = this.#options;
     return {
       ...connectOptions(this.#options),
       clientId: this.clientId,
@@ -266,7 +273,7 @@ export class BrokerLink implements BrokerSession {
       writeCache: false,
       protocolId: 'MQTT',
       // A session left by an earlier process is not ours: only what this link made is taken up again.
-      clean: version === 4 || sessionExpirySeconds === 0 || !this.#everConnected,
+      clean: !isLasting && (version === 4 || sessionExpirySeconds === 0 || !this.#everConnected),
       keepalive: this.keepaliveSeconds,
       connectTimeout: timeoutMs,
       reconnectPeriod: 0,
@@ -276,7 +283,7 @@ export class BrokerLink implements BrokerSession {
       ...(version === 5
         ? {
             properties: {
-              receiveMaximum: 65_535,
+              receiveMaximum,
               maximumPacketSize: MAX_PACKET_BYTES,
               ...(sessionExpirySeconds > 0 ? { sessionExpiryInterval: sessionExpirySeconds } : {}),
             },
@@ -285,38 +292,40 @@ export class BrokerLink implements BrokerSession {
     };
   }
 
-  #connected(connection: Connection, packet: IConnackPacket): void {
-    if (connection.over) return;
-    connection.connected = true;
-    connection.identifiers &&= packet.properties?.subscriptionIdentifiersAvailable !== false;
+  #connected(connection: LinkConnection, { sessionPresent }: IConnackPacket): void {
     this.#versionProven = true;
-    this.#everConnected = true;
     this.#attempts = 0;
+    if (sessionPresent && this.#options.isLasting && !this.#everConnected) this.#unclaimed.open();
+    this.#everConnected = true;
+    if (this.#isPaused) connection.pause();
+    if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
+    this.#leftOver.clear();
     for (const shared of this.#subscriptions.filters()) {
       this.#sendSubscribe(connection, shared, true).catch((error: unknown) =>
         this.#subscriptions.refused(shared, error),
       );
     }
-    this.#setStatus('CONNECTED', undefined, packet.sessionPresent);
+    this.#setStatus('CONNECTED', undefined, sessionPresent);
   }
 
+  readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
+    this.#subscriptions.dispatch(message, identifiers);
+
   /** The end of an attempt or of a connection, however it came. */
-  #over(connection: Connection): void {
-    if (connection.over) return;
-    const wasConnected = connection.connected;
-    this.#discard(connection);
+  #over(connection: LinkConnection, cause: LinkFailure | null): void {
     if (this.#connection !== connection) return;
     this.#connection = null;
-    if (wasConnected) {
+    this.#unclaimed.close();
+    if (this.#status.state === 'CONNECTED') {
       this.#downSince = Date.now();
-      this.#lost(connection.failure ?? disconnected(undefined));
+      this.#lost(cause ?? disconnected(undefined));
       return;
     }
-    const failure = connection.failure ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
+    const failure = cause ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
     const version = this.#version;
-    this.#considerVersion(failure, connection.failure === null);
+    this.#considerVersion(failure, cause === null);
     // The broker is there and said what it wants: that is a step of connecting, not a failure to wait after.
-    if (version === 5 && this.#version === 4 && connection.failure !== null) this.#attempt();
+    if (version === 5 && this.#version === 4 && cause !== null) this.#attempt();
     else this.#lost(failure);
   }
 
@@ -334,25 +343,14 @@ export class BrokerLink implements BrokerSession {
     this.#setStatus(state, text);
   }
 
-  #dropConnection(): void {
+  async #dropConnection(keepSession: boolean): Promise<void> {
     if (this.#retry) clearTimeout(this.#retry);
     this.#retry = null;
     const connection = this.#connection;
     this.#connection = null;
-    if (connection) this.#discard(connection);
-  }
-
-  #discard(connection: Connection): void {
-    connection.over = true;
-    connection.connected = false;
-    const gone = unreachable({
-      ...this.#status,
-      state: 'UNREACHABLE',
-      lastError: 'The connection to the broker was lost',
-    });
-    for (const reject of connection.waiting) reject(gone);
-    connection.waiting.clear();
-    endClient(connection.client).catch(() => undefined);
+    const ended = connection?.end(keepSession);
+    this.#unclaimed.close();
+    await ended?.catch(() => undefined);
   }
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
@@ -376,43 +374,9 @@ export class BrokerLink implements BrokerSession {
     }
   }
 
-  #sendSubscribe(connection: Connection, shared: SharedFilter, everybody: boolean): Promise<void> {
+  #sendSubscribe(connection: LinkConnection, shared: SharedFilter, everybody: boolean): Promise<void> {
     const number = this.#subscriptions.renumber(shared, everybody);
-    const options = {
-      qos: shared.qos,
-      ...(connection.identifiers ? { properties: { subscriptionIdentifier: number } } : {}),
-    };
-    return this.#answered(connection, (settle) => {
-      connection.client.subscribe(shared.filter, options, (error) => settle(error ? subscribeRefusal(error) : null));
-    });
-  }
-
-  #unsubscribe(filter: string): void {
-    const connection = this.#connection;
-    if (!connection?.connected) return;
-    connection.client.unsubscribe(filter, () => undefined);
-  }
-
-  /** Settles with the broker's answer, the end of the connection, or the time-out, whichever comes first. */
-  #answered(connection: Connection, send: (settle: (error: ServiceError | null) => void) => void): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      let timer: NodeJS.Timeout | null = null;
-      let settled = false;
-      const settle = (error: ServiceError | null) => {
-        if (settled) return;
-        settled = true;
-        if (timer) clearTimeout(timer);
-        connection.waiting.delete(settle);
-        if (error) reject(error);
-        else resolve();
-      };
-      send(settle);
-      if (settled) return;
-      const { timeoutMs } = this.#options;
-      connection.waiting.add(settle);
-      timer = setTimeout(() => {
-        settle(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));
-      }, timeoutMs);
-    });
+    const { filter, qos, retained } = shared;
+    return connection.subscribe(filter, { qos, number, retained });
   }
 }

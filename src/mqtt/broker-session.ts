@@ -9,6 +9,8 @@ export interface BrokerMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** Where the link acknowledges on demand: see StreamMessage.hold. */
+  hold?(): () => void;
 }
 
 export interface PublishOptions {
@@ -18,6 +20,8 @@ export interface PublishOptions {
 
 export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
+  /** Whether messages come that the broker keeps. Default true. */
+  readonly retained?: boolean;
   /** The broker refused the filter, which it had granted before, when the link had connected again; it is asked anew next time. */
   readonly onRefused?: (error: ServiceError) => void;
 }

@@ -1,15 +1,10 @@
 import { ServiceError } from '../errors.ts';
 
 /** What the reason code of a PUBACK or PUBREC means to the caller of publish. */
-export function publishRefusal(error: Error): ServiceError {
-  const code = 'code' in error ? error.code : undefined;
-  if (code === 0x87)
-    return new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there', { cause: error });
-  if (typeof code === 'number') {
-    return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`, { cause: error });
-  }
-  return new ServiceError('BROKER_UNREACHABLE', 'The message could not be sent', { cause: error });
-}
+export const publishRefusal = (code: number): ServiceError =>
+  code === 0x87
+    ? new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there')
+    : new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`);
 
 /** What the reason code of a SUBACK means to the caller of subscribe. */
 export function subscribeRefusal(error: Error): ServiceError {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import type { BrokerMessage, SubscribeOptions } from './broker-session.ts';
 import { FilterTree } from './filter-tree.ts';
@@ -7,6 +8,7 @@ export type MessageListener = (message: BrokerMessage) => void;
 interface Listening {
   readonly listener: MessageListener;
   readonly onRefused: SubscribeOptions['onRefused'];
+  readonly retained: boolean;
   /** Number of the SUBSCRIBE that this listener waits for: retained messages of earlier ones are not for it. */
   since: number;
 }
@@ -14,6 +16,7 @@ interface Listening {
 export interface SharedFilter {
   readonly filter: string;
   qos: 0 | 1 | 2;
+  retained: boolean;
   readonly listeners: Set<Listening>;
   /** Numbers of its SUBSCRIBE packets, newest last. */
   readonly numbers: number[];
@@ -31,16 +34,21 @@ const LARGEST_NUMBER = 268_435_455;
  * used twice: a message goes straight to the filters it was sent for, so that overlapping filters hear it once each although
  * the broker may send it twice; and retained messages, which a broker sends again for every SUBSCRIBE, reach only listeners
  * that joined with that SUBSCRIBE. Without identifiers (MQTT 3.1.1) messages go to all filters that match.
+ *
+ * Where the session outlives this process (`lasting`) a filter's number comes from the filter itself: messages that were sent for
+ * the process before carry its numbers, and must not go to other filters.
  */
 export class Subscriptions {
   readonly #filters = new Map<string, SharedFilter>();
   readonly #byNumber = new Map<number, SharedFilter>();
   readonly #tree = new FilterTree<SharedFilter>();
   readonly #onFault: (error: unknown) => void;
+  readonly #lasting: boolean;
   #lastNumber = 0;
 
-  constructor(onFault: (error: unknown) => void) {
+  constructor(onFault: (error: unknown) => void, { lasting = false } = {}) {
     this.#onFault = onFault;
+    this.#lasting = lasting;
   }
 
   get size(): number {
@@ -59,11 +67,12 @@ export class Subscriptions {
   add(
     filter: string,
     listener: MessageListener,
-    { qos = 0, onRefused }: SubscribeOptions,
+    { qos = 0, retained = true, onRefused }: SubscribeOptions,
   ): { readonly shared: SharedFilter; remove(): boolean } {
     const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
     if (qos > shared.qos) shared.qos = qos;
-    const listening: Listening = { listener, onRefused, since: Number.POSITIVE_INFINITY };
+    if (retained) shared.retained = true;
+    const listening: Listening = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
     shared.listeners.add(listening);
     return {
       shared,
@@ -78,9 +87,9 @@ export class Subscriptions {
 
   /** The number of the next SUBSCRIBE of this filter. `everybody`: after a reconnect, when all want the retained messages. */
   renumber(shared: SharedFilter, everybody: boolean): number {
-    this.#lastNumber = (this.#lastNumber % LARGEST_NUMBER) + 1;
-    const number = this.#lastNumber;
-    shared.numbers.push(number);
+    const number = this.#lasting ? this.#numberOf(shared) : this.#next(this.#lastNumber);
+    this.#lastNumber = number;
+    if (!shared.numbers.includes(number)) shared.numbers.push(number);
     this.#byNumber.set(number, shared);
     if (shared.numbers.length > NUMBERS_KEPT) this.#byNumber.delete(shared.numbers.shift() ?? 0);
     for (const listening of shared.listeners) {
@@ -89,18 +98,19 @@ export class Subscriptions {
     return number;
   }
 
-  dispatch(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void {
+  /** False: nobody listens to the filter that the broker sent it for. */
+  dispatch(message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean {
+    if (typeof identifiers === 'number') return this.#tellNumbered(message, identifiers);
+    let isTold = false;
     if (identifiers === undefined) {
-      for (const shared of this.#tree.match(message.topic)) this.#tell(shared, message, 0);
-    } else if (typeof identifiers === 'number') {
-      const shared = this.#byNumber.get(identifiers);
-      if (shared) this.#tell(shared, message, identifiers);
-    } else {
-      for (const number of new Set(identifiers)) {
-        const shared = this.#byNumber.get(number);
-        if (shared) this.#tell(shared, message, number);
+      for (const shared of this.#tree.match(message.topic)) {
+        this.#tell(shared, message, 0);
+        isTold = true;
       }
+    } else {
+      for (const number of new Set(identifiers)) isTold = this.#tellNumbered(message, number) || isTold;
     }
+    return isTold;
   }
 
   /** A SUBSCRIBE after a reconnect failed. One that got no answer says nothing about the filter. */
@@ -115,9 +125,15 @@ export class Subscriptions {
     }
   }
 
+  #tellNumbered(message: BrokerMessage, number: number): boolean {
+    const shared = this.#byNumber.get(number);
+    if (shared) this.#tell(shared, message, number);
+    return shared !== undefined;
+  }
+
   #tell(shared: SharedFilter, message: BrokerMessage, number: number): void {
-    for (const { listener, since } of shared.listeners) {
-      if (message.retain && since < number) continue;
+    for (const { listener, retained, since } of shared.listeners) {
+      if (message.retain && (!retained || since < number)) continue;
       try {
         listener(message);
       } catch (error) {
@@ -127,7 +143,7 @@ export class Subscriptions {
   }
 
   #create(filter: string, qos: 0 | 1 | 2): SharedFilter {
-    const shared: SharedFilter = { filter, qos, listeners: new Set(), numbers: [] };
+    const shared: SharedFilter = { filter, qos, retained: false, listeners: new Set(), numbers: [] };
     this.#filters.set(filter, shared);
     this.#tree.add(filter, shared);
     return shared;
@@ -137,5 +153,13 @@ export class Subscriptions {
     this.#filters.delete(shared.filter);
     this.#tree.remove(shared.filter, shared);
     for (const number of shared.numbers) this.#byNumber.delete(number);
+  }
+
+  #next = (number: number): number => (number % LARGEST_NUMBER) + 1;
+
+  #numberOf(shared: SharedFilter): number {
+    let number = this.#next(createHash('sha256').update(shared.filter).digest().readUInt32BE());
+    while ((this.#byNumber.get(number) ?? shared) !== shared) number = this.#next(number);
+    return number;
   }
 }

@@ -1,0 +1,107 @@
+import type { IPublishPacket } from 'mqtt';
+import type { BrokerMessage } from './broker-session.ts';
+import { type PacketWriter, PUBACK, PUBREC } from './packet-writer.ts';
+
+const NOTHING = (): void => undefined;
+
+/** A message that the broker is told to be taken when nobody holds it any more. */
+export class HeldMessage implements BrokerMessage {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly id: number;
+  /** The first one is who dispatches it. */
+  #holders = 1;
+  readonly #onReleased: () => void;
+
+  constructor(packet: IPublishPacket, onReleased: () => void) {
+    this.topic = packet.topic;
+    this.payload = packet.payload as Buffer;
+    this.qos = packet.qos;
+    this.retain = packet.retain;
+    this.id = packet.messageId ?? 0;
+    this.#onReleased = onReleased;
+  }
+
+  get isReleased(): boolean {
+    return this.#holders === 0;
+  }
+
+  /** See StreamMessage.hold. */
+  hold(): () => void {
+    if (this.qos === 0) return NOTHING;
+    this.#holders += 1;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.release();
+    };
+  }
+
+  /** The share of who dispatched it, once. */
+  release(): void {
+    this.#holders -= 1;
+    if (this.#holders === 0) this.#onReleased();
+  }
+}
+
+/**
+ * The messages of one connection that the broker waits for an answer to. PUBACKs and PUBRECs go out in the order in which the
+ * messages came [MQTT-4.6.0-2, 4.6.0-3], each when its message and all before it are released. After the connection nothing goes out: the
+ * broker sends the messages again to the session's next one.
+ *
+ * Bound: what the broker may send without an answer (receive maximum), at most 65,535.
+ */
+export class HeldMessages {
+  readonly #writer: PacketWriter;
+  /** Ids of QoS 2 messages that were acknowledged and may be repeated until PUBREL; of the session, so it outlives the connection. */
+  readonly #received: Set<number>;
+  #waiting: HeldMessage[] = [];
+  #first = 0;
+  #isOver = false;
+
+  constructor(writer: PacketWriter, received: Set<number>) {
+    this.#writer = writer;
+    this.#received = received;
+  }
+
+  get size(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  /** To be dispatched, and `release()`d then. Null: a message of QoS 2 that was taken before, which is told again. */
+  arrived(packet: IPublishPacket): HeldMessage | null {
+    const message = new HeldMessage(packet, this.#flush);
+    if (message.qos === 0) return message;
+    this.#waiting.push(message);
+    if (message.qos === 1 || !this.#received.has(message.id)) return message;
+    message.release();
+    return null;
+  }
+
+  /** PUBREL: the id may be that of another message from now on. */
+  forgotten(id: number): void {
+    this.#received.delete(id);
+  }
+
+  over(): void {
+    this.#isOver = true;
+    this.#waiting = [];
+    this.#first = 0;
+  }
+
+  readonly #flush = (): void => {
+    if (this.#isOver) return;
+    for (let next = this.#waiting[this.#first]; next?.isReleased; next = this.#waiting[this.#first]) {
+      this.#first += 1;
+      if (next.qos === 2) this.#received.add(next.id);
+      this.#writer.acknowledge(next.qos === 2 ? PUBREC : PUBACK, next.id);
+    }
+    if (this.#first > 1_000 && this.#first * 2 > this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+  };
+}

@@ -1,0 +1,219 @@
+import { connect, type IClientOptions, type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt';
+import { ServiceError } from '../errors.ts';
+import type { BrokerMessage } from './broker-session.ts';
+import { endClient } from './end-client.ts';
+import { HeldMessages } from './held-messages.ts';
+import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import { OutgoingMessages, type Taken } from './outgoing-messages.ts';
+import { PacketIds } from './packet-ids.ts';
+import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
+import { subscribeRefusal } from './refused-packet.ts';
+
+export interface ConnectionOptions {
+  readonly client: IClientOptions;
+  readonly version: 4 | 5;
+  /** Longest wait for the answer to a publish, SUBSCRIBE or UNSUBSCRIBE. */
+  readonly timeoutMs: number;
+  /** Messages are acknowledged when they are released: ids of the session's QoS 2 messages. Null: on arrival. */
+  readonly received: Set<number> | null;
+}
+
+export interface ConnectionEvents {
+  onConnected(packet: IConnackPacket): void;
+  onMessage(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void;
+  /** Once, however it ends; null: the broker closed without a word. Not after `end`. */
+  onOver(failure: LinkFailure | null): void;
+}
+
+/** What a broker of MQTT 3.1.1 takes at once: it cannot tell, and Mosquitto, for one, loses QoS 2 messages beyond 20 without a word. */
+const UNTOLD_RECEIVE_MAXIMUM = 20;
+const LARGEST_RECEIVE_MAXIMUM = 65_535;
+/** Retain handling (MQTT 5, 3.8.3.1): no messages that the broker keeps. */
+const NO_RETAINED = 2;
+
+/**
+ * One attempt to connect, and the connection that came of it: a client of mqtt.js that never reconnects, which has the handshake, what
+ * keeps the connection alive and the subscriptions; publishes and, where messages are held, their acknowledgements are ours.
+ * Errors of the constructor: a certificate or key that OpenSSL cannot read is thrown.
+ */
+export class LinkConnection {
+  readonly version: 4 | 5;
+  readonly #options: ConnectionOptions;
+  readonly #events: ConnectionEvents;
+  readonly #client: MqttClient;
+  readonly #ids = new PacketIds();
+  readonly #writer: PacketWriter;
+  readonly #held: HeldMessages | null;
+  #outgoing: OutgoingMessages | null = null;
+  #identifiers: boolean;
+  #failure: LinkFailure | null = null;
+  #isOver = false;
+  /** Rejects everything that waits for an answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  readonly #waiting = new Set<(error: ServiceError) => void>();
+  #isPaused = false;
+  #readOn: (() => void) | null = null;
+  #pings: NodeJS.Timeout | null = null;
+
+  constructor(options: ConnectionOptions, events: ConnectionEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.version = options.version;
+    this.#identifiers = options.version === 5;
+    const client = connect({ ...options.client, messageIdProvider: this.#ids });
+    this.#client = client;
+    const { stream } = client;
+    this.#writer = new PacketWriter(stream, options.version);
+    this.#held = options.received && new HeldMessages(this.#writer, options.received);
+    if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
+    this.#listen();
+  }
+
+  get isConnected(): boolean {
+    return this.#outgoing !== null && !this.#isOver;
+  }
+
+  /** Errors: as OutgoingMessages. */
+  publish(packet: OutgoingPacket, done: Taken): void {
+    if (this.#outgoing) this.#outgoing.send(packet, done);
+    else done(new ServiceError('BROKER_UNREACHABLE', 'Not connected yet'));
+  }
+
+  /** `number`: identifies the subscription where the broker can. `retained`: those that it keeps come, too. */
+  subscribe(
+    filter: string,
+    { qos, number, retained }: { qos: 0 | 1 | 2; number: number; retained: boolean },
+  ): Promise<void> {
+    const options = {
+      qos,
+      ...(this.version === 5 && !retained ? { rh: NO_RETAINED } : {}),
+      ...(this.#identifiers ? { properties: { subscriptionIdentifier: number } } : {}),
+    };
+    return this.#answered((settle) => {
+      this.#client.subscribe(filter, options, (error) => settle(error ? subscribeRefusal(error) : null));
+    });
+  }
+
+  /** Waits for nothing: what is not answered ends with the session, or is done again. */
+  unsubscribe(filters: string[]): void {
+    if (this.isConnected) this.#client.unsubscribe(filters, () => undefined);
+  }
+
+  /** No message is read on until `resume`, and nothing that comes behind one. The connection stays alive. */
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    // What tells that the broker is there is not read either, so only we say that we are.
+    const { keepalive } = this.#client;
+    if (!keepalive) return;
+    this.#pings = setInterval(() => {
+      if (!this.isConnected) return;
+      this.#client.sendPing();
+      this.#client.reschedulePing(true);
+    }, keepalive * 500);
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    if (this.#pings) clearInterval(this.#pings);
+    this.#pings = null;
+    const readOn = this.#readOn;
+    this.#readOn = null;
+    readOn?.();
+  }
+
+  /** Nothing of it is told any more; resolves when the socket is gone, within half a second. */
+  end(keepSession: boolean): Promise<void> {
+    this.#overNow();
+    return endClient(this.#client, { keepSession });
+  }
+
+  #listen(): void {
+    const client = this.#client;
+    const fail = (error: unknown) => {
+      this.#failure ??= failureOf(error);
+      this.#lost();
+    };
+    client.stream.on('error', fail);
+    client.on('error', fail);
+    client.on('disconnect', ({ reasonCode }) => {
+      this.#failure ??= disconnected(reasonCode);
+    });
+    client.on('close', () => this.#lost());
+    client.on('connect', (packet) => {
+      if (this.#isOver) return;
+      const receiveMaximum =
+        packet.properties?.receiveMaximum ?? (this.version === 5 ? LARGEST_RECEIVE_MAXIMUM : UNTOLD_RECEIVE_MAXIMUM);
+      this.#outgoing = new OutgoingMessages(this.#writer, this.#ids, { ...this.#options, receiveMaximum });
+      this.#identifiers &&= packet.properties?.subscriptionIdentifiersAvailable !== false;
+      if (!packet.sessionPresent) this.#options.received?.clear();
+      this.#events.onConnected(packet);
+    });
+    client.handleMessage = (_packet, done) => {
+      if (this.#isPaused) this.#readOn = done;
+      else done();
+    };
+    client.on('packetreceive', (packet) => {
+      if (this.#isOver) return;
+      if (packet.cmd === 'puback' || packet.cmd === 'pubrec' || packet.cmd === 'pubcomp')
+        this.#outgoing?.answered(packet);
+      else if (packet.cmd === 'pubrel') this.#held?.forgotten(packet.messageId ?? 0);
+      else if (packet.cmd === 'publish' && this.#held) this.#arrived(this.#held, packet);
+    });
+    if (this.#held) return;
+    client.on('message', (topic, payload, { qos, retain, properties }) => {
+      if (!this.#isOver) this.#events.onMessage({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);
+    });
+  }
+
+  #arrived(held: HeldMessages, packet: IPublishPacket): void {
+    const message = held.arrived(packet);
+    // What is of QoS 0 is not acknowledged by mqtt.js.
+    packet.qos = 0;
+    if (!message) return;
+    this.#events.onMessage(message, packet.properties?.subscriptionIdentifier);
+    message.release();
+  }
+
+  #lost(): void {
+    if (this.#isOver) return;
+    this.#overNow();
+    endClient(this.#client).catch(() => undefined);
+    this.#events.onOver(this.#failure);
+  }
+
+  #overNow(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.resume();
+    this.#held?.over();
+    const flush = this.#client.connected && !this.#client.stream.destroyed;
+    this.#writer.close(flush);
+    this.#outgoing?.over();
+    const gone = new ServiceError('BROKER_UNREACHABLE', 'The connection to the broker was lost', {
+      info: { state: 'UNREACHABLE' },
+    });
+    for (const reject of this.#waiting) reject(gone);
+    this.#waiting.clear();
+  }
+
+  /** Settles with the broker's answer, the end of the connection, or the time-out, whichever comes first. */
+  #answered(send: (settle: (error: ServiceError | null) => void) => void): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const { timeoutMs } = this.#options;
+      const settle = (error: ServiceError | null) => {
+        clearTimeout(timer);
+        this.#waiting.delete(settle);
+        if (error) reject(error);
+        else resolve();
+      };
+      const late = () => {
+        // An answer that is not read yet is none that is missed.
+        if (this.#isPaused) timer.refresh();
+        else settle(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));
+      };
+      const timer = setTimeout(late, timeoutMs);
+      this.#waiting.add(settle);
+      send(settle);
+    });
+  }
+}

@@ -1,0 +1,140 @@
+import type { IPubackPacket, IPubcompPacket, IPubrecPacket } from 'mqtt-packet';
+import { ServiceError } from '../errors.ts';
+import type { PacketIds } from './packet-ids.ts';
+import { type OutgoingPacket, type PacketWriter, PUBREL } from './packet-writer.ts';
+import { publishRefusal } from './refused-packet.ts';
+
+/** Called once, with null when the message was written (QoS 0) or taken by the broker (QoS 1 and 2). */
+export type Taken = (error: ServiceError | null) => void;
+
+interface Unanswered {
+  readonly qos: 1 | 2;
+  readonly done: Taken;
+  /** Of the sweep before which it was sent. */
+  readonly sweep: number;
+}
+
+const MAX_WAITING = 10_000;
+const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
+/** Sweeps in the time that an answer may take: it is missed within a quarter more than that. */
+const SWEEPS = 4;
+const LOST = 'The connection to the broker was lost';
+
+/**
+ * The publishes of one connection, in order. Not more of QoS 1 and 2 are on their way than the broker takes at once [MQTT-4.9.0-1]; what is
+ * beyond waits. No promise and no timer for each: one sweep finds answers that are missed.
+ *
+ * Bounds: MAX_WAITING that wait or have no answer yet, MAX_UNSENT_BYTES that the broker has not read yet; more are refused with
+ * BROKER_TIMEOUT.
+ */
+export class OutgoingMessages {
+  readonly #writer: PacketWriter;
+  readonly #ids: PacketIds;
+  readonly #timeoutMs: number;
+  readonly #receiveMaximum: number;
+  readonly #unanswered = new Map<number, Unanswered>();
+  #queue: { readonly packet: OutgoingPacket; readonly done: Taken }[] = [];
+  #queueFirst = 0;
+  #sweep = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #isOver = false;
+
+  constructor(writer: PacketWriter, ids: PacketIds, limits: { timeoutMs: number; receiveMaximum: number }) {
+    this.#writer = writer;
+    this.#ids = ids;
+    this.#timeoutMs = limits.timeoutMs;
+    this.#receiveMaximum = limits.receiveMaximum;
+  }
+
+  send(packet: OutgoingPacket, done: Taken): void {
+    if (this.#isOver) {
+      done(new ServiceError('BROKER_UNREACHABLE', LOST));
+      return;
+    }
+    if (this.#queued + this.#unanswered.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES) {
+      done(new ServiceError('BROKER_TIMEOUT', 'The broker does not keep up: too much waits to be sent'));
+      return;
+    }
+    if (this.#queued > 0 || !this.#goesOut(packet.qos)) this.#queue.push({ packet, done });
+    else this.#write(packet, done);
+  }
+
+  /** Each PUBACK, PUBREC and PUBCOMP. */
+  answered({ cmd, messageId = 0, reasonCode = 0 }: IPubackPacket | IPubrecPacket | IPubcompPacket): void {
+    const unanswered = this.#unanswered.get(messageId);
+    if (!unanswered) return;
+    if (reasonCode >= 0x80) this.#settle(messageId, unanswered, publishRefusal(reasonCode));
+    else if (cmd === 'pubrec') this.#writer.acknowledge(PUBREL, messageId);
+    else if (cmd === 'pubcomp' || unanswered.qos === 1) this.#settle(messageId, unanswered, null);
+  }
+
+  /** All that have no answer fail with BROKER_UNREACHABLE. */
+  over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#timer) clearInterval(this.#timer);
+    const unanswered = [...this.#unanswered.values()];
+    const queued = this.#queue.slice(this.#queueFirst);
+    this.#unanswered.clear();
+    this.#queue = [];
+    this.#queueFirst = 0;
+    for (const { done } of [...unanswered, ...queued]) done(new ServiceError('BROKER_UNREACHABLE', LOST));
+  }
+
+  get #queued(): number {
+    return this.#queue.length - this.#queueFirst;
+  }
+
+  #goesOut(qos: 0 | 1 | 2): boolean {
+    return qos === 0 || this.#unanswered.size < this.#receiveMaximum;
+  }
+
+  #write(packet: OutgoingPacket, done: Taken): void {
+    const { qos } = packet;
+    if (qos === 0) {
+      this.#writer.publish(packet, 0, (error) =>
+        done(error ? new ServiceError('BROKER_UNREACHABLE', LOST, { cause: error }) : null),
+      );
+      return;
+    }
+    // There are more ids than messages without an answer.
+    const id = this.#ids.allocate() ?? 0;
+    this.#unanswered.set(id, { qos, done, sweep: this.#sweep });
+    this.#timer ??= setInterval(() => this.#findMissed(), this.#timeoutMs / SWEEPS);
+    this.#writer.publish(packet, id);
+  }
+
+  #settle(id: number, { done }: Unanswered, error: ServiceError | null): void {
+    this.#unanswered.delete(id);
+    this.#ids.deallocate(id);
+    done(error);
+    this.#sendQueued();
+  }
+
+  #sendQueued(): void {
+    for (let next = this.#queue[this.#queueFirst]; next; next = this.#queue[this.#queueFirst]) {
+      if (!this.#goesOut(next.packet.qos)) break;
+      this.#queueFirst += 1;
+      this.#write(next.packet, next.done);
+    }
+    if (this.#queueFirst > 1_000 || (this.#queueFirst > 0 && this.#queueFirst === this.#queue.length)) {
+      this.#queue = this.#queue.slice(this.#queueFirst);
+      this.#queueFirst = 0;
+    }
+  }
+
+  #findMissed(): void {
+    this.#sweep += 1;
+    for (const [id, unanswered] of this.#unanswered) {
+      if (this.#sweep - unanswered.sweep <= SWEEPS) break;
+      // The id is not given back: an answer may come yet, which would be taken for another message's.
+      this.#unanswered.delete(id);
+      const { done } = unanswered;
+      done(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${this.#timeoutMs} ms`));
+    }
+    this.#sendQueued();
+    if (this.#unanswered.size > 0) return;
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}

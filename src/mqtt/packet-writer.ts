@@ -1,0 +1,137 @@
+import type { Duplex } from 'node:stream';
+
+/** First bytes: MQTT 3.1.1, 2.2.1 and 2.2.2. */
+const PUBLISH = 0x30;
+const RETAIN = 0x01;
+export const PUBACK = 0x40;
+export const PUBREC = 0x50;
+export const PUBREL = 0x62;
+
+const SLAB_BYTES = 64 * 1024;
+/** A payload of this size is written as it is, a smaller one is copied to those that go out with it. */
+const LARGE_BYTES = 16 * 1024;
+/** First byte, four bytes of length, length of the topic, packet id, no properties. */
+const MOST_OVERHEAD = 1 + 4 + 2 + 2 + 1;
+
+export interface OutgoingPacket {
+  readonly topic: string;
+  readonly payload: Uint8Array | string;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+}
+
+type Written = (error?: Error | null) => void;
+
+/**
+ * Writes PUBLISH packets and acknowledgements, the many ones of a connection: those of one turn of the event loop with one write,
+ * which costs more than all else that is done for a small message. Other packets may be written to the stream between two turns.
+ *
+ * Bytes that the peer has not read yet grow with `pendingBytes`; who writes has to look.
+ */
+export class PacketWriter {
+  readonly #stream: Duplex;
+  readonly #version: 4 | 5;
+  #slab = Buffer.allocUnsafe(0);
+  #from = 0;
+  #to = 0;
+  #written: Written[] = [];
+  #scheduled: NodeJS.Immediate | null = null;
+  #isClosed = false;
+
+  constructor(stream: Duplex, version: 4 | 5) {
+    this.#stream = stream;
+    this.#version = version;
+  }
+
+  get pendingBytes(): number {
+    return this.#stream.writableLength + this.#to - this.#from;
+  }
+
+  /** `id` of QoS 1 and 2. `written` is called once, when the bytes are on their way or the stream is over. */
+  publish({ topic, payload, qos, retain }: OutgoingPacket, id: number, written?: Written): void {
+    if (this.#isClosed) {
+      written?.(new Error('closed'));
+      return;
+    }
+    const topicBytes = Buffer.byteLength(topic);
+    const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+    const isLarge = payloadBytes >= LARGE_BYTES;
+    this.#reserve(MOST_OVERHEAD + topicBytes + (isLarge ? 0 : payloadBytes));
+    const slab = this.#slab;
+    let at = this.#to;
+    slab[at++] = PUBLISH | (qos << 1) | (retain ? RETAIN : 0);
+    let length = 2 + topicBytes + (qos > 0 ? 2 : 0) + (this.#version === 5 ? 1 : 0) + payloadBytes;
+    do {
+      slab[at++] = length > 127 ? (length & 127) | 128 : length;
+      length >>= 7;
+    } while (length > 0);
+    at = slab.writeUInt16BE(topicBytes, at);
+    at += slab.write(topic, at, topicBytes);
+    if (qos > 0) at = slab.writeUInt16BE(id, at);
+    if (this.#version === 5) slab[at++] = 0;
+    if (isLarge) {
+      this.#to = at;
+      this.#flush();
+      this.#stream.write(payload, written);
+      return;
+    }
+    if (typeof payload === 'string') at += slab.write(payload, at, payloadBytes);
+    else {
+      slab.set(payload, at);
+      at += payloadBytes;
+    }
+    this.#to = at;
+    if (written) this.#written.push(written);
+    this.#schedule();
+  }
+
+  /** PUBACK, PUBREC or PUBREL that tells of no problem. */
+  acknowledge(first: typeof PUBACK | typeof PUBREC | typeof PUBREL, id: number): void {
+    if (this.#isClosed) return;
+    this.#reserve(4);
+    const slab = this.#slab;
+    slab[this.#to] = first;
+    slab[this.#to + 1] = 2;
+    this.#to = slab.writeUInt16BE(id, this.#to + 2);
+    this.#schedule();
+  }
+
+  /** Nothing more goes out, what waits for the end of the turn only if `flush`. */
+  close(flush: boolean): void {
+    if (this.#isClosed) return;
+    if (flush) this.#flush();
+    this.#isClosed = true;
+    if (this.#scheduled) clearImmediate(this.#scheduled);
+    for (const written of this.#written.splice(0)) written(new Error('closed'));
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#slab.length - this.#to >= bytes) return;
+    this.#flush();
+    this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes));
+    this.#from = 0;
+    this.#to = 0;
+  }
+
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = null;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#to === this.#from) return;
+    const chunk = this.#slab.subarray(this.#from, this.#to);
+    this.#from = this.#to;
+    const written = this.#written;
+    if (written.length === 0) {
+      this.#stream.write(chunk);
+      return;
+    }
+    this.#written = [];
+    this.#stream.write(chunk, (error) => {
+      for (const told of written) told(error);
+    });
+  }
+}

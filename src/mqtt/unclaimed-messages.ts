@@ -1,0 +1,53 @@
+import type { BrokerMessage } from './broker-session.ts';
+
+type Identifiers = number | readonly number[] | undefined;
+
+interface Unclaimed {
+  readonly message: BrokerMessage;
+  readonly identifiers: Identifiers;
+  readonly release: () => void;
+}
+
+/**
+ * Messages that a broker kept for an earlier process's filters and sends as soon as there is a connection: they wait here, not acknowledged, for those who
+ * subscribe again. What nobody asks for in `patienceMs` after the connection was made is acknowledged and forgotten; so is, at once, what comes later.
+ *
+ * Bound: what the broker sends without an acknowledgement; messages of QoS 0 are not kept.
+ */
+export class UnclaimedMessages {
+  readonly #patienceMs: number;
+  #waiting: Unclaimed[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(patienceMs: number) {
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Connected, to a session of before. */
+  open(): void {
+    this.close();
+    this.#timer = setTimeout(() => this.close(), this.#patienceMs);
+  }
+
+  add(message: BrokerMessage, identifiers: Identifiers): void {
+    if (this.#timer === null || message.qos === 0 || !message.hold) return;
+    this.#waiting.push({ message, identifiers, release: message.hold() });
+  }
+
+  /** Somebody subscribed. `dispatch` says whether somebody wants it. */
+  claim(dispatch: (message: BrokerMessage, identifiers: Identifiers) => boolean): void {
+    if (this.#waiting.length === 0) return;
+    this.#waiting = this.#waiting.filter(({ message, identifiers, release }) => {
+      if (!dispatch(message, identifiers)) return true;
+      release();
+      return false;
+    });
+  }
+
+  /** What waits is acknowledged, if its connection is still there. */
+  close(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const { release } of this.#waiting.splice(0)) release();
+  }
+}
