@@ -1,0 +1,114 @@
+import type { SelectFunction } from '../model/stream-query.ts';
+
+export type AggregateFunction = Exclude<SelectFunction, 'time_bucket'>;
+
+/** What a function makes of the messages so far. A message is weighed first, so that it counts in all aggregates or in none. */
+export interface Aggregate {
+  /** Null: it can be counted in, by `take`. Else what is wrong with the value. */
+  weigh(value: unknown): string | null;
+  /** Counts in what was weighed last. */
+  take(): void;
+  /** After the first `take`. */
+  readonly value: number;
+  clear(): void;
+}
+
+export function createAggregate(name: AggregateFunction): Aggregate {
+  switch (name) {
+    case 'count':
+      return new Count();
+    case 'sum':
+      return new Sum();
+    case 'min':
+      return new Extreme(Math.min, Number.POSITIVE_INFINITY);
+    case 'max':
+      return new Extreme(Math.max, Number.NEGATIVE_INFINITY);
+  }
+}
+
+class Count implements Aggregate {
+  value = 0;
+
+  weigh(): string | null {
+    return null;
+  }
+
+  take(): void {
+    this.value += 1;
+  }
+
+  clear(): void {
+    this.value = 0;
+  }
+}
+
+class Extreme implements Aggregate {
+  readonly #choose: (a: number, b: number) => number;
+  readonly #none: number;
+  #weighed: number;
+  value: number;
+
+  constructor(choose: (a: number, b: number) => number, none: number) {
+    this.#choose = choose;
+    this.#none = none;
+    this.#weighed = none;
+    this.value = none;
+  }
+
+  weigh(value: unknown): string | null {
+    if (!isNumber(value)) return numberProblem(value);
+    this.#weighed = value;
+    return null;
+  }
+
+  take(): void {
+    this.value = this.#choose(this.value, this.#weighed);
+  }
+
+  clear(): void {
+    this.value = this.#none;
+  }
+}
+
+/**
+ * Without the error that grows with each addition: a stream without buckets adds for months. What additions lose is kept beside the
+ * sum (A. Neumaier, 1974).
+ */
+class Sum implements Aggregate {
+  #sum = 0;
+  #lost = 0;
+  #nextSum = 0;
+  #nextLost = 0;
+
+  get value(): number {
+    return this.#sum + this.#lost;
+  }
+
+  weigh(value: unknown): string | null {
+    if (!isNumber(value)) return numberProblem(value);
+    const sum = this.#sum;
+    const next = sum + value;
+    const lost = Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    // JSON has no infinity.
+    if (!Number.isFinite(next + this.#lost + lost)) return 'makes the sum larger than a number can be';
+    this.#nextSum = next;
+    this.#nextLost = this.#lost + lost;
+    return null;
+  }
+
+  take(): void {
+    this.#sum = this.#nextSum;
+    this.#lost = this.#nextLost;
+  }
+
+  clear(): void {
+    this.#sum = 0;
+    this.#lost = 0;
+  }
+}
+
+/** JSON.parse takes 1e999 for infinity. */
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+
+const numberProblem = (value: unknown): string =>
+  typeof value === 'number' ? 'is larger than a number can be' : 'is not a number';

@@ -1,0 +1,24 @@
+import type { Condition } from '../model/stream-query.ts';
+import { compileTest } from './condition.ts';
+import { compilePath } from './json-path.ts';
+import { filtered, type Processed } from './stream-processor.ts';
+
+/** Null: the condition on a path is met. One on a path that is missing never is. */
+export function compileWhere(condition: Condition): (root: unknown) => Processed | null {
+  const { left } = condition;
+  const read = compilePath(left);
+  const missing = filtered(`${left} is missing`);
+  const judge = compileWhereOf(condition);
+  return (root) => {
+    const value = read(root);
+    return value === undefined ? missing : judge(value);
+  };
+}
+
+/** Null: the condition is met by the value that its alias stands for. */
+export function compileWhereOf(condition: Condition): (value: unknown) => Processed | null {
+  const { left, operator, right } = condition;
+  const test = compileTest(condition);
+  const unmet = filtered(`not ${left} ${operator} ${JSON.stringify(right)}`);
+  return (value) => (test(value) ? null : unmet);
+}
