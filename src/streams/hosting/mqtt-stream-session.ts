@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
-import type { LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import type { StreamMessage, StreamSession } from '../engine/stream-session.ts';
 
 /** How the streams of one broker reach it. */
@@ -65,7 +65,7 @@ export class MqttStreamSession implements StreamSession {
     options: { readonly onRefused?: (error: ServiceError) => void } = {},
   ): Promise<Stop> {
     // A link that lasts tells of messages that can be held.
-    const told = listener as Parameters<BrokerLink['subscribe']>[1];
+    const told = (message: BrokerMessage) => listener(message as BrokerMessage & StreamMessage);
     return this.#reading.subscribe(filter, told, { ...options, qos: 2, retained: false });
   }
 
