@@ -134,6 +134,7 @@ export class RunningStream {
   async clear(bounds: TimeBounds): Promise<number> {
     const removed = (await this.#log?.clear(bounds)) ?? 0;
     if (removed > 0) this.#replay?.reread();
+    this.#stateMayHaveChanged();
     return removed;
   }
 
