@@ -192,6 +192,12 @@ export const SETTINGS = {
     parse: integer(1, 1_000_000),
     help: 'Most connections to HTTP at once, WebSockets and event streams among them; more are closed as they come',
   }),
+  streamStorageMaxMb: setting({
+    env: 'STREAM_STORAGE_MAX_MB',
+    fallback: '10240',
+    parse: integer(1, 1_000_000_000),
+    help: 'Most that messages of streams take on disk for one broker, MB of 1,048,576 bytes; beyond it none are stored',
+  }),
   maxQueryCost: setting({
     env: 'MAX_QUERY_COST',
     fallback: '50000',

@@ -134,7 +134,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       rules,
       timeoutMs: config.brokerTimeoutMs,
       maxLinks: config.maxBrokerLinks,
-      plugins: [inspectPlugin, clientControlPlugin, licensePlugin],
+      beside: () => ({ plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] }),
       log,
     });
     closers.add(() => runtimes.close());

@@ -46,9 +46,16 @@ export interface BrokerRuntimesOptions {
   /** Longest wait for one broker's answer, milliseconds. */
   readonly timeoutMs: number;
   readonly maxLinks: number;
-  /** The control APIs that this service runs beside brokers that lack them. */
-  readonly plugins: readonly PluginFactory[];
+  /** What this service runs beside a broker, by what its link is made from. */
+  readonly beside: (link: BrokerLinkOptions) => HostedBeside;
   readonly log: Logger;
+}
+
+export interface HostedBeside {
+  /** The control APIs that are served here where the broker lacks them. */
+  readonly plugins: readonly PluginFactory[];
+  /** Of connections that they have of their own. */
+  readonly clientIds: readonly string[];
 }
 
 /** Looked for as soon as a broker is connected. */
@@ -249,13 +256,14 @@ export class BrokerRuntimes {
       this.#fleet.add(options);
       const link = this.#fleet.get(id);
       const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
-      const { timeoutMs, plugins, log } = this.#options;
+      const { timeoutMs, beside, log } = this.#options;
+      const { plugins, clientIds } = beside(options);
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
       const runtime: BrokerRuntime = {
         id,
         link,
         observer,
-        clientIds: [link.clientId, observer.clientId],
+        clientIds: [link.clientId, observer.clientId, ...clientIds],
         // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
         // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
         controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, onFault }),

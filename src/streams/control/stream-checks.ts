@@ -1,5 +1,7 @@
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { InputIssue } from '../../errors.ts';
+import { definitionIssues, replayIssues } from '../definition/definition-issues.ts';
+import { loopReason, reachedFrom, streamLoop } from '../definition/stream-loops.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 
@@ -7,13 +9,6 @@ import type { ReplayRequest } from '../model/stream-replay.ts';
  * What commands may ask for, beside the other streams of the broker. Refusals are INVALID with all issues; the text, which is all
  * there is over MQTT, has the first one: `Invalid <path>: <reason>`.
  */
-
-const definitionIssues = (_candidate: unknown): InputIssue[] => [];
-const replayIssues = (_candidate: unknown): InputIssue[] => [];
-const streamLoop = (_all: readonly StreamDefinition[], _changed: StreamDefinition): readonly string[] | null => null;
-const reachedFrom = (_all: readonly StreamDefinition[], _topic: string, _name: string): readonly string[] | null =>
-  null;
-const loopReason = (chain: readonly string[]): string => chain.join(' -> ');
 
 /** Values that come unchecked. */
 type Unchecked<T> = Readonly<Record<keyof T, unknown>>;
