@@ -36,7 +36,7 @@ const PATH_FORM = 'a path such as "[key][key]"';
 export function queryIssues(query: unknown, at = '/query'): InputIssue[] {
   const check = new QueryCheck(at);
   check.query(query);
-  return check.issues.slice(0, MAX_ISSUES);
+  return check.issues;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -68,7 +68,10 @@ class QueryCheck {
       this.#tell(`${at}/select`, `must have at most ${QUERY_LIMITS.items} items`);
     } else {
       this.#hasBucket = select.some((item) => isFields(item) && item.function === 'time_bucket');
-      for (const [index, item] of select.entries()) this.#item(item, `${at}/select/${index}`);
+      for (const [index, item] of select.entries()) {
+        if (this.issues.length >= MAX_ISSUES) return;
+        this.#item(item, `${at}/select/${index}`);
+      }
     }
     if (!Array.isArray(where)) this.#tell(`${at}/where`, 'must be a list with at most one condition');
     else if (where.length > 1) this.#tell(`${at}/where`, 'must have at most one condition');
