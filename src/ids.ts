@@ -10,8 +10,8 @@ export const ID_PREFIXES = {
   cluster: 'cls',
   organisation: 'org',
   session: 'ses',
+  // What brokers know by a name; see named-node-id.ts.
   stream: 'str',
-  // What a broker names itself; see access-node-id.ts.
   accessClient: 'acc',
   accessGroup: 'acg',
   accessRole: 'acr',

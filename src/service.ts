@@ -35,6 +35,7 @@ import { createRestServer } from './rest/router.ts';
 import type { Services } from './services.ts';
 import { openSealer } from './storage/sealed.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
+import { StreamService } from './streams/stream-service.ts';
 import { TokenService } from './tokens/token-service.ts';
 import { OrganisationService } from './users/organisation-service.ts';
 import { UserService } from './users/user-service.ts';
@@ -147,6 +148,12 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     closers.add(() => messages.close());
     const accessControl = new AccessControlService({ runtimes, clients });
     closers.add(() => accessControl.close());
+    const streams = new StreamService({
+      runtimes,
+      directory: brokerDirectory,
+      onFault: (error) => log.error({ err: error }, 'streams could not be followed'),
+    });
+    closers.add(() => streams.close());
     const cloudBrokers = new CloudBrokers({
       db,
       brokers,
@@ -177,6 +184,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       clientControl: new ClientControlService({ runtimes, clients, own }),
       messages,
       accessControl,
+      streams,
     };
     const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
     return {

@@ -7,6 +7,7 @@ import type { ClientService } from './clients/client-service.ts';
 import type { ClientControlService } from './clients/control/client-control-service.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
+import type { StreamService } from './streams/stream-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
 import type { OrganisationService } from './users/organisation-service.ts';
 import type { UserService } from './users/user-service.ts';
@@ -25,4 +26,5 @@ export interface Services {
   readonly clientControl: ClientControlService;
   readonly messages: MessageService;
   readonly accessControl: AccessControlService;
+  readonly streams: StreamService;
 }

@@ -56,7 +56,7 @@ export const BrokerConnectionStatus = builder.objectRef<LinkStatus>('BrokerConne
   }),
 });
 
-const ControlProvider = builder.enumType('ControlProvider', {
+export const ControlProvider = builder.enumType('ControlProvider', {
   values: {
     BROKER: { description: 'The broker has the API itself.' },
     GATEWAY: {

@@ -1,8 +1,10 @@
-import { type AccessNodeKind, parseAccessNodeId } from '../access-control/graph/access-node-id.ts';
 import type { AccessView, Seen } from '../access-control/graph/access-view.ts';
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { kindOfId } from '../ids.ts';
+import { type NamedNodeKind, parseNamedNodeId } from '../named-node-id.ts';
+import type { Services } from '../services.ts';
 import { builder } from './builder.ts';
 import { Node } from './node.ts';
 
@@ -24,7 +26,8 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
       case 'accessClient':
       case 'accessGroup':
       case 'accessRole':
-        return await findAccessNode(id, context);
+      case 'stream':
+        return await findNamed(id, context);
       default:
         return null;
     }
@@ -35,22 +38,26 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
 }
 
 /** Errors: of a broker that cannot be asked; NOT_FOUND of one that the caller may not see. */
-async function findAccessNode(
-  id: string,
-  { services, viewer }: RequestContext,
-): Promise<{ readonly id: string } | null> {
-  const node = parseAccessNodeId(id);
+async function findNamed(id: string, { services, viewer }: RequestContext): Promise<{ readonly id: string } | null> {
+  const node = parseNamedNodeId(id);
   if (node === null) return null;
   const { kind, brokerId, name } = node;
-  const view = await services.accessControl.view(services.brokers.visible(brokerId, viewer));
-  const found = FIND[kind](view, name);
-  return found && { id, ...found };
+  const found = await FIND[kind](services, services.brokers.visible(brokerId, viewer), name);
+  return found && { ...found, id };
 }
 
-const FIND: Readonly<Record<AccessNodeKind, (view: AccessView, name: string) => Seen<unknown> | null>> = {
-  accessClient: (view, name) => view.client(name),
-  accessGroup: (view, name) => view.group(name),
-  accessRole: (view, name) => view.role(name),
+type Find = (services: Services, broker: BrokerRecord, name: string) => Promise<object | null>;
+
+const inAccessControl =
+  (look: (view: AccessView, name: string) => Seen<unknown> | null): Find =>
+  async ({ accessControl }, broker, name) =>
+    look(await accessControl.view(broker), name);
+
+const FIND: Readonly<Record<NamedNodeKind, Find>> = {
+  accessClient: inAccessControl((view, name) => view.client(name)),
+  accessGroup: inAccessControl((view, name) => view.group(name)),
+  accessRole: inAccessControl((view, name) => view.role(name)),
+  stream: ({ streams }, broker, name) => streams.find(broker, name),
 };
 
 builder.queryFields((t) => ({

@@ -34,6 +34,7 @@ const NODE_TYPE_NAMES: Partial<Record<IdKind, string>> = {
   accessClient: 'AccessClient',
   accessGroup: 'AccessGroup',
   accessRole: 'AccessRole',
+  stream: 'Stream',
 };
 
 const isBroker = (value: object): value is { readonly type: keyof typeof BROKER_TYPE_NAMES } =>

@@ -2,6 +2,7 @@ import { accessControlRoutes } from '../access-control/access-control-routes.ts'
 import { brokerRoutes } from '../brokers/broker-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
+import { streamRoutes } from '../streams/stream-routes.ts';
 import { pendingRoutes } from './pending-routes.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -11,5 +12,6 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...brokerRoutes,
   ...clientRoutes,
   ...accessControlRoutes,
+  ...streamRoutes,
   ...pendingRoutes,
 ];

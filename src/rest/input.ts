@@ -188,6 +188,8 @@ function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => str
   const issues: InputIssue[] = [];
   for (const error of errors ?? []) {
     if (issues.length >= MAX_ISSUES) break;
+    // What it then asks for has an issue of its own.
+    if (error.keyword === 'if') continue;
     const { pointer, reason } = describe(error);
     // A value that breaks a union breaks each of its branches: one line for each place and reason is enough.
     const path = locate(pointer);

@@ -2,12 +2,16 @@ import type { JsonSchema, Route } from './route.ts';
 
 /**
  * Where in a request that is which the graph names by a path in its arguments: `input.acls.0.aclType` came from `/acls/0/acltype`
- * of the body, or from a query parameter where the route has no body. Names are the same in both but for case and underscores; what
- * the schema does not have keeps the graph's name. Other paths stay as they are.
+ * of the body, or from a query parameter where the route has no body. Names are the same in both but for case and underscores, or as
+ * the route says; what the schema does not have keeps the graph's name. Other paths stay as they are.
  */
-export function placeInRequest({ body, query }: Pick<Route, 'body' | 'query'>, path: string): string {
-  const [argument, ...steps] = path.split('.');
+export function placeInRequest(
+  { body, query, inputNames = {} }: Pick<Route, 'body' | 'query' | 'inputNames'>,
+  path: string,
+): string {
+  const [argument, first, ...rest] = path.split('.');
   if (argument !== 'input') return path;
+  const steps = first === undefined ? [] : [inputNames[first] ?? first, ...rest];
   if (body === undefined) return namesIn(query, steps).join('.') || path;
   return `/${namesIn(body, steps).join('/')}`;
 }

@@ -45,14 +45,6 @@ export const pendingRoutes: readonly PendingRoute[] = [
     ['PUT', `${PROJECT}/clusters/{clusterId}/join`, 'EDITOR', 'Add a node to a cluster'],
     ['PUT', `${PROJECT}/clusters/{clusterId}/leave`, 'EDITOR', 'Remove a node from a cluster'],
   ]),
-  ...section('4.5', 'Streams', '3.0', [
-    ['GET', `${BROKER}/streams`, 'VIEWER', 'List the streams of a broker'],
-    ['POST', `${BROKER}/streams`, 'VIEWER', 'Create a stream'],
-    ['PUT', `${BROKER}/streams`, 'VIEWER', 'Change a stream'],
-    ['DELETE', `${BROKER}/streams`, 'VIEWER', 'Delete a stream'],
-    ['DELETE', `${BROKER}/streams/messages`, 'VIEWER', 'Delete the messages of a stream'],
-    ['PUT', `${BROKER}/streams/replay`, 'VIEWER', 'Replay a stream'],
-  ]),
   ...section('4.9', 'Topic tree', '3.0', [
     ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
     ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],

@@ -62,6 +62,8 @@ export interface Route extends RouteBase {
    * what the page for people shows to send.
    */
   readonly body?: JsonSchema;
+  /** Keys of the request by the names that the operation's input has for them, where more than case and underscores differs. */
+  readonly inputNames?: Readonly<Record<string, string>>;
   /** A GraphQL document with one operation. */
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;

@@ -4,6 +4,7 @@ import { builder } from '../../graphql/builder.ts';
 import { Node } from '../../graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import { walk } from '../../graphql/walk-limit.ts';
+import { namedNodeId } from '../../named-node-id.ts';
 import type { PageArguments } from '../../paging.ts';
 import type {
   AccessClient as AccessClientData,
@@ -15,7 +16,7 @@ import type {
   Membership,
 } from '../policy/access-model.ts';
 import { DEFAULT_ACL_TYPES } from '../policy/access-model.ts';
-import { accessNodeId } from './access-node-id.ts';
+
 import { type AccessView, type Holder, holderPage, type Seen } from './access-view.ts';
 
 export const AclType = builder.enumType('AclType', {
@@ -169,7 +170,7 @@ AccessClient.implement({
   fields: (t) => ({
     id: t.id({
       resolve: ({ view, object }) =>
-        accessNodeId({ kind: 'accessClient', brokerId: view.broker.id, name: object.username }),
+        namedNodeId({ kind: 'accessClient', brokerId: view.broker.id, name: object.username }),
     }),
     username: t.string({ resolve: ({ object }) => object.username }),
     clientId: t.string({
@@ -215,7 +216,7 @@ AccessGroup.implement({
   fields: (t) => ({
     id: t.id({
       resolve: ({ view, object }) =>
-        accessNodeId({ kind: 'accessGroup', brokerId: view.broker.id, name: object.groupname }),
+        namedNodeId({ kind: 'accessGroup', brokerId: view.broker.id, name: object.groupname }),
     }),
     groupname: t.string({ resolve: ({ object }) => object.groupname }),
     textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),
@@ -266,7 +267,7 @@ AccessRole.implement({
   fields: (t) => ({
     id: t.id({
       resolve: ({ view, object }) =>
-        accessNodeId({ kind: 'accessRole', brokerId: view.broker.id, name: object.rolename }),
+        namedNodeId({ kind: 'accessRole', brokerId: view.broker.id, name: object.rolename }),
     }),
     rolename: t.string({ resolve: ({ object }) => object.rolename }),
     textName: t.string({ nullable: true, resolve: ({ object }) => object.textName }),

@@ -1,0 +1,236 @@
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { ControlCaller } from '../control/plugin.ts';
+import { ServiceError } from '../errors.ts';
+import type { SubscriberOptions } from '../live/broadcast.ts';
+import type { LiveSource } from '../live/live-source.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
+import { BrokerStreamFeeds } from './broker-stream-feeds.ts';
+import {
+  clearStreamMessages,
+  createStream,
+  deleteStream,
+  disableStream,
+  enableStream,
+  getStream,
+  getStreamMessageCount,
+  listStreams,
+  modifyStream,
+  replayStream,
+  STREAM_API,
+  stopStreamReplay,
+} from './control/stream-control.ts';
+import type { ReplayEvent } from './replay-feed.ts';
+import {
+  type ClearInput,
+  checkedBounds,
+  checkedChanges,
+  checkedReplay,
+  checkedStream,
+  type NewStreamInput,
+  placed,
+  type ReplayInput,
+  refuseLoop,
+  refuseReplayLoop,
+  type StreamChangesInput,
+} from './stream-input.ts';
+import type { StreamListEvent } from './stream-list-feed.ts';
+import { type StreamView, streamView } from './stream-view.ts';
+
+export interface StreamServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Something that was done to a stream. */
+export interface StreamWrite {
+  readonly broker: BrokerRecord;
+  readonly name: string;
+  /** The stream as it is after that; null: there is none. Errors: of a broker that cannot be asked. */
+  readonly readStream: () => Promise<StreamView | null>;
+}
+
+/**
+ * The streams of brokers, whoever runs them. Input is checked before anything is sent, and loops between streams are refused also
+ * where the broker itself would not.
+ *
+ * Errors of all that asks a broker: NOT_SUPPORTED_BY_BROKER where nobody runs streams, NOT_FOUND, and those of a broker that cannot be
+ * asked. Streams that this service runs beside a broker are told, and taken, while the broker is away, too.
+ */
+export class StreamService {
+  readonly #runtimes: BrokerRuntimes;
+  readonly #onFault: (error: unknown) => void;
+  readonly #feeds = new Map<string, BrokerStreamFeeds>();
+  readonly #stop: () => void;
+
+  constructor({ runtimes, directory, onFault }: StreamServiceOptions) {
+    this.#runtimes = runtimes;
+    this.#onFault = onFault;
+    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    runtimes.onRuntime(({ id, controls, link }, change) => {
+      if (change === 'OPENED') this.#feeds.get(id)?.attach(controls, link);
+      else this.#feeds.get(id)?.detach();
+    });
+    this.#stop = directory.onRemove(({ id }) => {
+      this.#feeds.get(id)?.close();
+      this.#feeds.delete(id);
+    });
+  }
+
+  /** One question to the broker. A cursor is a place in its list. Errors: INVALID. */
+  async page(broker: BrokerRecord, args: PageArguments): Promise<ListConnection<StreamView>> {
+    const { first, last } = checkedPage(args);
+    if (last !== null || args.before != null) {
+      throw new ServiceError('INVALID', 'Streams are paged forwards: use first and after');
+    }
+    const offset = placeAfter(args.after) + (args.offset ?? 0);
+    const { items, totalCount, provider } = await this.#ask(broker, async ({ controls }) => {
+      const { provider } = await controls.capability(STREAM_API);
+      return { ...(await listStreams(controls, { offset, count: first ?? DEFAULT_PAGE })), provider };
+    });
+    const edges = items.map((entry, index) => ({
+      cursor: String(offset + index + 1),
+      node: streamView(broker, provider, entry),
+    }));
+    return {
+      edges,
+      pageInfo: {
+        hasNextPage: offset + edges.length < totalCount,
+        hasPreviousPage: offset > 0,
+        startCursor: edges[0]?.cursor ?? null,
+        endCursor: edges[edges.length - 1]?.cursor ?? null,
+      },
+      totalCount,
+    };
+  }
+
+  /** Null when there is none of this name. */
+  async find(broker: BrokerRecord, name: string): Promise<StreamView | null> {
+    try {
+      return await this.#ask(broker, async ({ controls }) => {
+        const { provider } = await controls.capability(STREAM_API);
+        return streamView(broker, provider, await getStream(controls, name));
+      });
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
+      throw error;
+    }
+  }
+
+  /** Stored messages; an estimate where the broker runs the stream itself and does not count them. Null: it stores none. */
+  async messageCount({ broker, report, definition: { name } }: StreamView): Promise<number | null> {
+    if (report !== null) return report.storage.messages;
+    try {
+      return await this.#ask(broker, ({ controls }) => getStreamMessageCount(controls, name));
+    } catch (error) {
+      // "Persistence not configured for this stream", or it has gone.
+      if (error instanceof ServiceError && (error.code === 'BROKER_REJECTED' || error.code === 'NOT_FOUND'))
+        return null;
+      throw error;
+    }
+  }
+
+  /** Errors: INVALID, ALREADY_EXISTS. */
+  async create(broker: BrokerRecord, input: NewStreamInput): Promise<StreamWrite> {
+    const definition = checkedStream(input);
+    return this.#write(broker, definition.name, async (controls) => {
+      if (await isForeign(broker, controls)) await refuseLoop(controls, definition.name, definition);
+      await createStream(controls, definition);
+    });
+  }
+
+  /** Only what is given changes. Errors: INVALID. */
+  async update(broker: BrokerRecord, name: string, input: StreamChangesInput): Promise<StreamWrite> {
+    const changes = checkedChanges(input);
+    return this.#write(broker, name, async (controls) => {
+      if (await isForeign(broker, controls)) await refuseLoop(controls, name, changes);
+      await modifyStream(controls, name, changes);
+    });
+  }
+
+  /** With its stored messages, and a replay that runs. */
+  async remove(broker: BrokerRecord, name: string): Promise<StreamWrite> {
+    const written = await this.#write(broker, name, (controls) => deleteStream(controls, name));
+    this.#feeds.get(broker.id)?.ended(name);
+    return written;
+  }
+
+  async setActive(broker: BrokerRecord, name: string, isActive: boolean): Promise<StreamWrite> {
+    const set = isActive ? enableStream : disableStream;
+    return this.#write(broker, name, (controls) => set(controls, name));
+  }
+
+  /** Removes stored messages for good. Errors: INVALID, BROKER_REJECTED where the stream stores none. */
+  async clear(broker: BrokerRecord, name: string, input: ClearInput): Promise<StreamWrite> {
+    const bounds = checkedBounds(input);
+    return this.#write(broker, name, (controls) => clearStreamMessages(controls, name, bounds));
+  }
+
+  /** Answers when it has begun. Errors: INVALID, IN_USE (another one runs), BROKER_REJECTED where the stream stores no messages. */
+  async replay(broker: BrokerRecord, name: string, input: ReplayInput): Promise<StreamWrite> {
+    const request = checkedReplay(input);
+    return this.#write(broker, name, async (controls) => {
+      if (await isForeign(broker, controls)) await refuseReplayLoop(controls, name, request);
+      await replayStream(controls, name, request);
+    });
+  }
+
+  /** Does nothing where none runs. */
+  async stopReplay(broker: BrokerRecord, name: string): Promise<StreamWrite> {
+    return this.#write(broker, name, (controls) => stopStreamReplay(controls, name));
+  }
+
+  /** The replay of a stream now, then each change of it, until the stream is deleted. */
+  watchReplay(broker: BrokerRecord, name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
+    return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchReplay(name, options));
+  }
+
+  /** All streams of a broker now, then those that became different, at most once a second. */
+  watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
+    return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchAll(options));
+  }
+
+  close(): void {
+    this.#stop();
+    for (const feeds of this.#feeds.values()) feeds.close();
+    this.#feeds.clear();
+  }
+
+  async #write(
+    broker: BrokerRecord,
+    name: string,
+    change: (controls: ControlCaller) => Promise<void>,
+  ): Promise<StreamWrite> {
+    await placed(this.#ask(broker, ({ controls }) => change(controls)));
+    return { broker, name, readStream: () => this.find(broker, name) };
+  }
+
+  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+    if (this.#runtimes.status(broker.id).state !== 'UNREACHABLE') return this.#runtimes.ask(broker, question);
+    return question(this.#runtimes.get(broker));
+  }
+
+  #feedsOf({ id, controls, link }: BrokerRuntime): BrokerStreamFeeds {
+    let feeds = this.#feeds.get(id);
+    if (feeds === undefined) {
+      feeds = new BrokerStreamFeeds(this.#onFault);
+      feeds.attach(controls, link);
+      this.#feeds.set(id, feeds);
+    }
+    return feeds;
+  }
+}
+
+/** A plugin of ours refuses loops itself, beside a broker and in those that are run here. */
+async function isForeign({ type }: BrokerRecord, controls: ControlCaller): Promise<boolean> {
+  return type !== 'CLOUD' && (await controls.capability(STREAM_API)).provider === 'BROKER';
+}
+
+function placeAfter(cursor: string | null | undefined): number {
+  if (cursor == null) return 0;
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new ServiceError('INVALID', 'after: is no cursor of this list');
+}
