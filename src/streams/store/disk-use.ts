@@ -19,10 +19,10 @@ export class DiskUse {
     this.#bytes += bytes;
   }
 
-  /** Null: there is room for so many bytes. Otherwise why not; it is full then until there is room again. */
-  refusal(bytes = 0): string | null {
-    if (this.#bytes <= this.#max - this.#slack) this.#full = false;
-    if (this.#bytes + bytes > this.#max) this.#full = true;
+  /** Null: there is room. Otherwise why nothing is stored until there is room again. */
+  refusal(): string | null {
+    if (this.#bytes >= this.#max) this.#full = true;
+    else if (this.#bytes <= this.#max - this.#slack) this.#full = false;
     return this.#full ? this.#reason() : null;
   }
 

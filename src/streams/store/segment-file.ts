@@ -6,7 +6,6 @@
  * Units: ids are epoch microseconds. Errors: those of SQLite; `isDamage` tells which of them are the file's own.
  */
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { StoredMessage } from './message-store.ts';
 
@@ -29,7 +28,7 @@ const PAGE_BYTES = 8_192;
 /** Pages after which the WAL goes into the file: longer ones cost more disk for each open file, shorter ones more fsyncs. */
 const CHECKPOINT_PAGES = 256;
 /** Memory of one open file. */
-const CACHE_KIB = 512;
+const CACHE_KIB = 256;
 /** Rows of one INSERT: calls into SQLite cost more than what they do. */
 const ROWS = 8;
 
@@ -136,7 +135,7 @@ export class SegmentFile {
 const row = (message: StoredMessage | undefined): unknown[] =>
   message === undefined ? [] : [message.id, message.topic, message.qos, message.payload];
 
-/** It is there whole, also after a power cut, or not at all. */
+/** It is there whole, also after a power cut, or not at all. That its name is on disk, SQLite sees to with the first commit. */
 export function createSegmentFile(path: string): void {
   const unfinished = `${path}${UNFINISHED}`;
   const file = openSync(unfinished, 'w', 0o600);
@@ -147,7 +146,6 @@ export function createSegmentFile(path: string): void {
     closeSync(file);
   }
   renameSync(unfinished, path);
-  syncFolder(dirname(path));
 }
 
 /** Ends the name of a file that is being made. */
@@ -168,8 +166,7 @@ export function syncFolder(path: string): void {
 /** The file is not what it was, as against a disk that is full or gone. */
 export function isDamage(error: unknown): boolean {
   if (!(error instanceof Database.SqliteError)) return false;
-  // SQLITE_ERROR: its tables are missing.
-  return /^SQLITE_(CORRUPT|NOTADB|ERROR|SCHEMA|MISMATCH|FORMAT)/.test(error.code);
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(error.code) || error.message.startsWith('no such table');
 }
 
 let template: Buffer | null = null;

@@ -105,7 +105,7 @@ export class SegmentLog implements MessageLog, Committer {
     const batch = this.#nextBatch();
     if (batch.length === 0) return false;
     const bytes = batch.reduce((sum, message) => sum + message.bytes, 0);
-    const problem = this.#pendingBytes > MAX_PENDING_BYTES ? TOO_MANY : this.#store(batch, bytes);
+    const problem = this.#pendingBytes > MAX_PENDING_BYTES ? TOO_MANY : this.#store(batch);
     this.#pendingBytes -= bytes;
     for (const { done } of batch) done(problem);
     return this.#pending.length > 0;
@@ -227,8 +227,8 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   /** Answers why not. */
-  #store(batch: readonly StoredMessage[], bytes: number): string | null {
-    const full = this.#options.disk.refusal(bytes);
+  #store(batch: readonly StoredMessage[]): string | null {
+    const full = this.#options.disk.refusal();
     if (full !== null) return full;
     if (this.#failure && this.#options.now() < this.#failure.until) return this.#failure.reason;
     try {

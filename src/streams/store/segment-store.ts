@@ -17,7 +17,7 @@ export interface SegmentStoreOptions {
   readonly onProblem: (streamId: string | null, reason: string) => void;
   /** Epoch milliseconds; the clock of the system. */
   readonly now?: () => number;
-  /** Files that are open at a time, of all streams together; 64. */
+  /** Files that are open at a time, of all streams together; 128. */
   readonly maxOpenFiles?: number;
   /** Size at which a segment is followed by the next one; 64 MB, or less where `maxBytes` is small. */
   readonly segmentBytes?: number;
@@ -31,7 +31,7 @@ export interface SegmentStore extends MessageStore {
 }
 
 const MAX_SEGMENT_BYTES = 64 * 1_048_576;
-const MAX_OPEN_FILES = 64;
+const MAX_OPEN_FILES = 128;
 /** Of the shortest ttl: how often expired segments are looked for. With segments of a quarter nothing gets as old as two ttl. */
 const CHECKS_OF_TTL = 8;
 /** Milliseconds. */
@@ -63,7 +63,9 @@ class Segments implements SegmentStore {
     this.#files = new OpenFiles(options.maxOpenFiles ?? MAX_OPEN_FILES);
     this.#disk = new DiskUse(options.maxBytes);
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
-    for (const entry of readdirSync(options.folder, { withFileTypes: true })) this.#load(entry.name);
+    for (const entry of readdirSync(options.folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) this.#load(entry.name);
+    }
     this.#schedule();
   }
 

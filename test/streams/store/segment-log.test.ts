@@ -54,6 +54,8 @@ test('a page ends at its limit or its bytes, and holds at least one message', as
   expect(page(10, 5_500, true)).toEqual(['4', '3']);
 });
 
+const ids = (messages: readonly StoredMessage[]) => messages.map(({ id, topic }) => `${id} ${topic}`);
+
 /** The slow and obvious one. */
 class Model {
   messages: StoredMessage[] = [];
@@ -125,7 +127,7 @@ test('reads, counts and clears as an array of messages would, across segments, r
             if (page.length === 0) break;
             seen.push(...page);
           }
-          expect(seen).toEqual(each.reverse ? expected.toReversed() : expected);
+          expect(ids(seen)).toEqual(ids(each.reverse ? expected.toReversed() : expected));
         } else if (each.kind === 'clear') {
           expect(await log.clear(bounds)).toBe(expected.length);
           model.messages = model.messages.filter((one) => !expected.includes(one));
@@ -141,6 +143,6 @@ test('reads, counts and clears as an array of messages would, across segments, r
       expect(store.problems).toEqual([]);
       await store.close();
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { openTestStore, readAll, temporaryFolder } from './store.ts';
+
+const ROUNDS = 20;
+const script = fileURLToPath(new URL('append-process.mjs', import.meta.url));
+
+interface Round {
+  /** Stored messages that it found at its start. */
+  readonly found: number;
+  /** Numbers of messages that it was told are stored. */
+  readonly acknowledged: readonly number[];
+}
+
+/** Killed somewhere in the midst of its work. */
+async function appendUntilKilled(folder: string, start: number): Promise<Round> {
+  const child = spawn(process.execPath, [script, folder, String(start)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const exit = once(child, 'exit');
+  let found = -1;
+  const acknowledged: number[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith('problem')) throw new Error(line);
+    if (line.startsWith('found')) found = Number(line.slice(6));
+    else acknowledged.push(Number(line));
+    if (acknowledged.length === 1) void delay(Math.random() * 80).then(() => child.kill('SIGKILL'));
+  }
+  await exit;
+  return { found, acknowledged };
+}
+
+test(`a process killed ${ROUNDS} times loses no message that it was told is stored, tears none and doubles none`, async () => {
+  const folder = temporaryFolder();
+  const acknowledged: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const before = acknowledged.length;
+    // Numbers of messages that were not acknowledged any more are not used again.
+    const result = await appendUntilKilled(folder, round * 1_000_000);
+    expect(result.found).toBeGreaterThanOrEqual(before);
+    acknowledged.push(...result.acknowledged);
+  }
+
+  const store = openTestStore(folder);
+  const stored = ['a', 'b'].map((id) => readAll(store.log(id)));
+  const numbers = stored.map((messages) => messages.map(({ payload }) => Number.parseInt(payload.toString(), 10)));
+  for (const [index, messages] of stored.entries()) {
+    const ids = messages.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    expect(numbers[index]).toEqual([...new Set(numbers[index])].sort((a, b) => a - b));
+    const torn = messages.filter(({ topic, payload }) => {
+      const number = Number(topic.slice(2));
+      return payload.toString() !== `${number}:${String(number % 10).repeat(number % 1_000)}`;
+    });
+    expect(torn).toEqual([]);
+  }
+  const present = new Set(numbers.flat());
+  expect(acknowledged.filter((number) => !present.has(number))).toEqual([]);
+  expect(acknowledged.length).toBeGreaterThan(ROUNDS);
+  expect(store.problems).toEqual([]);
+});
