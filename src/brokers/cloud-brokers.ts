@@ -20,6 +20,8 @@ export interface CloudBrokersOptions {
   readonly host: string;
   /** Compiled worker of the embedded broker; default: beside its module. */
   readonly workerUrl?: URL | undefined;
+  /** Bound on what stored messages of streams take on disk, of each broker. */
+  readonly streamStorageBytes?: number;
   readonly log: Logger;
 }
 
@@ -126,7 +128,7 @@ export class CloudBrokers {
 
   async #run(broker: BrokerRecord): Promise<void> {
     const { id, sealedPassword, mqttPort, mqttWsPort } = broker;
-    const { sealer, dataDir, host, workerUrl, log } = this.#options;
+    const { sealer, dataDir, host, workerUrl, streamStorageBytes, log } = this.#options;
     try {
       await this.#write(id, 'PROVISIONING');
       const password = sealer.open(sealedPassword ?? '', `${id}/password`);
@@ -137,6 +139,7 @@ export class CloudBrokers {
         ws: { host, port: mqttWsPort ?? 0 },
         administrator: { username: ADMINISTRATOR, password },
         ...(workerUrl === undefined ? {} : { workerUrl }),
+        ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
         log,
         onState: (state, error) => {
           if (this.#closing) return;

@@ -16,6 +16,7 @@ import { PasswordCheck } from './dynamic-security/password-check.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, listenMqtt, listenWebSocket } from './listeners.ts';
 import { BrokerStore } from './store/broker-store.ts';
+import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
@@ -51,9 +52,11 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
     const registry = new ClientRegistry(store.sessions);
     const control: ControlServer = new ControlServer({
-      publish: (topic, payload) => core.publish(topic, payload),
+      publish: (topic, payload) => core.own.publish(topic, payload),
       onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
     });
+    let streams: EmbeddedStreams | null = null;
+    closers.push(() => streams?.close());
     closers.push(() => control.close());
     const core = await BrokerCore.start({
       store,
@@ -94,6 +97,11 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       }),
     );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
+
+    const { journal } = store;
+    const { onProblem } = hooks;
+    streams = await startStreams({ folder, maxBytes: options.streamStorageBytes, journal, core, control, onProblem });
+    await core.resume();
 
     const { version, sysIntervalMs: intervalMs } = options;
     const statistics = new SysStatistics({ version, core, registry, store, intervalMs });

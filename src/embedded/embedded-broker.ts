@@ -32,6 +32,8 @@ export interface EmbeddedBrokerOptions {
   readonly maxHeapMegabytes?: number;
   /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
   readonly sysIntervalMs?: number;
+  /** Bound on what the stored messages of its streams take on disk; 10 GiB. */
+  readonly streamStorageBytes?: number;
 }
 
 export interface EmbeddedBroker {
@@ -146,6 +148,7 @@ class BrokerSupervisor implements EmbeddedBroker {
       ws: ws && { host: ws.host, port: wsPort ?? ws.port },
       administrator,
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
+      streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
     };
     const thread = new Worker(workerUrl ?? new URL('./worker.js', import.meta.url), {
       name: `broker ${id}`,

@@ -6,6 +6,7 @@ export interface WorkerOptions {
   readonly ws: { readonly host: string; readonly port: number } | null;
   readonly administrator: { readonly username: string; readonly password: string };
   readonly sysIntervalMs: number;
+  readonly streamStorageBytes: number;
 }
 
 export type WorkerMessage =

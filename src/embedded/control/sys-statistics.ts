@@ -66,6 +66,6 @@ export class SysStatistics {
     const text = String(value);
     if (this.#told.get(name) === text) return;
     this.#told.set(name, text);
-    void this.#options.core.publish(`$SYS/broker/${name}`, text, { retain: true });
+    void this.#options.core.own.publish(`$SYS/broker/${name}`, text, { retain: true });
   }
 }

@@ -5,7 +5,6 @@ import { filterMatches } from '../../mqtt/filter-match.ts';
 import type { AccessControl } from '../access.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
-import type { MessageProperties } from '../store/message-properties.ts';
 import { Persistence } from '../store/persistence.ts';
 import type { DelayedWill } from '../store/will-store.ts';
 import { ACCEPTED, Admission, expiryOf, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
@@ -57,15 +56,15 @@ export class BrokerCore {
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
     guardBroker(this.#aedes);
+    const { tap } = this;
+    this.#delivery = new Delivery({ aedes: this.#aedes, store, access, ownTopics: `$SYS/${id}/` });
+    this.own = new OwnPublishes({ store, delivery: this.#delivery, tap });
     const publishWill = (clientId: string, will: DelayedWill) => this.#intake.publishWill(clientId, will);
-    this.#departures = new Departures({ store, registry, publishWill });
+    this.#departures = new Departures({ store, registry, own: this.own, publishWill });
     const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
     this.#admission = new Admission({ store, registry, access, limits, onReturn });
     const aedes = this.#aedes;
     this.clients = new ClientControl({ aedes, store, registry, admission: this.#admission });
-    this.#delivery = new Delivery({ aedes, store, access, ownTopics: `$SYS/${id}/` });
-    const { tap } = this;
-    this.own = new OwnPublishes({ store, delivery: this.#delivery, tap });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
     const { maxIncoming } = limits;
     const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
@@ -151,7 +150,6 @@ export class BrokerCore {
     const core = new BrokerCore(options);
     core.#followEvents();
     await core.#aedes.listen();
-    await core.#publishLeftWills();
     return core;
   }
 
@@ -175,20 +173,9 @@ export class BrokerCore {
     (aedes as NodeJS.EventEmitter).on('error', (error: Error) => onProblem('the broker core failed', error));
   }
 
-  /** Those of clients that were connected when the last run ended: their connections ended with it, not by DISCONNECT. */
-  async #publishLeftWills(): Promise<void> {
-    const { wills } = this.#options.store;
-    const now = Date.now();
-    for (const { topic, payload, qos, retain, clientId, properties, delaySeconds = 0 } of wills.all()) {
-      if (clientId !== undefined && delaySeconds > 0) {
-        const due = now + delaySeconds * 1000;
-        wills.delay(clientId, { topic, payload, qos: qos === 0 ? 0 : 1, retain, properties, due });
-        continue;
-      }
-      await this.publish(topic, payload, { qos: qos === 0 ? 0 : 1, retain, properties });
-      if (clientId !== undefined) wills.remove(clientId);
-    }
-    this.#departures.resume(now);
+  /** Goes on with what the last run left: wills, and sessions that end. Before that nobody may connect. */
+  async resume(): Promise<void> {
+    await this.#departures.resume(Date.now());
   }
 
   get refusedPublishes(): number {
@@ -228,19 +215,6 @@ export class BrokerCore {
     if (registry.closed(connection, now) && clientId !== undefined) this.#departures.left(clientId, connection, now);
   }
 
-  /** Publishes for the broker itself; no access control. Resolves when it is delivered to sockets, and durable if it must be. */
-  async publish(
-    topic: string,
-    payload: Uint8Array | string,
-    { qos = 0, retain = false, properties }: PublishOptions = {},
-  ): Promise<void> {
-    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    const live = { topic, payload: bytes, qos, retain, properties };
-    await new Promise<void>((resolve, reject) => {
-      this.own.send(null, live, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
   /** Whether a client may publish on this topic now. */
   maySend(client: Client, topic: string): boolean {
     const identity = this.#connections.get(client)?.identity;
@@ -278,12 +252,6 @@ export class BrokerCore {
     }
     this.#departures.close();
   }
-}
-
-export interface PublishOptions {
-  readonly qos?: 0 | 1 | 2;
-  readonly retain?: boolean;
-  readonly properties?: MessageProperties | undefined;
 }
 
 /** aedes puts it on each subscription of a SUBSCRIBE, and on those that are restored. */

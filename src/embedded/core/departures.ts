@@ -1,12 +1,14 @@
 import type { BrokerStore } from '../store/broker-store.ts';
-import type { DelayedWill } from '../store/will-store.ts';
+import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
+import type { OwnPublishes } from './own-publishes.ts';
 
 export interface DeparturesOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
+  readonly own: OwnPublishes;
   readonly publishWill: (clientId: string, will: DelayedWill) => void;
 }
 
@@ -23,9 +25,10 @@ export class Departures {
     this.#options = options;
   }
 
-  /** What the last run left: its clients went when it ended, or before. */
-  resume(now: number): void {
+  /** What the last run left: its clients went when it ended, or before. Resolves when their wills were published. */
+  async resume(now: number): Promise<void> {
     const { sessions, wills } = this.#options.store;
+    await Promise.all(wills.all().map((will) => this.#resumeWill(will, now)));
     for (const { id, about } of [...sessions.all()]) {
       const { expirySeconds = null, lastDisconnect } = about ?? {};
       if (expirySeconds === null) continue;
@@ -63,6 +66,19 @@ export class Departures {
   close(): void {
     this.#sessions.close();
     this.#wills.close();
+  }
+
+  /** Of a client that was connected when the last run ended: its connection ended with it, not by DISCONNECT. */
+  async #resumeWill(will: WillPacket, now: number): Promise<void> {
+    const { own, store } = this.#options;
+    const { topic, payload, retain, clientId, properties, delaySeconds = 0 } = will;
+    const qos = will.qos === 0 ? 0 : 1;
+    if (clientId !== undefined && delaySeconds > 0) {
+      store.wills.delay(clientId, { topic, payload, qos, retain, properties, due: now + delaySeconds * 1000 });
+      return;
+    }
+    await own.publish(topic, payload, { qos, retain, properties });
+    if (clientId !== undefined) store.wills.remove(clientId);
   }
 
   #endSession(clientId: string): void {

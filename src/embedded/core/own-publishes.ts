@@ -1,4 +1,5 @@
 import type { BrokerStore } from '../store/broker-store.ts';
+import type { MessageProperties } from '../store/message-properties.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
 import type { PublishTap } from './publish-tap.ts';
 
@@ -8,6 +9,12 @@ export interface OwnPublishesOptions {
   readonly tap: PublishTap;
 }
 
+export interface PublishOptions {
+  readonly qos?: 0 | 1 | 2;
+  readonly retain?: boolean;
+  readonly properties?: MessageProperties | undefined;
+}
+
 /** What is published without a publisher whose reading could be slowed down or who is answered: the broker's own messages, and wills. */
 export class OwnPublishes {
   readonly #options: OwnPublishesOptions;
@@ -15,6 +22,19 @@ export class OwnPublishes {
 
   constructor(options: OwnPublishesOptions) {
     this.#options = options;
+  }
+
+  /** For the broker itself; otherwise as `send`. Rejects when it could not be stored. */
+  publish(
+    topic: string,
+    payload: Uint8Array | string,
+    { qos = 0, retain = false, properties }: PublishOptions = {},
+  ): Promise<void> {
+    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+    const live = { topic, payload: bytes, qos, retain, properties };
+    return new Promise((resolve, reject) => {
+      this.send(null, live, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /**

@@ -33,6 +33,8 @@ export interface StreamPluginOptions {
  */
 export class StreamPlugin implements ControlPlugin {
   readonly api = STREAM_API;
+  /** Resolves when what was kept when it was made was put to the engine. */
+  readonly started: Promise<void>;
   readonly #options: StreamPluginOptions;
   /** What the engine was given, by id. */
   readonly #running = new Map<string, StreamDefinition>();
@@ -46,6 +48,7 @@ export class StreamPlugin implements ControlPlugin {
     const { definitions, engine } = options;
     this.#stops = [definitions.onChange(() => this.#follow()), engine.onChange((id, report) => this.#tell(id, report))];
     this.#follow();
+    this.started = this.#tail.then(() => undefined);
   }
 
   execute(command: ControlCommand): unknown {

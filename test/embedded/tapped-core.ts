@@ -1,0 +1,53 @@
+import { onTestFinished } from 'vitest';
+import type { AccessControl } from '../../src/embedded/access.ts';
+import { BrokerCore } from '../../src/embedded/core/broker-core.ts';
+import { ClientRegistry } from '../../src/embedded/core/client-registry.ts';
+import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from '../../src/embedded/limits.ts';
+import { listenMqtt } from '../../src/embedded/listeners.ts';
+import { BrokerStore } from '../../src/embedded/store/broker-store.ts';
+import { EmbeddedStreamSession } from '../../src/embedded/streams/embedded-stream-session.ts';
+import { temporaryFolder } from './embedded.ts';
+
+/** Everybody may do everything, except publish below `forbidden/`. */
+const ACCESS: AccessControl = {
+  authenticate: async () => 'ACCEPTED',
+  mayPublish: (_identity, topic) => !topic.startsWith('forbidden/'),
+  maySubscribe: () => true,
+  mayReceive: () => true,
+  mayUnsubscribe: () => true,
+};
+
+/** The core of an embedded broker in this thread, with a session of streams. `stop` ends it as a crash does: nothing is told. */
+export async function startTappedCore(folder = temporaryFolder()) {
+  const problems: string[] = [];
+  const onProblem = (problem: string, error: Error) => problems.push(`${problem}: ${error.message}`);
+  const onBroken = (error: Error) => problems.push(error.message);
+  const store = new BrokerStore({ folder, limits: DEFAULT_STORE_LIMITS, onBroken });
+  const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
+  const registry = new ClientRegistry(store.sessions);
+  const serveControl = async () => {};
+  const core = await BrokerCore.start({ store, registry, access: ACCESS, limits, serveControl, onProblem });
+  const session = new EmbeddedStreamSession(core);
+  const { maxConnections, maxPacketBytes } = limits;
+  const shared = {
+    maxConnections,
+    maxPacketBytes,
+    accept: core.accept,
+    onError: (error: Error) => {
+      throw error;
+    },
+  };
+  const listener = await listenMqtt({ host: '127.0.0.1', port: 0 }, shared);
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= (async () => {
+      listener.close();
+      await core.close();
+      session.close();
+      store.close();
+    })();
+    return stopped;
+  };
+  onTestFinished(stop);
+  return { core, session, store, registry, problems, port: listener.info.port, folder, stop };
+}
