@@ -88,12 +88,15 @@ function sampleIssues(payloads: readonly (string | null)[]): InputIssue[] {
 }
 
 function clockIssues(start: number, spacing: number, samples: readonly unknown[]): InputIssue[] {
+  const isMoment = Math.abs(start) <= MAX_MOMENT;
+  const end = (isMoment ? start : 0) + samples.length * spacing * 1_000;
   const issues: InputIssue[] = [];
-  if (!(Math.abs(start) <= MAX_MOMENT))
-    issues.push({ path: '/start', reason: 'must be a moment in epoch milliseconds' });
-  const isSpacing = spacing >= 0 && start + samples.length * spacing * 1_000 <= MAX_MOMENT;
-  if (!isSpacing) {
-    issues.push({ path: '/spacingSeconds', reason: 'must be at least 0, and no moment beyond what a date can be' });
+  if (!isMoment) issues.push({ path: '/start', reason: 'must be a moment in epoch milliseconds' });
+  if (!(spacing >= 0 && end <= MAX_MOMENT)) {
+    issues.push({
+      path: '/spacingSeconds',
+      reason: 'must be at least 0, and bring no sample beyond what a date can be',
+    });
   }
   return issues;
 }

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { PREVIEW_LIMITS, previewQuery } from '../../../src/streams/query/preview-query.ts';
+
+const QUERY = {
+  select: [
+    { source: '[v]', target: '[sum]', function: 'sum' },
+    { function: 'time_bucket', intervalsize: 60 },
+    { source: 'timestamp', target: '[at]' },
+  ],
+};
+const CLOCK = { start: 60_000, spacingSeconds: 20 };
+
+test('samples arrive one after the other, and it is told what becomes of each, and when', () => {
+  const samples = [{ v: 1 }, { v: 2 }, {}, { v: 'x' }, '{"v": 4}', 'no JSON', 7];
+  const previewed = previewQuery(QUERY, samples, CLOCK);
+  expect(previewed.map(({ at }) => at / 1_000)).toEqual([60, 80, 100, 120, 140, 160, 180]);
+  expect(previewed.map(({ outcome, output, reason }) => (outcome === 'PASS' ? output : [outcome, reason]))).toEqual([
+    { sum: 1, at: 60 },
+    { sum: 3, at: 80 },
+    ['FILTERED', '[v] is missing'],
+    ['FAILED', '[v] is not a number'],
+    { sum: 4, at: 140 },
+    ['FAILED', 'the payload is not JSON'],
+    ['FILTERED', '[v] is missing'],
+  ]);
+  expect(previewed[0]).toMatchObject({ payload: '{"sum":1,"at":60}', reason: null });
+});
+
+test('without select the payload is told as it came, blanks and all', () => {
+  const [text, value] = previewQuery({}, ['{ "v": 1.0 }', { v: null }], CLOCK);
+  expect(text).toMatchObject({ outcome: 'PASS', payload: '{ "v": 1.0 }', output: { v: 1 } });
+  expect(value).toMatchObject({ outcome: 'PASS', payload: '{"v":null}', output: { v: null } });
+});
+
+test('a sample that cannot be written as JSON fails by itself', () => {
+  const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
+  expect(previewQuery({}, [deep, undefined, 1], CLOCK).map(({ outcome }) => outcome)).toEqual([
+    'FAILED',
+    'FAILED',
+    'PASS',
+  ]);
+});
+
+test.each([
+  ['/query/select', { query: { select: 1 } }],
+  ['/samples', { samples: Array(PREVIEW_LIMITS.samples + 1).fill(1) }],
+  ['/samples', { samples: ['x'.repeat(PREVIEW_LIMITS.total), 1] }],
+  ['/start', { start: Number.NaN }],
+  ['/spacingSeconds', { spacingSeconds: -1 }],
+  ['/spacingSeconds', { spacingSeconds: 1e15 }],
+])('what cannot be tried is refused at %s', (path, given) => {
+  const { query, samples, start, spacingSeconds } = { query: {}, samples: [1], start: 0, spacingSeconds: 0, ...given };
+  expect(() => previewQuery(query, samples, { start, spacingSeconds })).toThrow(
+    expect.objectContaining({ code: 'INVALID', info: { issues: [expect.objectContaining({ path })] } }),
+  );
+});
+
+test('as many and as large samples as may be are tried, and what they make is bounded', () => {
+  expect(previewQuery({}, Array(PREVIEW_LIMITS.samples).fill(1), { start: 0, spacingSeconds: 0 })).toHaveLength(1_000);
+  const select = Array.from({ length: 20 }, (_, index) => ({ source: '[v]', target: `[${index}]` }));
+  const samples = Array(3).fill({ v: 'x'.repeat(PREVIEW_LIMITS.total / 8) });
+  expect(previewQuery({ select }, samples, CLOCK).map(({ outcome, reason }) => reason?.slice(0, 9) ?? outcome)).toEqual(
+    ['PASS', 'not tried', 'not tried'],
+  );
+});
