@@ -59,7 +59,8 @@ export class LinkConnection {
     this.#events = events;
     this.version = options.version;
     this.#identifiers = options.version === 5;
-    const client = connect({ ...options.client, messageIdProvider: this.#ids });
+    // Its own log asks for each step of each packet whether it is wanted.
+    const client = connect({ ...options.client, messageIdProvider: this.#ids, log: () => undefined });
     this.#client = client;
     const { stream } = client;
     this.#writer = new PacketWriter(stream, options.version);

@@ -1,0 +1,192 @@
+import { ServiceError } from '../../errors.ts';
+import type { Stop } from '../../mqtt/broker-session.ts';
+import type { StreamEngine, TimeBounds } from '../engine/stream-engine.ts';
+import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+import type { StreamReport } from '../model/stream-report.ts';
+import { failedReport } from './failed-report.ts';
+import type { EngineAnswer, EngineMethod, EngineOptions } from './worker-protocol.ts';
+import type { WorkerThread } from './worker-thread.ts';
+
+/** Whose engine it is: where its thread comes from. */
+export interface EngineOwner {
+  /** Null: it ended, and is not started again yet; why. Started when there is none. */
+  thread(): WorkerThread | { readonly down: string };
+  /** Never the same. */
+  nextNumber(): number;
+  /** It has something to run, or nothing any more. */
+  onUse(engine: WorkerEngine, isUsed: boolean): void;
+  onClosed(engine: WorkerEngine): void;
+}
+
+/** Until what could not be opened is tried again. */
+const REOPEN_MS = 30_000;
+
+/**
+ * The streams of one broker as they run in the thread of the streams. In that thread there is something of it while a stream is put: with the
+ * last one the broker is told to forget the session.
+ *
+ * While the thread is down its streams are FAILED with the reason; all that is put is put again when it is back.
+ * Errors: those of StreamEngine; INTERNAL_ERROR for a bug.
+ */
+export class WorkerEngine implements StreamEngine {
+  readonly #owner: EngineOwner;
+  readonly #options: EngineOptions;
+  readonly #put = new Map<string, StreamDefinition>();
+  /** As they were told last. */
+  readonly #reports = new Map<string, StreamReport>();
+  readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
+  /** What there is of it in the thread. */
+  #open: { readonly number: number; readonly thread: WorkerThread } | null = null;
+  /** It could not be opened, and is not tried again yet. */
+  #failure: { readonly reason: string; readonly retry: NodeJS.Timeout } | null = null;
+  #ending: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(owner: EngineOwner, options: EngineOptions) {
+    this.#owner = owner;
+    this.#options = options;
+  }
+
+  get number(): number | null {
+    return this.#open?.number ?? null;
+  }
+
+  async put(id: string, definition: StreamDefinition): Promise<void> {
+    this.#assertOpen();
+    this.#put.set(id, definition);
+    this.#owner.onUse(this, true);
+    const wasOpen = this.#open !== null;
+    const thread = this.#thread();
+    // It is put when there is something to put it to, and its report says that it is not yet.
+    if ('down' in thread) return;
+    try {
+      if (wasOpen) await this.#call('put', id, definition);
+      else await this.#begin(thread, id);
+    } catch (error) {
+      if (this.#failure === null) throw error;
+    }
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#assertOpen();
+    if (!this.#put.has(id)) return;
+    await this.#call('remove', id);
+    this.#put.delete(id);
+    this.#reports.delete(id);
+    if (this.#put.size === 0) this.#end(true);
+  }
+
+  async startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress> {
+    return this.#call('startReplay', id, request);
+  }
+
+  async stopReplay(id: string): Promise<boolean> {
+    return this.#call('stopReplay', id);
+  }
+
+  async clear(id: string, bounds: TimeBounds): Promise<number> {
+    return this.#call('clear', id, bounds);
+  }
+
+  async report(ids?: readonly string[]): Promise<ReadonlyMap<string, StreamReport>> {
+    this.#assertOpen();
+    if (this.#put.size === 0) return new Map();
+    const thread = this.#thread();
+    if (!('down' in thread)) return this.#call('report', ids);
+    const wanted = (ids ?? [...this.#put.keys()]).filter((id) => this.#put.has(id));
+    return new Map(wanted.map((id) => [id, failedReport(this.#reports.get(id), thread.down)]));
+  }
+
+  onChange(listener: (id: string, report: StreamReport) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What is not worked off waits at the broker for the next one. */
+  async close(): Promise<void> {
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      this.#listeners.clear();
+      this.#end(false);
+      this.#owner.onClosed(this);
+    }
+    await this.#ending;
+  }
+
+  /** Of its owner: the thread tells. */
+  changed(id: string, report: StreamReport): void {
+    if (!this.#put.has(id)) return;
+    this.#reports.set(id, report);
+    for (const listener of [...this.#listeners]) listener(id, report);
+  }
+
+  /** Of its owner: the thread is there, and what it needs for this one is not. */
+  failed(reason: string): void {
+    const retry = setTimeout(() => {
+      this.#failure = null;
+      const thread = this.#owner.thread();
+      if (!('down' in thread)) this.threadStarted(thread);
+    }, REOPEN_MS).unref();
+    this.#failure = { reason: `Streams cannot run on the broker: ${reason}`, retry };
+    this.threadEnded(this.#failure.reason);
+  }
+
+  /** Of its owner: the thread is gone, and with it what was in it. */
+  threadEnded(reason: string): void {
+    this.#open = null;
+    for (const id of this.#put.keys()) this.changed(id, failedReport(this.#reports.get(id), reason));
+  }
+
+  /** Of its owner: there is a thread again. */
+  threadStarted(thread: WorkerThread): void {
+    if (this.#put.size === 0 || this.#open !== null || this.#failure !== null) return;
+    // Another end of the thread has it put again.
+    this.#begin(thread, null).catch(() => undefined);
+  }
+
+  #thread(): WorkerThread | { readonly down: string } {
+    return this.#failure === null ? this.#owner.thread() : { down: this.#failure.reason };
+  }
+
+  /** All that is put; resolves with the one that is waited for. */
+  async #begin(thread: WorkerThread, waitFor: string | null): Promise<void> {
+    const number = this.#owner.nextNumber();
+    this.#open = { number, thread };
+    thread.open(number, this.#options);
+    const puts = [...this.#put].map(async ([id, definition]) => {
+      const put = thread.call(number, 'put', [id, definition]);
+      await (waitFor === null || id === waitFor ? put : put.catch(() => undefined));
+    });
+    await Promise.all(puts);
+  }
+
+  #end(forGood: boolean): void {
+    const open = this.#open;
+    this.#open = null;
+    if (this.#failure) clearTimeout(this.#failure.retry);
+    this.#failure = null;
+    if (open === null) {
+      this.#owner.onUse(this, false);
+      return;
+    }
+    const before = this.#ending;
+    // An end of the thread is an end of it, too.
+    const closed = open.thread.close(open.number, forGood).catch(() => undefined);
+    this.#ending = Promise.all([before, closed]).then(() => {
+      if (this.#open === null) this.#owner.onUse(this, false);
+    });
+  }
+
+  #call<Method extends EngineMethod>(method: Method, ...args: readonly unknown[]): Promise<EngineAnswer<Method>> {
+    this.#assertOpen();
+    if (this.#open !== null) return this.#open.thread.call(this.#open.number, method, args);
+    const thread = this.#put.size === 0 ? null : this.#thread();
+    const reason = thread !== null && 'down' in thread ? thread.down : 'There is no stream on the broker';
+    throw new ServiceError('BROKER_UNREACHABLE', reason);
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The streams of the broker were closed');
+  }
+}

@@ -1,0 +1,97 @@
+import { ServiceError } from '../../errors.ts';
+import { StreamEngineCore } from '../engine/stream-engine-core.ts';
+import type { StreamReport } from '../model/stream-report.ts';
+import { compileQuery } from '../query/compile-query.ts';
+import { openSegmentStore } from '../store/segment-store.ts';
+import { MqttStreamSession } from './mqtt-stream-session.ts';
+import type { EngineMethod, EngineOptions } from './worker-protocol.ts';
+
+export interface HostEvents {
+  onChange(engine: number, id: string, report: StreamReport): void;
+  /** It could not be opened; its calls are refused. */
+  onFailed(engine: number, reason: string): void;
+  onProblem(level: 'warn' | 'error', fields: object, text: string): void;
+}
+
+interface Host {
+  readonly engine: StreamEngineCore;
+  close(forGood: boolean): Promise<void>;
+}
+
+/** The engines in this thread, each with its connections and its stored messages. One of a broker begins when the one before it has ended. */
+export class WorkerHosts {
+  readonly #events: HostEvents;
+  readonly #hosts = new Map<number, { readonly brokerId: string; readonly host: Promise<Host> }>();
+  /** By broker: the ends of earlier engines, while they last. */
+  readonly #ending = new Map<string, Promise<void>>();
+
+  constructor(events: HostEvents) {
+    this.#events = events;
+  }
+
+  open(number: number, options: EngineOptions): void {
+    const { brokerId } = options;
+    const host = this.#begin(number, options, this.#ending.get(brokerId));
+    this.#hosts.set(number, { brokerId, host });
+    host.catch((error: unknown) => {
+      this.#hosts.delete(number);
+      this.#events.onFailed(number, error instanceof Error ? error.message : String(error));
+    });
+  }
+
+  async call(number: number, method: EngineMethod, args: readonly unknown[]): Promise<unknown> {
+    const host = await this.#hosts.get(number)?.host;
+    if (!host) throw new ServiceError('BROKER_UNREACHABLE', 'The streams of the broker were closed');
+    // The service calls what StreamEngine has, as it has it.
+    const call = host.engine[method] as (...given: readonly unknown[]) => Promise<unknown>;
+    return call.apply(host.engine, [...args]);
+  }
+
+  /** Everything appended is on disk when it resolves. */
+  async close(number: number, forGood: boolean): Promise<void> {
+    const known = this.#hosts.get(number);
+    if (!known) return;
+    this.#hosts.delete(number);
+    const { brokerId, host } = known;
+    const ended = host.then(
+      ({ close }) => close(forGood),
+      () => undefined,
+    );
+    const ending = ended
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#ending.get(brokerId) === ending) this.#ending.delete(brokerId);
+      });
+    this.#ending.set(brokerId, ending);
+    await ended;
+  }
+
+  /** Errors: those of the folder of stored messages. */
+  async #begin(number: number, options: EngineOptions, before: Promise<void> | undefined): Promise<Host> {
+    await before;
+    const { brokerId, folder, maxBytes } = options;
+    const { onChange, onProblem } = this.#events;
+    const store = openSegmentStore({
+      folder,
+      maxBytes,
+      onProblem: (streamId, reason) =>
+        onProblem('warn', { brokerId, streamId, reason }, 'stored messages of streams have a problem'),
+    });
+    const session = new MqttStreamSession({
+      ...options.session,
+      onFault: (error) => {
+        const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        onProblem('error', { brokerId, reason }, 'a stream failed on a message');
+      },
+    });
+    const engine = new StreamEngineCore({ session, store, compile: compileQuery });
+    engine.onChange((id, report) => onChange(number, id, report));
+    session.open();
+    const close = async (forGood: boolean) => {
+      await engine.close();
+      await session.close({ forGood });
+      await store.close();
+    };
+    return { engine, close };
+  }
+}

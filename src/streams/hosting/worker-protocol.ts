@@ -1,0 +1,45 @@
+import type { ErrorCode } from '../../errors.ts';
+import type { StreamEngine } from '../engine/stream-engine.ts';
+import type { StreamReport } from '../model/stream-report.ts';
+import type { StreamSessionOptions } from './mqtt-stream-session.ts';
+
+/** What the service and the thread of the streams tell each other. Engines are told apart by numbers that are never used again. */
+export interface EngineOptions {
+  readonly brokerId: string;
+  /** How to reach the broker. */
+  readonly session: Omit<StreamSessionOptions, 'onFault'>;
+  /** Of the broker's stored messages. */
+  readonly folder: string;
+  readonly maxBytes: number;
+}
+
+/** Methods that are passed on as they are. */
+export type EngineMethod = 'put' | 'remove' | 'startReplay' | 'stopReplay' | 'clear' | 'report';
+export type EngineAnswer<Method extends EngineMethod> = Awaited<ReturnType<StreamEngine[Method]>>;
+
+export type ServiceMessage =
+  | { readonly type: 'open'; readonly engine: number; readonly options: EngineOptions }
+  | {
+      readonly type: 'call';
+      readonly engine: number;
+      readonly call: number;
+      readonly method: EngineMethod;
+      readonly args: readonly unknown[];
+    }
+  /** Answered as a call is. `forGood`: nothing is to wait at the broker. */
+  | { readonly type: 'close'; readonly engine: number; readonly call: number; readonly forGood: boolean }
+  | { readonly type: 'end' };
+
+export type WorkerMessage =
+  | { readonly type: 'answer'; readonly call: number; readonly value: unknown }
+  | { readonly type: 'refusal'; readonly call: number; readonly refusal: WireError }
+  /** It could not be opened, and there is nothing of it. */
+  | { readonly type: 'failed'; readonly engine: number; readonly reason: string }
+  | { readonly type: 'changed'; readonly engine: number; readonly id: string; readonly report: StreamReport }
+  | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly text: string };
+
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly info?: Readonly<Record<string, unknown>>;
+}
