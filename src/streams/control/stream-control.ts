@@ -1,5 +1,5 @@
 import type { ControlEvent } from '../../control/envelope.ts';
-import { fieldOf, isFields } from '../../control/fields.ts';
+import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { type ListedPages, listPages } from '../../control/list-pages.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { invalid, ServiceError } from '../../errors.ts';
@@ -145,9 +145,18 @@ function withIssue(error: ServiceError): ServiceError {
 }
 
 function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Promise<ListedPages<unknown>> {
+  /** Of a broker that knows no pages. */
+  let whole: readonly unknown[] | null = null;
   const pages: Pick<ControlCaller, 'call'> = {
-    call: async <T>(...[api, command, fields = {}]: Parameters<ControlCaller['call']>) =>
-      pageOf(await caller.call(api, command, fields), Number(fields.count), Number(fields.offset)) as T,
+    call: async <T>(...[api, command, fields = {}]: Parameters<ControlCaller['call']>) => {
+      const [count, offset] = [Number(fields.count), Number(fields.offset)];
+      if (whole === null) {
+        const data = await caller.call(api, command, fields);
+        whole = wholeOf(data, count);
+        if (whole === null) return pageOf(data, count, offset) as T;
+      }
+      return { streams: whole.slice(offset, offset + count), totalCount: whole.length } as T;
+    },
   };
   return listPages(pages, STREAM_API, 'listStreams', 'streams', {
     ...page,
@@ -158,16 +167,19 @@ function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Pro
   });
 }
 
-/**
- * A page of a list as plugins of ours tell it. The API's documentation shows one object where others tell an array of `streams`, and
- * no number of all: then a page that is not full is the last one, and one that is longer than asked for is the whole list.
- */
-function pageOf(data: unknown, count: number, offset: number) {
-  const streams = isFields(data) ? fieldOf(data, 'streams') : data;
+const streamsOf = (data: unknown): unknown => (isFields(data) ? fieldOf(data, 'streams') : data);
+
+/** The API's documentation shows one object for a list; and an array that is longer than was asked for is all there is. */
+function wholeOf(data: unknown, count: number): readonly unknown[] | null {
+  const streams = streamsOf(data);
+  if (Array.isArray(streams)) return streams.length > count ? streams : null;
+  return readName(data) === null ? [] : [data];
+}
+
+/** Where no number of all is told, a page that is not full is the last one. */
+function pageOf(data: unknown, count: number, offset: number): Fields {
+  const streams = streamsOf(data) as readonly unknown[];
   const total = isFields(data) ? fieldOf(data, 'totalCount') : undefined;
-  const isWhole = !Array.isArray(streams) || streams.length > count;
-  const found: readonly unknown[] = Array.isArray(streams) ? streams : readName(data) === null ? [] : [data];
-  if (isWhole) return { streams: found.slice(offset, offset + count), totalCount: found.length };
-  if (typeof total === 'number') return { streams: found, totalCount: total };
-  return { streams: found, totalCount: offset + found.length + (found.length === count ? 1 : 0) };
+  const seen = offset + streams.length;
+  return { streams, totalCount: typeof total === 'number' ? total : seen + (streams.length === count ? 1 : 0) };
 }

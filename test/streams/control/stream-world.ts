@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { BrokerControls } from '../../../src/control/broker-controls.ts';
+import type { ControlEvent } from '../../../src/control/envelope.ts';
+import { newId } from '../../../src/ids.ts';
+import type { Storage } from '../../../src/storage/storage.ts';
+import { STREAM_API } from '../../../src/streams/control/stream-control.ts';
+import { StreamDirectory } from '../../../src/streams/definition/stream-directory.ts';
+import type { StreamEngine } from '../../../src/streams/engine/stream-engine.ts';
+import { StreamEngineCore } from '../../../src/streams/engine/stream-engine-core.ts';
+import { HostedStreams } from '../../../src/streams/hosting/hosted-streams.ts';
+import { MqttStreamSession } from '../../../src/streams/hosting/mqtt-stream-session.ts';
+import { StreamCalls } from '../../../src/streams/hosting/stream-calls.ts';
+import { compileQuery } from '../../../src/streams/query/compile-query.ts';
+import { openSegmentStore } from '../../../src/streams/store/segment-store.ts';
+import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
+import { connectedLink } from '../../support/link.ts';
+
+/** A broker's row, that streams belong to. */
+export async function addBroker({ db }: Storage): Promise<string> {
+  const [projectId, brokerId] = [newId('project'), newId('broker')];
+  await db.project.create({ data: { id: projectId, name: 'plant' } });
+  await db.broker.create({ data: { id: brokerId, projectId, type: 'SELF_HOSTED', name: 'line' } });
+  return brokerId;
+}
+
+export interface StreamWorldOptions {
+  readonly url: string;
+  readonly storage?: Storage;
+  readonly brokerId?: string;
+  readonly folder?: string;
+  readonly timeoutMs?: number;
+}
+
+/** What runs beside a broker: kept streams, and the real engine in this thread. */
+export async function startStreams(options: StreamWorldOptions) {
+  const { url, folder = temporaryFolder(), timeoutMs = 5_000 } = options;
+  const storage = options.storage ?? (await openTestStorage());
+  const brokerId = options.brokerId ?? (await addBroker(storage));
+  const { db, changes, leases, engine } = storage;
+  const directory = new StreamDirectory({ db, changes, log: silentLog });
+  await directory.load();
+  const calls = engine === 'postgresql' ? new StreamCalls({ db, changes, log: silentLog, timeoutMs }) : null;
+  const faults: unknown[] = [];
+  const link = await connectedLink({ url });
+  const hosted: HostedStreams[] = [];
+  const controls = new BrokerControls(link, {
+    timeoutMs,
+    silenceMs: 100,
+    onFault: (error) => faults.push(error),
+    plugins: [
+      {
+        api: STREAM_API,
+        create: async ({ emit }) => {
+          const made = new HostedStreams({
+            link: { id: brokerId, url, timeoutMs },
+            definitions: directory.of(brokerId),
+            openEngine: () => engineBeside({ url, brokerId, folder, timeoutMs }),
+            leases,
+            calls,
+            emit,
+            onFault: (error) => faults.push(error),
+          });
+          hosted.push(made);
+          return made;
+        },
+      },
+    ],
+  });
+  const events: ControlEvent[] = [];
+  controls.onEvent(STREAM_API, (event) => events.push(event));
+  const close = async () => {
+    await controls.close();
+    await directory.close();
+    calls?.close();
+  };
+  onTestFinished(close);
+  return { storage, brokerId, folder, directory, controls, events, faults, close };
+}
+
+/** Its parts are closed with it. */
+function engineBeside({
+  url,
+  brokerId,
+  folder,
+  timeoutMs,
+}: Required<Omit<StreamWorldOptions, 'storage'>>): StreamEngine {
+  const session = new MqttStreamSession({ id: brokerId, url, timeoutMs, clientId: `brokergraph-${brokerId}-streams` });
+  const store = openSegmentStore({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
+  const engine = new StreamEngineCore({ session, store, compile: compileQuery });
+  session.open();
+  return {
+    put: (id, definition) => engine.put(id, definition),
+    remove: (id) => engine.remove(id),
+    startReplay: (id, request) => engine.startReplay(id, request),
+    stopReplay: (id) => engine.stopReplay(id),
+    clear: (id, bounds) => engine.clear(id, bounds),
+    report: (ids) => engine.report(ids),
+    onChange: (listener) => engine.onChange(listener),
+    close: async () => {
+      await engine.close();
+      await session.close({ forGood: false });
+      await store.close();
+    },
+  };
+}
