@@ -179,4 +179,4 @@ export class SourceSubscription {
 }
 
 const isRefusal = (error: unknown): boolean =>
-  error instanceof ServiceError && (error.code === 'NOT_ALLOWED' || error.code === 'BROKER_REJECTED');
+  error instanceof ServiceError && error.code !== 'BROKER_UNREACHABLE' && error.code !== 'BROKER_TIMEOUT';
