@@ -22,7 +22,7 @@ export default defineConfig({
   },
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: long ? 900_000 : 60_000,
+    testTimeout: long ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.
     expect: { poll: { timeout: 30_000 } },

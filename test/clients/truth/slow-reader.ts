@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { startServiceProcess } from '../../support/service-process.ts';
 import { type PausableWatcher, pausableSse, pausableWebSocket } from './pausable.ts';
 import { startScriptedInspect } from './scripted-inspect.ts';
-import { startServiceProcess } from './service-process.ts';
 
 const CLIENTS = 500;
 const CHANGES_PER_SECOND = 5_000;

@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './database.ts';
+import { bearer, ROOT } from './service.ts';
+
+/** The product as its users run it, in a process whose memory can be looked at (Linux), and that can be killed and started again. */
+export interface ServiceProcess {
+  /** Of the process that runs. */
+  readonly url: string;
+  /** Session token of the root administrator. */
+  readonly root: string;
+  /** Id of a project for brokers. */
+  readonly projectId: string;
+  /** Adds a broker and waits until it is connected; its id. */
+  addBroker(url: string): Promise<string>;
+  /** As the root administrator; the data. Throws what was refused. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  graphql(query: string, variables?: object): Promise<any>;
+  /** Resident memory, MB. */
+  rss(): number;
+  /** As by `kill -9`. */
+  kill(): Promise<void>;
+  /** With the data that the one before left. */
+  start(): Promise<void>;
+}
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export async function startServiceProcess(): Promise<ServiceProcess> {
+  const dataDir = temporaryFolder();
+  let child: ChildProcess | null = null;
+  let url = '';
+  const kill = async () => {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  };
+  const start = async () => {
+    child = spawnService(dataDir);
+    url = await readyUrl(child);
+  };
+  onTestFinished(kill);
+  await start();
+
+  let root: string | null = null;
+  const graphql = async (query: string, variables: object = {}) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...bearer(root) },
+      body: JSON.stringify({ query, variables }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+    const { data, errors } = (await response.json()) as any;
+    if (errors) throw new Error(JSON.stringify(errors));
+    return data;
+  };
+  const { login } = await graphql('mutation ($input: LoginInput!) { login(input: $input) { token } }', { input: ROOT });
+  root = login.token as string;
+  const { createProject } = await graphql('mutation { createProject(input: { name: "Test" }) { project { id } } }');
+  const projectId = createProject.project.id as string;
+  return {
+    get url() {
+      return url;
+    },
+    root,
+    projectId,
+    graphql,
+    kill,
+    start,
+    rss: () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${child?.pid}/status`, 'utf8'))?.[1]) / 1_024,
+    addBroker: async (brokerUrl) => {
+      const response = await fetch(`${url}/api/projects/${projectId}/brokers`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...bearer(root) },
+        body: JSON.stringify({ name: 'scripted', url: brokerUrl }),
+      });
+      const { id } = (await response.json()) as { readonly id: string };
+      const isConnected = async () =>
+        (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).broker.isConnected;
+      // Another process: it is asked until it says so.
+      while (!(await isConnected()));
+      return id;
+    },
+  };
+}
+
+function spawnService(dataDir: string): ChildProcess {
+  return spawn(process.execPath, [main, 'serve'], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      DATA_DIR: dataDir,
+      EMBEDDED_BROKER: 'off',
+      ROOT_EMAIL: ROOT.email,
+      ROOT_PASSWORD: ROOT.password,
+      LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function readyUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk) => {
+      text += chunk;
+      if (/Brokergraph is ready[\s\S]*\n\n/.test(text)) resolve(/GraphQL +(\S+)\/graphql/.exec(text)?.[1] ?? '');
+    });
+    child.once('exit', () => reject(new Error(`The service did not start: ${text}`)));
+  });
+}
