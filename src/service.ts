@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
 import { AuthService } from './auth/auth-service.ts';
@@ -35,6 +36,8 @@ import { createRestServer } from './rest/router.ts';
 import type { Services } from './services.ts';
 import { openSealer } from './storage/sealed.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
+import { StreamHosting } from './streams/hosting/stream-hosting.ts';
+import { WorkerEngines } from './streams/hosting/worker-engines.ts';
 import { StreamService } from './streams/stream-service.ts';
 import { TokenService } from './tokens/token-service.ts';
 import { OrganisationService } from './users/organisation-service.ts';
@@ -45,6 +48,8 @@ export interface ServiceParts {
   readonly log: Logger;
   /** Compiled worker of the embedded broker, where it is not beside its module (tests run from the sources). */
   readonly embeddedWorker?: URL;
+  /** Compiled worker of the streams beside brokers, likewise. */
+  readonly streamWorker?: URL;
 }
 
 /** What the start message tells. */
@@ -78,6 +83,7 @@ export interface ServiceCore {
   readonly services: Services;
   readonly cloudBrokers: CloudBrokers;
   readonly brokerDirectory: BrokerDirectory;
+  readonly streamHosting: StreamHosting;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -108,7 +114,10 @@ const OPERATOR: Viewer = {
 };
 
 /** Errors: ServiceError IN_USE when another process owns the data folder. */
-export async function startCore(config: Config, { log, embeddedWorker }: ServiceParts): Promise<ServiceCore> {
+export async function startCore(
+  config: Config,
+  { log, embeddedWorker, streamWorker }: ServiceParts,
+): Promise<ServiceCore> {
   const closers = new Closers();
   try {
     const { dataDir, databaseUrl, secretKey } = config;
@@ -129,13 +138,35 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
     projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });
     const brokers = new BrokerService({ db, changes, directory: brokerDirectory, sealer, rules });
+    const streamStorageBytes = config.streamStorageMaxMb * 1_048_576;
+    const streamsFolder = join(dataDir, 'streams');
+    const engines = new WorkerEngines({
+      folder: streamsFolder,
+      maxBytes: streamStorageBytes,
+      workerUrl: streamWorker,
+      log,
+    });
+    closers.add(() => engines.close());
+    const streamHosting = new StreamHosting({
+      storage,
+      brokers: brokerDirectory,
+      engines,
+      folder: streamsFolder,
+      timeoutMs: config.brokerTimeoutMs,
+      log,
+    });
+    closers.add(() => streamHosting.close());
+    await streamHosting.load();
     const runtimes = new BrokerRuntimes({
       directory: brokerDirectory,
       sealer,
       rules,
       timeoutMs: config.brokerTimeoutMs,
       maxLinks: config.maxBrokerLinks,
-      beside: () => ({ plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] }),
+      beside: (link) => {
+        const { plugins, clientIds } = streamHosting.beside(link);
+        return { plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...plugins], clientIds };
+      },
       log,
     });
     closers.add(() => runtimes.close());
@@ -162,6 +193,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       dataDir,
       host: config.mqttHost,
       workerUrl: embeddedWorker,
+      streamStorageBytes,
       log,
     });
     const services: Services = {
@@ -192,6 +224,7 @@ export async function startCore(config: Config, { log, embeddedWorker }: Service
       services,
       cloudBrokers,
       brokerDirectory,
+      streamHosting,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };
@@ -208,7 +241,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   try {
     const core = await startCore(config, parts);
     closers.add(core.close);
-    const { services, storage, cloudBrokers, brokerDirectory, runAsOperator } = core;
+    const { services, storage, cloudBrokers, brokerDirectory, streamHosting, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
     const { host, port, maxConnections } = config;
     const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
@@ -225,6 +258,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     }
     // Before the brokers that run here: their end is no news of a lost connection.
     closers.add(() => services.runtimes.close());
+    streamHosting.start(services.runtimes);
     await services.runtimes.start();
 
     const contextFor = contextMaker(services, storage.db, config);

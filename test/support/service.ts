@@ -59,6 +59,7 @@ export interface TestServiceOptions {
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
 
 export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.meta.url);
+export const streamWorker = new URL('../../dist/streams/hosting/stream-worker.js', import.meta.url);
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const databaseUrl = await databaseOfRun();
@@ -75,7 +76,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...options.env,
   });
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' });
-  const service = await startService(config, { log, embeddedWorker });
+  const service = await startService(config, { log, embeddedWorker, streamWorker });
   onTestFinished(() => service.close());
   return clientsOf(service, config);
 }
