@@ -8,6 +8,8 @@ import type { StreamMessage, StreamSession } from './stream-session.ts';
 
 /** Milliseconds until the broker is asked again that gave no answer though it is connected. */
 const RETRY_MS = 5_000;
+/** Until one is asked that refused: access may be granted meanwhile, which no broker tells. */
+const REFUSED_RETRY_MS = 30_000;
 
 export interface SourceOptions {
   readonly session: StreamSession;
@@ -32,7 +34,7 @@ interface Subscribed {
  * The source of one stream: what it is to be subscribed to, and what it is. The two are brought together by one attempt at a time,
  * whatever changes meanwhile. A new filter is subscribed before the old one is left, so that what both match is neither lost nor
  * doubled; where the broker is away or refuses the new one, the old one is left all the same. A refused filter is asked for again
- * when the broker is connected again, and with each change.
+ * when the broker is connected again, with each change, and now and then.
  */
 export class SourceSubscription {
   readonly #options: SourceOptions;
@@ -147,9 +149,7 @@ export class SourceSubscription {
   #failed(error: unknown, filter: string): void {
     this.#isRefused = isRefusal(error);
     this.#problem = this.#isRefused ? subscribeRefusal(error as ServiceError, filter) : (error as Error).message;
-    clearTimeout(this.#retry);
-    if (this.#isRefused || this.#isClosed || !this.#isConnected) return;
-    this.#retry = setTimeout(() => this.linkChanged(), RETRY_MS);
+    this.#retryLater();
   }
 
   /** The broker had granted it, and refused it when the connection was made again. */
@@ -158,7 +158,14 @@ export class SourceSubscription {
     this.#leave();
     this.#isRefused = true;
     this.#problem = subscribeRefusal(error, subscribed.filter);
+    this.#retryLater();
     this.#options.onChange();
+  }
+
+  #retryLater(): void {
+    clearTimeout(this.#retry);
+    if (this.#isClosed || !this.#isConnected) return;
+    this.#retry = setTimeout(() => this.linkChanged(), this.#isRefused ? REFUSED_RETRY_MS : RETRY_MS);
   }
 
   #take(subscribed: Subscribed, message: StreamMessage): void {
