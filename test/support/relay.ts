@@ -7,6 +7,8 @@ export interface Relay {
   readonly url: string;
   /** Ends all connections; new ones are taken. */
   cut(): void;
+  /** Ends all connections, and takes no new ones. */
+  stop(): void;
 }
 
 export async function startRelay(port: number): Promise<Relay> {
@@ -28,9 +30,10 @@ export async function startRelay(port: number): Promise<Relay> {
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
-  onTestFinished(() => {
+  const stop = () => {
     server.close();
     cut();
-  });
-  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+  };
+  onTestFinished(stop);
+  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`, cut, stop };
 }

@@ -1,0 +1,319 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Aedes } from 'aedes';
+import { connect, type IConnackPacket } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ServiceError } from '../../../src/errors.ts';
+import type { LinkState } from '../../../src/mqtt/broker-session.ts';
+import type { StreamMessage } from '../../../src/streams/engine/stream-session.ts';
+import { MqttStreamSession, type StreamSessionOptions } from '../../../src/streams/hosting/mqtt-stream-session.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
+import { startRelay } from '../../support/relay.ts';
+
+const CLIENT_ID = 'brokergraph-b1-streams';
+const VERSIONS = [5, 4] as const;
+
+function open(options: Partial<StreamSessionOptions> & { readonly url: string }): MqttStreamSession {
+  const session = new MqttStreamSession({ id: 'b1', clientId: CLIENT_ID, timeoutMs: 10_000, ...options });
+  onTestFinished(() => session.close({ forGood: false }));
+  session.open();
+  return session;
+}
+
+function reached(session: MqttStreamSession, state: LinkState): Promise<void> {
+  if (session.status.state === state) return Promise.resolve();
+  return new Promise((resolve) => {
+    const stop = session.onStatus((status) => {
+      if (status.state !== state) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** A listener that holds, and what it heard. */
+function holder() {
+  const heard: string[] = [];
+  const releases: (() => void)[] = [];
+  let look: () => void = () => undefined;
+  return {
+    heard,
+    releases,
+    listener: (message: StreamMessage) => {
+      heard.push(message.payload.toString());
+      releases.push(message.hold());
+      look();
+    },
+    /** Resolves when that many were heard in all. */
+    count: (count: number) =>
+      new Promise<void>((resolve) => {
+        look = () => {
+          if (heard.length >= count) resolve();
+        };
+        look();
+      }),
+  };
+}
+
+const publish = (session: MqttStreamSession, topic: string, payload: string, qos: 0 | 1 | 2) =>
+  new Promise<ServiceError | null>((resolve) => session.publish(topic, payload, qos, resolve));
+
+/** An answer to what is sent after the acknowledgements says that they are with the broker. */
+async function acknowledged(session: MqttStreamSession): Promise<void> {
+  const stop = await session.subscribe('nobody/publishes/here', () => undefined);
+  stop();
+}
+
+async function cutAndBack(session: MqttStreamSession, relay: { cut(): void }): Promise<void> {
+  const lost = reached(session, 'UNREACHABLE');
+  relay.cut();
+  await lost;
+  await reached(session, 'CONNECTED');
+}
+
+test.each(VERSIONS)(
+  'what is held when the connection is lost comes again, and what was released does not (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto();
+    const relay = await startRelay(broker.port);
+    const session = open({ url: relay.url, version });
+    await reached(session, 'CONNECTED');
+    const { heard, releases, listener, count } = holder();
+    await session.subscribe('in/#', listener);
+    const client = await broker.client();
+    for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) {
+      await client.publishAsync('in/x', name, { qos: index % 2 === 0 ? 1 : 2 });
+    }
+    await count(4);
+    // Behind two that are held.
+    releases[2]?.();
+    await acknowledged(session);
+    await cutAndBack(session, relay);
+    await count(8);
+    expect(heard.slice(4)).toEqual(['a', 'b', 'c', 'd']);
+    // Of the lost connection: nobody's.
+    releases[0]?.();
+    releases[1]?.();
+    releases[4]?.();
+    releases[5]?.();
+    await acknowledged(session);
+    await cutAndBack(session, relay);
+    await count(10);
+    await acknowledged(session);
+    expect(heard.slice(8)).toEqual(['c', 'd']);
+  },
+);
+
+test.each(VERSIONS)(
+  'what a killed process had not released, and what came meanwhile, waits for the next one (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto();
+    const relay = await startRelay(broker.port);
+    const killed = open({ url: relay.url, version });
+    await reached(killed, 'CONNECTED');
+    const before = holder();
+    await killed.subscribe('in/#', before.listener);
+    await killed.subscribe('other', () => undefined);
+    const client = await broker.client();
+    for (const name of ['a', 'b', 'c']) await client.publishAsync('in/x', name, { qos: 1 });
+    await before.count(3);
+    before.releases[0]?.();
+    await acknowledged(killed);
+    relay.stop();
+    await client.publishAsync('in/x', 'd', { qos: 2 });
+    await client.publishAsync('other', 'for somebody else', { qos: 1 });
+
+    const next = open({ url: broker.url, version });
+    await reached(next, 'CONNECTED');
+    expect(next.status.resumed).toBe(true);
+    // They are with us before anybody asks for them.
+    await acknowledged(next);
+    const after = holder();
+    await next.subscribe('in/#', after.listener);
+    await after.count(3);
+    await client.publishAsync('in/x', 'e', { qos: 1 });
+    await after.count(4);
+    expect(after.heard).toEqual(['b', 'c', 'd', 'e']);
+  },
+);
+
+test.each(VERSIONS)(
+  'the session waits at the broker when it is closed for a while, and is gone when closed for good (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto();
+    const isKept = async () => {
+      const client = connect(broker.url, {
+        clientId: CLIENT_ID,
+        clean: false,
+        protocolVersion: version,
+        ...(version === 5 ? { properties: { sessionExpiryInterval: 60 } } : {}),
+      });
+      const [packet] = (await once(client, 'connect')) as [IConnackPacket];
+      await client.endAsync();
+      return packet.sessionPresent;
+    };
+    const first = open({ url: broker.url, version });
+    await reached(first, 'CONNECTED');
+    await first.subscribe('in/#', () => undefined);
+    await first.close({ forGood: false });
+    expect(await isKept()).toBe(true);
+    const second = open({ url: broker.url, version });
+    await reached(second, 'CONNECTED');
+    await second.close({ forGood: true });
+    expect(await isKept()).toBe(false);
+  },
+);
+
+test.each(VERSIONS)(
+  'messages that the broker keeps are not told, new ones once to each listener (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto();
+    const client = await broker.client();
+    await client.publishAsync('in/x', 'kept', { qos: 1, retain: true });
+    const session = open({ url: broker.url, version });
+    await reached(session, 'CONNECTED');
+    const wide = holder();
+    const narrow = holder();
+    await session.subscribe('in/#', wide.listener);
+    await session.subscribe('in/x', narrow.listener);
+    await client.publishAsync('in/x', 'new', { qos: 2 });
+    await client.publishAsync('in/y', 'last', { qos: 1 });
+    await wide.count(2);
+    expect(wide.heard).toEqual(['new', 'last']);
+    expect(narrow.heard).toEqual(['new']);
+  },
+);
+
+test.each(VERSIONS)(
+  'many publishes of QoS 2 all arrive once and in order, although the broker takes few at a time (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto({ lines: ['max_queued_messages 10000'] });
+    const session = open({ url: broker.url, version });
+    await reached(session, 'CONNECTED');
+    const { heard, listener, count } = holder();
+    await session.subscribe('out', listener);
+    const sent = Array.from({ length: 300 }, (_, index) => String(index));
+    const results = await Promise.all(sent.map((payload) => publish(session, 'out', payload, 2)));
+    expect(results.filter((error) => error !== null)).toEqual([]);
+    // Of 3.1.1 Mosquitto sends 20 before they are acknowledged.
+    await count(version === 5 ? 300 : 20);
+    expect(heard).toEqual(version === 5 ? sent : sent.slice(0, 20));
+  },
+);
+
+test('a filter or a topic that is refused is told, and others go on', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const admin = await broker.client();
+  await admin.subscribeAsync('$CONTROL/dynamic-security/v1/response');
+  const answered = new Promise((resolve) => admin.on('message', resolve));
+  const acls = [
+    { acltype: 'subscribePattern', topic: 'secret/#', allow: false, priority: 1 },
+    { acltype: 'subscribePattern', topic: '#', allow: true },
+    { acltype: 'publishClientReceive', topic: '#', allow: true },
+    { acltype: 'publishClientSend', topic: 'out/#', allow: true },
+  ];
+  const commands = [
+    { command: 'createRole', rolename: 'streams', acls },
+    { command: 'createClient', username: 'gateway', password: 'pw', roles: [{ rolename: 'streams' }] },
+  ];
+  await admin.publishAsync('$CONTROL/dynamic-security/v1', JSON.stringify({ commands }));
+  await answered;
+  const session = open({ url: broker.url, username: 'gateway', password: 'pw' });
+  await reached(session, 'CONNECTED');
+  const { heard, listener, count } = holder();
+  await expect(session.subscribe('secret/#', listener)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
+  await session.subscribe('out/#', listener);
+  expect(await publish(session, 'elsewhere', 'x', 1)).toMatchObject({ code: 'NOT_ALLOWED' });
+  expect(await publish(session, 'out/x', 'x', 1)).toBeNull();
+  await count(1);
+  expect(heard).toEqual(['x']);
+  await admin.publishAsync('secret/x', 'y', { qos: 1 });
+  expect(await publish(session, 'out/x', 'z', 2)).toBeNull();
+  await count(2);
+  expect(heard).toEqual(['x', 'z']);
+});
+
+/** A broker that can be looked into. */
+async function startAedes() {
+  const aedes = await Aedes.createBroker();
+  const server = createServer(aedes.handle).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.close();
+    await new Promise<void>((resolve) => aedes.close(() => resolve()));
+  });
+  const { port } = server.address() as { port: number };
+  return { aedes, port, url: `mqtt://127.0.0.1:${port}` };
+}
+
+test('while it is paused nothing is told and the connection stays, and then all comes in order', async () => {
+  const { aedes, url } = await startAedes();
+  const session = open({ url, version: 4, keepaliveSeconds: 1 });
+  await reached(session, 'CONNECTED');
+  const { heard, listener, count } = holder();
+  await session.subscribe('in/#', listener);
+  session.pause();
+  let states = '';
+  session.onStatus(({ state }) => {
+    states += state;
+  });
+  // More than fits into the buffers on the way, and longer than a silent client may be.
+  const payload = 'x'.repeat(100_000);
+  for (let index = 0; index < 200; index += 1) {
+    const packet = {
+      cmd: 'publish',
+      qos: 0,
+      dup: false,
+      retain: false,
+      topic: 'in/x',
+      payload: `${index} ${payload}`,
+    } as const;
+    aedes.publish(packet, () => undefined);
+  }
+  let pings = 0;
+  await new Promise<void>((resolve) => {
+    aedes.on('ping', (_packet, { id }) => {
+      if (id !== CLIENT_ID) return;
+      pings += 1;
+      if (pings === 5) resolve();
+    });
+  });
+  expect(heard.length).toBeLessThanOrEqual(1);
+  // Answers to what is published do not wait behind.
+  expect(await publish(session, 'out', 'x', 1)).toBeNull();
+  session.resume();
+  await count(200);
+  expect(heard.map((text) => Number.parseInt(text, 10))).toEqual(Array.from({ length: 200 }, (_, index) => index));
+  expect(states).toBe('');
+});
+
+test('a publish that is not answered ends the connection, and what is held comes again', async () => {
+  const { aedes, url } = await startAedes();
+  aedes.authorizePublish = (_client, { topic }, callback) => {
+    if (topic !== 'stuck') callback(null);
+  };
+  const session = open({ url, version: 4, timeoutMs: 1_000 });
+  await reached(session, 'CONNECTED');
+  const { heard, listener, count } = holder();
+  await session.subscribe('in', listener);
+  expect(await publish(session, 'in', 'a', 1)).toBeNull();
+  await count(1);
+  expect(await publish(session, 'stuck', 'x', 1)).toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await count(2);
+  expect(heard).toEqual(['a', 'a']);
+});
+
+test('a filter that was given up while the broker was away is not left in its session', async () => {
+  const { aedes, port } = await startAedes();
+  const relay = await startRelay(port);
+  const session = open({ url: relay.url, version: 4 });
+  await reached(session, 'CONNECTED');
+  const given = await session.subscribe('given/up', () => undefined);
+  await session.subscribe('kept', () => undefined);
+  const unsubscribed = once(aedes, 'unsubscribe');
+  const lost = reached(session, 'UNREACHABLE');
+  relay.cut();
+  await lost;
+  given();
+  expect((await unsubscribed)[0]).toEqual(['given/up']);
+});
