@@ -8,7 +8,9 @@ const bench = dirname(fileURLToPath(import.meta.url));
 const root = dirname(bench);
 const [name, ...options] = process.argv.slice(2);
 if (!name || !existsSync(join(bench, `${name}.ts`))) {
-  console.error('usage: node bench/run.mjs graphql|rest|inspect|access-index|access-write|dynsec|footprint|fan-out');
+  console.error(
+    'usage: node bench/run.mjs graphql|rest|inspect|access-index|access-write|dynsec|footprint|fan-out|stream-store',
+  );
   process.exit(2);
 }
 const run = (command, args, cwd) => {

@@ -7,7 +7,7 @@ export interface Committer {
 }
 
 /** Milliseconds that commits may hold the event loop in one piece, beside the one that is under way. */
-const SLICE_MS = 8;
+const SLICE_MS = 5;
 
 /**
  * Commits what came in the same turn of the event loop together, one transaction for each stream. A commit costs an fsync, however

@@ -1,4 +1,5 @@
 import type { StoredMessage } from './message-store.ts';
+import type { SegmentFile } from './segment-file.ts';
 import type { SegmentFolder } from './segment-folder.ts';
 
 export interface PageOptions {
@@ -10,25 +11,79 @@ export interface PageOptions {
   readonly maxBytes: number;
 }
 
+/** Messages that are read in one piece, without knowing how large they are, and where those before them were small. */
+const FIRST_ROWS = 32;
+const MAX_ROWS = 256;
+
 /** One page across segments. */
-export function readPage(folder: SegmentFolder, { from, to, reverse, limit, maxBytes }: PageOptions): StoredMessage[] {
-  const page: StoredMessage[] = [];
-  let bytes = 0;
-  const segments = folder.within(from, to);
-  for (const segment of reverse ? segments.reverse() : segments) {
-    if (page.length >= limit) break;
-    const before = page.length;
-    const isFull = folder.look(segment, ({ file }) => {
-      for (const message of file.messages(from, to, reverse)) {
-        bytes += message.payload.length;
-        if (page.length > 0 && bytes > maxBytes) return true;
-        if (page.push(message) >= limit) return true;
-      }
-      return false;
-    });
+export function readPage(folder: SegmentFolder, options: PageOptions): StoredMessage[] {
+  const page = new Page(options);
+  const segments = folder.within(options.from, options.to);
+  for (const segment of options.reverse ? segments.reverse() : segments) {
+    if (page.isFull) break;
+    const before = page.mark();
     // Damaged in its midst: none of it is served.
-    if (isFull === null) page.length = before;
-    if (isFull) break;
+    if (folder.look(segment, ({ file }) => page.fill(file)) === null) page.reset(before);
   }
-  return page;
+  return page.messages;
+}
+
+class Page {
+  messages: StoredMessage[] = [];
+  #bytes = 0;
+  #isFull = false;
+  readonly #options: PageOptions;
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+    this.#isFull = options.limit <= 0;
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  mark(): { readonly count: number; readonly bytes: number } {
+    return { count: this.messages.length, bytes: this.#bytes };
+  }
+
+  reset({ count, bytes }: ReturnType<Page['mark']>): void {
+    this.messages.length = count;
+    this.#bytes = bytes;
+    this.#isFull = false;
+  }
+
+  fill(file: SegmentFile): true {
+    let { from, to } = this.#options;
+    const { reverse } = this.#options;
+    while (!this.#isFull) {
+      const limit = this.#rows();
+      const rows = file.page(from, to, reverse, limit);
+      for (const message of rows) if (!this.#add(message)) return true;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < limit) return true;
+      if (reverse) to = last.id - 1;
+      else from = last.id + 1;
+    }
+    return true;
+  }
+
+  #add(message: StoredMessage): boolean {
+    const { limit, maxBytes } = this.#options;
+    const bytes = this.#bytes + message.payload.length;
+    this.#isFull = this.messages.length > 0 && bytes > maxBytes;
+    if (this.#isFull) return false;
+    this.#bytes = bytes;
+    this.#isFull = this.messages.push(message) >= limit;
+    return !this.#isFull;
+  }
+
+  /** As many as there is room for if those to come are like those before. */
+  #rows(): number {
+    const { limit, maxBytes } = this.#options;
+    const count = this.messages.length;
+    if (count === 0) return Math.min(FIRST_ROWS, limit);
+    const room = Math.ceil(((maxBytes - this.#bytes) / Math.max(1, this.#bytes)) * count);
+    return Math.max(1, Math.min(MAX_ROWS, limit - count, room + 1));
+  }
 }

@@ -5,7 +5,7 @@
  *
  * Units: ids are epoch microseconds. Errors: those of SQLite; `isDamage` tells which of them are the file's own.
  */
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { StoredMessage } from './message-store.ts';
 
@@ -27,6 +27,8 @@ const SCHEMA = `
 const PAGE_BYTES = 8_192;
 /** Pages after which the WAL goes into the file: longer ones cost more disk for each open file, shorter ones more fsyncs. */
 const CHECKPOINT_PAGES = 256;
+/** What a WAL keeps of its length when it had to take a large message. */
+const WAL_BYTES = 4 * 1_048_576;
 /** Memory of one open file. */
 const CACHE_KIB = 256;
 /** Rows of one INSERT: calls into SQLite cost more than what they do. */
@@ -47,13 +49,14 @@ export class SegmentFile {
       this.#db.pragma('synchronous = FULL');
       this.#db.pragma(`cache_size = -${CACHE_KIB}`);
       this.#db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      this.#db.pragma(`journal_size_limit = ${WAL_BYTES}`);
       const insert = 'INSERT INTO message (id, topic, qos, payload) VALUES';
       this.#insertRows = this.#db.prepare(`${insert} ${Array(ROWS).fill('(?, ?, ?, ?)').join(', ')}`);
       this.#insertRow = this.#db.prepare(`${insert} (?, ?, ?, ?)`);
       this.#addToTally = this.#db.prepare('UPDATE tally SET messages = messages + ?');
       const page = 'SELECT id, topic, qos, payload FROM message WHERE id BETWEEN ? AND ? ORDER BY id';
-      this.#forwards = this.#db.prepare(page);
-      this.#backwards = this.#db.prepare(`${page} DESC`);
+      this.#forwards = this.#db.prepare(`${page} LIMIT ?`);
+      this.#backwards = this.#db.prepare(`${page} DESC LIMIT ?`);
     } catch (error) {
       this.#db.close();
       throw error;
@@ -83,11 +86,10 @@ export class SegmentFile {
     });
   }
 
-  /** In order, or the other way round; stopped by whoever has enough of them. */
-  messages(from: number, to: number, reverse: boolean): IterableIterator<StoredMessage> {
-    const rows = (reverse ? this.#backwards : this.#forwards).iterate(from, to);
+  /** At most `limit` in order of their ids, or the other way round. */
+  page(from: number, to: number, reverse: boolean, limit: number): StoredMessage[] {
     // The columns of the statement are the fields of the message.
-    return rows as IterableIterator<StoredMessage>;
+    return (reverse ? this.#backwards : this.#forwards).all(from, to, limit) as StoredMessage[];
   }
 
   count(from: number, to: number): number {
@@ -138,14 +140,19 @@ const row = (message: StoredMessage | undefined): unknown[] =>
 /** It is there whole, also after a power cut, or not at all. That its name is on disk, SQLite sees to with the first commit. */
 export function createSegmentFile(path: string): void {
   const unfinished = `${path}${UNFINISHED}`;
-  const file = openSync(unfinished, 'w', 0o600);
   try {
-    writeSync(file, emptyFile());
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    const file = openSync(unfinished, 'w', 0o600);
+    try {
+      writeSync(file, emptyFile());
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(unfinished, path);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
   }
-  renameSync(unfinished, path);
 }
 
 /** Ends the name of a file that is being made. */

@@ -112,6 +112,8 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   storage(): StreamStorage {
+    // Nobody has tried to write since it was due.
+    if (this.#failure && this.#options.now() > this.#failure.until + RETRY_MS) this.#failure = null;
     const all = this.#folder.segments.map((segment) => this.#factsOf(segment)).filter((facts) => facts !== null);
     const facts = all.filter(({ messages }) => messages > 0);
     const [oldest, newest] = [facts[0], facts.at(-1)];
@@ -288,7 +290,7 @@ export class SegmentLog implements MessageLog, Committer {
 
   #failed(error: unknown): string {
     const reason = `The disk failed: ${reasonOf(error)}`;
-    if (this.#failure === null) this.#options.onProblem(reason);
+    if (this.#failure?.reason !== reason) this.#options.onProblem(reason);
     this.#failure = { reason, until: this.#options.now() + RETRY_MS };
     return reason;
   }

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { inTurns, type Steps } from '../../steps.ts';
+import { atOnce, inTurns, type Steps } from '../../steps.ts';
 import { CommitTurns } from './commit-turns.ts';
 import { DiskUse } from './disk-use.ts';
 import type { MessageLog, MessageStore } from './message-store.ts';
@@ -19,7 +19,7 @@ export interface SegmentStoreOptions {
   readonly now?: () => number;
   /** Files that are open at a time, of all streams together; 128. */
   readonly maxOpenFiles?: number;
-  /** Size at which a segment is followed by the next one; 64 MB, or less where `maxBytes` is small. */
+  /** Size at which a segment is followed by the next one; 32 MB, or less where `maxBytes` is small. */
   readonly segmentBytes?: number;
 }
 
@@ -30,7 +30,8 @@ export interface SegmentStore extends MessageStore {
   expire(): Promise<void>;
 }
 
-const MAX_SEGMENT_BYTES = 64 * 1_048_576;
+/** To count within bounds, the segment at each end has to be walked through. */
+const MAX_SEGMENT_BYTES = 32 * 1_048_576;
 const MAX_OPEN_FILES = 128;
 /** Of the shortest ttl: how often expired segments are looked for. With segments of a quarter nothing gets as old as two ttl. */
 const CHECKS_OF_TTL = 8;
@@ -73,7 +74,8 @@ class Segments implements SegmentStore {
     const known = this.#logs.get(streamId);
     if (known) return known;
     const log = this.#make(streamId, this.#folder(streamId));
-    this.#logs.set(streamId, log);
+    if (this.#closed) atOnce(log.close());
+    else this.#logs.set(streamId, log);
     return log;
   }
 
@@ -146,6 +148,7 @@ class Segments implements SegmentStore {
     for (const [streamId, log] of [...this.#logs]) {
       try {
         yield* log.expiry();
+        yield;
       } catch (error) {
         this.#options.onProblem(streamId, `Expired messages could not be erased: ${reasonOf(error)}`);
       }

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { StoredMessage } from '../../../src/streams/store/message-store.ts';
 import {
   ALWAYS,
   append,
