@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ServiceError } from '../../../src/errors.ts';
 import type { StreamQuery } from '../../../src/streams/model/stream-query.ts';
 import type { StreamReport } from '../../../src/streams/model/stream-report.ts';
@@ -93,6 +93,44 @@ test('a refused source is told with what to grant, is asked for again with each 
   session.asked.at(-1)?.refuseLater(notAllowed());
   expect((await reportOf(engine)).state).toBe('REFUSED');
   expect(session.filters).toEqual([]);
+});
+
+test.each([
+  ['refused', notAllowed(), 30_000],
+  ['not answered', new ServiceError('BROKER_TIMEOUT', 'No answer'), 5_000],
+])('a source that was %s is asked for again after a while', async (_, error, ms) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const session = new ScriptedSession();
+  session.grantsAtOnce = false;
+  const engine = startEngine(session);
+  const put = engine.put('a', definition({ sourceTopic: 'in' }));
+  await asked(session, 1);
+  session.asked[0]?.answer(error);
+  await put;
+  expect((await reportOf(engine)).state).toBe(error.code === 'NOT_ALLOWED' ? 'REFUSED' : 'WAITING');
+
+  session.grantsAtOnce = true;
+  vi.advanceTimersByTime(ms - 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(session.asked.length).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect((await reported(engine, ({ state }) => state === 'RUNNING')).problem).toBeNull();
+});
+
+test('a query that cannot be compiled is told, and the stream runs with the next one that can', async () => {
+  const session = new ScriptedSession();
+  const engine = startEngine(session);
+  const bad = { select: [{ source: 'no path', target: '[x]' }] };
+  await engine.put('a', definition({ sourceTopic: 'in', query: bad }));
+  const failed = await reportOf(engine);
+  expect(failed.state).toBe('FAILED');
+  expect(failed.problem).toContain('source');
+  expect(session.filters).toEqual([]);
+  await engine.put('a', definition({ sourceTopic: 'in', query: COUNT }));
+  expect(await reportOf(engine)).toMatchObject({ state: 'RUNNING', problem: null });
 });
 
 test('while the broker is away a stream waits, and every change of that is told once', async () => {

@@ -180,7 +180,7 @@ test('a connection that is cut in the middle of QoS 1 traffic loses nothing, nei
   await engine.put('a', definition({ sourceTopic: 'in', targetTopic: 'out', process: false, persist: true }));
   const out = await Arrivals.of(client, 'out');
 
-  const total = 6_000;
+  const total = 3_000;
   const sending = sendAll(client, total);
   for (const share of [0.2, 0.5, 0.8]) {
     await out.until(total * share);

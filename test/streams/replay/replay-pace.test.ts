@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { StreamEngineCore } from '../../../src/streams/engine/stream-engine-core.ts';
 import type { ReplayRequest } from '../../../src/streams/model/stream-replay.ts';
 import type { ReplayClock } from '../../../src/streams/replay/replay-clock.ts';
@@ -275,6 +275,37 @@ test('what is published and not yet taken is bounded, and the replay ends when t
   expect(await replayOf(engine)).toMatchObject({ state: 'RUNNING', published: 599 });
   session.published[599]?.done();
   expect(await replayOf(engine)).toMatchObject({ state: 'DONE', published: 600 });
+});
+
+test('a change of state is told at once, progress ten times a second at most', async () => {
+  const { session, clock, engine } = await recorded(Array.from({ length: 400 }, (_, index) => index));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const told: string[] = [];
+  engine.onChange((_, { replay }) => told.push(`${replay?.state} ${replay?.published}`));
+  const take = (count: number) => {
+    for (const published of session.published.slice(taken, taken + count)) published.done();
+    taken += count;
+  };
+  let taken = 0;
+  session.takesAtOnce = false;
+  await engine.startReplay('a', { ...ALL, speed: 'fastest' });
+  clock.pass(0);
+  take(100);
+  expect(told).toEqual(['RUNNING 0']);
+  vi.advanceTimersByTime(100);
+  expect(told).toEqual(['RUNNING 0', 'RUNNING 100']);
+  take(100);
+  vi.advanceTimersByTime(99);
+  take(100);
+  vi.advanceTimersByTime(1_000);
+  expect(told.slice(2)).toEqual(['RUNNING 300']);
+  take(100);
+  expect(told.slice(3)).toEqual(['DONE 400']);
+  vi.advanceTimersByTime(1_000);
+  expect(told.length).toBe(4);
 });
 
 test('a topic that nobody can publish to is refused', async () => {
