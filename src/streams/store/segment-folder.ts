@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Steps } from '../../steps.ts';
-import { DAMAGED, Segment, type SegmentParts, segmentBase, sizeOf } from './segment.ts';
+import { DAMAGED, Segment, type SegmentParts, segmentBase, sizeOf, WAL } from './segment.ts';
 import { syncFolder, UNFINISHED } from './segment-file.ts';
 
 /** Ends the name of a folder whose stream was removed. */
@@ -37,10 +37,11 @@ export class SegmentFolder {
   load(): void {
     const { path } = this.#options;
     const bases: number[] = [];
-    for (const name of readdirSync(path)) {
+    const names = new Set(readdirSync(path));
+    for (const name of names) {
       const base = segmentBase(name);
       if (base !== null) bases.push(base);
-      else if (name.endsWith(UNFINISHED)) rmSync(join(path, name), { force: true });
+      else if (name.endsWith(UNFINISHED) || isOrphan(name, names)) rmSync(join(path, name), { force: true });
       else if (name.endsWith(DAMAGED)) this.#keepAside(join(path, name));
       else if (name === TTL_FILE) this.#ttl = Number(readFileSync(join(path, name), 'utf8')) || 0;
     }
@@ -169,5 +170,9 @@ export class SegmentFolder {
     renameSync(`${path}${UNFINISHED}`, path);
   }
 }
+
+/** The WAL of a segment that was being dropped. */
+const isOrphan = (name: string, names: ReadonlySet<string>): boolean =>
+  name.endsWith(WAL) && !names.has(name.slice(0, -WAL.length));
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -11,6 +11,7 @@ export interface SegmentParts {
 }
 
 const ENDING = '.sqlite';
+export const WAL = '-wal';
 /** Ends the name of what was set aside: nothing reads it any more, but a person may. */
 export const DAMAGED = '.damaged';
 
@@ -133,7 +134,7 @@ export class Segment {
   }
 
   #paths(): readonly string[] {
-    return [this.path, `${this.path}-wal`];
+    return [this.path, `${this.path}${WAL}`];
   }
 }
 

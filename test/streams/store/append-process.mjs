@@ -1,17 +1,20 @@
 /**
  * A process of its own that appends to the logs `a` and `b` of a store for ever, to be killed:
  *
- *   node append-process.mjs FOLDER START   says how many messages there are, then the number of each one that it was told is stored
+ *   node append-process.mjs FOLDER   begins when it reads a number, says how many messages there are, then the number of each one that it
+ *                                    was told is stored
  *
- * Numbers begin at START. Segments are small, so that it is killed while one follows the other, too. Lines are written synchronously,
+ * Numbers begin at the one that it reads. Segments are small, so that it is killed while one follows the other, too. Lines are written synchronously,
  * so a line that was begun is out before the next thing can happen.
  */
+import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { openSegmentStore } from '../../../dist/streams/store/segment-store.js';
 
-const [folder, start] = process.argv.slice(2);
+const [folder] = process.argv.slice(2);
 const say = (line) => writeSync(1, `${line}\n`);
 const onProblem = (streamId, reason) => say(`problem ${streamId} ${reason}`);
+const [start] = await once(process.stdin, 'data');
 const store = openSegmentStore({ folder, maxBytes: 2 ** 30, segmentBytes: 200_000, onProblem });
 let next = Number(start);
 const always = { from: null, to: null };

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -16,15 +17,21 @@ interface Round {
   readonly acknowledged: readonly number[];
 }
 
-/** Killed somewhere in the midst of its work. */
-async function appendUntilKilled(folder: string, start: number): Promise<Round> {
-  const child = spawn(process.execPath, [script, folder, String(start)], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** It waits until it is told to begin, so that it may start while another one still works. */
+function startProcess(folder: string): ChildProcessByStdio<Writable, Readable, null> {
+  const child = spawn(process.execPath, [script, folder], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
+  return child;
+}
+
+/** Killed somewhere in the midst of its work. */
+async function appendUntilKilled(child: ReturnType<typeof startProcess>, start: number): Promise<Round> {
   const exit = once(child, 'exit');
   let found = -1;
   const acknowledged: number[] = [];
+  child.stdin.write(String(start));
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.startsWith('problem')) throw new Error(line);
     if (line.startsWith('found')) found = Number(line.slice(6));
@@ -38,10 +45,13 @@ async function appendUntilKilled(folder: string, start: number): Promise<Round> 
 test(`a process killed ${ROUNDS} times loses no message that it was told is stored, tears none and doubles none`, async () => {
   const folder = temporaryFolder();
   const acknowledged: number[] = [];
+  let next = startProcess(folder);
   for (let round = 0; round < ROUNDS; round += 1) {
+    const child = next;
+    next = startProcess(folder);
     const before = acknowledged.length;
     // Numbers of messages that were not acknowledged any more are not used again.
-    const result = await appendUntilKilled(folder, round * 1_000_000);
+    const result = await appendUntilKilled(child, round * 1_000_000);
     expect(result.found).toBeGreaterThanOrEqual(before);
     acknowledged.push(...result.acknowledged);
   }

@@ -143,6 +143,6 @@ test('reads, counts and clears as an array of messages would, across segments, r
       expect(store.problems).toEqual([]);
       await store.close();
     }),
-    { numRuns: 20 },
+    { numRuns: 40 },
   );
 });

@@ -231,6 +231,7 @@ test('what a start that was cut short left behind is no harm', async () => {
   const base = Number(segmentFiles(folder, 'a')[0]?.replace('.sqlite', ''));
   writeFileSync(join(folder, 'a', `${base + 5}.sqlite.new`), 'half a fi');
   writeFileSync(join(folder, 'a', `${base + 7}.sqlite`), '');
+  writeFileSync(join(folder, 'a', `${base + 9}.sqlite-wal`), 'of a file that was being dropped');
   mkdirSync(join(folder, 'b'));
   mkdirSync(join(folder, 'c-1.removed'));
   writeFileSync(join(folder, 'c-1.removed', '1.sqlite'), 'x');
@@ -241,6 +242,8 @@ test('what a start that was cut short left behind is no harm', async () => {
 
   expect(texts(readAll(again.log('a')))).toEqual(['1', '2']);
   expect(again.ids()).toEqual(['a']);
+  await again.close();
+  expect(readdirSync(join(folder, 'a')).filter((name) => /new$|wal$/.test(name))).toEqual([]);
   expect(readdirSync(folder).toSorted()).toEqual(['a', 'other']);
 });
 
