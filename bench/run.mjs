@@ -1,6 +1,6 @@
 /** `node bench/run.mjs graphql`: installs the peers the first time, compiles the product and the benchmark, runs it. */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -9,7 +9,7 @@ const root = dirname(bench);
 const [name, ...options] = process.argv.slice(2);
 if (!name || !existsSync(join(bench, `${name}.ts`))) {
   console.error(
-    'usage: node bench/run.mjs graphql|rest|inspect|access-index|access-write|dynsec|footprint|fan-out|stream-store',
+    'usage: node bench/run.mjs graphql|rest|inspect|access-index|access-write|dynsec|footprint|fan-out|stream-store|streams',
   );
   process.exit(2);
 }
@@ -17,6 +17,9 @@ const run = (command, args, cwd) => {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 };
-if (!existsSync(join(bench, 'node_modules'))) run('npm', ['ci', '--no-audit', '--no-fund'], bench);
+const { dependencies, devDependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8'));
+const peers = Object.keys({ ...dependencies, ...devDependencies });
+if (!peers.every((peer) => existsSync(join(bench, 'node_modules', peer))))
+  run('npm', ['ci', '--no-audit', '--no-fund'], bench);
 run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(bench, 'tsconfig.json')], root);
 run(process.execPath, [join(bench, 'dist/bench', `${name}.js`), ...options], root);
