@@ -230,6 +230,50 @@ test('messages are followed as printed', async () => {
   );
 });
 
+test('a stream is tried, made, fed, replayed, followed and deleted as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const blocks = shellBlocks('Streams').map((block) =>
+    block
+      .replaceAll('http://127.0.0.1:4000', service.url)
+      .replaceAll('-p 1883', `-p ${new URL(url ?? '').port}`)
+      .replaceAll('data/brokers', `${service.config.dataDir}/brokers`),
+  );
+  const [create = '', publish = '', replay = '', follow = '', remove = ''] = blocks;
+  expect(blocks).toHaveLength(5);
+  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
+  const run = async (...scripts: string[]) => {
+    const shell = spawn('bash', ['-ec', scripts.join('\n')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    for await (const chunk of shell.stdout) output += chunk;
+    return output;
+  };
+
+  const [, preview = ''] = /^### Streams$[\s\S]*?```graphql\n([\s\S]*?)```/m.exec(readme) ?? [];
+  expect((await service.graphql(preview)).data.previewStream.results).toMatchObject([
+    { outcome: 'PASS', output: { speed: 12.5, from: { line: 'A' } } },
+    { outcome: 'FILTERED' },
+    { outcome: 'FILTERED' },
+    { outcome: 'FAILED' },
+  ]);
+  const [settings = '', commands = ''] = [
+    create.slice(0, create.indexOf("\nask '")),
+    create.slice(create.indexOf("\nask '")),
+  ];
+  const [helper = ''] = publish.split('\n');
+  const made = await run(settings, commands, '\necho', publish);
+  expect(made).toContain('{"data":{"createStream":{"stream":{"id":"str_');
+  expect(made).toMatch(/\n\{"speed":12.5\}\n$/);
+  const [put, put2, ...lines] = (await run(settings, helper, replay)).trim().split('\n');
+  expect([put, put2]).toEqual(['204', '204']);
+  expect(lines.slice(0, 3)).toEqual(['{"speed":20}', '{"speed":30}', '{"speed":40}']);
+  expect(JSON.parse(lines[3] ?? '')).toMatchObject([{ streamname: 'fast', persist: true, ttl: 86_400 }]);
+  const live = await outputOf(follow, env, (output) => output.includes('"state":"DONE"'));
+  expect(live).toContain('"published":3,"total":3');
+  expect(await run(settings, remove)).toBe('204\n204\n');
+  expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/streams`)).body).toEqual([]);
+});
+
 test('the table of settings is the one in config.ts', () => {
   const rows = Object.values(SETTINGS).map(({ env, fallback, help, ...rest }) => {
     const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;

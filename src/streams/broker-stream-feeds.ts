@@ -24,7 +24,8 @@ interface Followed<Feed> {
   /** The first look. */
   readonly begun: Promise<void>;
   idleTicks: number;
-  isAsking: boolean;
+  /** The look that is under way; false: what is followed is there no more. */
+  asking: Promise<boolean> | null;
   /** `performance.now()`. */
   nextAt: number;
 }
@@ -70,22 +71,24 @@ export class BrokerStreamFeeds {
 
   /** Its replay now, then each change, until the stream is deleted. Errors: NOT_FOUND, and of a broker that cannot be asked. */
   async watchReplay(name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
-    let followed = this.#replays.get(name);
-    if (followed === undefined) {
-      followed = this.#follow(new ReplayFeed(this.#isConnected), (feed) => this.#readReplay(name, feed));
+    const known = this.#replays.get(name);
+    const followed = known ?? this.#follow(new ReplayFeed(this.#isConnected), (feed) => this.#readReplay(name, feed));
+    if (known === undefined) {
       this.#replays.set(name, followed);
       followed.begun.catch(() => this.#replays.delete(name));
     }
     await followed.begun;
     followed.idleTicks = 0;
+    // Who comes later begins with how it is, not with how it was at the last look.
+    if (known !== undefined) await this.#lookAtReplay(name, followed);
     return followed.feed.watch(options);
   }
 
   /** All streams now, then those that became different, at most once a second. Errors: of a broker that cannot be asked. */
   async watchAll(options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
-    let followed = this.#all;
-    if (followed === null) {
-      followed = this.#follow(new StreamListFeed(this.#isConnected), (feed) => this.#readAll(feed));
+    const known = this.#all;
+    const followed = known ?? this.#follow(new StreamListFeed(this.#isConnected), (feed) => this.#readAll(feed));
+    if (known === null) {
       this.#all = followed;
       followed.begun.catch(() => {
         this.#all = null;
@@ -93,6 +96,7 @@ export class BrokerStreamFeeds {
     }
     await followed.begun;
     followed.idleTicks = 0;
+    if (known !== null) await this.#lookAt(followed, (feed) => this.#readAll(feed));
     return followed.feed.watch(options);
   }
 
@@ -117,7 +121,7 @@ export class BrokerStreamFeeds {
       this.#ticker = setInterval(() => this.#tick(), TICK_MS);
       this.#ticker.unref();
     }
-    return { feed, begun: read(feed), idleTicks: 0, isAsking: false, nextAt: performance.now() + TICK_MS };
+    return { feed, begun: read(feed), idleTicks: 0, asking: null, nextAt: performance.now() + TICK_MS };
   }
 
   #listen(): void {
@@ -164,20 +168,29 @@ export class BrokerStreamFeeds {
   #look(): void {
     const now = performance.now();
     for (const [name, followed] of this.#replays) {
-      if (followed.isAsking || followed.nextAt > now) continue;
-      void this.#lookAt(followed, (feed) => this.#readReplay(name, feed)).then((isThere) => {
-        if (!isThere && this.#replays.get(name) === followed) this.ended(name);
-        if (followed.feed.tellsItself) followed.nextAt = now + SURE_TICKS * TICK_MS;
-      });
+      if (followed.nextAt <= now) void this.#lookAtReplay(name, followed);
     }
     const all = this.#all;
-    if (all !== null && !all.isAsking && all.nextAt <= now) void this.#lookAt(all, (feed) => this.#readAll(feed));
+    if (all !== null && all.nextAt <= now) void this.#lookAt(all, (feed) => this.#readAll(feed));
   }
 
-  /** False: what is followed is there no more. */
-  async #lookAt<Feed>(followed: Followed<Feed>, read: (feed: Feed) => Promise<void>): Promise<boolean> {
+  async #lookAtReplay(name: string, followed: Followed<ReplayFeed>): Promise<void> {
+    const isThere = await this.#lookAt(followed, (feed) => this.#readReplay(name, feed));
+    if (followed.feed.tellsItself) followed.nextAt = performance.now() + SURE_TICKS * TICK_MS;
+    if (isThere || this.#replays.get(name) !== followed) return;
+    this.ended(name);
+  }
+
+  /** One look at a time, for all who wait for it. False: what is followed is there no more. */
+  #lookAt<Feed>(followed: Followed<Feed>, read: (feed: Feed) => Promise<void>): Promise<boolean> {
+    followed.asking ??= this.#lookNow(followed, read).finally(() => {
+      followed.asking = null;
+    });
+    return followed.asking;
+  }
+
+  async #lookNow<Feed>(followed: Followed<Feed>, read: (feed: Feed) => Promise<void>): Promise<boolean> {
     const begun = performance.now();
-    followed.isAsking = true;
     try {
       await read(followed.feed);
       return true;
@@ -187,7 +200,6 @@ export class BrokerStreamFeeds {
       this.#onFault(error);
       return true;
     } finally {
-      followed.isAsking = false;
       // A little less than a tick, which may be early.
       followed.nextAt = begun + Math.max(TICK_MS / 2, (performance.now() - begun) * REST);
     }

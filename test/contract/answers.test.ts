@@ -169,6 +169,48 @@ test.each(['Mosquitto', 'the embedded broker'])('access control of %s answers as
   await ask('DELETE', '/roles', undefined, '?rolename=r');
 });
 
+test.each(['Mosquitto', 'the embedded broker'])('streams of %s answer as documented', async (kind) => {
+  const service = await startTestService({
+    embeddedBroker: kind === 'the embedded broker',
+    env: { BROKER_TIMEOUT_MS: '10000' },
+  });
+  const { projectId } = service;
+  const added =
+    kind === 'Mosquitto'
+      ? await service.rest('POST', fill(BROKERS, { projectId }), service.root, { url: (await startMosquitto()).url })
+      : { body: await service.storage.db.broker.findFirstOrThrow() };
+  const at = fill(BROKER, { projectId, brokerId: added.body.id });
+  const ask = async (method: string, path: string, body?: unknown, query = '') => {
+    const answer = await service.rest(method, `${at}${path}${query}`, service.root, body);
+    expectDocumented(method, `${BROKER}${path}`, answer);
+    return answer.body;
+  };
+  const query = { select: [{ source: '[a]', target: '[a]' }] };
+  const labels = { textname: 'S', textdescription: 'd', key: 'k' };
+  const stream = { streamname: 's', sourceTopic: 'in', targetTopic: 'out', targetqos: 1, ttl: 60, query, ...labels };
+  await ask('POST', '/streams', stream);
+  await ask('POST', '/streams', { streamname: 'bare', sourceTopic: 'in' });
+  const change = {
+    sourcetopic: 'in/#',
+    targettopic: 'out/s',
+    replace: true,
+    persist: true,
+    active: true,
+    process: true,
+  };
+  await ask('PUT', '/streams', { streamname: 's', ...change, targetqos: -1, ttl: 0, query: {}, ...labels });
+  expect((await ask('GET', '/streams')).map(Object.keys)).toEqual([
+    expect.arrayContaining(['streamname', 'sourcetopic', 'targettopic', 'textname', 'textdescription', 'replaying']),
+    expect.not.arrayContaining(['targettopic', 'textname', 'key', 'state']),
+  ]);
+  expect(await ask('GET', '/streams', undefined, '?offset=1&count=-1&verbose=false')).toEqual(['bare']);
+  expect(await ask('GET', '/streams', undefined, '?offset=2')).toEqual([]);
+  const replay = { streamname: 's', replayTopic: 'r', gte: '', lte: '', reverse: false, limit: -1, speed: 1 };
+  await ask('PUT', '/streams/replay', replay);
+  await ask('DELETE', '/streams/messages', undefined, '?streamname=s');
+  await ask('DELETE', '/streams', undefined, '?streamname=s');
+});
+
 test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {
   const service = await startTestService();
   const { projectId } = service;
