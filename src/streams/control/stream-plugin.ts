@@ -52,6 +52,7 @@ export class StreamPlugin implements ControlPlugin {
   }
 
   execute(command: ControlCommand): unknown {
+    if (this.#closed) throw new ControlRefusal('Streams are not served any more', { code: 'BROKER_UNREACHABLE' });
     return runCommandOf(
       {
         createstream: (c) => this.#inOrder(() => this.#create(c)),
@@ -71,7 +72,7 @@ export class StreamPlugin implements ControlPlugin {
     );
   }
 
-  /** The engine is its maker's to close. */
+  /** What was begun is brought to its end. The engine is its maker's to close. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops) stop();
@@ -95,11 +96,16 @@ export class StreamPlugin implements ControlPlugin {
     await this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
   }
 
+  /** Erased first: what is kept can be deleted again, and what is not kept would never be erased. */
   async #delete(command: ControlCommand): Promise<void> {
-    const { id } = this.#find(command);
-    await asked(this.#options.definitions.remove(id));
-    this.#running.delete(id);
-    await asked(this.#options.engine.remove(id));
+    const { definitions, engine } = this.#options;
+    const kept = this.#find(command);
+    await asked(engine.remove(kept.id));
+    this.#running.delete(kept.id);
+    await asked(definitions.remove(kept.id)).catch(async (error: unknown) => {
+      await this.#put(kept);
+      throw error;
+    });
   }
 
   async #keep(kept: KeptDefinition): Promise<void> {
@@ -211,10 +217,7 @@ export class StreamPlugin implements ControlPlugin {
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
-    const done = this.#tail.then(() => {
-      if (this.#closed) throw new ControlRefusal('Streams are not served any more', { code: 'BROKER_UNREACHABLE' });
-      return change();
-    });
+    const done = this.#tail.then(change);
     this.#tail = done.catch(() => undefined);
     return done;
   }

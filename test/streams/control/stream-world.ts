@@ -42,8 +42,8 @@ export async function startStreams(options: StreamWorldOptions) {
   await directory.load();
   const calls = engine === 'postgresql' ? new StreamCalls({ db, changes, log: silentLog, timeoutMs }) : null;
   const faults: unknown[] = [];
+  const engines = { running: 0, closed: 0 };
   const link = await connectedLink({ url });
-  const hosted: HostedStreams[] = [];
   const controls = new BrokerControls(link, {
     timeoutMs,
     silenceMs: 100,
@@ -52,17 +52,15 @@ export async function startStreams(options: StreamWorldOptions) {
       {
         api: STREAM_API,
         create: async ({ emit }) => {
-          const made = new HostedStreams({
+          return new HostedStreams({
             link: { id: brokerId, url, timeoutMs },
             definitions: directory.of(brokerId),
-            openEngine: () => engineBeside({ url, brokerId, folder, timeoutMs }),
+            openEngine: () => engineBeside({ url, brokerId, folder, timeoutMs }, engines),
             leases,
             calls,
             emit,
             onFault: (error) => faults.push(error),
           });
-          hosted.push(made);
-          return made;
         },
       },
     ],
@@ -75,20 +73,19 @@ export async function startStreams(options: StreamWorldOptions) {
     calls?.close();
   };
   onTestFinished(close);
-  return { storage, brokerId, folder, directory, controls, events, faults, close };
+  return { storage, brokerId, folder, directory, controls, events, faults, engines, close };
 }
 
 /** Its parts are closed with it. */
-function engineBeside({
-  url,
-  brokerId,
-  folder,
-  timeoutMs,
-}: Required<Omit<StreamWorldOptions, 'storage'>>): StreamEngine {
+function engineBeside(
+  { url, brokerId, folder, timeoutMs }: Required<Omit<StreamWorldOptions, 'storage'>>,
+  engines: { running: number; closed: number },
+): StreamEngine {
   const session = new MqttStreamSession({ id: brokerId, url, timeoutMs, clientId: `brokergraph-${brokerId}-streams` });
   const store = openSegmentStore({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
   const engine = new StreamEngineCore({ session, store, compile: compileQuery });
   session.open();
+  engines.running += 1;
   return {
     put: (id, definition) => engine.put(id, definition),
     remove: (id) => engine.remove(id),
@@ -98,6 +95,8 @@ function engineBeside({
     report: (ids) => engine.report(ids),
     onChange: (listener) => engine.onChange(listener),
     close: async () => {
+      engines.running -= 1;
+      engines.closed += 1;
       await engine.close();
       await session.close({ forGood: false });
       await store.close();
