@@ -148,7 +148,7 @@ test.each(VERSIONS)(
         protocolVersion: version,
         ...(version === 5 ? { properties: { sessionExpiryInterval: 60 } } : {}),
       });
-      const [packet] = (await once(client, 'connect')) as [IConnackPacket];
+      const packet = await new Promise<IConnackPacket>((resolve) => client.on('connect', resolve));
       await client.endAsync();
       return packet.sessionPresent;
     };

@@ -35,6 +35,7 @@ const define = (more: Partial<StreamDefinition>): StreamDefinition => ({
   name: 's',
   sourceTopic: 'in/#',
   targetTopic: 'out',
+  process: more.query !== undefined,
   ...more,
 });
 
@@ -44,7 +45,7 @@ async function reported(
   id: string,
   is: (report: StreamReport) => boolean,
 ): Promise<StreamReport> {
-  let stop = () => undefined as void;
+  let stop: () => void = () => undefined;
   const told = new Promise<StreamReport>((resolve) => {
     stop = engine.onChange((changed, report) => {
       if (changed === id && is(report)) resolve(report);
@@ -222,15 +223,15 @@ test('a busy stream leaves the thread of the service alone', async () => {
   await engine.put('str_2', define({ sourceTopic: 'last', targetTopic: 'out' }));
   await reported(engine, 'str_2', running);
   const payload = JSON.stringify({ a: 1, text: 'x'.repeat(100) });
-  for (let index = 0; index < 20_000; index += 1) client.publish('in/x', payload, { qos: 1 });
+  for (let index = 0; index < 5_000; index += 1) client.publish('in/x', payload, { qos: 1 });
   await client.publishAsync('last', 'done', { qos: 1 });
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   await count(1);
   delay.disable();
   expect(heard).toEqual(['done']);
-  const { counters } = await reported(engine, 'str_1', ({ counters: { published } }) => published === 20_000);
-  expect(counters).toMatchObject({ received: 20_000, failed: 0 });
+  const { counters } = await reported(engine, 'str_1', ({ counters: { published } }) => published === 5_000);
+  expect(counters).toMatchObject({ received: 5_000, failed: 0 });
   console.log(
     `event loop delay of the service: p99 ${(delay.percentile(99) / 1e6).toFixed(1)} ms, most ${(delay.max / 1e6).toFixed(1)} ms`,
   );
