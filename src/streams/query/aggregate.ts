@@ -83,7 +83,8 @@ class Sum implements Aggregate {
 
   get value(): number {
     const sum = this.#sum + this.#lost;
-    return Number.isInteger(sum) ? sum : Number(sum.toPrecision(15));
+    // What is short has no more digits than that, and is about to be written anyway.
+    return Number.isInteger(sum) || `${sum}`.length <= 16 ? sum : Number(sum.toPrecision(15));
   }
 
   weigh(value: unknown): string | null {

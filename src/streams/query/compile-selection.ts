@@ -52,7 +52,7 @@ export function compileSelection(select: readonly SelectItem[], condition: Condi
 
   return (root, text, now) => {
     if (bucket?.enter(now)) for (const { aggregate } of counted) aggregate.clear();
-    const values: unknown[] = [];
+    const values = new Array<unknown>(select.length);
     for (const { item, read, missing } of sources) {
       const value = read(root, now);
       if (value === undefined) return missing;
@@ -65,7 +65,7 @@ export function compileSelection(select: readonly SelectItem[], condition: Condi
       const problem = aggregate.weigh(values[item]);
       if (problem !== null) return failed(`${name} ${problem}`);
     }
-    const texts: string[] = [];
+    const texts = new Array<string>(select.length);
     let length = 0;
     for (const { item, name } of copied) {
       try {
