@@ -1,6 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { getClient, listClients, parseClientsChanged } from '../../src/clients/inspect/inspect-control.ts';
 import { BrokerControls } from '../../src/control/broker-controls.ts';
+import { createStream, getStream, onStreamChanged, replayStream } from '../../src/streams/control/stream-control.ts';
+import { DEFAULT_DEFINITION } from '../../src/streams/model/stream-definition.ts';
+import type { StreamReport } from '../../src/streams/model/stream-report.ts';
 import { connectedLink, openLink, reached } from '../support/link.ts';
 import { ADMINISTRATOR, connect, startTestBroker } from './embedded.ts';
 
@@ -16,6 +19,7 @@ test('the link and the control client of this service use the embedded broker li
     'cedalo/inspect',
     'cedalo/client-control',
     'cedalo/license',
+    'stream-processing',
   ] as const) {
     expect(await controls.capability(api)).toMatchObject({ provider: 'BROKER' });
   }
@@ -36,6 +40,31 @@ test('the link and the control client of this service use the embedded broker li
   expect(await getClient(controls, 'device')).toMatchObject({ connected: true, numSubscriptions: 0 });
   await expect(getClient(controls, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(controls.call('cedalo/inspect', 'noSuchCommand')).rejects.toMatchObject({ code: expect.any(String) });
+});
+
+test('streams of the embedded broker are made, followed and replayed as those of any other', async () => {
+  const { mqttPort } = await startTestBroker();
+  const link = await connectedLink({ url: `mqtt://127.0.0.1:${mqttPort}`, ...ADMINISTRATOR });
+  const controls = new BrokerControls(link, { timeoutMs: 5_000 });
+  onTestFinished(() => controls.close());
+  const replayed = new Promise<StreamReport>((resolve) => {
+    onStreamChanged(controls, ({ name, report }) => {
+      if (name === 'fast' && report.replay?.state === 'DONE') resolve(report);
+    });
+  });
+  const definition = { ...DEFAULT_DEFINITION, name: 'fast', sourceTopic: 'line/+', persist: true, textName: 'Fast' };
+  await createStream(controls, definition);
+  const device = await connect(mqttPort);
+  await device.publishAsync('line/1', '{"speed":1}', { qos: 1 });
+  const { report, ...entry } = await getStream(controls, 'fast');
+  expect(entry).toEqual({ definition, replaying: false });
+  expect(report).toMatchObject({ state: 'RUNNING', counters: { stored: 1 }, storage: { messages: 1 } });
+  const request = { topic: 'again', from: null, to: null, limit: null, speed: 'fastest', reverse: false } as const;
+  await replayStream(controls, 'fast', request);
+  expect((await replayed).replay).toMatchObject({ published: 1, total: 1, request });
+  const again = { ...definition, targetTopic: 'line/2' };
+  await expect(createStream(controls, again)).rejects.toMatchObject({ code: 'INVALID' });
+  await expect(createStream(controls, definition)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
 });
 
 test('a refused password is told as such by the link', async () => {

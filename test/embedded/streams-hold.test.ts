@@ -257,3 +257,23 @@ test('closing does not wait for what is held, and tells nobody that it was taken
   expect(core.tap.take({ topic: 'x', payload: '', qos: 0 }, true)).toBe(null);
   expect(problems).toEqual([]);
 });
+
+test('streams may feed each other thousands in a row, in order; what no topic can be is refused', async () => {
+  const { session, port } = await startTappedCore();
+  const length = 5_000;
+  const arrived: string[] = [];
+  for (let index = 0; index < length; index += 1) {
+    await session.subscribe(`deep/${index}`, ({ payload, hold }) => {
+      session.publish(`deep/${index + 1}`, payload, 0, hold());
+    });
+  }
+  const stop = await session.subscribe(`deep/${length}`, ({ payload }) => void arrived.push(payload.toString()));
+  const client = await connect(port);
+  const texts = Array.from({ length: 5 }, (_, index) => String(index));
+  await Promise.all(texts.map((text) => client.publishAsync('deep/0', text, { qos: 1 })));
+  expect(arrived).toEqual(texts);
+  stop();
+  const refused = await new Promise((resolve) => session.publish('a/'.repeat(100), 'x', 1, resolve));
+  expect(refused).toMatchObject({ code: 'BROKER_REJECTED' });
+  expect(await new Promise((resolve) => session.publish('a/'.repeat(99), 'x', 1, resolve))).toBe(null);
+});
