@@ -110,10 +110,10 @@ test('a compiled query does with every message what the plain reading of it does
       }
       if (told.join('\n') !== expected.join('\n')) expect(told).toEqual(expected);
     }),
-    { numRuns: 3_000 },
+    { numRuns: 2_000 },
   );
   // Nothing of it was left untried.
-  expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(500);
+  expect(Math.min(...Object.values(outcomes))).toBeGreaterThan(300);
 });
 
 test('whatever bytes come, a query ends in one of its outcomes, and only JSON in UTF-8 passes', () => {
@@ -146,7 +146,7 @@ test('whatever bytes come, a query ends in one of its outcomes, and only JSON in
       const outcome = processors[0]?.process(payload, 0).outcome;
       if (outcome !== (isJson ? 'PASS' : 'FAILED')) expect([outcome, isJson]).toBe('the same');
     }),
-    { numRuns: 3_000 },
+    { numRuns: 2_000 },
   );
 });
 
