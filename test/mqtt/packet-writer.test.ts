@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { PacketWriter, PUBACK, PUBREC, PUBREL } from '../../src/mqtt/packet-writer.ts';
 
 function written(version: 4 | 5, write: (writer: PacketWriter) => void) {
-  const stream = new PassThrough();
+  const stream = new PassThrough({ highWaterMark: 16 * 1024 * 1024 });
   const writer = new PacketWriter(stream, version);
   write(writer);
   writer.close(true);
