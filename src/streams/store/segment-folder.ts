@@ -72,8 +72,12 @@ export class SegmentFolder {
     return this.#setAside.reduce((sum, { bytes }) => sum + bytes, segments);
   }
 
+  get hasSetAside(): boolean {
+    return this.#setAside.length > 0;
+  }
+
   get isEmpty(): boolean {
-    return this.#segments.length === 0 && this.#setAside.length === 0;
+    return this.#segments.length === 0 && !this.hasSetAside;
   }
 
   /** What comes from now on goes into a file of its own. */

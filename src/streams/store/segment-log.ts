@@ -36,7 +36,7 @@ export interface SegmentLogOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly onProblem: (reason: string) => void;
-  readonly onTtl: () => void;
+  readonly onTtl: (seconds: number) => void;
   readonly onRemove: () => void;
 }
 
@@ -85,7 +85,7 @@ export class SegmentLog implements MessageLog, Committer {
     } catch (error) {
       this.#options.onProblem(`How long messages are kept could not be written: ${reasonOf(error)}`);
     }
-    this.#options.onTtl();
+    this.#options.onTtl(seconds);
   }
 
   append({ topic, payload, qos }: NewMessage, done: (problem: string | null) => void): void {
@@ -163,12 +163,18 @@ export class SegmentLog implements MessageLog, Committer {
     this.#end('The streams are being closed');
   }
 
+  /** Some of it may be older than the ttl: a look at names only, for there may be thousands of streams. */
+  get mayHaveExpired(): boolean {
+    const [oldest] = this.#folder.segments;
+    if (this.#ttl === 0) return false;
+    return this.#folder.hasSetAside || (oldest !== undefined && oldest.base < this.#idOfAge(this.#ttl));
+  }
+
   /** Erases what is older than the ttl. Errors: those of the disk. */
   *expiry(): Steps<void> {
     if (this.#ttl === 0) return;
-    const now = this.#options.now();
-    const young = (now - this.#ttl * 1_000) * 1_000;
-    const tooOld = (now - this.#ttl * 2_000) * 1_000;
+    const young = this.#idOfAge(this.#ttl);
+    const tooOld = this.#idOfAge(2 * this.#ttl);
     for (const segment of [...this.#folder.segments]) {
       if (segment.base >= young) break;
       if (this.#folder.endOf(segment) > young) {
@@ -183,7 +189,7 @@ export class SegmentLog implements MessageLog, Committer {
       this.#folder.drop(segment);
       yield;
     }
-    this.#folder.forgetSetAside(now - this.#ttl * 1_000);
+    this.#folder.forgetSetAside(young / 1_000);
   }
 
   *#clearing(bounds: TimeBounds): Steps<number> {
@@ -276,7 +282,12 @@ export class SegmentLog implements MessageLog, Committer {
   #range(bounds: TimeBounds): { readonly from: number; readonly to: number } {
     const { from, to } = idRange(bounds);
     if (this.#ttl === 0) return { from, to };
-    return { from: Math.max(from, (this.#options.now() - this.#ttl * 2_000) * 1_000), to };
+    return { from: Math.max(from, this.#idOfAge(2 * this.#ttl)), to };
+  }
+
+  /** Of a message that came so many seconds ago. */
+  #idOfAge(seconds: number): number {
+    return (this.#options.now() - seconds * 1_000) * 1_000;
   }
 
   #factsOf(segment: Segment): SegmentFacts | null {

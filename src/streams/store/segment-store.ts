@@ -136,7 +136,9 @@ class Segments implements SegmentStore {
       segmentBytes: this.#options.segmentBytes ?? Math.min(MAX_SEGMENT_BYTES, maxBytes / 8),
       now,
       onProblem: (reason) => this.#options.onProblem(streamId, reason),
-      onTtl: () => this.#schedule(),
+      onTtl: (seconds) => {
+        if (seconds > 0 && (seconds * 1_000) / CHECKS_OF_TTL < this.#timerMs) this.#schedule();
+      },
       onRemove: () => {
         if (this.#logs.get(streamId) === log) this.#logs.delete(streamId);
       },
@@ -146,6 +148,7 @@ class Segments implements SegmentStore {
 
   *#expiry(): Steps<void> {
     for (const [streamId, log] of [...this.#logs]) {
+      if (!log.mayHaveExpired) continue;
       try {
         yield* log.expiry();
         yield;
