@@ -15,6 +15,7 @@ import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../src/streams/
 import type { StreamReport } from '../../../src/streams/model/stream-report.ts';
 import { startScriptedBroker } from '../../support/aedes-broker.ts';
 import { connectedLink } from '../../support/link.ts';
+import { nested, odd } from './odd-values.ts';
 
 interface Asked {
   readonly command: string;
@@ -156,55 +157,9 @@ test('a refusal keeps the words of the broker, and tells the place where a plugi
   });
 });
 
-/** Values of all kinds, in all places, the same ones for a seed. */
-function odd(seed: number): () => unknown {
-  let state = seed;
-  const random = (below: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return Math.floor((state / 2_147_483_648) * below);
-  };
-  const keys = ['streamname', 'sourcetopic', 'targetqos', 'ttl', 'active', 'query', 'streams', 'stream', 'totalCount'];
-  keys.push(
-    'count',
-    'report',
-    'state',
-    'counters',
-    'lastError',
-    'storage',
-    'replay',
-    'request',
-    'limit',
-    'speed',
-    'at',
-  );
-  const texts = ['', 'a', 'RUNNING', 'STORING', 'fastest', '\u0000', '\ud800', '$SYS', 'x'.repeat(70_000)];
-  const numbers = [0, -1, 1, 2.5, 1e308, -1e308, Number.MAX_SAFE_INTEGER, 9e15];
-  const value = (depth: number): unknown => {
-    switch (random(depth > 4 ? 5 : 8)) {
-      case 0:
-        return null;
-      case 1:
-        return texts[random(texts.length)];
-      case 2:
-        return numbers[random(numbers.length)];
-      case 3:
-        return random(2) === 0;
-      case 4:
-        return [];
-      case 5:
-        return Array.from({ length: random(6) }, () => value(depth + 1));
-      default:
-        return Object.fromEntries(
-          Array.from({ length: 1 + random(9) }, () => [keys[random(keys.length)], value(depth + 1)]),
-        );
-    }
-  };
-  return () => value(0);
-}
-
 test('whatever a broker answers is read or refused, and stays within bounds', async () => {
   const next = odd(7);
-  const deep = JSON.parse(`${'{"query":'.repeat(3_000)}{}${'}'.repeat(3_000)}`) as object;
+  const deep = nested(3_000);
   const data = [
     undefined,
     deep,

@@ -18,6 +18,7 @@ import {
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../src/streams/model/stream-definition.ts';
 import type { ReplayRequest } from '../../../src/streams/model/stream-replay.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
+import { nested, odd } from './odd-values.ts';
 import { startStreams } from './stream-world.ts';
 
 const stream = (fields: Partial<StreamDefinition> = {}): StreamDefinition => ({
@@ -240,4 +241,25 @@ test('streams that are kept run again without being asked for, with what came me
   const second = await startStreams({ url: broker.url, storage, brokerId, folder });
   await expect.poll(() => outputs).toEqual(['1', '2', '3']);
   await expect.poll(() => getStreamMessageCount(second.controls, 'fast')).toBe(3);
+});
+
+test('whatever a command holds, it is done or refused, and what runs goes on', async () => {
+  const broker = await startMosquitto();
+  const { controls, faults } = await startStreams({ url: broker.url });
+  await createStream(controls, stream({ persist: true }));
+  const next = odd(11);
+  const commands = ['createStream', 'modifyStream', 'replayStream', 'clearStreamMessages', 'listStreams', 'getStream'];
+  const sound = { streamname: 'a', sourcetopic: 'x', replaytopic: 'again' };
+  for (let n = 0; n < 300; n++) {
+    const fields = next();
+    const about = n % 2 === 0 ? sound : { ...sound, query: next(), ttl: next(), gte: next(), speed: next() };
+    const command = commands[n % commands.length] ?? '';
+    const given = { ...about, ...(typeof fields === 'object' ? fields : {}) };
+    const [outcome] = await Promise.allSettled([controls.call(STREAM_API, command, given)]);
+    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ name: 'ServiceError' });
+  }
+  const deep = { streamname: 'fast', query: nested(20_000) };
+  await expect(controls.call(STREAM_API, 'modifyStream', deep)).rejects.toMatchObject({ code: 'INVALID' });
+  await expect.poll(async () => (await getStream(controls, 'fast')).report?.state).toBe('RUNNING');
+  expect(faults).toEqual([]);
 });
