@@ -163,7 +163,7 @@ try {
       for (let turn = 0; turn < REPLAYS; turn += 1) {
         const target = `again/${streamName}/${turn}`;
         let replaying: Promise<void> | null = null;
-        const { messages, seconds } = await load.count({ target, messages: STORED, qos: 0 }, () => {
+        const { messages, seconds } = await load.count({ target, messages: STORED }, () => {
           replaying = streams.replay({ name: streamName, topic: target, fastest: true });
         });
         await replaying;

@@ -1,6 +1,6 @@
 /**
- * A process that publishes at QoS 1 and counts what comes back, with as little work of its own as possible: bare sockets and
- * mqtt-packet. At most WINDOW messages are on their way through the contender, so that it always has work and no queue grows.
+ * A process that publishes at QoS 1 and counts what comes back, with as little work of its own as possible: packets that were made
+ * before, and frames that are only counted. At most WINDOW messages are on their way through the contender, so that it always has work and no queue grows.
  *
  * Two doors to it: `startStreamLoad(port)` in the benchmark's process, and the module itself, which is run with the port and an IPC
  * channel.
@@ -8,7 +8,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { MqttWire } from '../../test/support/mqtt-wire.ts';
+import { FrameWire } from './frame-wire.ts';
 
 export interface RoundTrip {
   readonly source: string;
@@ -33,7 +33,6 @@ export interface Count {
   /** What comes on it is counted, until `messages` have come. */
   readonly target: string;
   readonly messages: number;
-  readonly qos: 0 | 1;
 }
 
 export interface LoadResult {
@@ -61,10 +60,9 @@ type Task =
   | ({ readonly kind: 'COUNT' } & Count);
 
 const WINDOW = 1_000;
-const FLOOD_WINDOW = 1_000;
 
 /** What a device tells: about 150 bytes. */
-export const payloadOf = (n: number): string =>
+const payloadOf = (n: number): string =>
   JSON.stringify({
     device: `pump-${n % 100}`,
     hall: 'north',
@@ -72,6 +70,8 @@ export const payloadOf = (n: number): string =>
     state: 'running',
     sequence: n,
   });
+/** They come again and again, see FrameWire.publisher. */
+const PAYLOADS = Array.from({ length: 1_000 }, (_, n) => payloadOf(n));
 
 export async function startStreamLoad(port: number): Promise<StreamLoad> {
   const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(port)]);
@@ -98,27 +98,21 @@ export async function startStreamLoad(port: number): Promise<StreamLoad> {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.on('disconnect', () => process.exit());
   const port = Number(process.argv[2]);
-  const sender = await MqttWire.open(port, 'bench-sender');
-  const receiver = await MqttWire.open(port, 'bench-receiver');
-  let sequence = 0;
-  const publish = (topic: string) => {
-    sequence += 1;
-    const messageId = 1 + (sequence % 65_535);
-    const payload = payloadOf(sequence);
-    sender.send({ cmd: 'publish', topic, payload, qos: 1, messageId, dup: false, retain: false });
-  };
+  const sender = await FrameWire.open(port, 'bench-sender');
+  const receiver = await FrameWire.open(port, 'bench-receiver');
   const secondsSince = (from: number) => (performance.now() - from) / 1_000;
 
   const probe = async ({ source, target }: Probe): Promise<LoadResult> => {
-    await receiver.subscribe(target, 0);
+    await receiver.subscribe(target);
+    const publish = sender.publisher(source, PAYLOADS);
     sender.hear(() => undefined);
     const from = performance.now();
     const last = await new Promise<string>((resolve) => {
-      const sending = setInterval(() => publish(source), 200);
-      receiver.hear((packet) => {
-        if (packet.cmd !== 'publish') return;
+      const sending = setInterval(() => publish(1), 200);
+      receiver.hear((published) => {
+        if (published === 0) return;
         clearInterval(sending);
-        resolve(String(packet.payload));
+        resolve(receiver.lastPayload());
       });
     });
     // Until those that were sent meanwhile have come, too.
@@ -128,74 +122,66 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   };
 
   const roundTrip = async ({ source, target, milliseconds }: RoundTrip): Promise<LoadResult> => {
-    await receiver.subscribe(target, 0);
+    await receiver.subscribe(target);
+    const publish = sender.publisher(source, PAYLOADS);
     sender.hear(() => undefined);
-    let sent = 0;
+    let sent = WINDOW;
     let received = 0;
-    let last = '';
     const from = performance.now();
-    const over = () => performance.now() - from >= milliseconds;
     await new Promise<void>((resolve) => {
-      const fill = () =>
-        sender.together(() => {
-          for (; sent - received < WINDOW; sent += 1) publish(source);
-        });
-      // A batch is a quarter of the window: one write, and one look at the clock.
-      receiver.hear((packet) => {
-        if (packet.cmd !== 'publish') return;
-        received += 1;
-        if (sent - received <= WINDOW * 0.75 && !over()) {
-          fill();
-        } else if (received === sent) {
-          last = String(packet.payload);
-          resolve();
-        }
+      receiver.hear((published) => {
+        received += published;
+        const room = WINDOW - (sent - received);
+        if (performance.now() - from < milliseconds) {
+          if (room < WINDOW / 4) return;
+          publish(room);
+          sent += room;
+        } else if (received === sent) resolve();
       });
-      fill();
+      publish(WINDOW);
     });
-    // The time until the last one came counts, too, else a window of messages would be for nothing.
     const seconds = secondsSince(from);
     await receiver.unsubscribe(target);
-    return { messages: received, seconds, last };
+    return { messages: received, seconds, last: receiver.lastPayload() };
   };
 
   const flood = async ({ source, messages }: Flood): Promise<LoadResult> => {
+    const publish = sender.publisher(source, PAYLOADS);
     let sent = 0;
     let acknowledged = 0;
     const from = performance.now();
     await new Promise<void>((resolve) => {
-      const fill = () =>
-        sender.together(() => {
-          for (; sent < messages && sent - acknowledged < FLOOD_WINDOW; sent += 1) publish(source);
-        });
-      sender.hear(({ cmd }) => {
-        if (cmd !== 'puback') return;
-        acknowledged += 1;
+      const fill = () => {
+        const room = Math.min(messages - sent, WINDOW - (sent - acknowledged));
+        if (room === 0 || (room < WINDOW / 4 && sent + room < messages)) return;
+        publish(room);
+        sent += room;
+      };
+      sender.hear((_published, answers) => {
+        acknowledged += answers;
         if (acknowledged === messages) resolve();
-        else if (sent - acknowledged <= FLOOD_WINDOW / 2) fill();
+        else fill();
       });
       fill();
     });
     return { messages, seconds: secondsSince(from), last: '' };
   };
 
-  const count = async ({ target, messages, qos }: Count): Promise<LoadResult> => {
-    await receiver.subscribe(target, qos);
+  const count = async ({ target, messages }: Count): Promise<LoadResult> => {
+    await receiver.subscribe(target);
     process.send?.('subscribed');
     let received = 0;
     let from = 0;
-    const last = await new Promise<string>((resolve) =>
-      receiver.hear((packet) => {
-        if (packet.cmd !== 'publish') return;
-        if (packet.qos === 1) receiver.send({ cmd: 'puback', messageId: packet.messageId ?? 0 });
+    await new Promise<void>((resolve) =>
+      receiver.hear((published) => {
         if (received === 0) from = performance.now();
-        received += 1;
-        if (received === messages) resolve(String(packet.payload));
+        received += published;
+        if (received >= messages) resolve();
       }),
     );
     const seconds = secondsSince(from);
     await receiver.unsubscribe(target);
-    return { messages, seconds, last };
+    return { messages, seconds, last: receiver.lastPayload() };
   };
 
   const perform = (task: Task): Promise<LoadResult> => {
