@@ -7,6 +7,30 @@ const MAX_ROWS = 500;
 const MAX_BYTES = 512 * 1024;
 const PAGES = 64;
 
+/**
+ * Removes a range of ids: whole files, which nobody sees any more from the first step on, and rows of those that reach beyond it.
+ * Answers how many messages. Errors: those of the disk.
+ */
+export function* eraseRange(folder: SegmentFolder, from: number, to: number): Steps<number> {
+  const covered: Segment[] = [];
+  const partly: Segment[] = [];
+  let removed = 0;
+  for (const segment of folder.within(from, to)) {
+    const facts = folder.look(segment, (each) => each.facts);
+    if (facts === null) continue;
+    const isCovered = facts.messages === 0 || (facts.first >= from && facts.last <= to);
+    if (isCovered) removed += facts.messages;
+    (isCovered ? covered : partly).push(segment);
+  }
+  folder.detach(covered);
+  for (const segment of covered) {
+    segment.drop();
+    yield;
+  }
+  for (const segment of partly) removed += yield* erase(folder, segment, from, to);
+  return removed;
+}
+
 /** Removes a range from the midst of a segment, and gives its space back; answers how many messages. Errors: those of the disk. */
 export function* erase(folder: SegmentFolder, segment: Segment, from: number, to: number): Steps<number> {
   const messages = folder.look(segment, ({ facts }) => facts.messages) ?? 0;

@@ -3,7 +3,7 @@ import type { TimeBounds } from '../engine/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 import type { CommitTurns, Committer } from './commit-turns.ts';
 import type { DiskUse } from './disk-use.ts';
-import { erase } from './erasing.ts';
+import { erase, eraseRange } from './erasing.ts';
 import { type MessageLog, type NewMessage, type ReadOptions, type StoredMessage, storedAt } from './message-store.ts';
 import { readPage } from './reading.ts';
 import type { Segment } from './segment.ts';
@@ -194,26 +194,11 @@ export class SegmentLog implements MessageLog, Committer {
 
   *#clearing(bounds: TimeBounds): Steps<number> {
     // What is appended from now on stays.
-    const upTo = Math.min(this.#lastKnownId(), idRange(bounds).to);
-    const from = idRange(bounds).from;
-    this.#boundary = upTo;
+    const { from, to } = idRange(bounds);
+    const upTo = Math.min(this.#lastKnownId(), to);
+    this.#boundary = Math.max(this.#boundary, upTo);
     while ((this.#pending[0]?.id ?? Number.POSITIVE_INFINITY) <= upTo && this.commit()) yield;
-    const covered: Segment[] = [];
-    const partly: Segment[] = [];
-    let removed = 0;
-    for (const segment of this.#folder.within(from, upTo)) {
-      const facts = this.#folder.look(segment, (each) => each.facts);
-      if (facts === null) continue;
-      const isCovered = facts.messages === 0 || (facts.first >= from && facts.last <= upTo);
-      if (isCovered) removed += facts.messages;
-      (isCovered ? covered : partly).push(segment);
-    }
-    this.#folder.detach(covered);
-    for (const segment of covered) {
-      segment.drop();
-      yield;
-    }
-    for (const segment of partly) removed += yield* erase(this.#folder, segment, from, upTo);
+    const removed = yield* eraseRange(this.#folder, from, upTo);
     if (bounds.from === null && bounds.to === null) this.#folder.forgetSetAside(Number.POSITIVE_INFINITY);
     return removed;
   }
@@ -252,8 +237,8 @@ export class SegmentLog implements MessageLog, Committer {
     const [first] = batch;
     if (first === undefined) return;
     const segment = this.#segmentFor(first.id);
-    if (segment !== null && this.#folder.look(segment, (each) => insert(each, batch)) !== null) return;
-    insert(this.#folder.roll(first.id), batch);
+    if (segment !== null && this.#folder.look(segment, (each) => each.insert(batch)) !== null) return;
+    this.#folder.roll(first.id).insert(batch);
   }
 
   /** Null: a new one is due. */
@@ -317,17 +302,6 @@ export class SegmentLog implements MessageLog, Committer {
 }
 
 const TOO_MANY = 'More messages wait to be stored than memory has room for';
-
-function insert(segment: Segment, batch: readonly StoredMessage[]): true {
-  const { first, messages } = segment.facts;
-  const [newFirst, newLast] = [batch[0]?.id ?? 0, batch.at(-1)?.id ?? 0];
-  segment.change((file) => file.insert(batch), {
-    first: messages === 0 ? newFirst : first,
-    last: newLast,
-    messages: messages + batch.length,
-  });
-  return true;
-}
 
 const idRange = ({ from, to }: TimeBounds): { readonly from: number; readonly to: number } => ({
   from: from === null ? 0 : Math.ceil(from * 1_000),

@@ -1,6 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DiskUse } from './disk-use.ts';
+import type { StoredMessage } from './message-store.ts';
 import type { OpenFiles } from './open-files.ts';
 import { createSegmentFile, isDamage, type SegmentFacts, type SegmentFile } from './segment-file.ts';
 
@@ -72,6 +73,15 @@ export class Segment {
   /** To look something up in it. */
   get file(): SegmentFile {
     return this.#file();
+  }
+
+  /** All or none of them; their ids are above all that are in it. */
+  insert(batch: readonly StoredMessage[]): true {
+    const { first, messages } = this.facts;
+    const [oldest, newest] = [batch[0]?.id ?? 0, batch.at(-1)?.id ?? 0];
+    const facts = { first: messages === 0 ? oldest : first, last: newest, messages: messages + batch.length };
+    this.change((file) => file.insert(batch), facts);
+    return true;
   }
 
   /** For what changes it: what it holds and what it takes are known afterwards, also where the work failed. */
