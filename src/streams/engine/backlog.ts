@@ -40,15 +40,11 @@ export class Backlog {
     this.#session.resume();
   }
 
-  /** Resolves when all that came in is worked off, or after so many milliseconds. */
-  drained(patienceMs: number): Promise<void> {
+  /** Resolves when all that came in is worked off. */
+  drained(): Promise<void> {
     if (this.#messages === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
-      this.#whenEmpty = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.#whenEmpty = resolve;
     });
   }
 }

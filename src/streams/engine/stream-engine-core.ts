@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { invalid, notFound, ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { topicProblem } from '../../mqtt/topics.ts';
@@ -106,7 +107,10 @@ export class StreamEngineCore implements StreamEngine {
     this.#stopStatus();
     this.#changes.close();
     for (const stream of this.#streams.values()) stream.close();
-    await Promise.all([this.#backlog.drained(DRAIN_MS), ...this.#turns.values()]);
+    const patience = new AbortController();
+    const late = delay(DRAIN_MS, undefined, patience).catch(() => undefined);
+    await Promise.race([Promise.all([this.#backlog.drained(), ...this.#turns.values()]), late]);
+    patience.abort();
   }
 
   async #put(id: string, definition: StreamDefinition): Promise<void> {

@@ -114,6 +114,23 @@ test('reading stops at the bound of messages in flight and goes on at half of it
   expect(session.isPaused).toBe(false);
 });
 
+test('closing waits for what is under way', async () => {
+  const session = new ScriptedSession();
+  const engine = startEngine(session);
+  await engine.put('a', definition({ sourceTopic: 'in', targetTopic: 'out', process: false }));
+  session.takesAtOnce = false;
+  const message = session.deliver('in', 'x');
+  let isClosed = false;
+  const closed = engine.close().then(() => {
+    isClosed = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isClosed).toBe(false);
+  session.published[0]?.done();
+  await closed;
+  expect(message.isReleased()).toBe(true);
+});
+
 test('what comes when the engine is closed is left to the broker', async () => {
   const session = new ScriptedSession();
   const engine = startEngine(session);

@@ -12,7 +12,7 @@ const TOPICS = ['x/1', 'x/2', 'x/1/2', 'y/1'];
  * Puts, removals, answers of the broker in any order and lost connections, at random; then everything is answered. What is subscribed,
  * told and published is what the last put of each stream says, and at no time is a message taken twice by a stream.
  */
-test.each(Array.from({ length: 40 }, (_, seed) => seed + 1))('whatever comes in which order (%i)', async (seed) => {
+test.each(Array.from({ length: 25 }, (_, seed) => seed + 1))('whatever comes in which order (%i)', async (seed) => {
   const random = randomOf(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const session = new ScriptedSession();
@@ -21,6 +21,18 @@ test.each(Array.from({ length: 40 }, (_, seed) => seed + 1))('whatever comes in 
   const engine = startEngine(session, { store });
   const model = new Map<string, StreamDefinition>();
   const calls: Promise<void>[] = [];
+  /** Calls that wait for each other because of a removal among them; they take effect one after the other. */
+  const inTurn = new Map<string, number>();
+  const call = (id: string, promise: Promise<void>) => {
+    calls.push(promise);
+    if (!inTurn.has(id)) return;
+    inTurn.set(id, (inTurn.get(id) ?? 0) + 1);
+    void promise.then(() => {
+      const left = (inTurn.get(id) ?? 0) - 1;
+      if (left > 0) inTurn.set(id, left);
+      else inTurn.delete(id);
+    });
+  };
 
   const answerOne = () => {
     const open = session.asked.filter((asked) => !answered.has(asked));
@@ -42,24 +54,46 @@ test.each(Array.from({ length: 40 }, (_, seed) => seed + 1))('whatever comes in 
       persist: random() < 0.3,
     });
     model.set(id, next);
-    calls.push(engine.put(id, next));
+    call(id, engine.put(id, next));
   };
   const remove = () => {
     const id = pick(IDS);
     model.delete(id);
-    calls.push(engine.remove(id));
+    inTurn.set(id, inTurn.get(id) ?? 0);
+    call(id, engine.remove(id));
   };
   const deliver = () => {
     const before = session.published.length;
     session.deliver(pick(TOPICS), 'm');
     const targets = session.published.slice(before).map(({ topic }) => topic);
     expect(new Set(targets).size).toBe(targets.length);
+    const active = [...model].filter(([, each]) => each.active).map(([id]) => id);
+    const mayPublish = [...active, ...inTurn.keys()].map((id) => `out/${id}`);
+    expect(mayPublish).toEqual(expect.arrayContaining(targets));
+  };
+  /** Before who asked knows that it was granted. */
+  const answerAndDeliver = () => {
+    answerOne();
+    deliver();
   };
   const link = () => (session.status.state === 'CONNECTED' ? session.lose() : session.connect());
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
   for (let step = 0; step < 150; step += 1) {
-    const action = pick([put, put, put, remove, answerOne, answerOne, answerOne, deliver, deliver, link, turn, turn]);
+    const action = pick([
+      put,
+      put,
+      put,
+      remove,
+      answerOne,
+      answerOne,
+      answerAndDeliver,
+      answerAndDeliver,
+      deliver,
+      link,
+      turn,
+      turn,
+    ]);
     await action();
   }
   if (session.status.state !== 'CONNECTED') session.connect();

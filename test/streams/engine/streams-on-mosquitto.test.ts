@@ -217,7 +217,7 @@ test('a broker that is started anew in the middle of QoS 1 traffic loses nothing
   await engine.put('a', definition({ sourceTopic: 'in', targetTopic: 'out', process: false }));
   const out = await Arrivals.of(reader, 'out');
 
-  const total = 3_000;
+  const total = 1_500;
   const sending = sendAll(client, total);
   await out.until(total / 3);
   await mosquitto.stop();

@@ -55,7 +55,7 @@ test.each([1, 2] as const)('a connection that is cut in the middle of a replay l
   const mosquitto = await startMosquitto({ lines: ['max_queued_messages 0'] });
   const relay = await startRelay(mosquitto.port);
   const store = openStore();
-  const total = 5_000;
+  const total = 2_500;
   await fill(store.log('a'), total, qos);
   const engine = startEngine(await connectedSession({ url: relay.url }), { store });
   await engine.put('a', KEPT);

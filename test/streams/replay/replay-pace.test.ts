@@ -64,10 +64,11 @@ async function recorded(offsets: readonly number[], ttl = 0) {
   const store = openStore({ now: () => now });
   const log = store.log('a');
   log.setTtl(ttl);
-  for (const [index, offset] of offsets.entries()) {
+  const commits = offsets.map((offset, index) => {
     now = START + offset;
-    await stored(log, String(index));
-  }
+    return stored(log, String(index));
+  });
+  await Promise.all(commits);
   const session = new ScriptedSession();
   const clock = new TestClock();
   const engine = startEngine(session, { store, clock });
