@@ -16,6 +16,7 @@ import { connectOnce } from './connect-once.ts';
 import { type BrokerAddress, connectOptions } from './connect-options.ts';
 import { LinkConnection } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import { matchingFilters } from './matching-filters.ts';
 import type { Taken } from './outgoing-messages.ts';
 import { retryDelay } from './retry-delay.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
@@ -54,6 +55,8 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly isLasting?: boolean;
   /** Messages of QoS 1 and 2 that the broker may send before they are acknowledged; with 3.1.1 it decides. Default 65,535. */
   readonly receiveMaximum?: number;
+  /** How long messages for the filters of an earlier process wait for these to be subscribed again. Default 10,000. */
+  readonly claimMs?: number;
   /** Tried first. Default 5. */
   readonly version?: 4 | 5;
   /** A listener threw: a bug, which must not take the others' messages. */
@@ -63,18 +66,20 @@ export interface BrokerLinkOptions extends BrokerAddress {
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const MAX_PACKET_BYTES = 64 * 1024 * 1024;
-/** For the filters of an earlier process to be subscribed again. */
 const CLAIM_MS = 10_000;
+/** Between attempts to find a filter that nobody wants. */
+const UNWANTED_MS = 1_000;
 
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
   #options: BrokerLinkOptions;
   readonly #subscriptions: Subscriptions;
-  readonly #unclaimed = new UnclaimedMessages(CLAIM_MS);
+  readonly #unclaimed: UnclaimedMessages;
   /** See ConnectionOptions.received. */
   readonly #received: Set<number> | null;
   /** Filters that the session may still have and nobody listens to. */
   readonly #leftOver = new Set<string>();
+  #nextUnsubscribe = 0;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #onFault: (error: unknown) => void;
   #status: LinkStatus = { state: 'CONNECTING', since: Date.now() };
@@ -89,12 +94,13 @@ export class BrokerLink implements BrokerSession {
   #everConnected = false;
 
   constructor(options: BrokerLinkOptions) {
-    const { id, isLasting = false } = options;
+    const { id, isLasting = false, claimMs = CLAIM_MS } = options;
     this.#options = options;
     this.#onFault = options.onFault ?? (() => undefined);
     this.#version = options.version ?? 5;
     this.clientId = options.clientId ?? `brokergraph-${id}-${randomBytes(4).toString('hex')}`;
     this.#subscriptions = new Subscriptions(this.#onFault, { lasting: isLasting });
+    this.#unclaimed = new UnclaimedMessages(claimMs);
     this.#received = isLasting ? new Set() : null;
   }
 
@@ -252,7 +258,8 @@ export class BrokerLink implements BrokerSession {
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {
-          if (!this.#dispatch(message, identifiers)) this.#unclaimed.add(message, identifiers);
+          if (this.#dispatch(message, identifiers) || this.#unclaimed.add(message, identifiers)) return;
+          this.#unsubscribeUnwanted(connection, message.topic);
         },
         onOver: (failure) => this.#over(connection, failure),
       });
@@ -310,6 +317,15 @@ export class BrokerLink implements BrokerSession {
 
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
     this.#subscriptions.dispatch(message, identifiers);
+
+  /** An earlier process left a filter in the session, which can only be told from what it matches. */
+  #unsubscribeUnwanted(connection: LinkConnection, topic: string): void {
+    const now = Date.now();
+    if (!this.#options.isLasting || now < this.#nextUnsubscribe) return;
+    this.#nextUnsubscribe = now + UNWANTED_MS;
+    const filters = matchingFilters(topic).filter((filter) => !this.#subscriptions.has(filter));
+    if (filters.length > 0) connection.unsubscribe(filters);
+  }
 
   /** The end of an attempt or of a connection, however it came. */
   #over(connection: LinkConnection, cause: LinkFailure | null): void {

@@ -29,9 +29,11 @@ export class UnclaimedMessages {
     this.#timer = setTimeout(() => this.close(), this.#patienceMs);
   }
 
-  add(message: BrokerMessage, identifiers: Identifiers): void {
-    if (this.#timer === null || message.qos === 0 || !message.hold) return;
-    this.#waiting.push({ message, identifiers, release: message.hold() });
+  /** False: nobody is waited for any more, and it is forgotten. */
+  add(message: BrokerMessage, identifiers: Identifiers): boolean {
+    if (this.#timer === null) return false;
+    if (message.qos > 0 && message.hold) this.#waiting.push({ message, identifiers, release: message.hold() });
+    return true;
   }
 
   /** Somebody subscribed. `dispatch` says whether somebody wants it. */

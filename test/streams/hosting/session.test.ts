@@ -317,3 +317,27 @@ test('a filter that was given up while the broker was away is not left in its se
   given();
   expect((await unsubscribed)[0]).toEqual(['given/up']);
 });
+
+test('a filter that an earlier process left in the session is given up when a message comes for it', async () => {
+  const { aedes, url } = await startAedes();
+  const first = open({ url, version: 4 });
+  await reached(first, 'CONNECTED');
+  await first.subscribe('left/+/over', () => undefined);
+  await first.close({ forGood: false });
+  const second = open({ url, version: 4, claimMs: 100 });
+  await reached(second, 'CONNECTED');
+  const { heard, listener, count } = holder();
+  await second.subscribe('left/a/#', listener);
+  const unsubscribed = once(aedes, 'unsubscribe');
+  const deliver = (topic: string, payload: string) =>
+    aedes.publish({ cmd: 'publish', qos: 1, dup: false, retain: false, topic, payload }, () => undefined);
+  // Those that waited for the earlier process's listeners for a while are not told of.
+  const timer = setInterval(() => deliver('left/b/over', 'for nobody'), 200);
+  const filters = (await unsubscribed)[0] as string[];
+  clearInterval(timer);
+  expect(filters).toContain('left/+/over');
+  expect(filters).not.toContain('left/a/#');
+  deliver('left/a/over', 'for us');
+  await count(1);
+  expect(heard).toEqual(['for us']);
+});
