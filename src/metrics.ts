@@ -1,10 +1,12 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type StreamMetricSource, StreamMetrics } from './stream-metrics.ts';
 
 /** What the gauges read when they are scraped. */
 export interface MetricSources {
   readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
   /** Open now. */
   readonly subscriptions: () => number;
+  readonly streams: StreamMetricSource;
 }
 
 export type RequestKind = 'graphql' | 'rest';
@@ -12,6 +14,7 @@ export type RequestKind = 'graphql' | 'rest';
 /** Prometheus metrics of one service. */
 export class Metrics {
   readonly #registry = new Registry();
+  readonly #streams: StreamMetrics;
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
   constructor(sources: MetricSources) {
@@ -28,6 +31,7 @@ export class Metrics {
       Object.fromEntries(
         ['1xx', '2xx', '3xx', '4xx', '5xx'].map((status) => [status[0], duration.labels(kind, status)]),
       );
+    this.#streams = new StreamMetrics(sources.streams, this.#registry);
     this.#requests = { graphql: children('graphql'), rest: children('rest') };
     new Gauge({
       name: 'brokergraph_brokers',
@@ -63,7 +67,8 @@ export class Metrics {
     this.#requests[kind][String(status)[0] ?? '5']?.observe(milliseconds / 1_000);
   }
 
-  text(): Promise<string> {
+  async text(): Promise<string> {
+    await this.#streams.read();
     return this.#registry.metrics();
   }
 }

@@ -287,6 +287,10 @@ export async function startService(config: Config, parts: ServiceParts): Promise
         for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
       },
       subscriptions: () => services.auth.guardCount,
+      streams: () =>
+        services.streams.totals(
+          brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.runningPorts(id) !== null),
+        ),
     });
     http.serve({
       graphql,

@@ -35,6 +35,7 @@ import {
   type StreamChangesInput,
 } from './stream-input.ts';
 import type { StreamListEvent } from './stream-list-feed.ts';
+import { StreamSums, type StreamTotals } from './stream-totals.ts';
 import { type StreamView, streamView } from './stream-view.ts';
 
 export interface StreamServiceOptions {
@@ -63,6 +64,7 @@ export class StreamService {
   readonly #runtimes: BrokerRuntimes;
   readonly #onFault: (error: unknown) => void;
   readonly #feeds = new Map<string, BrokerStreamFeeds>();
+  readonly #sums = new Map<string, StreamSums>();
   readonly #stop: () => void;
 
   constructor({ runtimes, directory, onFault }: StreamServiceOptions) {
@@ -76,6 +78,7 @@ export class StreamService {
     this.#stop = directory.onRemove(({ id }) => {
       this.#feeds.get(id)?.close();
       this.#feeds.delete(id);
+      this.#sums.delete(id);
     });
   }
 
@@ -190,6 +193,23 @@ export class StreamService {
   /** All streams of a broker now, then those that became different, at most once a second. */
   watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
     return this.#ask(broker, (runtime) => this.#feedsOf(runtime).watchAll(options));
+  }
+
+  /** Of each of these brokers; of one that cannot be asked what was known last. Brokers without streams are left out. */
+  async totals(brokers: Iterable<BrokerRecord>): Promise<ReadonlyMap<string, StreamTotals>> {
+    const totals = new Map<string, StreamTotals>();
+    const read = async (broker: BrokerRecord): Promise<void> => {
+      const { items } = await this.#ask(broker, ({ controls }) => listStreams(controls));
+      const sums = this.#sums.get(broker.id) ?? new StreamSums();
+      if (items.length > 0) this.#sums.set(broker.id, sums);
+      sums.take(items);
+    };
+    await Promise.allSettled(Array.from(brokers, read));
+    for (const { id } of brokers) {
+      const sums = this.#sums.get(id);
+      if (sums !== undefined) totals.set(id, sums.totals);
+    }
+    return totals;
   }
 
   close(): void {

@@ -57,6 +57,11 @@ export class HostedStreams implements ControlPlugin {
     this.#stopEvents = calls?.onEvent(link.id, (event) => this.#lease.held || emit(event)) ?? (() => undefined);
   }
 
+  /** In this process. */
+  get isRunning(): boolean {
+    return this.#running !== null;
+  }
+
   async execute(command: ControlCommand): Promise<unknown> {
     const { link, calls } = this.#options;
     // Whoever held it may have ended a moment ago.

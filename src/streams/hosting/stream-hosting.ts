@@ -82,6 +82,11 @@ export class StreamHosting {
     });
   }
 
+  /** Streams beside this broker run in this process. */
+  runs(brokerId: string): boolean {
+    return this.#hosted.get(brokerId)?.isRunning === true && this.#directory.of(brokerId).all().length > 0;
+  }
+
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     this.#calls?.close();
