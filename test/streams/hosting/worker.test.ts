@@ -39,22 +39,17 @@ const define = (more: Partial<StreamDefinition>): StreamDefinition => ({
   ...more,
 });
 
-/** Resolves with the next report of the stream that is as asked, or the one of now. */
+/** The first report of the stream that is as asked. Asks again and again, because nothing tells of counters. */
 async function reported(
   engine: StreamEngine,
   id: string,
   is: (report: StreamReport) => boolean,
 ): Promise<StreamReport> {
-  let stop: () => void = () => undefined;
-  const told = new Promise<StreamReport>((resolve) => {
-    stop = engine.onChange((changed, report) => {
-      if (changed === id && is(report)) resolve(report);
-    });
-  });
-  const now = (await engine.report([id])).get(id);
-  const report = now !== undefined && is(now) ? now : await told;
-  stop();
-  return report;
+  for (;;) {
+    const report = (await engine.report([id])).get(id);
+    if (report !== undefined && is(report)) return report;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 const running = ({ state }: StreamReport) => state === 'RUNNING';
