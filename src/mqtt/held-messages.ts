@@ -3,11 +3,12 @@ import type { BrokerMessage } from './broker-session.ts';
 import { type PacketWriter, PUBACK, PUBREC } from './packet-writer.ts';
 
 const NOTHING = (): void => undefined;
+const NO_PAYLOAD = Buffer.alloc(0);
 
 /** A message that the broker is told to be taken when nobody holds it any more. */
 export class HeldMessage implements BrokerMessage {
   readonly topic: string;
-  readonly payload: Buffer;
+  payload: Buffer;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly id: number;
@@ -43,7 +44,10 @@ export class HeldMessage implements BrokerMessage {
   /** The share of who dispatched it, once. */
   release(): void {
     this.#holders -= 1;
-    if (this.#holders === 0) this.#onReleased();
+    if (this.#holders > 0) return;
+    // It may wait long behind another one that is held.
+    if (this.qos > 0) this.payload = NO_PAYLOAD;
+    this.#onReleased();
   }
 }
 
@@ -76,7 +80,10 @@ export class HeldMessages {
     const message = new HeldMessage(packet, this.#flush);
     if (message.qos === 0) return message;
     this.#waiting.push(message);
-    if (message.qos === 1 || !this.#received.has(message.id)) return message;
+    if (message.qos === 1) return message;
+    // Without DUP it is another message [MQTT-3.3.1-2]: a broker that drops what expired never sent PUBREL for the one before.
+    if (!packet.dup) this.#received.delete(message.id);
+    if (!this.#received.has(message.id)) return message;
     message.release();
     return null;
   }

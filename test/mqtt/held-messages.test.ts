@@ -13,9 +13,10 @@ function connection(received = new Set<number>()) {
   const sent: string[] = [];
   const packets = parser({ protocolVersion: 5 });
   packets.on('packet', ({ cmd, messageId }) => sent.push(`${cmd} ${messageId}`));
-  const arrive = (messageId: number, qos: 0 | 1 | 2): (() => void) | null => {
+  const arrive = (messageId: number, qos: 0 | 1 | 2, dup = false): (() => void) | null => {
     const message: HeldMessage | null = held.arrived({
-      ...({ cmd: 'publish', topic: 't', payload: Buffer.from('x'), retain: false, dup: false } as const),
+      ...({ cmd: 'publish', topic: 't', payload: Buffer.from('x'), retain: false } as const),
+      dup,
       qos,
       messageId,
     } satisfies Partial<IPublishPacket> as IPublishPacket);
@@ -46,9 +47,9 @@ test('messages are acknowledged in the order in which they came, whichever is re
 test('a message of QoS 2 that is told again before PUBREL is acknowledged again and not delivered, after it it is another one', () => {
   const { arrive, answers, held } = connection();
   arrive(7, 2)?.();
-  expect(arrive(7, 2)).toBeNull();
+  expect(arrive(7, 2, true)).toBeNull();
   held.forgotten(7);
-  const again = arrive(7, 2);
+  const again = arrive(7, 2, true);
   expect(again).not.toBeNull();
   expect(answers()).toEqual(['pubrec 7', 'pubrec 7']);
 });
@@ -61,10 +62,30 @@ test('what is released after the connection is gone is not acknowledged, and com
   first.held.over();
   waiting?.();
   const second = connection(first.received);
-  expect(second.arrive(1, 2)).toBeNull();
-  expect(second.arrive(2, 2)).not.toBeNull();
+  expect(second.arrive(1, 2, true)).toBeNull();
+  expect(second.arrive(2, 2, true)).not.toBeNull();
   expect(first.answers()).toEqual(['pubrec 1']);
   expect(second.answers()).toEqual(['pubrec 1']);
+});
+
+test('an id that comes for the first time is that of another message, also where PUBREL never came for the one before', () => {
+  const { arrive, answers } = connection();
+  arrive(7, 2)?.();
+  const other = arrive(7, 2);
+  expect(other).not.toBeNull();
+  // Told again while it is held: by the next connection only.
+  other?.();
+  expect(arrive(7, 2, true)).toBeNull();
+  expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubrec 7']);
+});
+
+test('what is released and waits for its turn takes no memory for its payload', () => {
+  const held = new HeldMessages(new PacketWriter(new PassThrough(), 5), new Set());
+  const packet = { cmd: 'publish', topic: 't', qos: 1, retain: false, dup: false } as const;
+  held.arrived({ ...packet, messageId: 1, payload: Buffer.from('held') });
+  const behind = held.arrived({ ...packet, messageId: 2, payload: Buffer.alloc(1_000) });
+  behind?.release();
+  expect([held.size, behind?.payload.length]).toEqual([2, 0]);
 });
 
 test('what nobody holds is acknowledged at once, and QoS 0 never', () => {
