@@ -34,7 +34,7 @@ import { unreachable } from './when-connected.ts';
  * then on when the broker refuses 5. With MQTT 5 the broker is asked to keep the session for a minute, so that a short
  * interruption loses no message of QoS 1 and 2; `status.resumed` says whether it did.
  *
- * Bounds: MAX_FILTERS filters; of publishes those of OutgoingMessages. More are refused, nothing is dropped silently.
+ * Bounds: MAX_FILTERS filters; of publishes those of OutgoingMessages or of its caller. More are refused, nothing is dropped silently.
  * Units: milliseconds, bytes. Errors: see BrokerSession; also INVALID for topics, filters and settings that cannot be used.
  */
 export interface BrokerLinkOptions extends BrokerAddress {
@@ -57,6 +57,8 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly receiveMaximum?: number;
   /** How long messages for the filters of an earlier process wait for these to be subscribed again. Default 10,000. */
   readonly claimMs?: number;
+  /** See OutgoingLimits. Default false. */
+  readonly isBoundedByCaller?: boolean;
   /** Tried first. Default 5. */
   readonly version?: 4 | 5;
   /** A listener threw: a bug, which must not take the others' messages. */
@@ -251,10 +253,11 @@ export class BrokerLink implements BrokerSession {
 
   #attempt(): void {
     this.#retry = null;
-    const { timeoutMs } = this.#options;
+    const { timeoutMs, isBoundedByCaller = false } = this.#options;
     const version = this.#version;
+    const received = this.#received;
     try {
-      const options = { client: this.#clientOptions(version), version, timeoutMs, received: this.#received };
+      const options = { client: this.#clientOptions(version), version, timeoutMs, received, isBoundedByCaller };
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {
@@ -302,7 +305,7 @@ export class BrokerLink implements BrokerSession {
   #connected(connection: LinkConnection, { sessionPresent }: IConnackPacket): void {
     this.#versionProven = true;
     this.#attempts = 0;
-    if (sessionPresent && this.#options.isLasting && !this.#everConnected) this.#unclaimed.open();
+    if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
     this.#everConnected = true;
     if (this.#isPaused) connection.pause();
     if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);

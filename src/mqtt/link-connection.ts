@@ -4,7 +4,7 @@ import type { BrokerMessage } from './broker-session.ts';
 import { endClient } from './end-client.ts';
 import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
-import { OutgoingMessages, type Taken } from './outgoing-messages.ts';
+import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
@@ -16,6 +16,8 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Messages are acknowledged when they are released: ids of the session's QoS 2 messages. Null: on arrival. */
   readonly received: Set<number> | null;
+  /** See OutgoingLimits. */
+  readonly isBoundedByCaller: boolean;
 }
 
 export interface ConnectionEvents {
@@ -28,6 +30,8 @@ export interface ConnectionEvents {
 /** What a broker of MQTT 3.1.1 takes at once: it cannot tell, and Mosquitto, for one, loses QoS 2 messages beyond 20 without a word. */
 const UNTOLD_RECEIVE_MAXIMUM = 20;
 const LARGEST_RECEIVE_MAXIMUM = 65_535;
+/** First byte, and the largest length that four bytes say [MQTT 2.1.4]. */
+const LARGEST_PACKET = 5 + 268_435_455;
 /** Retain handling (MQTT 5, 3.8.3.1): no messages that the broker keeps. */
 const NO_RETAINED = 2;
 
@@ -46,6 +50,8 @@ export class LinkConnection {
   readonly #held: HeldMessages | null;
   #outgoing: OutgoingMessages | null = null;
   #identifiers: boolean;
+  /** The broker ends the connection for a publish with more (MQTT 5, 3.2.2.3.4). */
+  #maximumQos: 0 | 1 | 2 = 2;
   #failure: LinkFailure | null = null;
   #isOver = false;
   /** Rejects everything that waits for an answer to a SUBSCRIBE or UNSUBSCRIBE. */
@@ -73,9 +79,10 @@ export class LinkConnection {
     return this.#outgoing !== null && !this.#isOver;
   }
 
-  /** Errors: as OutgoingMessages. */
+  /** With no more QoS than the broker takes. Errors: as OutgoingMessages. */
   publish(packet: OutgoingPacket, done: Taken): void {
-    if (this.#outgoing) this.#outgoing.send(packet, done);
+    const qos = this.#maximumQos;
+    if (this.#outgoing) this.#outgoing.send(packet.qos <= qos ? packet : { ...packet, qos }, done);
     else done(new ServiceError('BROKER_UNREACHABLE', 'Not connected yet'));
   }
 
@@ -142,9 +149,8 @@ export class LinkConnection {
     client.on('close', () => this.#lost());
     client.on('connect', (packet) => {
       if (this.#isOver) return;
-      const receiveMaximum =
-        packet.properties?.receiveMaximum ?? (this.version === 5 ? LARGEST_RECEIVE_MAXIMUM : UNTOLD_RECEIVE_MAXIMUM);
-      this.#outgoing = new OutgoingMessages(this.#writer, this.#ids, { ...this.#options, receiveMaximum });
+      this.#outgoing = new OutgoingMessages(this.#writer, this.#ids, this.#limitsOf(packet));
+      if (packet.properties?.maximumQoS !== undefined) this.#maximumQos = packet.properties.maximumQoS === 0 ? 0 : 1;
       this.#identifiers &&= packet.properties?.subscriptionIdentifiersAvailable !== false;
       if (!packet.sessionPresent) this.#options.received?.clear();
       this.#events.onConnected(packet);
@@ -164,6 +170,18 @@ export class LinkConnection {
     client.on('message', (topic, payload, { qos, retain, properties }) => {
       if (!this.#isOver) this.#events.onMessage({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);
     });
+  }
+
+  #limitsOf({ properties }: IConnackPacket): OutgoingLimits {
+    const { timeoutMs, version, isBoundedByCaller } = this.#options;
+    const untold = version === 5 ? LARGEST_RECEIVE_MAXIMUM : UNTOLD_RECEIVE_MAXIMUM;
+    return {
+      timeoutMs,
+      version,
+      receiveMaximum: properties?.receiveMaximum ?? untold,
+      maximumPacketSize: Math.min(properties?.maximumPacketSize ?? LARGEST_PACKET, LARGEST_PACKET),
+      isBoundedByCaller,
+    };
   }
 
   #arrived(held: HeldMessages, packet: IPublishPacket): void {

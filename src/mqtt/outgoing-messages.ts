@@ -1,7 +1,7 @@
 import type { IPubackPacket, IPubcompPacket, IPubrecPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import type { PacketIds } from './packet-ids.ts';
-import { type OutgoingPacket, type PacketWriter, PUBREL } from './packet-writer.ts';
+import { type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
 import { publishRefusal } from './refused-packet.ts';
 
 /** Called once, with null when the message was written (QoS 0) or taken by the broker (QoS 1 and 2). */
@@ -14,6 +14,18 @@ interface Unanswered {
   readonly sweep: number;
 }
 
+/** What a connection takes; of the broker where it says so. */
+export interface OutgoingLimits {
+  /** Longest wait for an answer. */
+  readonly timeoutMs: number;
+  readonly version: 4 | 5;
+  readonly receiveMaximum: number;
+  /** Bytes of one packet. */
+  readonly maximumPacketSize: number;
+  /** Who publishes bounds what is on its way, and nothing is refused for being too much. */
+  readonly isBoundedByCaller: boolean;
+}
+
 const MAX_WAITING = 10_000;
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
 /** Sweeps in the time that an answer may take: it is missed within a quarter more than that. */
@@ -22,16 +34,16 @@ const LOST = 'The connection to the broker was lost';
 
 /**
  * The publishes of one connection, in order. Not more of QoS 1 and 2 are on their way than the broker takes at once [MQTT-4.9.0-1]; what is
- * beyond waits. No promise and no timer for each: one sweep finds answers that are missed.
+ * beyond waits. No promise and no timer for each: one sweep finds answers that are missed. What is too large for the broker is refused with
+ * BROKER_REJECTED: it would end the connection.
  *
- * Bounds: MAX_WAITING that wait or have no answer yet, MAX_UNSENT_BYTES that the broker has not read yet; more are refused with
- * BROKER_TIMEOUT.
+ * Bounds, unless the caller has its own: MAX_WAITING that wait or have no answer yet, MAX_UNSENT_BYTES that the broker has not read yet;
+ * more are refused with BROKER_TIMEOUT.
  */
 export class OutgoingMessages {
   readonly #writer: PacketWriter;
   readonly #ids: PacketIds;
-  readonly #timeoutMs: number;
-  readonly #receiveMaximum: number;
+  readonly #limits: OutgoingLimits;
   readonly #unanswered = new Map<number, Unanswered>();
   #queue: { readonly packet: OutgoingPacket; readonly done: Taken }[] = [];
   #queueFirst = 0;
@@ -39,11 +51,10 @@ export class OutgoingMessages {
   #timer: NodeJS.Timeout | null = null;
   #isOver = false;
 
-  constructor(writer: PacketWriter, ids: PacketIds, limits: { timeoutMs: number; receiveMaximum: number }) {
+  constructor(writer: PacketWriter, ids: PacketIds, limits: OutgoingLimits) {
     this.#writer = writer;
     this.#ids = ids;
-    this.#timeoutMs = limits.timeoutMs;
-    this.#receiveMaximum = limits.receiveMaximum;
+    this.#limits = limits;
   }
 
   send(packet: OutgoingPacket, done: Taken): void {
@@ -51,8 +62,9 @@ export class OutgoingMessages {
       done(new ServiceError('BROKER_UNREACHABLE', LOST));
       return;
     }
-    if (this.#queued + this.#unanswered.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES) {
-      done(new ServiceError('BROKER_TIMEOUT', 'The broker does not keep up: too much waits to be sent'));
+    const refusal = this.#refusal(packet);
+    if (refusal !== null) {
+      done(refusal);
       return;
     }
     if (this.#queued > 0 || !this.#goesOut(packet.qos)) this.#queue.push({ packet, done });
@@ -81,12 +93,25 @@ export class OutgoingMessages {
     for (const { done } of [...unanswered, ...queued]) done(new ServiceError('BROKER_UNREACHABLE', LOST));
   }
 
+  #refusal(packet: OutgoingPacket): ServiceError | null {
+    const { isBoundedByCaller, maximumPacketSize, version } = this.#limits;
+    const isTooMuch =
+      this.#queued + this.#unanswered.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES;
+    if (isTooMuch && !isBoundedByCaller) {
+      return new ServiceError('BROKER_TIMEOUT', 'The broker does not keep up: too much waits to be sent');
+    }
+    const bytes = publishBytes(packet, version);
+    if (bytes <= maximumPacketSize) return null;
+    const text = `The broker takes no packets of more than ${maximumPacketSize} bytes, and this one has ${bytes}`;
+    return new ServiceError('BROKER_REJECTED', text);
+  }
+
   get #queued(): number {
     return this.#queue.length - this.#queueFirst;
   }
 
   #goesOut(qos: 0 | 1 | 2): boolean {
-    return qos === 0 || this.#unanswered.size < this.#receiveMaximum;
+    return qos === 0 || this.#unanswered.size < this.#limits.receiveMaximum;
   }
 
   #write(packet: OutgoingPacket, done: Taken): void {
@@ -100,7 +125,7 @@ export class OutgoingMessages {
     // There are more ids than messages without an answer.
     const id = this.#ids.allocate() ?? 0;
     this.#unanswered.set(id, { qos, done, sweep: this.#sweep });
-    this.#timer ??= setInterval(() => this.#findMissed(), this.#timeoutMs / SWEEPS);
+    this.#timer ??= setInterval(() => this.#findMissed(), this.#limits.timeoutMs / SWEEPS);
     this.#writer.publish(packet, id);
   }
 
@@ -124,13 +149,16 @@ export class OutgoingMessages {
   }
 
   #findMissed(): void {
+    // What it has not read yet it cannot answer; that it is not there any more is seen by the signs of life.
+    if (this.#writer.pendingBytes > 0) return;
+    const { timeoutMs } = this.#limits;
     this.#sweep += 1;
     for (const [id, unanswered] of this.#unanswered) {
       if (this.#sweep - unanswered.sweep <= SWEEPS) break;
       // The id is not given back: an answer may come yet, which would be taken for another message's.
       this.#unanswered.delete(id);
       const { done } = unanswered;
-      done(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${this.#timeoutMs} ms`));
+      done(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));
     }
     this.#sendQueued();
     if (this.#unanswered.size > 0) return;

@@ -22,6 +22,19 @@ export interface OutgoingPacket {
 
 type Written = (error?: Error | null) => void;
 
+/** Bytes of a PUBLISH packet on the wire, as it is written here. */
+export function publishBytes({ topic, payload, qos }: OutgoingPacket, version: 4 | 5): number {
+  const length = contentBytes(Buffer.byteLength(topic), payloadBytesOf(payload), qos, version);
+  return 1 + (length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4) + length;
+}
+
+const payloadBytesOf = (payload: Uint8Array | string): number =>
+  typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+
+/** Length of topic, packet id, no properties. */
+const contentBytes = (topicBytes: number, payloadBytes: number, qos: 0 | 1 | 2, version: 4 | 5): number =>
+  2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? 1 : 0) + payloadBytes;
+
 /**
  * Writes PUBLISH packets and acknowledgements, the many ones of a connection: those of one turn of the event loop with one write,
  * which costs more than all else that is done for a small message. Other packets may be written to the stream between two turns.
@@ -54,13 +67,13 @@ export class PacketWriter {
       return;
     }
     const topicBytes = Buffer.byteLength(topic);
-    const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+    const payloadBytes = payloadBytesOf(payload);
     const isLarge = payloadBytes >= LARGE_BYTES;
     this.#reserve(MOST_OVERHEAD + topicBytes + (isLarge ? 0 : payloadBytes));
     const slab = this.#slab;
     let at = this.#to;
     slab[at++] = PUBLISH | (qos << 1) | (retain ? RETAIN : 0);
-    let length = 2 + topicBytes + (qos > 0 ? 2 : 0) + (this.#version === 5 ? 1 : 0) + payloadBytes;
+    let length = contentBytes(topicBytes, payloadBytes, qos, this.#version);
     do {
       slab[at++] = length > 127 ? (length & 127) | 128 : length;
       length >>= 7;

@@ -10,7 +10,8 @@ interface Unclaimed {
 
 /**
  * Messages that a broker kept for an earlier process's filters and sends as soon as there is a connection: they wait here, not acknowledged, for those who
- * subscribe again. What nobody asks for in `patienceMs` after the connection was made is acknowledged and forgotten; so is, at once, what comes later.
+ * subscribe again. What nobody asks for in `patienceMs` after the last of them did, or after the connection was made, is acknowledged and forgotten; so is,
+ * at once, what comes later. A connection that is lost before that leaves the waiting to the next one.
  *
  * Bound: what the broker sends without an acknowledgement; messages of QoS 0 are not kept.
  */
@@ -18,6 +19,7 @@ export class UnclaimedMessages {
   readonly #patienceMs: number;
   #waiting: Unclaimed[] = [];
   #timer: NodeJS.Timeout | null = null;
+  #isOver = false;
 
   constructor(patienceMs: number) {
     this.#patienceMs = patienceMs;
@@ -26,7 +28,11 @@ export class UnclaimedMessages {
   /** Connected, to a session of before. */
   open(): void {
     this.close();
-    this.#timer = setTimeout(() => this.close(), this.#patienceMs);
+    if (this.#isOver) return;
+    this.#timer = setTimeout(() => {
+      this.#isOver = true;
+      this.close();
+    }, this.#patienceMs);
   }
 
   /** False: nobody is waited for any more, and it is forgotten. */
@@ -38,6 +44,8 @@ export class UnclaimedMessages {
 
   /** Somebody subscribed. `dispatch` says whether somebody wants it. */
   claim(dispatch: (message: BrokerMessage, identifiers: Identifiers) => boolean): void {
+    // Thousands may subscribe one after the other.
+    this.#timer?.refresh();
     if (this.#waiting.length === 0) return;
     this.#waiting = this.#waiting.filter(({ message, identifiers, release }) => {
       if (!dispatch(message, identifiers)) return true;

@@ -4,7 +4,8 @@ import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.
 import type { StreamMessage, StreamSession } from '../engine/stream-session.ts';
 
 /** How the streams of one broker reach it. */
-export interface StreamSessionOptions extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId'> {
+export interface StreamSessionOptions
+  extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller'> {
   /** Of the connection that reads; that which publishes adds `-out`. The same in each process that runs the broker's streams. */
   readonly clientId: string;
   /** Default 4000. */
@@ -28,7 +29,13 @@ export class MqttStreamSession implements StreamSession {
   #status: LinkStatus;
 
   constructor({ clientId, receiveMaximum = RECEIVE_MAXIMUM, ...options }: StreamSessionOptions) {
-    this.#publishing = new BrokerLink({ ...options, clientId: `${clientId}-out`, sessionExpirySeconds: 0 });
+    this.#publishing = new BrokerLink({
+      ...options,
+      clientId: `${clientId}-out`,
+      sessionExpirySeconds: 0,
+      // By the messages that the engine has not released; one that was refused would come again, and be refused again.
+      isBoundedByCaller: true,
+    });
     this.#reading = new BrokerLink({
       sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
       ...options,

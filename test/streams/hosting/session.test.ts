@@ -138,6 +138,30 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
+  'what waits for the next process goes on waiting when its connection is lost before it subscribed (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto();
+    const relay = await startRelay(broker.port);
+    const before = open({ url: broker.url, version });
+    await reached(before, 'CONNECTED');
+    await before.subscribe('in/#', () => undefined);
+    await before.close({ forGood: false });
+    const client = await broker.client();
+    for (const name of ['a', 'b']) await client.publishAsync('in/x', name, { qos: 2 });
+
+    const next = open({ url: relay.url, version });
+    await reached(next, 'CONNECTED');
+    await acknowledged(next);
+    await cutAndBack(next, relay);
+    await acknowledged(next);
+    const { heard, listener, count } = holder();
+    await next.subscribe('in/#', listener);
+    await count(2);
+    expect(heard).toEqual(['a', 'b']);
+  },
+);
+
+test.each(VERSIONS)(
   'the session waits at the broker when it is closed for a while, and is gone when closed for good (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
@@ -200,6 +224,36 @@ test.each(VERSIONS)(
     expect(heard).toEqual(version === 5 ? sent : sent.slice(0, 20));
   },
 );
+
+test('what a broker would end the connection for is refused, or goes with the QoS that it takes', async () => {
+  const broker = await startMosquitto({ lines: ['max_packet_size 1000', 'max_qos 1'] });
+  const session = open({ url: broker.url });
+  await reached(session, 'CONNECTED');
+  const { heard, listener, count } = holder();
+  await session.subscribe('out', listener);
+  // Type, two bytes of length, length of the topic, topic, packet id, no properties.
+  const overhead = 3 + 2 + 3 + 2 + 1;
+  const largest = 'x'.repeat(1_000 - overhead);
+  expect(await publish(session, 'out', `${largest}y`, 1)).toMatchObject({ code: 'BROKER_REJECTED' });
+  expect(await publish(session, 'out', largest, 1)).toBeNull();
+  expect(await publish(session, 'out', 'second', 2)).toBeNull();
+  await count(2);
+  expect(heard).toEqual([largest, 'second']);
+});
+
+test('one message may become more publishes than a connection takes from those who bound nothing', async () => {
+  const broker = await startMosquitto();
+  const session = open({ url: broker.url });
+  await reached(session, 'CONNECTED');
+  const large = 'x'.repeat(1_000_000);
+  const results = await Promise.all([
+    ...Array.from({ length: 12_000 }, () => publish(session, 'many', '', 1)),
+    ...Array.from({ length: 80 }, () => publish(session, 'large', large, 1)),
+    ...Array.from({ length: 80 }, () => publish(session, 'large', large, 0)),
+  ]);
+  expect(results.filter((error) => error !== null)).toEqual([]);
+  expect(session.status.state).toBe('CONNECTED');
+});
 
 test('a filter or a topic that is refused is told, and others go on', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
