@@ -114,7 +114,8 @@ builder.subscriptionFields((t) => ({
     },
     resolve: (event, { brokerId }, { services, viewer }) => {
       const told = stateIn(event);
-      if (told === null) return { event, streams: [] };
+      // The last that is told of a broker is told when it is removed.
+      if (told === null || told.streams.length === 0) return { event, streams: [] };
       const broker = services.brokers.visible(brokerId, viewer);
       return { event, streams: told.streams.map((entry) => streamView(broker, told.provider, entry)) };
     },
