@@ -110,7 +110,9 @@ export async function listPages<T = unknown>(
     if (offset + items.length >= totalCount) break;
     size = Math.min(LARGEST_PAGE, Math.max(1, Math.floor(pageBytes / bytesEach)));
   }
-  return { items, totalCount: Math.max(totalCount, offset + items.length), isSteady, pages };
+  // From an offset beyond the end nothing was seen.
+  const seen = items.length === 0 ? 0 : offset + items.length;
+  return { items, totalCount: Math.max(totalCount, seen), isSteady, pages };
 }
 
 const UNWRITABLE = 500_000;

@@ -14,6 +14,7 @@ import {
   enableStream,
   getStream,
   getStreamMessageCount,
+  listStreamPlaces,
   listStreams,
   modifyStream,
   replayStream,
@@ -89,21 +90,26 @@ export class StreamService {
       throw new ServiceError('INVALID', 'Streams are paged forwards: use first and after');
     }
     const offset = placeAfter(args.after) + (args.offset ?? 0);
+    const count = first ?? DEFAULT_PAGE;
     const { items, totalCount, provider } = await this.#ask(broker, async ({ controls }) => {
       const { provider } = await controls.capability(STREAM_API);
-      return { ...(await listStreams(controls, { offset, count: first ?? DEFAULT_PAGE })), provider };
+      // An empty page is asked for how many there are.
+      const { items, totalCount } = await listStreamPlaces(controls, { offset, count: Math.max(1, count) });
+      return { items: items.slice(0, count), totalCount, provider };
     });
-    const edges = items.map((entry, index) => ({
-      cursor: String(offset + index + 1),
-      node: streamView(broker, provider, entry),
-    }));
+    const edges = items.flatMap((entry, index) =>
+      entry === null ? [] : [{ cursor: String(offset + index + 1), node: streamView(broker, provider, entry) }],
+    );
+    const end = offset + items.length;
     return {
       edges,
       pageInfo: {
-        hasNextPage: offset + edges.length < totalCount,
+        // A broker that lists less than it counts has no more to tell.
+        hasNextPage: end < totalCount && (items.length > 0 || count === 0),
         hasPreviousPage: offset > 0,
         startCursor: edges[0]?.cursor ?? null,
-        endCursor: edges[edges.length - 1]?.cursor ?? null,
+        // Beyond those that cannot be read: the next page begins there.
+        endCursor: items.length > 0 ? String(end) : null,
       },
       totalCount,
     };

@@ -143,3 +143,48 @@ test('streams of a broker with the plugin are its own: what is told, what it is 
     expect([method, path, answer.status, answer.body.code]).toEqual([method, path, 404, 'NOT_FOUND']);
   }
 });
+
+test('a list goes on behind streams that cannot be read, and counts all wherever it is looked at', async () => {
+  const broker = await startCommercialStreams();
+  const service = await startTestService();
+  const brokerId = await addBroker(service, broker.url);
+  const { graph, rest, follow } = worldOf(service, brokerId, broker.url, {});
+  const page = async (first: number, after: string | null, offset = 0) =>
+    (
+      await graph(
+        `query ($b: ID!, $first: Int, $after: String, $offset: Int) {
+          broker(id: $b) {
+            streams(first: $first, after: $after, offset: $offset) { totalCount nodes { name } pageInfo { hasNextPage endCursor } }
+          }
+        }`,
+        { first, after, offset },
+      )
+    ).broker.streams;
+  const as = (names: readonly string[], hasNextPage: boolean, endCursor: string | null) => ({
+    totalCount: broker.streams.size,
+    nodes: names.map((name) => ({ name })),
+    pageInfo: { hasNextPage, endCursor },
+  });
+
+  broker.streams.set('odd', { streamname: 'odd' });
+  expect(await rest('GET', '/streams')).toMatchObject({ status: 200, body: [] });
+  expect(await page(1, null)).toEqual(as([], false, '1'));
+  broker.streams.set('a', { streamname: 'a', sourcetopic: 's' });
+  broker.streams.set('odder', { streamname: 'odder', sourcetopic: 5 });
+  broker.streams.set('b', { streamname: 'b', sourcetopic: 's' });
+  expect(await page(1, null)).toEqual(as([], true, '1'));
+  expect(await page(2, '1')).toEqual(as(['a'], true, '3'));
+  expect(await page(2, '3')).toEqual(as(['b'], false, '4'));
+  expect((await rest('GET', '/streams?verbose=false')).body).toEqual(['a', 'b']);
+  expect(await page(0, null)).toEqual(as([], true, null));
+  expect(await page(5, null, 40)).toEqual(as([], false, null));
+  const beyond = await rest('GET', '/streams?offset=40&count=5');
+  expect([beyond.body, beyond.headers.get('x-total-count')]).toEqual([[], '4']);
+
+  // Who follows the streams of a broker that is removed is told the end, and no error.
+  const all = follow('subscription ($b: ID!) { streams(brokerId: $b) { kind isConnected streams { name } } }');
+  await all.until(() => true);
+  const ended = expect(all.until(() => false)).rejects.toThrow('ended');
+  await service.rest('DELETE', `/api/projects/${service.projectId}/brokers/${brokerId}`);
+  await ended;
+});

@@ -37,13 +37,22 @@ export interface ListedStreams<T> {
   readonly totalCount: number;
 }
 
-/** Errors: TOO_LARGE for a list beyond reason. */
+/** What can be read of the list. Errors: as `listStreamPlaces`. */
 export async function listStreams(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<StreamEntry>> {
-  const { items, totalCount } = await pagesOf(caller, true, page);
-  return { items: items.map(readStream).filter((entry) => entry !== null), totalCount };
+  const { items, totalCount } = await listStreamPlaces(caller, page);
+  return { items: items.filter((entry) => entry !== null), totalCount };
 }
 
-/** Errors: as `listStreams`. */
+/** As the broker lists them, so that places can be counted; null: it cannot be read. Errors: TOO_LARGE for a list beyond reason. */
+export async function listStreamPlaces(
+  caller: ControlCaller,
+  page: StreamPage = {},
+): Promise<ListedStreams<StreamEntry | null>> {
+  const { items, totalCount } = await pagesOf(caller, true, page);
+  return { items: items.map(readStream), totalCount };
+}
+
+/** Errors: as `listStreamPlaces`. */
 export async function listStreamNames(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<string>> {
   const { items, totalCount } = await pagesOf(caller, false, page);
   return { items: items.map(readName).filter((name) => name !== null), totalCount };
@@ -176,10 +185,11 @@ function wholeOf(data: unknown, count: number): readonly unknown[] | null {
   return readName(data) === null ? [] : [data];
 }
 
-/** Where no number of all is told, a page that is not full is the last one. */
+/** Where no number of all is told that can be one, a page that is not full is the last one. */
 function pageOf(data: unknown, count: number, offset: number): Fields {
   const streams = streamsOf(data) as readonly unknown[];
   const total = isFields(data) ? fieldOf(data, 'totalCount') : undefined;
   const seen = offset + streams.length;
-  return { streams, totalCount: typeof total === 'number' ? total : seen + (streams.length === count ? 1 : 0) };
+  const isTold = typeof total === 'number' && total >= 0 && !(total % 1 > 0);
+  return { streams, totalCount: isTold ? total : seen + (streams.length === count ? 1 : 0) };
 }

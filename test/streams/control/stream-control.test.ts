@@ -96,6 +96,7 @@ test.each([
 test.each([
   ['tells how many there are', (page: unknown[], _all: unknown[]) => ({ streams: page, totalCount: NAMES.length })],
   ['does not tell how many there are', (page: unknown[], _all: unknown[]) => ({ streams: page })],
+  ['tells what is no number of streams', (page: unknown[], _all: unknown[]) => ({ streams: page, totalCount: 1.5 })],
   ['does not know pages', (_page: unknown[], all: unknown[]) => ({ streams: all })],
 ])('a long list is read whole of a broker that %s', async (_title, answer) => {
   const { controls } = await startServing(({ verbose, count, offset = 0 }) => {
