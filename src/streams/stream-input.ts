@@ -1,7 +1,7 @@
 import type { ControlCaller } from '../control/plugin.ts';
 import { type InputIssue, invalid, ServiceError } from '../errors.ts';
 import { listStreams } from './control/stream-control.ts';
-import { definitionIssues, replayIssues } from './definition/definition-issues.ts';
+import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
 import { loopReason, reachedFrom, streamLoop } from './definition/stream-loops.ts';
 import type { TimeBounds } from './engine/stream-engine.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-definition.ts';
@@ -67,7 +67,7 @@ export function checkedChanges(input: StreamChangesInput): Partial<Omit<StreamDe
 export function checkedBounds({ from, to }: ClearInput): TimeBounds {
   const bounds = { from: from?.getTime() ?? null, to: to?.getTime() ?? null };
   if (bounds.from !== null && bounds.to !== null && bounds.to < bounds.from) {
-    refuse([{ path: '/to', reason: 'must not be before `from`' }]);
+    refuse([{ path: '/to', reason: NOT_BEFORE }]);
   }
   return bounds;
 }

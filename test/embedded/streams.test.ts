@@ -83,12 +83,15 @@ test('the target of a stream feeds the next one, all the way before the acknowle
   expect(await Promise.all(names.map((name) => storedCount(client, name)))).toEqual([50, 50, 50]);
   const loop = { streamname: 'c4', sourcetopic: 'chain/+', targettopic: 'chain/0' };
   const { error } = await stream(client, 'createStream', loop);
-  expect(error).toMatch(/^Invalid \/targetTopic: .*c4/);
+  expect(error).toMatch(/^Invalid \/targettopic: .*c4/);
   const own = await stream(client, 'createStream', { streamname: 'own', sourcetopic: 'own/#', targettopic: 'own/x' });
   expect(own.error).toMatch(/own -> own/);
   await streamDone(client, 'createStream', { ...loop, targettopic: 'chained' });
   const back = await stream(client, 'modifyStream', { streamname: 'c4', targettopic: 'chain/1' });
-  expect(back.error).toMatch(/^Invalid \/targetTopic: /);
+  expect(back.error).toMatch(/^Invalid \/targettopic: /);
+  // Places are told by the names that commands have.
+  const nameless = await stream(client, 'replayStream', { streamname: 'c1', gte: 2, lte: 1 });
+  expect(nameless.error).toBe('Invalid /replaytopic: is needed');
 });
 
 test('stored messages are counted, replayed, and cleared; without any there is nothing to do that with', async () => {

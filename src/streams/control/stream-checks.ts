@@ -1,14 +1,15 @@
 import { ControlRefusal } from '../../control/plugin.ts';
 import type { InputIssue } from '../../errors.ts';
-import { definitionIssues, replayIssues } from '../definition/definition-issues.ts';
+import { definitionIssues, replayIssues, WIRE_NAMES } from '../definition/definition-issues.ts';
 import { loopReason, reachedFrom, streamLoop } from '../definition/stream-loops.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 
 /**
- * What commands may ask for, beside the other streams of the broker. Refusals are INVALID with all issues; the text, which is all
- * there is over MQTT, has the first one: `Invalid <path>: <reason>`.
+ * What commands may ask for, beside the other streams of the broker. Refusals are INVALID with all issues, in places as commands
+ * name them; the text, which is all there is over MQTT, has the first one: `Invalid <path>: <reason>`.
  */
+const NAMES = { names: WIRE_NAMES };
 
 /** Values that come unchecked. */
 type Unchecked<T> = Readonly<Record<keyof T, unknown>>;
@@ -18,11 +19,11 @@ export function checkedDefinition(
   candidate: Unchecked<StreamDefinition>,
   others: readonly StreamDefinition[],
 ): StreamDefinition {
-  refuse(definitionIssues(candidate));
+  refuse(definitionIssues(candidate, NAMES));
   // What has no issues is one.
   const definition = candidate as StreamDefinition;
   const loop = streamLoop(others, definition);
-  if (loop !== null) refuse([{ path: '/targetTopic', reason: loopReason(loop) }]);
+  if (loop !== null) refuse([{ path: '/targettopic', reason: loopReason(loop) }]);
   return definition;
 }
 
@@ -32,10 +33,10 @@ export function checkedReplay(
   { name, persist }: StreamDefinition,
   all: readonly StreamDefinition[],
 ): ReplayRequest {
-  refuse(replayIssues(candidate));
+  refuse(replayIssues(candidate, NAMES));
   const request = candidate as ReplayRequest;
   const loop = persist ? reachedFrom(all, request.topic, name) : null;
-  if (loop !== null) refuse([{ path: '/topic', reason: loopReason(loop) }]);
+  if (loop !== null) refuse([{ path: '/replaytopic', reason: loopReason(loop) }]);
   return request;
 }
 

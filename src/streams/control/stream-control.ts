@@ -2,8 +2,9 @@ import type { ControlEvent } from '../../control/envelope.ts';
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { type ListedPages, listPages } from '../../control/list-pages.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
-import { invalid, ServiceError } from '../../errors.ts';
+import { invalid, ServiceError, withPlaces } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
+import { modelPlace } from '../definition/definition-issues.ts';
 import type { TimeBounds } from '../engine/stream-engine.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
@@ -15,7 +16,7 @@ import { commandFields, readName, readStream, type StreamEntry } from './stream-
  * The `stream-processing` control API: what streams there are, and what they are to do.
  *
  * Errors beside the caller's own: NOT_FOUND (no such stream), ALREADY_EXISTS, INVALID (with `info.issues` where the text tells
- * what is), BROKER_REJECTED with the broker's text. Answers are any broker's: what cannot be read is left out or as a default.
+ * what is, in places of the model), BROKER_REJECTED with the broker's text. Answers are any broker's: what cannot be read is left out or as a default.
  */
 export const STREAM_API = 'stream-processing';
 
@@ -142,7 +143,7 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
   try {
     return await caller.call(STREAM_API, command, fields);
   } catch (error) {
-    throw error instanceof ServiceError ? withIssue(error) : error;
+    throw error instanceof ServiceError ? withPlaces(withIssue(error), modelPlace) : error;
   }
 }
 

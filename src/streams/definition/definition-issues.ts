@@ -13,8 +13,8 @@ export type FieldNames = Readonly<Partial<Record<Field, string>>>;
 
 export const MODEL_NAMES: FieldNames = {};
 
-/** Of the API `stream-processing`, and of REST bodies. */
-export const WIRE_NAMES: FieldNames = {
+/** Of the API `stream-processing`. */
+export const WIRE_NAMES = {
   name: 'streamname',
   sourceTopic: 'sourcetopic',
   targetTopic: 'targettopic',
@@ -24,7 +24,17 @@ export const WIRE_NAMES: FieldNames = {
   topic: 'replaytopic',
   from: 'gte',
   to: 'lte',
-};
+} as const satisfies FieldNames;
+
+const MODEL_NAMES_OF_WIRE = new Map<string, string>(
+  Object.entries(WIRE_NAMES).map(([name, spelled]) => [spelled, name]),
+);
+
+/** Where an issue of a command is in the model: `/replaytopic` is `/topic`. What has one name in both stays. */
+export function modelPlace(pointer: string): string {
+  const [, field = '', rest = ''] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];
+  return field === '' ? pointer : `/${MODEL_NAMES_OF_WIRE.get(field) ?? field}${rest}`;
+}
 
 export interface IssueOptions {
   /** Default MODEL_NAMES. */
@@ -40,6 +50,9 @@ const MAX_TTL = 2_147_483_647;
 
 /** Mosquitto 2.0 takes a topic that has more for a malformed packet. */
 const MAX_SLASHES = 200;
+
+/** Callers know the bounds by several names. */
+export const NOT_BEFORE = 'must not be before the lower bound';
 
 /** What a Date can hold, in epoch milliseconds. */
 const MAX_MOMENT = 8_640_000_000_000_000;
@@ -84,7 +97,7 @@ export function replayIssues(
   check('from', boundProblem);
   check('to', boundProblem);
   if (typeof from === 'number' && typeof to === 'number' && from > to) {
-    check('to', () => `must not be before "${names.from ?? 'from'}"`);
+    check('to', () => NOT_BEFORE);
   }
   check('limit', (limit) =>
     limit === null || isInteger(limit, 1, Number.MAX_SAFE_INTEGER) ? null : 'must be an integer of at least 1',

@@ -156,6 +156,10 @@ test('a refusal keeps the words of the broker, and tells the place where a plugi
     code: 'INVALID',
     info: { issues: [{ path: '/query/where', reason: 'has more than one: really' }] },
   });
+  expect(await refused('Invalid /textname: is too long')).toMatchObject({
+    code: 'INVALID',
+    info: { issues: [{ path: '/textName', reason: 'is too long' }] },
+  });
 });
 
 test('whatever a broker answers is read or refused, and stays within bounds', async () => {

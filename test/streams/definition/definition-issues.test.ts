@@ -87,7 +87,7 @@ test('issues go by the names that fields have on the wire, where these are asked
   ]);
   expect(replayIssues({ from: 2, to: 1, speed: 0 }, { names })).toEqual([
     { path: '/replaytopic', reason: 'is needed' },
-    { path: '/lte', reason: 'must not be before "gte"' },
+    { path: '/lte', reason: 'must not be before the lower bound' },
     { path: '/speed', reason: expect.stringMatching(/"fastest"$/) },
   ]);
 });
@@ -101,7 +101,7 @@ const REPLAY_FIELDS: readonly (readonly [field: string, refused: unknown, reason
   ['from', '1000', /epoch milliseconds/, null],
   ['from', Number.NaN, /epoch milliseconds/, 1_000.5],
   ['from', 2_000.5, /./, 2_000],
-  ['to', 999, /must not be before "from"/, 1_000],
+  ['to', 999, /must not be before the lower bound/, 1_000],
   ['to', true, /epoch milliseconds/, null],
   ['limit', 0, /at least 1/, 1],
   ['limit', -1, /at least 1/, null],
