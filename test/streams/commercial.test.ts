@@ -5,7 +5,7 @@ import { addBroker, worldOf } from './stream-world.ts';
 
 test('streams of a broker with the plugin are its own: what is told, what it is told, and what is refused before', async () => {
   const broker = await startCommercialStreams();
-  const service = await startTestService();
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const { graph, rest, change, unchanged, follow } = worldOf(
     service,
     await addBroker(service, broker.url),
