@@ -268,10 +268,11 @@ test('a broker that is down is 503, and one without dynamic security 405', async
 test('a write whose answer is lost for good is 503 and says that nobody knows', async () => {
   const { port } = await startMosquitto({ access: 'dynsec' });
   const road = await roadTo(port, (text) => ({ text, cut: text.includes('createGroup') }));
-  const service = await startTestService();
+  // What is lost is waited for several times as long.
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '1000' } });
   const brokerId = await addBroker(service, `mqtt://127.0.0.1:${road.port}`);
   const path = `/api/projects/${service.projectId}/brokers/${brokerId}/groups`;
-  expect((await service.rest('GET', path)).status).toBe(200);
+  await expect.poll(async () => (await service.rest('GET', path)).status).toBe(200);
   const { status, body } = await service.rest('POST', path, service.root, { groupname: 'g' });
   expect([status, body.code]).toEqual([503, 'BROKER_TIMEOUT']);
   expect(body.info).toMatchObject({

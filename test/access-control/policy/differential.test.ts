@@ -3,14 +3,14 @@ import { runDifferential } from './differential.ts';
 import { embeddedTarget } from './differential-embedded.ts';
 import { mosquittoTarget } from './differential-mosquitto.ts';
 
-test('what is explained is what brokers do: 500 random questions to each', async () => {
+test('what is explained is what brokers do: 300 random questions to each', async () => {
   const seed = Number(process.env.SEED ?? 20_260);
   const result = await runDifferential([await mosquittoTarget(), await embeddedTarget()], {
     seed,
-    policies: 10,
+    policies: 6,
     checksPerPolicy: 50,
   });
   expect(result.disagreements, `SEED=${seed} shows these again`).toEqual([]);
-  expect(result.compared).toBeGreaterThanOrEqual(800);
+  expect(result.compared).toBeGreaterThanOrEqual(480);
   expect(result.allowed / result.compared).toBeGreaterThan(0.2);
 });
