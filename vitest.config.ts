@@ -3,16 +3,11 @@ import { defineConfig } from 'vitest/config';
 const long = process.env.TEST_LONG === 'on';
 
 /**
- * Files that run one after the other in a process which stays: the service and its schema are loaded once, not once per file, which
- * takes most files longer than their tests. They change nothing of their process; those that measure its memory or end it are not among them.
+ * Files that measure the memory of their process have one of their own. All others run one after the other in processes that stay:
+ * the service and its schema are loaded once, not once per file, which takes most files longer than their tests. So they leave their
+ * process as it was: timers that are real, no variable of the environment, no listener.
  */
-const TOGETHER = ['auth', 'contract', 'mqtt', 'projects', 'rest', 'storage', 'tokens', 'users']
-  .map((folder) => `test/${folder}/**/*.test.ts`)
-  .concat(
-    'test/*.test.ts',
-    'test/live/**/*.test.ts',
-    'test/graphql/{hostile,http,json-writer,odd-texts,page-cost,quoted-values,schema,streams}.test.ts',
-  );
+const APART = ['test/graphql/compiled-programs.test.ts', 'test/graphql/live/slow-reader.test.ts'];
 
 export default defineConfig({
   resolve: {
@@ -32,8 +27,8 @@ export default defineConfig({
     projects: long
       ? [{ extends: true, test: { name: 'long', include: ['test/**/*.long.ts'] } }]
       : [
-          { extends: true, test: { name: 'apart', include: ['test/**/*.test.ts'], exclude: TOGETHER } },
-          { extends: true, test: { name: 'together', include: TOGETHER, isolate: false } },
+          { extends: true, test: { name: 'apart', include: APART } },
+          { extends: true, test: { name: 'together', include: ['test/**/*.test.ts'], exclude: APART, isolate: false } },
         ],
   },
 });
