@@ -207,7 +207,8 @@ export class RunningStream {
     const source = this.#source;
     if (!this.#definition.active) return { state: 'INACTIVE', problem: null };
     if (this.#fault !== null) return { state: 'FAILED', problem: this.#fault };
-    if (status.state !== 'CONNECTED') return { state: 'WAITING', problem: status.lastError ?? 'The broker is away' };
+    if (status.state !== 'CONNECTED')
+      return { state: 'WAITING', problem: status.lastError ?? 'The broker is being connected to' };
     if (source.isRefused) return { state: 'REFUSED', problem: source.problem };
     if (!source.isSubscribed) return { state: 'WAITING', problem: source.problem ?? 'Its source is being subscribed' };
     const storage = this.#storage();

@@ -9,7 +9,7 @@ export const StreamStateType = builder.enumType('StreamState', {
   values: {
     RUNNING: { description: 'It gets the messages of its source.' },
     INACTIVE: { description: 'It is switched off.' },
-    WAITING: { description: 'The broker is away; it goes on by itself.' },
+    WAITING: { description: 'The broker is away, or its source is being subscribed; it goes on by itself.' },
     REFUSED: { description: 'The broker does not let this service subscribe to its source.' },
     FAILED: { description: 'It cannot run, or its messages cannot be stored.' },
   } as const satisfies Record<StreamState, object>,

@@ -1,8 +1,8 @@
 import type { ReplayProgress } from './stream-replay.ts';
 
 /**
- * RUNNING: its sources are subscribed. INACTIVE: switched off. WAITING: the broker is away. REFUSED: the broker refused its source.
- * FAILED: it cannot run, or its messages cannot be stored.
+ * RUNNING: its sources are subscribed. INACTIVE: switched off. WAITING: the broker is away, or its source is being subscribed.
+ * REFUSED: the broker refused its source. FAILED: it cannot run, or its messages cannot be stored.
  */
 export type StreamState = 'RUNNING' | 'INACTIVE' | 'WAITING' | 'REFUSED' | 'FAILED';
 

@@ -153,6 +153,19 @@ test('while the broker is away a stream waits, and every change of that is told 
   expect(session.asked.length).toBe(1);
 });
 
+test('a broker that is being connected to is not said to be away', async () => {
+  const session = new ScriptedSession();
+  session.status = { state: 'CONNECTING', since: 0 };
+  const engine = startEngine(session);
+  await engine.put('a', definition({ sourceTopic: 'in' }));
+  expect((await engine.report(['a'])).get('a')).toMatchObject({
+    state: 'WAITING',
+    problem: 'The broker is being connected to',
+  });
+  session.connect();
+  await reported(engine, ({ state, problem }) => state === 'RUNNING' && problem === null);
+});
+
 test('a source that was asked for when the connection was lost is asked for again', async () => {
   const session = new ScriptedSession();
   session.grantsAtOnce = false;
