@@ -11,7 +11,8 @@ import type { StreamCalls } from './stream-calls.ts';
 export interface HostedStreamsOptions {
   readonly link: BrokerLinkOptions;
   readonly definitions: StreamDefinitions;
-  readonly openEngine: (link: BrokerLinkOptions) => StreamEngine;
+  /** When nothing runs here yet. */
+  readonly openEngine: (link: BrokerLinkOptions) => StreamEngine | Promise<StreamEngine>;
   readonly leases: Leases;
   /** To and from other processes on the same database; null: there can be none. */
   readonly calls: StreamCalls | null;
@@ -94,7 +95,7 @@ export class HostedStreams implements ControlPlugin {
   async #begin(): Promise<void> {
     const { link, definitions, openEngine, calls, emit, onFault } = this.#options;
     if (this.#running !== null || !this.#lease.held) return;
-    const engine = openEngine(link);
+    const engine = await openEngine(link);
     const plugin = new StreamPlugin({
       definitions,
       engine,

@@ -11,6 +11,7 @@ import { STREAM_API } from '../control/stream-control.ts';
 import { StreamDirectory } from '../definition/stream-directory.ts';
 import type { StreamEngine } from '../engine/stream-engine.ts';
 import { HostedStreams } from './hosted-streams.ts';
+import { leftFolders } from './left-folders.ts';
 import { StreamCalls } from './stream-calls.ts';
 
 export interface StreamHostingOptions {
@@ -71,6 +72,7 @@ export class StreamHosting {
       this.#options.brokers.onRemove(({ id }) => this.#brokerRemoved(id)),
       this.#directory.onChange((brokerId) => this.#look(this.#runtimes.get(brokerId))),
     );
+    void this.#tellLeft();
     runtimes.onRuntime((runtime, change) => {
       if (change === 'CLOSING') {
         this.#runtimes.delete(runtime.id);
@@ -96,10 +98,14 @@ export class StreamHosting {
   #create(link: BrokerLinkOptions, { emit }: PluginHost): ControlPlugin | Unavailable {
     if (!this.#started) return { unavailable: 'Streams are run by the service, which does not run in this process' };
     const { storage, engines, log } = this.#options;
+    const definitions = this.#directory.of(link.id);
     const hosted = new HostedStreams({
       link,
-      definitions: this.#directory.of(link.id),
-      openEngine: () => engines.open(link.id, link),
+      definitions,
+      openEngine: async () => {
+        await this.#eraseLeft(link.id, new Set(definitions.all().map(({ id }) => id)));
+        return engines.open(link.id, link);
+      },
       leases: storage.leases,
       calls: this.#calls,
       emit,
@@ -124,6 +130,33 @@ export class StreamHosting {
         log.error({ err: error, brokerId: runtime.id }, 'who serves streams could not be found out');
       },
     );
+  }
+
+  /** Streams that were deleted while another process ran them. What cannot be erased now is tried again when they run again. */
+  async #eraseLeft(brokerId: string, kept: ReadonlySet<string>): Promise<void> {
+    const { folder, log } = this.#options;
+    try {
+      const left = await leftFolders(join(folder, brokerId), (id) => kept.has(id));
+      for (const path of left) await rm(path, { recursive: true, force: true });
+    } catch (error) {
+      log.error({ err: error, brokerId }, 'stored messages of deleted streams could not be erased');
+    }
+  }
+
+  /** A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased. */
+  async #tellLeft(): Promise<void> {
+    const { brokers, folder, log } = this.#options;
+    try {
+      const folders = await leftFolders(folder, (id) => brokers.get(id) !== null);
+      if (folders.length > 0) {
+        log.warn(
+          { folders },
+          'stored messages are kept of brokers that this database does not have; delete what is not needed',
+        );
+      }
+    } catch (error) {
+      log.error({ err: error }, 'stored messages could not be looked for');
+    }
   }
 
   /** Its rows went with it. */

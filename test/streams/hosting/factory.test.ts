@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
@@ -48,11 +48,15 @@ test('streams outlive the service: after its restart they run without being aske
   await expect.poll(() => outputs).toEqual(['0']);
   await first.close();
   for (const n of [1, 2, 3]) await client.publishAsync('plant/a', String(n), { qos: 1 });
+  // Of a stream that another process deleted, and of a broker that may be one of another database.
+  const [orphan, foreign] = [join(dataDir, 'streams', id, 'str_orphan'), join(dataDir, 'streams', 'brk_foreign')];
+  for (const path of [orphan, foreign]) mkdirSync(path);
   const databaseUrl = first.config.databaseUrl;
   const env = databaseUrl === undefined ? PATIENT : { ...PATIENT, DATABASE_URL: databaseUrl };
   const second = await startTestService({ dataDir, env });
   await expect.poll(() => outputs).toEqual(['0', '1', '2', '3']);
   await expect.poll(() => streamOf(second, id, 'fast')).toMatchObject({ messageCount: 4, counters: { received: 3 } });
+  expect([existsSync(orphan), existsSync(foreign)]).toEqual([false, true]);
 
   // Other settings: connected anew, and put again.
   await second.rest('PUT', `/api/projects/${second.projectId}/brokers/${id}`, second.root, { username: 'someone' });
