@@ -27,6 +27,7 @@ test('a Mosquitto that lacks the log feed is told what to configure', async () =
   expect(providers(stdout)).toMatchObject({
     'dynamic-security': 'BROKER',
     'cedalo/inspect': 'NONE',
+    'stream-processing': 'GATEWAY',
     'cedalo/license': 'GATEWAY',
   });
   const text = await run(process.execPath, [MAIN, ...args]);
