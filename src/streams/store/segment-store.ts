@@ -5,6 +5,7 @@ import { CommitTurns } from './commit-turns.ts';
 import { DiskUse } from './disk-use.ts';
 import type { MessageLog, MessageStore } from './message-store.ts';
 import { OpenFiles } from './open-files.ts';
+import { limitsOfProcess, segmentsToOpen } from './open-files-limit.ts';
 import { REMOVED, reasonOf, SegmentFolder } from './segment-folder.ts';
 import { SegmentLog } from './segment-log.ts';
 
@@ -17,7 +18,7 @@ export interface SegmentStoreOptions {
   readonly onProblem: (streamId: string | null, reason: string) => void;
   /** Epoch milliseconds; the clock of the system. */
   readonly now?: () => number;
-  /** Files that are open at a time, of all streams together; 128. */
+  /** Files that are open at a time, of all streams together; as many as the limits of the process allow, 128 to 1,024. */
   readonly maxOpenFiles?: number;
   /** Size at which a segment is followed by the next one; 32 MB, or less where `maxBytes` is small. */
   readonly segmentBytes?: number;
@@ -32,7 +33,6 @@ export interface SegmentStore extends MessageStore {
 
 /** To count within bounds, the segment at each end has to be walked through. */
 const MAX_SEGMENT_BYTES = 32 * 1_048_576;
-const MAX_OPEN_FILES = 128;
 /** Of the shortest ttl: how often expired segments are looked for. With segments of a quarter nothing gets as old as two ttl. */
 const CHECKS_OF_TTL = 8;
 /** Milliseconds. */
@@ -61,7 +61,7 @@ class Segments implements SegmentStore {
 
   constructor(options: SegmentStoreOptions) {
     this.#options = options;
-    this.#files = new OpenFiles(options.maxOpenFiles ?? MAX_OPEN_FILES);
+    this.#files = new OpenFiles(options.maxOpenFiles ?? segmentsToOpen(limitsOfProcess()));
     this.#disk = new DiskUse(options.maxBytes);
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
     for (const entry of readdirSync(options.folder, { withFileTypes: true })) {

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { StoredMessage } from '../../../src/streams/store/message-store.ts';
+import { limitsOfProcess, segmentsToOpen } from '../../../src/streams/store/open-files-limit.ts';
 import {
   ALWAYS,
   append,
@@ -197,6 +198,22 @@ test('a disk that fails is told, and tried again', async () => {
   expect(await append(log, [message('2')])).toEqual([null]);
   expect(log.storage()).toMatchObject({ state: 'STORING', messages: 1, problem: null });
   expect(texts(readAll(log))).toEqual(['2']);
+});
+
+test.each([
+  ['1024', 128],
+  ['8192', 512],
+  ['20000', 1_024],
+  ['1048576', 1_024],
+  ['unlimited', 1_024],
+])('a process that may open %s files has at most %i segments open', (files, segments) => {
+  const limits = `Max processes             31802                31802                processes\nMax open files            ${files.padEnd(20)} 1048576              files\n`;
+  expect(segmentsToOpen(limits)).toBe(segments);
+});
+
+test('where the limit of open files is not known few segments are open', () => {
+  expect(segmentsToOpen(null)).toBe(128);
+  expect(segmentsToOpen(limitsOfProcess())).toBeGreaterThanOrEqual(128);
 });
 
 test('many streams take a few files at a time', async () => {
