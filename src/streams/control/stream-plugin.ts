@@ -25,8 +25,8 @@ export interface StreamPluginOptions {
  * `stream-processing`, beside a remote broker and inside the embedded one: what its commands mean, over definitions that are kept
  * and an engine that runs them. Field names are found in any case. What is kept runs from the beginning, whether or not somebody asks.
  *
- * One command that changes something after the other: it is checked, kept, and then put to the engine; the answer comes when all
- * of that is done. What another process wrote is put to the engine as it is seen.
+ * One command that changes something after the other: it is checked, kept, and then put to the engine, which may take its time
+ * with the broker while the next command is begun; the answer comes when all of that is done. What another process wrote is put to the engine as it is seen.
  *
  * Refusals: `Stream not found`, `Stream already exists`, `Invalid <path>: <reason>`, `Persistence not configured for this stream`,
  * `A replay of this stream is running`, `Too many streams…`, and what the engine says.
@@ -55,10 +55,10 @@ export class StreamPlugin implements ControlPlugin {
     if (this.#closed) throw new ControlRefusal('Streams are not served any more', { code: 'BROKER_UNREACHABLE' });
     return runCommandOf(
       {
-        createstream: (c) => this.#inOrder(() => this.#create(c)),
-        modifystream: (c) => this.#inOrder(() => this.#modify(c, givenFields(c))),
-        enablestream: (c) => this.#inOrder(() => this.#modify(c, { active: true })),
-        disablestream: (c) => this.#inOrder(() => this.#modify(c, { active: false })),
+        createstream: (c) => this.#untilPut(() => this.#create(c)),
+        modifystream: (c) => this.#untilPut(() => this.#modify(c, givenFields(c))),
+        enablestream: (c) => this.#untilPut(() => this.#modify(c, { active: true })),
+        disablestream: (c) => this.#untilPut(() => this.#modify(c, { active: false })),
         deletestream: (c) => this.#inOrder(() => this.#delete(c)),
         getstream: (c) => this.#get(c),
         liststreams: (c) => this.#list(c),
@@ -79,7 +79,7 @@ export class StreamPlugin implements ControlPlugin {
     await this.#tail;
   }
 
-  async #create(command: ControlCommand): Promise<void> {
+  async #create(command: ControlCommand): Promise<BeingPut> {
     const { definitions } = this.#options;
     const name = requiredText(command, 'streamname');
     const given = { ...DEFAULT_DEFINITION, sourceTopic: undefined, ...givenFields(command), name };
@@ -88,12 +88,12 @@ export class StreamPlugin implements ControlPlugin {
     if (definitions.all().length >= MAX_STREAMS) {
       throw new ControlRefusal(`Too many streams: a broker has at most ${MAX_STREAMS}`, { code: 'TOO_LARGE' });
     }
-    await this.#keep({ id: newId('stream'), definition });
+    return this.#keep({ id: newId('stream'), definition });
   }
 
-  async #modify(command: ControlCommand, changes: ReturnType<typeof givenFields>): Promise<void> {
+  async #modify(command: ControlCommand, changes: ReturnType<typeof givenFields>): Promise<BeingPut> {
     const { id, definition } = this.#find(command);
-    await this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
+    return this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
   }
 
   /** Erased first: what is kept can be deleted again, and what is not kept would never be erased. */
@@ -108,10 +108,10 @@ export class StreamPlugin implements ControlPlugin {
     });
   }
 
-  async #keep(kept: KeptDefinition): Promise<void> {
+  async #keep(kept: KeptDefinition): Promise<BeingPut> {
     const { definitions } = this.#options;
     await asked(definitions.save(kept));
-    await asked(this.#put(definitions.byName(kept.definition.name) ?? kept));
+    return { done: asked(this.#put(definitions.byName(kept.definition.name) ?? kept)) };
   }
 
   async #get(command: ControlCommand): Promise<object> {
@@ -216,11 +216,21 @@ export class StreamPlugin implements ControlPlugin {
     });
   }
 
+  async #untilPut(change: () => Promise<BeingPut>): Promise<void> {
+    const { done } = await this.#inOrder(change);
+    await done;
+  }
+
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#tail.then(change);
     this.#tail = done.catch(() => undefined);
     return done;
   }
+}
+
+/** What the order of commands does not wait for. */
+interface BeingPut {
+  readonly done: Promise<void>;
 }
 
 const isReplaying = (report: StreamReport | null): boolean =>

@@ -1,5 +1,5 @@
 import type { MqttClient } from 'mqtt';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   clearStreamMessages,
   createStream,
@@ -15,11 +15,16 @@ import {
   STREAM_API,
   stopStreamReplay,
 } from '../../../src/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../src/streams/control/stream-plugin.ts';
+import { StreamDirectory } from '../../../src/streams/definition/stream-directory.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../src/streams/model/stream-definition.ts';
 import type { ReplayRequest } from '../../../src/streams/model/stream-replay.ts';
+import { openTestStorage, silentLog } from '../../support/database.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
+import { startEngine } from '../engine/engine-parts.ts';
+import { ScriptedSession } from '../engine/scripted-session.ts';
 import { nested, odd } from './odd-values.ts';
-import { startStreams } from './stream-world.ts';
+import { addBroker, startStreams } from './stream-world.ts';
 
 const stream = (fields: Partial<StreamDefinition> = {}): StreamDefinition => ({
   ...DEFAULT_DEFINITION,
@@ -226,6 +231,41 @@ test('commands given at once are done one after the other', async () => {
       .all()
       .map(({ definition }) => definition.name),
   ).toEqual(['b']);
+});
+
+/** Over a broker of which the test decides what it answers. */
+async function startPlugin() {
+  const storage = await openTestStorage();
+  const { db, changes } = storage;
+  const directory = new StreamDirectory({ db, changes, log: silentLog });
+  await directory.load();
+  const session = new ScriptedSession();
+  const engine = startEngine(session);
+  const definitions = directory.of(await addBroker(storage));
+  const plugin = new StreamPlugin({ definitions, engine, emit: () => undefined });
+  onTestFinished(async () => {
+    await plugin.close();
+    await directory.close();
+  });
+  return { storage, session, plugin };
+}
+
+test('a stream that the broker has not answered for yet holds nobody else up, and is answered when it has', async () => {
+  const { storage, session, plugin } = await startPlugin();
+  session.grantsAtOnce = false;
+  const create = (streamname: string) =>
+    plugin.execute({ command: 'createStream', streamname, sourcetopic: streamname });
+  const ended: string[] = [];
+  const creating = ['a', 'b'].map(async (name) => {
+    await create(name);
+    ended.push(name);
+  });
+  await expect.poll(() => session.asked.map(({ filter }) => filter)).toEqual(['a', 'b']);
+  expect(await plugin.execute({ command: 'listStreams' })).toEqual({ totalCount: 2, streams: ['a', 'b'] });
+  expect(await storage.db.stream.count()).toBe(2);
+  expect(ended).toEqual([]);
+  for (const asked of session.asked) asked.answer();
+  await Promise.all(creating);
 });
 
 test('streams that are kept run again without being asked for, with what came meanwhile', async () => {
