@@ -217,7 +217,7 @@ export class BrokerLink implements BrokerSession {
       else this.#leftOver.add(filter);
     };
     try {
-      const subscribed = this.#sendSubscribe(connection, shared, false);
+      const subscribed = this.#sendSubscribe(connection, shared, false, options.onGranted);
       this.#unclaimed.claim(this.#dispatch);
       await subscribed;
     } catch (error) {
@@ -393,9 +393,14 @@ export class BrokerLink implements BrokerSession {
     }
   }
 
-  #sendSubscribe(connection: LinkConnection, shared: SharedFilter, everybody: boolean): Promise<void> {
+  #sendSubscribe(
+    connection: LinkConnection,
+    shared: SharedFilter,
+    everybody: boolean,
+    onGranted?: () => void,
+  ): Promise<void> {
     const number = this.#subscriptions.renumber(shared, everybody);
     const { filter, qos, retained } = shared;
-    return connection.subscribe(filter, { qos, number, retained });
+    return connection.subscribe(filter, { qos, number, retained }, onGranted);
   }
 }

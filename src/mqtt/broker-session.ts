@@ -22,6 +22,8 @@ export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
   /** Whether messages come that the broker keeps. Default true. */
   readonly retained?: boolean;
+  /** Called before the messages are told that come after the broker's answer, and before `subscribe` resolves. */
+  readonly onGranted?: () => void;
   /** The broker refused the filter, which it had granted before, when the link had connected again; it is asked anew next time. */
   readonly onRefused?: (error: ServiceError) => void;
 }

@@ -1,4 +1,5 @@
 import { connect, type IClientOptions, type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt';
+import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import type { BrokerMessage } from './broker-session.ts';
 import { endClient } from './end-client.ts';
@@ -56,6 +57,8 @@ export class LinkConnection {
   #isOver = false;
   /** Rejects everything that waits for an answer to a SUBSCRIBE or UNSUBSCRIBE. */
   readonly #waiting = new Set<(error: ServiceError) => void>();
+  /** By packet id of the SUBSCRIBE. */
+  readonly #granting = new Map<number, () => void>();
   #isPaused = false;
   #readOn: (() => void) | null = null;
   #pings: NodeJS.Timeout | null = null;
@@ -90,6 +93,7 @@ export class LinkConnection {
   subscribe(
     filter: string,
     { qos, number, retained }: { qos: 0 | 1 | 2; number: number; retained: boolean },
+    onGranted?: () => void,
   ): Promise<void> {
     const options = {
       qos,
@@ -97,7 +101,11 @@ export class LinkConnection {
       ...(this.#identifiers ? { properties: { subscriptionIdentifier: number } } : {}),
     };
     return this.#answered((settle) => {
+      const before = this.#ids.getLastAllocated();
       this.#client.subscribe(filter, options, (error) => settle(error ? subscribeRefusal(error) : null));
+      const id = this.#ids.getLastAllocated();
+      // mqtt.js tells of the answer when it has read on.
+      if (onGranted && id !== before) this.#granting.set(id, () => this.#waiting.has(settle) && onGranted());
     });
   }
 
@@ -163,6 +171,7 @@ export class LinkConnection {
       if (this.#isOver) return;
       if (packet.cmd === 'puback' || packet.cmd === 'pubrec' || packet.cmd === 'pubcomp')
         this.#outgoing?.answered(packet);
+      else if (packet.cmd === 'suback') this.#granted(packet);
       else if (packet.cmd === 'pubrel') this.#held?.forgotten(packet.messageId ?? 0);
       else if (packet.cmd === 'publish' && this.#held) this.#arrived(this.#held, packet);
     });
@@ -170,6 +179,12 @@ export class LinkConnection {
     client.on('message', (topic, payload, { qos, retain, properties }) => {
       if (!this.#isOver) this.#events.onMessage({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);
     });
+  }
+
+  #granted({ messageId = 0, granted }: ISubackPacket): void {
+    const tell = this.#granting.get(messageId);
+    this.#granting.delete(messageId);
+    if (Number(granted[0]) < 0x80) tell?.();
   }
 
   #limitsOf({ properties }: IConnackPacket): OutgoingLimits {

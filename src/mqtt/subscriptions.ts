@@ -26,6 +26,8 @@ export interface SharedFilter {
 const NUMBERS_KEPT = 16;
 /** Largest subscription identifier that MQTT 5 can carry. */
 const LARGEST_NUMBER = 268_435_455;
+/** Of filters that were given up; messages that are on their way yet are told from those for an earlier process's filters. */
+const GIVEN_UP_KEPT = 1_000;
 
 /**
  * The filters that one link keeps subscribed, their listeners, and the way of a message to them.
@@ -44,6 +46,7 @@ export class Subscriptions {
   readonly #tree = new FilterTree<SharedFilter>();
   readonly #onFault: (error: unknown) => void;
   readonly #lasting: boolean;
+  readonly #givenUp = new Set<number>();
   #lastNumber = 0;
 
   constructor(onFault: (error: unknown) => void, { lasting = false } = {}) {
@@ -89,6 +92,7 @@ export class Subscriptions {
   renumber(shared: SharedFilter, everybody: boolean): number {
     const number = this.#lasting ? this.#numberOf(shared) : this.#next(this.#lastNumber);
     this.#lastNumber = number;
+    this.#givenUp.delete(number);
     if (!shared.numbers.includes(number)) shared.numbers.push(number);
     this.#byNumber.set(number, shared);
     if (shared.numbers.length > NUMBERS_KEPT) this.#byNumber.delete(shared.numbers.shift() ?? 0);
@@ -98,7 +102,7 @@ export class Subscriptions {
     return number;
   }
 
-  /** False: nobody listens to the filter that the broker sent it for. */
+  /** False: nobody listened to the filter that the broker sent it for. */
   dispatch(message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean {
     if (typeof identifiers === 'number') return this.#tellNumbered(message, identifiers);
     let isTold = false;
@@ -128,7 +132,7 @@ export class Subscriptions {
   #tellNumbered(message: BrokerMessage, number: number): boolean {
     const shared = this.#byNumber.get(number);
     if (shared) this.#tell(shared, message, number);
-    return shared !== undefined;
+    return shared !== undefined || this.#givenUp.has(number);
   }
 
   #tell(shared: SharedFilter, message: BrokerMessage, number: number): void {
@@ -152,7 +156,14 @@ export class Subscriptions {
   #forget(shared: SharedFilter): void {
     this.#filters.delete(shared.filter);
     this.#tree.remove(shared.filter, shared);
-    for (const number of shared.numbers) this.#byNumber.delete(number);
+    for (const number of shared.numbers) {
+      this.#byNumber.delete(number);
+      this.#givenUp.add(number);
+    }
+    for (const oldest of this.#givenUp) {
+      if (this.#givenUp.size <= GIVEN_UP_KEPT) break;
+      this.#givenUp.delete(oldest);
+    }
   }
 
   #next = (number: number): number => (number % LARGEST_NUMBER) + 1;

@@ -32,9 +32,10 @@ interface Subscribed {
 
 /**
  * The source of one stream: what it is to be subscribed to, and what it is. The two are brought together by one attempt at a time,
- * whatever changes meanwhile. A new filter is subscribed before the old one is left, so that what both match is neither lost nor
- * doubled; where the broker is away or refuses the new one, the old one is left all the same. A refused filter is asked for again
- * when the broker is connected again, with each change, and now and then.
+ * whatever changes meanwhile. The old filter is left at the moment of the broker's answer to the new one, so that what both match is
+ * neither lost nor doubled: until then it comes for the old one alone, and after that for each. Where the broker is away or refuses
+ * the new one, the old one is left all the same. A refused filter is asked for again when the broker is connected again, with each
+ * change, and now and then.
  */
 export class SourceSubscription {
   readonly #options: SourceOptions;
@@ -127,6 +128,7 @@ export class SourceSubscription {
     this.#entering = next;
     try {
       next.stop = await this.#options.session.subscribe(wanted.filter, (message) => this.#take(next, message), {
+        onGranted: () => this.#granted(next),
         onRefused: (error) => this.#refusedLater(next, error),
       });
     } catch (error) {
@@ -134,13 +136,19 @@ export class SourceSubscription {
       if (this.#wanted?.filter === wanted.filter) this.#failed(error, wanted.filter);
       return;
     }
+    this.#granted(next);
     this.#entering = null;
-    if (this.#wanted?.filter === next.filter) this.#enter(next);
-    else next.stop();
+    if (this.#current !== next) next.stop();
+  }
+
+  /** Not every session tells of it before it resolves. */
+  #granted(next: Subscribed): void {
+    if (this.#entering === next && this.#wanted?.filter === next.filter) this.#enter(next);
   }
 
   #enter(next: Subscribed): void {
     this.#leave();
+    this.#entering = null;
     this.#current = next;
     this.#problem = null;
     this.#isRefused = false;

@@ -13,6 +13,12 @@ export interface StreamMessage {
   hold(): () => void;
 }
 
+export interface ListenOptions {
+  /** It is granted: called, if at all, before the messages are told that come after the broker's answer, and before `subscribe` resolves. */
+  readonly onGranted?: () => void;
+  readonly onRefused?: (error: ServiceError) => void;
+}
+
 /** What the engine knows of the broker: beside a remote one an MQTT connection of its own, inside the embedded one its core. */
 export interface StreamSession {
   readonly status: LinkStatus;
@@ -22,11 +28,7 @@ export interface StreamSession {
    * matches the filters of several listeners reaches each of them once.
    * Errors: NOT_ALLOWED, BROKER_REJECTED (the broker refused the filter), BROKER_UNREACHABLE, BROKER_TIMEOUT: it is then not kept.
    */
-  subscribe(
-    filter: string,
-    listener: (message: StreamMessage) => void,
-    options?: { readonly onRefused?: (error: ServiceError) => void },
-  ): Promise<Stop>;
+  subscribe(filter: string, listener: (message: StreamMessage) => void, options?: ListenOptions): Promise<Stop>;
   /**
    * Never retained. `done` is called once, maybe before this returns: with null when it was written (QoS 0) or acknowledged (QoS 1
    * and 2); with NOT_ALLOWED, BROKER_REJECTED, or BROKER_UNREACHABLE when the connection ended before the answer came.

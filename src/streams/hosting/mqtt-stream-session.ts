@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
-import type { StreamMessage, StreamSession } from '../engine/stream-session.ts';
+import type { ListenOptions, StreamMessage, StreamSession } from '../engine/stream-session.ts';
 
 /** How the streams of one broker reach it. */
 export interface StreamSessionOptions
@@ -66,11 +66,7 @@ export class MqttStreamSession implements StreamSession {
     return () => this.#listeners.delete(listener);
   }
 
-  subscribe(
-    filter: string,
-    listener: (message: StreamMessage) => void,
-    options: { readonly onRefused?: (error: ServiceError) => void } = {},
-  ): Promise<Stop> {
+  subscribe(filter: string, listener: (message: StreamMessage) => void, options: ListenOptions = {}): Promise<Stop> {
     // A link that lasts tells of messages that can be held.
     const told = (message: BrokerMessage) => listener(message as BrokerMessage & StreamMessage);
     return this.#reading.subscribe(filter, told, { ...options, qos: 2, retained: false });

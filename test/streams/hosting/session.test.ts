@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 import { connect, type IConnackPacket } from 'mqtt';
+import { generate, type Packet, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ServiceError } from '../../../src/errors.ts';
 import type { LinkState } from '../../../src/mqtt/broker-session.ts';
@@ -9,6 +10,7 @@ import type { StreamMessage } from '../../../src/streams/engine/stream-session.t
 import { MqttStreamSession, type StreamSessionOptions } from '../../../src/streams/hosting/mqtt-stream-session.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { startRelay } from '../../support/relay.ts';
+import { definition, startEngine } from '../engine/engine-parts.ts';
 
 const CLIENT_ID = 'brokergraph-b1-streams';
 const VERSIONS = [5, 4] as const;
@@ -299,6 +301,53 @@ async function startAedes() {
   const { port } = server.address() as { port: number };
   return { aedes, port, url: `mqtt://127.0.0.1:${port}` };
 }
+
+test('a stream takes what both its old and its new source match once, also when the answer and the copies come in pieces', async () => {
+  const identifiers: number[] = [];
+  const sockets: Socket[] = [];
+  let took: (payload: string) => void = () => undefined;
+  const published = new Promise<string[]>((resolve) => {
+    const payloads: string[] = [];
+    took = (payload) => {
+      payloads.push(payload);
+      if (payload === 'last') resolve(payloads);
+    };
+  });
+  const copy = (messageId: number, payload: string, identifier: number | undefined): Packet => ({
+    ...({ cmd: 'publish', topic: 'in/x', qos: 1, dup: false, retain: false } as const),
+    ...{ messageId, payload, properties: identifier === undefined ? {} : { subscriptionIdentifier: identifier } },
+  });
+  const send = (socket: Socket | undefined, ...packets: Packet[]) =>
+    socket?.write(Buffer.concat(packets.map((packet) => generate(packet, { protocolVersion: 5 }))));
+  const answer = (socket: Socket, packet: Packet) => {
+    if (packet.cmd === 'connect') send(socket, { cmd: 'connack', reasonCode: 0, sessionPresent: false });
+    if (packet.cmd === 'publish') took(packet.payload.toString());
+    if (packet.cmd !== 'subscribe') return;
+    sockets.push(socket);
+    identifiers.push(Number(packet.properties?.subscriptionIdentifier));
+    const suback = { cmd: 'suback', messageId: packet.messageId ?? 0, granted: [2] } satisfies Packet;
+    // The first copy comes with the answer, the other one later.
+    if (identifiers.length === 2) send(socket, suback, copy(1, 'once', identifiers[1]));
+    else send(socket, suback);
+  };
+  const server = createServer((socket) => {
+    const packets = parser({ protocolVersion: 5 });
+    packets.on('packet', (packet) => answer(socket, packet));
+    socket.on('data', (data) => packets.parse(data));
+    socket.on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const session = open({ url: `mqtt://127.0.0.1:${port}` });
+  await reached(session, 'CONNECTED');
+  const engine = startEngine(session);
+  const stream = { targetTopic: 'out', targetQos: 0, process: false } as const;
+  await engine.put('a', definition({ sourceTopic: 'in/#', ...stream }));
+  await engine.put('a', definition({ sourceTopic: 'in/+', ...stream }));
+  send(sockets[1], copy(2, 'once', identifiers[0]), copy(3, 'last', identifiers[1]));
+  expect(await published).toEqual(['once', 'last']);
+});
 
 test('while it is paused nothing is told and the connection stays, and then all comes in order', async () => {
   const { aedes, url } = await startAedes();
