@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { temporaryFolder } from './database.ts';
 import { bearer, ROOT } from './service.ts';
 
@@ -81,8 +81,8 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
       const { id } = (await response.json()) as { readonly id: string };
       const isConnected = async () =>
         (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).broker.isConnected;
-      // Another process: it is asked until it says so.
-      while (!(await isConnected()));
+      // Another process: it is asked until it says so, and not so often that it is kept from getting there.
+      await expect.poll(isConnected).toBe(true);
       return id;
     },
   };

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
 
 export interface StreamOfNumbers {
@@ -31,7 +32,7 @@ export async function startStreamOfNumbers(
     return (await service.graphql(document, { b: brokerId })).broker.stream;
   };
   // Whoever publishes before that publishes for nobody.
-  while ((await read('state')).state !== 'RUNNING');
+  await expect.poll(async () => (await read('state')).state).toBe('RUNNING');
   return {
     service,
     brokerId,
