@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts';
+import { Slots } from '../slots.ts';
 
 /**
  * Lets so many pieces of work run at once and so many more wait their turn, first come first served; the next is refused
@@ -6,34 +7,20 @@ import { ServiceError } from '../errors.ts';
  * which a hundred of them all find that nothing has failed yet.
  */
 export class Turns {
-  readonly #atOnce: number;
+  readonly #slots: Slots;
   readonly #mayWait: number;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
 
   constructor({ atOnce, mayWait }: { readonly atOnce: number; readonly mayWait: number }) {
-    this.#atOnce = atOnce;
+    this.#slots = new Slots(atOnce);
     this.#mayWait = mayWait;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#atOnce) this.#running += 1;
-    else {
-      if (this.#waiting.length >= this.#mayWait) {
-        const info = { retryAfterSeconds: 1 };
-        throw new ServiceError('RATE_LIMITED', 'Too many log-ins at once; try again in 1 s', { info });
-      }
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
+    const { ahead } = this.#slots;
+    if (ahead !== null && ahead >= this.#mayWait) {
+      const info = { retryAfterSeconds: 1 };
+      throw new ServiceError('RATE_LIMITED', 'Too many log-ins at once; try again in 1 s', { info });
     }
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      // Handed over without a moment of being free, so nobody who comes now can overtake.
-      if (next) next();
-      else this.#running -= 1;
-    }
+    return this.#slots.run(work);
   }
 }

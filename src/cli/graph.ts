@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { knockAtOperatorDoor } from '../operator-door.ts';
-import { startCore } from '../service.ts';
+import { startCore } from '../service-core.ts';
 
 /**
  * Runs an operation on the graph as the operator: in the service that is running on the data folder, or, when none is, in

@@ -3,8 +3,8 @@ import { type InputIssue, invalid, ServiceError } from '../errors.ts';
 import { listStreams } from './control/stream-control.ts';
 import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
 import { loopReason, reachedFrom, streamLoop } from './definition/stream-loops.ts';
-import type { TimeBounds } from './engine/stream-engine.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-definition.ts';
+import type { TimeBounds } from './model/stream-engine.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';
 
 /* What callers give, checked. Issues tell places in `input`, as callers of the graph name them. */

@@ -5,7 +5,6 @@ import { ServiceError } from '../errors.ts';
 import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
-import { BrokerStreamFeeds } from './broker-stream-feeds.ts';
 import {
   clearStreamMessages,
   createStream,
@@ -21,7 +20,9 @@ import {
   STREAM_API,
   stopStreamReplay,
 } from './control/stream-control.ts';
-import type { ReplayEvent } from './replay-feed.ts';
+import { BrokerStreamFeeds } from './live/broker-stream-feeds.ts';
+import type { ReplayEvent } from './live/replay-feed.ts';
+import type { StreamListEvent } from './live/stream-list-feed.ts';
 import {
   type ClearInput,
   checkedBounds,
@@ -35,7 +36,6 @@ import {
   refuseReplayLoop,
   type StreamChangesInput,
 } from './stream-input.ts';
-import type { StreamListEvent } from './stream-list-feed.ts';
 import { StreamSums, type StreamTotals } from './stream-totals.ts';
 import { type StreamView, streamView } from './stream-view.ts';
 

@@ -1,6 +1,6 @@
 import type { IPublishPacket } from 'mqtt-packet';
 import { expect, test } from 'vitest';
-import type { StreamMessage } from '../../src/streams/engine/stream-session.ts';
+import type { StreamMessage } from '../../src/streams/model/stream-session.ts';
 import { collect, connect, temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 import { startTappedCore } from './tapped-core.ts';

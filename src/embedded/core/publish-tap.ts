@@ -1,5 +1,5 @@
 import { FilterTree } from '../../mqtt/filter-tree.ts';
-import type { StreamMessage } from '../../streams/engine/stream-session.ts';
+import type { StreamMessage } from '../../streams/model/stream-session.ts';
 
 export interface Published {
   readonly topic: string;

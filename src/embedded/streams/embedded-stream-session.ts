@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors.ts';
 import type { LinkStatus, Stop } from '../../mqtt/broker-session.ts';
-import type { StreamMessage, StreamSession } from '../../streams/engine/stream-session.ts';
+import type { StreamMessage, StreamSession } from '../../streams/model/stream-session.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 
 /** Topics with more levels the broker core cannot match. */

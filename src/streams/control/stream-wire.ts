@@ -1,7 +1,7 @@
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
-import type { TimeBounds } from '../engine/stream-engine.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition, type StreamQos } from '../model/stream-definition.ts';
+import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';

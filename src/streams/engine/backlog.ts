@@ -1,4 +1,4 @@
-import type { StreamSession } from './stream-session.ts';
+import type { StreamSession } from '../model/stream-session.ts';
 
 /** Messages of all streams of a broker that are published and not yet taken, or appended and not yet on disk. */
 const MAX_MESSAGES = 4_096;

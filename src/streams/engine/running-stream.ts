@@ -1,21 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../errors.ts';
 import type { LinkStatus } from '../../mqtt/broker-session.ts';
+import type { Slots } from '../../slots.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { type ReplayProgress, type ReplayRequest, replayQos } from '../model/stream-replay.ts';
 import type { StreamReport, StreamState, StreamStorage } from '../model/stream-report.ts';
+import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { Replay } from '../replay/replay.ts';
 import type { ReplayClock } from '../replay/replay-clock.ts';
 import type { MessageLog, MessageStore } from '../store/message-store.ts';
 import type { Backlog } from './backlog.ts';
 import { MessageFlow } from './message-flow.ts';
-import type { Slots } from './slots.ts';
 import { SourceSubscription } from './source-subscription.ts';
 import { StreamCounts } from './stream-counts.ts';
-import type { TimeBounds } from './stream-engine.ts';
-import type { StreamSession } from './stream-session.ts';
 
 /** What the streams of one broker share. */
 export interface StreamSurroundings {

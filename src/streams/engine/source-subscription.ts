@@ -1,10 +1,10 @@
 import { ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { filterMatches } from '../../mqtt/filter-match.ts';
+import type { Slots } from '../../slots.ts';
+import type { StreamMessage, StreamSession } from '../model/stream-session.ts';
 import type { MessageFlow } from './message-flow.ts';
 import { subscribeRefusal } from './refusals.ts';
-import type { Slots } from './slots.ts';
-import type { StreamMessage, StreamSession } from './stream-session.ts';
 
 /** Milliseconds until the broker is asked again that gave no answer though it is connected. */
 const RETRY_MS = 5_000;

@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { invalid, notFound, ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { topicProblem } from '../../mqtt/topics.ts';
+import { Slots } from '../../slots.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
+import type { StreamSession } from '../model/stream-session.ts';
 import type { StreamProcessor } from '../query/stream-processor.ts';
 import { REPLAY_CLOCK, type ReplayClock } from '../replay/replay-clock.ts';
 import type { MessageStore } from '../store/message-store.ts';
 import { Backlog } from './backlog.ts';
 import { ChangeAnnouncer } from './change-announcer.ts';
 import { RunningStream, type StreamSurroundings } from './running-stream.ts';
-import { Slots } from './slots.ts';
-import type { StreamEngine, TimeBounds } from './stream-engine.ts';
-import type { StreamSession } from './stream-session.ts';
 
 /** Subscriptions that are asked for at once: thousands of streams start together. */
 const SUBSCRIBING_AT_ONCE = 32;

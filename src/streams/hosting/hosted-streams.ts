@@ -5,7 +5,7 @@ import type { Lease, Leases } from '../../storage/leases.ts';
 import { STREAM_API } from '../control/stream-control.ts';
 import { StreamPlugin } from '../control/stream-plugin.ts';
 import type { StreamDefinitions } from '../definition/stream-definitions.ts';
-import type { StreamEngine } from '../engine/stream-engine.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamCalls } from './stream-calls.ts';
 
 export interface HostedStreamsOptions {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
-import type { ListenOptions, StreamMessage, StreamSession } from '../engine/stream-session.ts';
+import type { ListenOptions, StreamMessage, StreamSession } from '../model/stream-session.ts';
 
 /** How the streams of one broker reach it. */
 export interface StreamSessionOptions

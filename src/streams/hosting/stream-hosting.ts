@@ -9,7 +9,7 @@ import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { STREAM_API } from '../control/stream-control.ts';
 import { StreamDirectory } from '../definition/stream-directory.ts';
-import type { StreamEngine } from '../engine/stream-engine.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
 import { HostedStreams } from './hosted-streams.ts';
 import { leftFolders } from './left-folders.ts';
 import { StreamCalls } from './stream-calls.ts';

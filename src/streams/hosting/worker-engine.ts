@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import type { StreamEngine, TimeBounds } from '../engine/stream-engine.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { failedReport } from './failed-report.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
-import type { StreamEngine } from '../engine/stream-engine.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
 import { WorkerEngine } from './worker-engine.ts';
 import type { EngineOptions } from './worker-protocol.ts';
 import { type WorkerLog, WorkerThread } from './worker-thread.ts';

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../errors.ts';
-import type { StreamEngine } from '../engine/stream-engine.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 

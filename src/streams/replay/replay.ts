@@ -1,8 +1,8 @@
 import type { ServiceError } from '../../errors.ts';
 import type { LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import { publishRefusal } from '../engine/refusals.ts';
-import type { StreamSession } from '../engine/stream-session.ts';
 import type { ReplayProgress, ReplayRequest, ReplayState } from '../model/stream-replay.ts';
+import type { StreamSession } from '../model/stream-session.ts';
 import { type MessageLog, type StoredMessage, storedAt } from '../store/message-store.ts';
 import type { ReplayClock } from './replay-clock.ts';
 import { ReplayPace } from './replay-pace.ts';

@@ -1,4 +1,4 @@
-import type { TimeBounds } from '../engine/stream-engine.ts';
+import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 
 /** A message to be stored. */

@@ -1,5 +1,5 @@
 import { inTurns, type Steps } from '../../steps.ts';
-import type { TimeBounds } from '../engine/stream-engine.ts';
+import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 import type { CommitTurns, Committer } from './commit-turns.ts';
 import type { DiskUse } from './disk-use.ts';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../src/errors.ts';
 import type { LinkStatus, Stop } from '../../../src/mqtt/broker-session.ts';
 import { filterMatches } from '../../../src/mqtt/filter-match.ts';
-import type { StreamMessage, StreamSession } from '../../../src/streams/engine/stream-session.ts';
+import type { StreamMessage, StreamSession } from '../../../src/streams/model/stream-session.ts';
 
 /** A subscription that was asked for. */
 export interface Asked {

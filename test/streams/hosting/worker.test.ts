@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import type { StreamEngine } from '../../../src/streams/engine/stream-engine.ts';
 import { WorkerEngines, type WorkerEnginesOptions } from '../../../src/streams/hosting/worker-engines.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../src/streams/model/stream-definition.ts';
+import type { StreamEngine } from '../../../src/streams/model/stream-engine.ts';
 import type { StreamReport } from '../../../src/streams/model/stream-report.ts';
 import { type Mosquitto, startMosquitto } from '../../support/mosquitto.ts';
 

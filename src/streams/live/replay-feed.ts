@@ -1,8 +1,8 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../live/broadcast.ts';
-import type { LiveSource } from '../live/live-source.ts';
-import type { StreamEntry } from './control/stream-wire.ts';
-import type { ReplayProgress } from './model/stream-replay.ts';
-import type { StreamReport } from './model/stream-report.ts';
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
+import type { LiveSource } from '../../live/live-source.ts';
+import type { StreamEntry } from '../control/stream-wire.ts';
+import type { ReplayProgress } from '../model/stream-replay.ts';
+import type { StreamReport } from '../model/stream-report.ts';
 
 /** The replay of one stream as those who follow it see it. Never changed; another one takes its place. */
 export interface ReplayStatus {

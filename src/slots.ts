@@ -7,6 +7,11 @@ export class Slots {
     this.#free = atOnce;
   }
 
+  /** Who comes now would wait behind so many; null: would not wait. */
+  get ahead(): number | null {
+    return this.#free > 0 ? null : this.#waiting.length;
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else {

@@ -1,7 +1,7 @@
-import type { ControlProvider } from '../control/plugin.ts';
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../live/broadcast.ts';
-import type { LiveSource } from '../live/live-source.ts';
-import type { StreamEntry } from './control/stream-wire.ts';
+import type { ControlProvider } from '../../control/plugin.ts';
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
+import type { LiveSource } from '../../live/live-source.ts';
+import type { StreamEntry } from '../control/stream-wire.ts';
 
 /** Streams of a broker: all of them, or those that became different with the names of those that are gone. */
 export interface StreamListChange {

@@ -1,7 +1,7 @@
 import type { Stop } from '../../mqtt/broker-session.ts';
-import type { StreamDefinition } from '../model/stream-definition.ts';
-import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
-import type { StreamReport } from '../model/stream-report.ts';
+import type { StreamDefinition } from './stream-definition.ts';
+import type { ReplayProgress, ReplayRequest } from './stream-replay.ts';
+import type { StreamReport } from './stream-report.ts';
 
 /** Epoch milliseconds, inclusive; null: unbounded. */
 export interface TimeBounds {

@@ -1,9 +1,9 @@
-import type { ControlCaller } from '../control/plugin.ts';
-import { ServiceError } from '../errors.ts';
-import type { SubscriberOptions } from '../live/broadcast.ts';
-import type { LiveSource } from '../live/live-source.ts';
-import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
-import { getStream, listStreams, onStreamChanged, STREAM_API } from './control/stream-control.ts';
+import type { ControlCaller } from '../../control/plugin.ts';
+import { ServiceError } from '../../errors.ts';
+import type { SubscriberOptions } from '../../live/broadcast.ts';
+import type { LiveSource } from '../../live/live-source.ts';
+import type { BrokerSession, Stop } from '../../mqtt/broker-session.ts';
+import { getStream, listStreams, onStreamChanged, STREAM_API } from '../control/stream-control.ts';
 import { type ReplayEvent, ReplayFeed } from './replay-feed.ts';
 import { type StreamListEvent, StreamListFeed } from './stream-list-feed.ts';
 

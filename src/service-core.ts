@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { AccessControlService } from './access-control/access-control-service.ts';
+import { AuthService } from './auth/auth-service.ts';
+import type { Viewer } from './auth/viewer.ts';
+import { BrokerDirectory } from './brokers/broker-directory.ts';
+import { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
+import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
+import { BrokerService } from './brokers/broker-service.ts';
+import { CloudBrokers } from './brokers/cloud-brokers.ts';
+import { licensePlugin } from './brokers/license-plugin.ts';
+import { ClientService } from './clients/client-service.ts';
+import { clientControlPlugin } from './clients/control/client-control-plugin.ts';
+import { ClientControlService } from './clients/control/client-control-service.ts';
+import { inspectPlugin } from './clients/inspect/inspect-plugin.ts';
+import { OwnConnections } from './clients/own-connections.ts';
+import { Closers } from './closers.ts';
+import type { Config } from './config.ts';
+import type { RequestContext } from './context.ts';
+import { compileOperation } from './graphql/operations.ts';
+import { schema } from './graphql/schema.ts';
+import { MessageService } from './messages/message-service.ts';
+import type { RunOperation } from './operator-door.ts';
+import { ProjectDirectory } from './projects/project-directory.ts';
+import { ProjectService } from './projects/project-service.ts';
+import type { Services } from './services.ts';
+import { openSealer } from './storage/sealed.ts';
+import { openStorage, type Storage } from './storage/storage.ts';
+import { StreamHosting } from './streams/hosting/stream-hosting.ts';
+import { WorkerEngines } from './streams/hosting/worker-engines.ts';
+import { StreamService } from './streams/stream-service.ts';
+import { TokenService } from './tokens/token-service.ts';
+import { OrganisationService } from './users/organisation-service.ts';
+import { UserService } from './users/user-service.ts';
+
+export interface ServiceParts {
+  readonly log: Logger;
+  /** Compiled worker of the embedded broker, where it is not beside its module (tests run from the sources). */
+  readonly embeddedWorker?: URL;
+  /** Compiled worker of the streams beside brokers, likewise. */
+  readonly streamWorker?: URL;
+}
+
+/** Everything that works without a network: storage, services, and operations on the graph as the operator. */
+export interface ServiceCore {
+  readonly storage: Storage;
+  readonly services: Services;
+  readonly cloudBrokers: CloudBrokers;
+  readonly brokerDirectory: BrokerDirectory;
+  readonly streamHosting: StreamHosting;
+  readonly runAsOperator: RunOperation;
+  close(): Promise<void>;
+}
+
+/** The operator of the machine: whoever owns the data folder. */
+const OPERATOR: Viewer = {
+  kind: 'OPERATOR',
+  id: 'operator',
+  name: 'operator',
+  credentialId: 'operator',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: true,
+  projectRoles: new Map(),
+  brokers: null,
+};
+
+/** Errors: ServiceError IN_USE when another process owns the data folder. */
+export async function startCore(
+  config: Config,
+  { log, embeddedWorker, streamWorker }: ServiceParts,
+): Promise<ServiceCore> {
+  const closers = new Closers();
+  try {
+    const { dataDir, databaseUrl, secretKey } = config;
+    const storage = await openStorage({ dataDir, databaseUrl, log });
+    closers.add(() => storage.close());
+    const { db, changes } = storage;
+    const sealer = openSealer({ dataDir, secretKey });
+
+    const projectDirectory = new ProjectDirectory({ db, changes, log });
+    closers.add(() => projectDirectory.close());
+    const brokerDirectory = new BrokerDirectory({ db, changes, log });
+    closers.add(() => brokerDirectory.close());
+    await Promise.all([projectDirectory.load(), brokerDirectory.load()]);
+
+    const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
+    const auth = new AuthService({ db, changes, log });
+    closers.add(() => auth.close());
+    projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
+    const users = new UserService({ db, changes });
+    const brokers = new BrokerService({ db, changes, directory: brokerDirectory, sealer, rules });
+    const streamStorageBytes = config.streamStorageMaxMb * 1_048_576;
+    const streamsFolder = join(dataDir, 'streams');
+    const engines = new WorkerEngines({
+      folder: streamsFolder,
+      maxBytes: streamStorageBytes,
+      workerUrl: streamWorker,
+      log,
+    });
+    closers.add(() => engines.close());
+    const streamHosting = new StreamHosting({
+      storage,
+      brokers: brokerDirectory,
+      engines,
+      folder: streamsFolder,
+      timeoutMs: config.brokerTimeoutMs,
+      log,
+    });
+    closers.add(() => streamHosting.close());
+    await streamHosting.load();
+    const runtimes = new BrokerRuntimes({
+      directory: brokerDirectory,
+      sealer,
+      rules,
+      timeoutMs: config.brokerTimeoutMs,
+      maxLinks: config.maxBrokerLinks,
+      beside: (link) => {
+        const { plugins, clientIds } = streamHosting.beside(link);
+        return { plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...plugins], clientIds };
+      },
+      log,
+    });
+    closers.add(() => runtimes.close());
+    const metrics = new BrokerMetricsService({ runtimes, directory: brokerDirectory });
+    closers.add(() => metrics.close());
+    const own = new OwnConnections(runtimes);
+    const clients = new ClientService({ runtimes, directory: brokerDirectory, own });
+    closers.add(() => clients.close());
+    const messages = new MessageService({ runtimes, directory: brokerDirectory, timeoutMs: config.brokerTimeoutMs });
+    closers.add(() => messages.close());
+    const accessControl = new AccessControlService({ runtimes, clients });
+    closers.add(() => accessControl.close());
+    const streams = new StreamService({
+      runtimes,
+      directory: brokerDirectory,
+      onFault: (error) => log.error({ err: error }, 'streams could not be followed'),
+    });
+    closers.add(() => streams.close());
+    const cloudBrokers = new CloudBrokers({
+      db,
+      brokers,
+      directory: brokerDirectory,
+      sealer,
+      dataDir,
+      host: config.mqttHost,
+      workerUrl: embeddedWorker,
+      streamStorageBytes,
+      log,
+    });
+    const services: Services = {
+      auth,
+      users,
+      organisations: new OrganisationService({ db, changes, users }),
+      projects: new ProjectService({
+        db,
+        changes,
+        directory: projectDirectory,
+        users,
+        // The rows of its brokers went with it; this ends what runs for them.
+        afterRemove: (projectId) => brokers.projectRemoved(projectId),
+      }),
+      tokens: new TokenService({ db, changes }),
+      brokers,
+      runtimes,
+      metrics,
+      clients,
+      clientControl: new ClientControlService({ runtimes, clients, own }),
+      messages,
+      accessControl,
+      streams,
+    };
+    const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
+    return {
+      storage,
+      services,
+      cloudBrokers,
+      brokerDirectory,
+      streamHosting,
+      runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
+      close: closers.close,
+    };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
