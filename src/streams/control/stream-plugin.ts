@@ -17,6 +17,11 @@ export interface StreamPluginOptions {
   readonly definitions: StreamDefinitions;
   readonly engine: StreamEngine;
   readonly emit: (event: ControlEvent) => void;
+  /**
+   * How long, from its beginning, a command waits for its stream's source to be subscribed where the engine is not connected to the
+   * broker yet: whoever publishes after the answer is heard. In milliseconds; default 0.
+   */
+  readonly settleMs?: number;
   /** The engine failed in what nobody asked for: a bug. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -111,7 +116,8 @@ export class StreamPlugin implements ControlPlugin {
   async #keep(kept: KeptDefinition): Promise<BeingPut> {
     const { definitions } = this.#options;
     await asked(definitions.save(kept));
-    return { done: asked(this.#put(definitions.byName(kept.definition.name) ?? kept)) };
+    const { id } = kept;
+    return { id, done: asked(this.#put(definitions.byName(kept.definition.name) ?? kept)) };
   }
 
   async #get(command: ControlCommand): Promise<object> {
@@ -217,8 +223,12 @@ export class StreamPlugin implements ControlPlugin {
   }
 
   async #untilPut(change: () => Promise<BeingPut>): Promise<void> {
-    const { done } = await this.#inOrder(change);
+    const { engine, settleMs = 0 } = this.#options;
+    const until = Date.now() + settleMs;
+    const { id, done } = await this.#inOrder(change);
     await done;
+    const leftMs = until - Date.now();
+    if (leftMs > 0) await engine.settled(id, leftMs).catch(keptAllTheSame);
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {
@@ -230,7 +240,13 @@ export class StreamPlugin implements ControlPlugin {
 
 /** What the order of commands does not wait for. */
 interface BeingPut {
+  readonly id: string;
   readonly done: Promise<void>;
+}
+
+/** The change was kept, and the report of the stream tells of an engine that ended. */
+function keptAllTheSame(error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
 }
 
 const isReplaying = (report: StreamReport | null): boolean =>

@@ -61,6 +61,8 @@ export class RunningStream {
   /** Why it cannot run; null: it can. */
   #fault: string | null = null;
   #storageProblem: string | null = null;
+  /** Who waits for it to be settled; each for a bounded time. */
+  readonly #waiting = new Set<() => void>();
   /** State and problem as they were told last. */
   #told = '';
 
@@ -95,9 +97,27 @@ export class RunningStream {
     this.#stateMayHaveChanged();
   }
 
+  /**
+   * Resolves when it is known whether the broker lets it have its source, or after `withinMs`. A broker that is connected to for the
+   * first time is waited for, one that is away is not.
+   */
+  settled(withinMs: number): Promise<void> {
+    if (this.#isSettled()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, withinMs);
+      this.#waiting.add(done);
+    });
+  }
+
   /** Nothing of it is left, neither on disk. */
   async remove(): Promise<void> {
     this.#replay?.stop();
+    this.#letGo();
     await this.#source.want(null);
     await this.#log?.remove();
     this.#log = null;
@@ -154,6 +174,7 @@ export class RunningStream {
   }
 
   close(): void {
+    this.#letGo();
     this.#source.close();
     this.#replay?.stop();
   }
@@ -194,7 +215,18 @@ export class RunningStream {
     this.#stateMayHaveChanged();
   }
 
+  #isSettled(): boolean {
+    if (this.#stateNow().state !== 'WAITING') return true;
+    const link = this.#options.session.status.state;
+    return link === 'CONNECTED' ? this.#source.problem !== null : link !== 'CONNECTING';
+  }
+
+  #letGo(): void {
+    for (const done of [...this.#waiting]) done();
+  }
+
   #stateMayHaveChanged(): void {
+    if (this.#waiting.size > 0 && this.#isSettled()) this.#letGo();
     const { state, problem } = this.#stateNow();
     const now = `${state} ${problem ?? ''}`;
     if (now === this.#told) return;

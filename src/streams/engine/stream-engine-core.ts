@@ -65,6 +65,10 @@ export class StreamEngineCore implements StreamEngine {
     await (this.#turns.has(id) ? this.#inTurn(id, put) : put());
   }
 
+  async settled(id: string, withinMs: number): Promise<void> {
+    await this.#streams.get(id)?.settled(withinMs);
+  }
+
   async remove(id: string): Promise<void> {
     this.#assertOpen();
     await this.#inTurn(id, () => this.#remove(id));

@@ -8,6 +8,9 @@ import type { StreamDefinitions } from '../definition/stream-definitions.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamCalls } from './stream-calls.ts';
 
+/** Of the time in which a command is to be answered: how long it waits for its stream to be subscribed. */
+const SETTLE_SHARE = 0.7;
+
 export interface HostedStreamsOptions {
   readonly link: BrokerLinkOptions;
   readonly definitions: StreamDefinitions;
@@ -100,6 +103,7 @@ export class HostedStreams implements ControlPlugin {
       definitions,
       engine,
       onFault,
+      settleMs: link.timeoutMs * SETTLE_SHARE,
       emit: (event) => {
         emit(event);
         calls?.tell(link.id, event);

@@ -68,6 +68,10 @@ export class WorkerEngine implements StreamEngine {
     }
   }
 
+  async settled(id: string, withinMs: number): Promise<void> {
+    if (this.#open !== null) await this.#call('settled', id, withinMs);
+  }
+
   async remove(id: string): Promise<void> {
     this.#assertOpen();
     if (!this.#put.has(id)) return;

@@ -14,7 +14,7 @@ export interface EngineOptions {
 }
 
 /** Methods that are passed on as they are. */
-export type EngineMethod = 'put' | 'remove' | 'startReplay' | 'stopReplay' | 'clear' | 'report';
+export type EngineMethod = 'put' | 'settled' | 'remove' | 'startReplay' | 'stopReplay' | 'clear' | 'report';
 export type EngineAnswer<Method extends EngineMethod> = Awaited<ReturnType<StreamEngine[Method]>>;
 
 export type ServiceMessage =

@@ -21,6 +21,11 @@ export interface StreamEngine {
    * changed. That it cannot run is no error: its report tells.
    */
   put(id: string, definition: StreamDefinition): Promise<void>;
+  /**
+   * Resolves when it is known whether the broker lets the stream have its source, so that what is published from then on reaches it;
+   * at once where the broker is away or the stream does not run, and after `withinMs` at the latest.
+   */
+  settled(id: string, withinMs: number): Promise<void>;
   /** With its stored messages, and a replay that runs. An id that is not known is none to remove. */
   remove(id: string): Promise<void>;
   /** Errors: NOT_FOUND (id), IN_USE (a replay of it runs), INVALID, BROKER_UNREACHABLE. */

@@ -88,6 +88,7 @@ function engineBeside(
   engines.running += 1;
   return {
     put: (id, definition) => engine.put(id, definition),
+    settled: (id, withinMs) => engine.settled(id, withinMs),
     remove: (id) => engine.remove(id),
     startReplay: (id, request) => engine.startReplay(id, request),
     stopReplay: (id) => engine.stopReplay(id),

@@ -250,3 +250,38 @@ test('thousands of streams are subscribed a few at a time', async () => {
 async function asked(session: ScriptedSession, count: number): Promise<void> {
   while (session.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test('whoever waits for a stream waits for the first connection and for the answer of the broker, and not while it is away', async () => {
+  const session = new ScriptedSession();
+  session.status = { state: 'CONNECTING', since: 0 };
+  session.grantsAtOnce = false;
+  const engine = startEngine(session);
+  const order: string[] = [];
+  const waited = async (id: string) => {
+    await engine.settled(id, 600_000);
+    const { state } = await reportOf(engine, id);
+    order.push(`${id} ${state}`);
+  };
+  for (const id of ['a', 'b', 'c', 'off'])
+    await engine.put(id, definition({ name: id, sourceTopic: id, active: id !== 'off' }));
+  const all = ['a', 'b', 'c', 'off'].map(waited);
+  await engine.settled('unknown', 600_000);
+  await all[3];
+  expect(order).toEqual(['off INACTIVE']);
+
+  session.connect();
+  await asked(session, 3);
+  session.asked[1]?.answer(notAllowed());
+  await all[1];
+  session.asked[0]?.answer();
+  await all[0];
+  // Of the one that is not answered, no longer than asked for.
+  await engine.settled('c', 1);
+  expect(order).toEqual(['off INACTIVE', 'b REFUSED', 'a RUNNING']);
+  await engine.remove('c');
+  await expect(all[2]).rejects.toThrow('no stream c');
+
+  session.lose();
+  await waited('a');
+  expect(order.at(-1)).toBe('a WAITING');
+});
