@@ -16,6 +16,8 @@ export function createValidator(): Ajv2020 {
     allowUnionTypes: true,
     strictRequired: false,
     allowMatchingProperties: false,
+    // Errors tell of the schema that was broken.
+    verbose: true,
   });
 }
 
@@ -198,7 +200,11 @@ function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => str
   return issues;
 }
 
-function describe({ keyword, instancePath, params, message }: ErrorObject): { pointer: string; reason: string } {
+/** A pattern that is a list of words. */
+const CHOICE = /^\^\((\w+(?:\|\w+)*)\)\$$/;
+
+function describe(error: ErrorObject): { pointer: string; reason: string } {
+  const { keyword, instancePath, params, message } = error;
   if (keyword === 'required')
     return { pointer: `${instancePath}/${pointerStep(params.missingProperty)}`, reason: 'is needed' };
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
@@ -208,5 +214,14 @@ function describe({ keyword, instancePath, params, message }: ErrorObject): { po
   if (keyword === 'enum')
     return { pointer: instancePath, reason: `must be one of ${JSON.stringify(params.allowedValues)}` };
   if (keyword === 'const') return { pointer: instancePath, reason: `must be ${JSON.stringify(params.allowedValue)}` };
-  return { pointer: instancePath, reason: message ?? `breaks "${keyword}"` };
+  if (keyword === 'minLength' && params.limit === 1) return { pointer: instancePath, reason: 'must not be empty' };
+  const words = keyword === 'pattern' ? CHOICE.exec(String(params.pattern))?.[1]?.split('|') : undefined;
+  if (words) return { pointer: instancePath, reason: `must be ${choice(words, error.parentSchema?.type)}` };
+  return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `breaks "${keyword}"` };
+}
+
+/** Words, or a value of the other types that a schema allows. */
+function choice(words: readonly string[], type: unknown): string {
+  const others = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'string').map((each) => `a ${each}`);
+  return [...words.map((word) => JSON.stringify(word)), ...others].join(' or ');
 }

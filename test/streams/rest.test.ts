@@ -163,6 +163,9 @@ test('what a request has wrong is told in its own words, and nothing is made of 
       paths,
     ]);
   }
+  const reasonOf = async (body: object) => (await rest('PUT', '/streams/replay', body)).body.info.issues[0].reason;
+  expect(await reasonOf({ ...replay, speed: 'slow' })).toBe('must be "original" or "fastest" or a number');
+  expect(await reasonOf({ ...replay, streamname: '' })).toBe('must not be empty');
   expect((await rest('GET', '/streams')).body).toEqual([]);
   const old = await service.rest(
     'GET',
