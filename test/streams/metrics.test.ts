@@ -31,7 +31,7 @@ test('a run that began anew is counted from its beginning', () => {
   const entry = (received: number, since: number) => {
     const rest = { published: 0, stored: 0, filtered: 0, failed: 0, notStored: 0, replayed: 0 };
     const storage = { state: 'OFF', messages: 0, bytes: 7, oldest: null, newest: null, problem: null } as const;
-    const counters = { since, received, ...rest, lastReceived: null, lastError: null };
+    const counters = { since, received, ...rest, lastReceived: null, lastError: null, lastFiltered: null };
     const report = { state: 'RUNNING', problem: null, counters, storage, replay: null } as const;
     const definition = {
       name: 's',

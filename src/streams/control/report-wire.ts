@@ -1,6 +1,13 @@
 import { type Fields, isFields } from '../../control/fields.ts';
 import type { ReplayProgress, ReplayRequest, ReplaySpeed, ReplayState } from '../model/stream-replay.ts';
-import type { StorageState, StreamCounters, StreamReport, StreamState, StreamStorage } from '../model/stream-report.ts';
+import type {
+  Reason,
+  StorageState,
+  StreamCounters,
+  StreamReport,
+  StreamState,
+  StreamStorage,
+} from '../model/stream-report.ts';
 
 const STREAM_STATES: readonly StreamState[] = ['RUNNING', 'INACTIVE', 'WAITING', 'REFUSED', 'FAILED'];
 const STORAGE_STATES: readonly StorageState[] = ['OFF', 'STORING', 'FULL', 'FAILED'];
@@ -26,8 +33,6 @@ export function readReport(value: unknown): StreamReport | null {
 }
 
 function readCounters(fields: Fields): StreamCounters {
-  const error = fieldsOf(fields.lastError);
-  const reason = textOf(error.reason);
   return {
     since: timeOf(fields.since) ?? 0,
     received: countOf(fields.received),
@@ -38,8 +43,15 @@ function readCounters(fields: Fields): StreamCounters {
     notStored: countOf(fields.notStored),
     replayed: countOf(fields.replayed),
     lastReceived: timeOf(fields.lastReceived),
-    lastError: reason === null ? null : { at: timeOf(error.at) ?? 0, reason },
+    lastError: readReason(fields.lastError),
+    lastFiltered: readReason(fields.lastFiltered),
   };
+}
+
+function readReason(value: unknown): Reason | null {
+  const { at, reason } = fieldsOf(value);
+  const text = textOf(reason);
+  return text === null ? null : { at: timeOf(at) ?? 0, reason: text };
 }
 
 function readStorage(fields: Fields): StreamStorage {

@@ -18,6 +18,8 @@ export interface FlowOptions {
   readonly backlog: Backlog;
   /** What was told of each message that was to be stored: null, or why it was not. */
   onStored(problem: string | null): void;
+  /** `refusal` changed; it may do so with each message. */
+  onRefusal(): void;
 }
 
 /** What came of one message and is not done yet. */
@@ -44,6 +46,7 @@ export class MessageFlow {
   readonly #counts: StreamCounts;
   readonly #targetTopic: string | null;
   readonly #targetQos: StreamDefinition['targetQos'];
+  #refusal: string | null = null;
 
   constructor(options: FlowOptions) {
     this.#options = options;
@@ -56,6 +59,11 @@ export class MessageFlow {
     this.#targetQos = options.definition.targetQos;
   }
 
+  /** Why the broker refused what was published last, and what would help; null: it did not. */
+  get refusal(): string | null {
+    return this.#refusal;
+  }
+
   take(message: StreamMessage): void {
     const counts = this.#counts;
     const now = Date.now();
@@ -65,7 +73,7 @@ export class MessageFlow {
     if (this.#processor !== null) {
       const processed = this.#processor.process(message.payload, now);
       if (processed.outcome === 'FILTERED') {
-        counts.filtered += 1;
+        counts.filter(now, processed.reason);
         return;
       }
       if (processed.outcome === 'FAILED') {
@@ -93,25 +101,35 @@ export class MessageFlow {
 
   #stored(work: Work, problem: string | null): void {
     if (problem === null) this.#counts.stored += 1;
-    else this.#counts.notStored += 1;
+    else this.#counts.notStore(Date.now(), problem);
     this.#options.onStored(problem);
     this.#done(work);
   }
 
   #published(work: Work, error: ServiceError | null): void {
-    if (error === null) this.#counts.published += 1;
-    else this.#notPublished(work, error);
+    if (error === null) {
+      this.#counts.published += 1;
+      if (this.#refusal !== null) this.#refusedFor(null);
+    } else this.#notPublished(work, error);
     this.#done(work);
   }
 
   #notPublished(work: Work, error: ServiceError): void {
     const target = this.#targetTopic ?? '';
     if (error.code !== 'BROKER_UNREACHABLE') {
-      this.#counts.fail(Date.now(), publishRefusal(error, target));
+      const refusal = publishRefusal(error, target);
+      this.#counts.fail(Date.now(), refusal);
+      this.#refusedFor(refusal);
       return;
     }
     work.isLost = true;
     if (work.qos === 0) this.#counts.fail(Date.now(), `Not published on "${target}": ${error.message}`);
+  }
+
+  #refusedFor(refusal: string | null): void {
+    if (refusal === this.#refusal) return;
+    this.#refusal = refusal;
+    this.#options.onRefusal();
   }
 
   #done(work: Work): void {

@@ -54,6 +54,7 @@ export class RunningStream {
   readonly #options: RunningStreamOptions;
   readonly #counts = new StreamCounts(Date.now());
   readonly #source: SourceSubscription;
+  #flow: MessageFlow | null = null;
   #definition: StreamDefinition;
   #compiled: { readonly query: StreamQuery; readonly processor: StreamProcessor } | null = null;
   #log: MessageLog | null = null;
@@ -91,7 +92,9 @@ export class RunningStream {
       backlog,
       counts: this.#counts,
       onStored: (problem) => this.#stored(problem),
+      onRefusal: this.#options.onProgress,
     });
+    this.#flow = flow;
     const runs = definition.active && this.#fault === null;
     await this.#source.want(runs ? { filter: definition.sourceTopic, flow } : null);
     this.#stateMayHaveChanged();
@@ -244,7 +247,8 @@ export class RunningStream {
     if (source.isRefused) return { state: 'REFUSED', problem: source.problem };
     if (!source.isSubscribed) return { state: 'WAITING', problem: source.problem ?? 'Its source is being subscribed' };
     const storage = this.#storage();
-    return { state: storage.state === 'FAILED' ? 'FAILED' : 'RUNNING', problem: storage.problem };
+    const problems = [storage.problem, this.#flow?.refusal].filter((problem) => problem != null);
+    return { state: storage.state === 'FAILED' ? 'FAILED' : 'RUNNING', problem: problems.join('; ') || null };
   }
 
   #storage(): StreamStorage {

@@ -12,6 +12,9 @@ export class StreamCounts {
   replayed = 0;
   lastReceived: number | null = null;
   #lastError: StreamCounters['lastError'] = null;
+  /** Two fields, because most messages of a stream may be filtered. */
+  #lastFilteredAt = 0;
+  #lastFilteredReason: string | null = null;
 
   constructor(since: number) {
     this.since = since;
@@ -22,9 +25,21 @@ export class StreamCounts {
     this.#lastError = { at, reason };
   }
 
+  notStore(at: number, reason: string): void {
+    this.notStored += 1;
+    this.#lastError = { at, reason };
+  }
+
+  filter(at: number, reason: string): void {
+    this.filtered += 1;
+    this.#lastFilteredAt = at;
+    this.#lastFilteredReason = reason;
+  }
+
   /** As they are now; what is counted later does not change it. */
   snapshot(): StreamCounters {
     const { since, received, published, stored, filtered, failed, notStored, replayed, lastReceived } = this;
+    const reason = this.#lastFilteredReason;
     return {
       since,
       received,
@@ -36,6 +51,7 @@ export class StreamCounts {
       replayed,
       lastReceived,
       lastError: this.#lastError,
+      lastFiltered: reason === null ? null : { at: this.#lastFilteredAt, reason },
     };
   }
 }

@@ -1,6 +1,6 @@
 import { builder } from '../../graphql/builder.ts';
 import type { ReplayProgress, ReplayState } from '../model/stream-replay.ts';
-import type { StorageState, StreamCounters, StreamState, StreamStorage } from '../model/stream-report.ts';
+import type { Reason, StorageState, StreamCounters, StreamState, StreamStorage } from '../model/stream-report.ts';
 
 /* What is told of a stream that runs: whether it does, what passed through it, what it has stored and what it replays. */
 
@@ -40,8 +40,8 @@ const ReplayStateType = builder.enumType('StreamReplayState', {
 
 const moment = (at: number | null): Date | null => (at === null ? null : new Date(at));
 
-const StreamError = builder.objectRef<NonNullable<StreamCounters['lastError']>>('StreamError').implement({
-  description: 'Why a message was lost to a stream.',
+const StreamReasonType = builder.objectRef<Reason>('StreamReason').implement({
+  description: 'Why a message was left out by a stream, or lost to it. Holds nothing of its payload.',
   fields: (t) => ({
     at: t.field({ description: 'When.', type: 'DateTime', resolve: ({ at }) => new Date(at) }),
     reason: t.exposeString('reason', { description: 'For people.' }),
@@ -73,9 +73,15 @@ export const StreamCountersType = builder.objectRef<StreamCounters>('StreamCount
     }),
     lastError: t.field({
       description: 'The last that counted as failed or not stored.',
-      type: StreamError,
+      type: StreamReasonType,
       nullable: true,
       resolve: ({ lastError }) => lastError,
+    }),
+    lastFiltered: t.field({
+      description: 'The last that counted as filtered: a condition that was not met, or a path that was missing.',
+      type: StreamReasonType,
+      nullable: true,
+      resolve: ({ lastFiltered }) => lastFiltered,
     }),
   }),
 });

@@ -27,6 +27,7 @@ const unknownReport = (): StreamReport => ({
     replayed: 0,
     lastReceived: null,
     lastError: null,
+    lastFiltered: null,
   },
   storage: { state: 'OFF', messages: 0, bytes: 0, oldest: null, newest: null, problem: null },
   replay: null,

@@ -9,6 +9,13 @@ export type StreamState = 'RUNNING' | 'INACTIVE' | 'WAITING' | 'REFUSED' | 'FAIL
 /** FULL: the bound on disk use is reached, and messages are not stored until there is room again. */
 export type StorageState = 'OFF' | 'STORING' | 'FULL' | 'FAILED';
 
+/** Why something became of a message; for people, and without anything of its payload. */
+export interface Reason {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly reason: string;
+}
+
 /** What happened since `since`, when the stream began to run in this process. */
 export interface StreamCounters {
   /** Epoch milliseconds. */
@@ -27,7 +34,10 @@ export interface StreamCounters {
   readonly replayed: number;
   /** Epoch milliseconds of the last message in; null: none. */
   readonly lastReceived: number | null;
-  readonly lastError: { readonly at: number; readonly reason: string } | null;
+  /** Of those that failed or were not stored. */
+  readonly lastError: Reason | null;
+  /** Tells a condition that is not met from a path that is missing. */
+  readonly lastFiltered: Reason | null;
 }
 
 export interface StreamStorage {

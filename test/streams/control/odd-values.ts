@@ -12,6 +12,8 @@ export function odd(seed: number): () => unknown {
     'state',
     'counters',
     'lastError',
+    'lastFiltered',
+    'reason',
     'storage',
     'replay',
     'request',

@@ -199,7 +199,7 @@ test('whatever a broker answers is read or refused, and stays within bounds', as
   }
   const report = {
     state: 'WAITING',
-    counters: { received: 5, lastError: { at: 1, reason: 'x' } },
+    counters: { received: 5, lastError: { at: 1, reason: 'x' }, lastFiltered: { at: 2, reason: '[y] is missing' } },
     replay: { state: 'DONE' },
   };
   const event = { type: 'event', event: 'streamChanged', streamname: 'last', report, responses: [] };
@@ -208,7 +208,15 @@ test('whatever a broker answers is read or refused, and stays within bounds', as
     .poll(() => told.at(-1))
     .toMatchObject({
       name: 'last',
-      report: { state: 'WAITING', counters: { received: 5, stored: 0 } },
+      report: {
+        state: 'WAITING',
+        counters: {
+          received: 5,
+          stored: 0,
+          lastError: { at: 1, reason: 'x' },
+          lastFiltered: { at: 2, reason: '[y] is missing' },
+        },
+      },
     });
 });
 

@@ -45,7 +45,9 @@ test('what the broker refuses to take is counted with what to grant, and release
   const refused = session.deliver('in', 'x');
   session.published[0]?.done(notAllowed());
   expect(refused.isReleased()).toBe(true);
-  expect((await reportOf(engine)).counters.lastError?.reason).toMatch(/"out": grant publishClientSend/);
+  const { state, problem, counters: counted } = await reportOf(engine);
+  expect(counted.lastError?.reason).toMatch(/"out": grant publishClientSend/);
+  expect([state, problem]).toEqual(['RUNNING', counted.lastError?.reason]);
 
   const tooLarge = session.deliver('in', 'y');
   session.published[1]?.done(new ServiceError('BROKER_REJECTED', 'Packet too large'));
@@ -53,6 +55,24 @@ test('what the broker refuses to take is counted with what to grant, and release
   const { counters } = await reportOf(engine);
   expect(counters).toMatchObject({ failed: 2, published: 0 });
   expect(counters.lastError?.reason).toContain('Packet too large');
+
+  const told = reported(engine, (report) => report.problem === null);
+  session.deliver('in', 'z');
+  session.published[2]?.done();
+  expect((await told).counters).toMatchObject({ failed: 2, published: 1 });
+});
+
+test('a refusal that is told of an earlier target is no problem of the one that took its place', async () => {
+  const session = new ScriptedSession();
+  const engine = startEngine(session);
+  const first = definition({ sourceTopic: 'in', targetTopic: 'old', process: false });
+  await engine.put('a', first);
+  session.takesAtOnce = false;
+  session.deliver('in', 'x');
+  await engine.put('a', { ...first, targetTopic: 'new' });
+  session.published[0]?.done(notAllowed());
+  const { problem, counters } = await reportOf(engine);
+  expect([problem, counters.failed]).toEqual([null, 1]);
 });
 
 test('what is left out, or not JSON, is counted and held by nobody', async () => {
@@ -61,7 +81,12 @@ test('what is left out, or not JSON, is counted and held by nobody', async () =>
   const query = { where: [{ left: '[n]', operator: '>', right: 1 } as const] };
   await engine.put('a', definition({ sourceTopic: 'in', targetTopic: 'out', query }));
 
-  for (const payload of ['{"n":2}', '{"n":1}', '{}', 'no json']) session.deliver('in', payload);
+  const lastFiltered = async () => (await reportOf(engine)).counters.lastFiltered?.reason;
+  expect(await lastFiltered()).toBeUndefined();
+  for (const payload of ['{"n":2}', '{"n":1}']) session.deliver('in', payload);
+  expect(await lastFiltered()).toBe('not [n] > 1');
+  for (const payload of ['{}', 'no json']) session.deliver('in', payload);
+  expect(await lastFiltered()).toBe('[n] is missing');
 
   expect(session.published.map(({ payload }) => payload)).toEqual(['{"n":2}']);
   expect((await reportOf(engine)).counters).toMatchObject({ received: 4, published: 1, filtered: 2, failed: 1 });
@@ -85,6 +110,7 @@ test('a full store: messages are told as not stored, published all the same and 
   expect(counters).toMatchObject({ received: 20, published: 20, failed: 0 });
   expect(counters.notStored).toBeGreaterThan(0);
   expect(counters.stored + counters.notStored).toBe(20);
+  expect(counters.lastError?.reason).toBe(problem);
 
   const free = reported(engine, (report) => report.storage.state === 'STORING');
   expect(await engine.clear('a', { from: null, to: null })).toBe(counters.stored);

@@ -140,7 +140,10 @@ test('what access control refuses is told by its name, and runs when it is grant
   await sender.publishAsync('in/1', 'x', { qos: 1 });
   await expect.poll(async () => (await reportOf(engine, 'target')).counters.failed).toBe(1);
   expect((await reportOf(engine, 'target')).counters.lastError?.reason).toMatch(/"secret\/x": grant publishClientSend/);
-  expect((await reportOf(engine, 'target')).state).toBe('RUNNING');
+  expect(await reportOf(engine, 'target')).toMatchObject({
+    state: 'RUNNING',
+    problem: expect.stringContaining('"secret/x": grant publishClientSend'),
+  });
   await expect.poll(async () => (await reportOf(engine, 'ok')).counters.published).toBe(1);
 
   await dynsec(grant('subscribePattern', 'secret/#'), grant('publishClientSend', 'secret/#'));
@@ -148,6 +151,7 @@ test('what access control refuses is told by its name, and runs when it is grant
   expect(await reportOf(engine, 'source')).toMatchObject({ state: 'RUNNING', problem: null });
   await sender.publishAsync('in/1', 'x', { qos: 1 });
   await expect.poll(async () => (await reportOf(engine, 'target')).counters.published).toBe(1);
+  expect((await reportOf(engine, 'target')).problem).toBeNull();
 });
 
 test('streams that are put while the broker is away run when it comes', async () => {
