@@ -40,10 +40,18 @@ test.each([4, 5] as const)(
         expect(ofQos.map(({ payload }) => payload)).toEqual(sent.filter((payload) => Number(payload) % 3 === qos));
         expect(new Set(ofQos.map((each) => each.qos))).toEqual(new Set([target === -1 ? qos : target]));
       }
-      expect(of.some(({ retain }) => retain)).toBe(false);
       await reported(engine, ({ counters }) => counters.published === 60, `s${target}`);
+      // Not the one that the broker kept.
       expect((await reportOf(engine, `s${target}`)).counters).toMatchObject({ received: 60, published: 60, failed: 0 });
     }
+    const kept = await Arrivals.of(await mosquitto.client(), '#');
+    await client.publishAsync('mark', '', { qos: 1 });
+    await kept.until((all) => all.some(({ topic }) => topic === 'mark'));
+    expect(kept.all.map(({ topic, retain }) => `${topic} ${retain}`).sort()).toEqual([
+      'in/kept true',
+      'in/x true',
+      'mark false',
+    ]);
   },
 );
 
@@ -103,6 +111,36 @@ test('an inactive stream takes nothing, one without target publishes nothing, an
   const kept = store.log('kept').read(page);
   expect(kept.map(({ topic, payload, qos }) => `${topic} ${payload} ${qos}`)).toEqual(['in {"w":2} 2', 'in {"w":3} 2']);
   expect((await reportOf(engine, 'off')).counters.received).toBe(0);
+});
+
+test('what is stored slower than it comes waits at the broker, not in memory, and all of it arrives', async () => {
+  const mosquitto = await startMosquitto({ lines: ['max_inflight_messages 0', 'max_queued_messages 0'] });
+  const store = openStore();
+  const engine = startEngine(await connectedSession({ url: mosquitto.url }), { store });
+  // Each message is stored ten times, and synced to disk ten times.
+  const ids = Array.from({ length: 10 }, (_, index) => `s${index}`);
+  for (const id of ids) await engine.put(id, definition({ sourceTopic: 'in', process: false, persist: true }));
+  const logs = ids.map((id) => store.log(id));
+  let highest = 0;
+  let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
+  const look = () => {
+    const pending = logs.reduce((sum, { pendingBytes }) => sum + pendingBytes, 0);
+    highest = Math.max(highest, pending);
+    if (!isOver) setImmediate(look);
+  };
+  look();
+
+  const client = await mosquitto.client();
+  const payload = Buffer.alloc(64 * 1024, 'x');
+  await Promise.all(Array.from({ length: 150 }, () => client.publishAsync('in', payload, { qos: 1 })));
+  const all = { from: null, to: null };
+  await expect.poll(() => logs.map((log) => log.count(all))).toEqual(ids.map(() => 150));
+  // Of 98 MB: 16 MiB, and what was read in one piece when reading stopped.
+  expect(highest).toBeLessThan(20 * 1024 * 1024);
+  expect((await reportOf(engine, 's9')).counters).toMatchObject({ received: 150, stored: 150, notStored: 0 });
 });
 
 test('what access control refuses is told by its name, and runs when it is granted', async () => {
