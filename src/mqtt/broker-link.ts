@@ -227,7 +227,7 @@ export class BrokerLink implements BrokerSession {
     return stop;
   }
 
-  /** Nothing is read until `resume`, whatever becomes of the connection: the broker keeps or drops what it has for us. */
+  /** Of a link that lasts: nothing is read until `resume`, whatever becomes of the connection: the broker keeps or drops what it has for us. */
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pause();

@@ -1,6 +1,6 @@
-import type { IPublishPacket } from 'mqtt';
 import type { BrokerMessage } from './broker-session.ts';
-import { type PacketWriter, PUBACK, PUBREC } from './packet-writer.ts';
+import type { IncomingPublish } from './packet-reader.ts';
+import { type PacketWriter, PUBACK, PUBCOMP, PUBREC } from './packet-writer.ts';
 
 const NOTHING = (): void => undefined;
 const NO_PAYLOAD = Buffer.alloc(0);
@@ -16,9 +16,9 @@ export class HeldMessage implements BrokerMessage {
   #holders = 1;
   readonly #onReleased: () => void;
 
-  constructor(packet: IPublishPacket, onReleased: () => void) {
+  constructor(packet: IncomingPublish, onReleased: () => void) {
     this.topic = packet.topic;
-    this.payload = packet.payload as Buffer;
+    this.payload = packet.payload;
     this.qos = packet.qos;
     this.retain = packet.retain;
     this.id = packet.messageId ?? 0;
@@ -76,7 +76,7 @@ export class HeldMessages {
   }
 
   /** To be dispatched, and `release()`d then. Null: a message of QoS 2 that was taken before, which is told again. */
-  arrived(packet: IPublishPacket): HeldMessage | null {
+  arrived(packet: IncomingPublish): HeldMessage | null {
     const message = new HeldMessage(packet, this.#flush);
     if (message.qos === 0) return message;
     this.#waiting.push(message);
@@ -88,9 +88,10 @@ export class HeldMessages {
     return null;
   }
 
-  /** PUBREL: the id may be that of another message from now on. */
+  /** PUBREL, which is answered: the id may be that of another message from now on. */
   forgotten(id: number): void {
     this.#received.delete(id);
+    this.#writer.acknowledge(PUBCOMP, id);
   }
 
   over(): void {

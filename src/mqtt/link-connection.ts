@@ -1,4 +1,4 @@
-import { connect, type IClientOptions, type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt';
+import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import type { BrokerMessage } from './broker-session.ts';
@@ -7,8 +7,10 @@ import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
+import type { AnswerName, IncomingPublish } from './packet-reader.ts';
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
+import { openSplitClient, type SplitClient } from './split-client.ts';
 
 export interface ConnectionOptions {
   readonly client: IClientOptions;
@@ -38,7 +40,8 @@ const NO_RETAINED = 2;
 
 /**
  * One attempt to connect, and the connection that came of it: a client of mqtt.js that never reconnects, which has the handshake, what
- * keeps the connection alive and the subscriptions; publishes and, where messages are held, their acknowledgements are ours.
+ * keeps the connection alive and the subscriptions; publishes are ours and, where messages are held or many
+ * are published, all that is read and written for messages.
  * Errors of the constructor: a certificate or key that OpenSSL cannot read is thrown.
  */
 export class LinkConnection {
@@ -48,6 +51,8 @@ export class LinkConnection {
   readonly #client: MqttClient;
   readonly #ids = new PacketIds();
   readonly #writer: PacketWriter;
+  /** Null: mqtt.js reads. */
+  readonly #split: SplitClient | null;
   readonly #held: HeldMessages | null;
   #outgoing: OutgoingMessages | null = null;
   #identifiers: boolean;
@@ -60,7 +65,6 @@ export class LinkConnection {
   /** By packet id of the SUBSCRIBE. */
   readonly #granting = new Map<number, () => void>();
   #isPaused = false;
-  #readOn: (() => void) | null = null;
   #pings: NodeJS.Timeout | null = null;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
@@ -69,11 +73,14 @@ export class LinkConnection {
     this.version = options.version;
     this.#identifiers = options.version === 5;
     // Its own log asks for each step of each packet whether it is wanted.
-    const client = connect({ ...options.client, messageIdProvider: this.#ids, log: () => undefined });
+    const clientOptions = { ...options.client, messageIdProvider: this.#ids, log: () => undefined };
+    const isBusy = options.received !== null || options.isBoundedByCaller;
+    this.#split = isBusy ? openSplitClient(clientOptions, options.version, this.#publishing) : null;
+    const client = this.#split?.client ?? connect(clientOptions);
     this.#client = client;
     const { stream } = client;
     this.#writer = new PacketWriter(stream, options.version);
-    this.#held = options.received && new HeldMessages(this.#writer, options.received);
+    this.#held = isBusy ? new HeldMessages(this.#writer, options.received ?? new Set()) : null;
     if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
     this.#listen();
   }
@@ -114,10 +121,12 @@ export class LinkConnection {
     if (this.isConnected) this.#client.unsubscribe(filters, () => undefined);
   }
 
-  /** No message is read on until `resume`, and nothing that comes behind one. The connection stays alive. */
+  /** Where messages are held: nothing is read on until `resume`. The connection stays alive. */
   pause(): void {
-    if (this.#isPaused) return;
+    // The handshake is read in any case.
+    if (this.#isPaused || !this.#split || !this.isConnected) return;
     this.#isPaused = true;
+    this.#split.pause();
     // What tells that the broker is there is not read either, so only we say that we are.
     const { keepalive } = this.#client;
     if (!keepalive) return;
@@ -129,12 +138,11 @@ export class LinkConnection {
   }
 
   resume(): void {
+    if (!this.#isPaused) return;
     this.#isPaused = false;
+    this.#split?.resume();
     if (this.#pings) clearInterval(this.#pings);
     this.#pings = null;
-    const readOn = this.#readOn;
-    this.#readOn = null;
-    readOn?.();
   }
 
   /** Nothing of it is told any more; resolves when the socket is gone, within half a second. */
@@ -163,19 +171,12 @@ export class LinkConnection {
       if (!packet.sessionPresent) this.#options.received?.clear();
       this.#events.onConnected(packet);
     });
-    client.handleMessage = (_packet, done) => {
-      if (this.#isPaused) this.#readOn = done;
-      else done();
-    };
     client.on('packetreceive', (packet) => {
       if (this.#isOver) return;
       if (packet.cmd === 'puback' || packet.cmd === 'pubrec' || packet.cmd === 'pubcomp')
-        this.#outgoing?.answered(packet);
+        this.#outgoing?.answered(packet.cmd, packet.messageId ?? 0, packet.reasonCode ?? 0);
       else if (packet.cmd === 'suback') this.#granted(packet);
-      else if (packet.cmd === 'pubrel') this.#held?.forgotten(packet.messageId ?? 0);
-      else if (packet.cmd === 'publish' && this.#held) this.#arrived(this.#held, packet);
     });
-    if (this.#held) return;
     client.on('message', (topic, payload, { qos, retain, properties }) => {
       if (!this.#isOver) this.#events.onMessage({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);
     });
@@ -199,14 +200,22 @@ export class LinkConnection {
     };
   }
 
-  #arrived(held: HeldMessages, packet: IPublishPacket): void {
-    const message = held.arrived(packet);
-    // What is of QoS 0 is not acknowledged by mqtt.js.
-    packet.qos = 0;
-    if (!message) return;
-    this.#events.onMessage(message, packet.properties?.subscriptionIdentifier);
-    message.release();
-  }
+  /** What a split client does not see. */
+  readonly #publishing = {
+    onPublish: (packet: IncomingPublish): void => {
+      if (this.#isOver) return;
+      const message = this.#held?.arrived(packet);
+      if (!message) return;
+      this.#events.onMessage(message, packet.identifiers);
+      message.release();
+    },
+    onAnswer: (name: AnswerName, id: number, reasonCode: number): void => {
+      if (!this.#isOver) this.#outgoing?.answered(name, id, reasonCode);
+    },
+    onRelease: (id: number): void => {
+      if (!this.#isOver) this.#held?.forgotten(id);
+    },
+  };
 
   #lost(): void {
     if (this.#isOver) return;
@@ -219,6 +228,7 @@ export class LinkConnection {
     if (this.#isOver) return;
     this.#isOver = true;
     this.resume();
+    this.#split?.discard();
     this.#held?.over();
     const flush = this.#client.connected && !this.#client.stream.destroyed;
     this.#writer.close(flush);

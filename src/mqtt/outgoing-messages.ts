@@ -1,6 +1,6 @@
-import type { IPubackPacket, IPubcompPacket, IPubrecPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import type { PacketIds } from './packet-ids.ts';
+import type { AnswerName } from './packet-reader.ts';
 import { type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
 import { publishRefusal } from './refused-packet.ts';
 
@@ -72,12 +72,12 @@ export class OutgoingMessages {
   }
 
   /** Each PUBACK, PUBREC and PUBCOMP. */
-  answered({ cmd, messageId = 0, reasonCode = 0 }: IPubackPacket | IPubrecPacket | IPubcompPacket): void {
-    const unanswered = this.#unanswered.get(messageId);
+  answered(name: AnswerName, id: number, reasonCode: number): void {
+    const unanswered = this.#unanswered.get(id);
     if (!unanswered) return;
-    if (reasonCode >= 0x80) this.#settle(messageId, unanswered, publishRefusal(reasonCode));
-    else if (cmd === 'pubrec') this.#writer.acknowledge(PUBREL, messageId);
-    else if (cmd === 'pubcomp' || unanswered.qos === 1) this.#settle(messageId, unanswered, null);
+    if (reasonCode >= 0x80) this.#settle(id, unanswered, publishRefusal(reasonCode));
+    else if (name === 'pubrec') this.#writer.acknowledge(PUBREL, id);
+    else if (name === 'pubcomp' || unanswered.qos === 1) this.#settle(id, unanswered, null);
   }
 
   /** All that have no answer fail with BROKER_UNREACHABLE. */

@@ -6,6 +6,7 @@ const RETAIN = 0x01;
 export const PUBACK = 0x40;
 export const PUBREC = 0x50;
 export const PUBREL = 0x62;
+export const PUBCOMP = 0x70;
 
 const SLAB_BYTES = 64 * 1024;
 /** A payload of this size is written as it is, a smaller one is copied to those that go out with it. */
@@ -98,8 +99,8 @@ export class PacketWriter {
     this.#schedule();
   }
 
-  /** PUBACK, PUBREC or PUBREL that tells of no problem. */
-  acknowledge(first: typeof PUBACK | typeof PUBREC | typeof PUBREL, id: number): void {
+  /** PUBACK, PUBREC, PUBREL or PUBCOMP that tells of no problem. */
+  acknowledge(first: typeof PUBACK | typeof PUBREC | typeof PUBREL | typeof PUBCOMP, id: number): void {
     if (this.#isClosed) return;
     this.#reserve(4);
     const slab = this.#slab;

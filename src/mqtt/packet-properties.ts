@@ -1,0 +1,90 @@
+/** Malformed, larger than is allowed, or against the protocol: the connection ends with it. */
+export class MalformedPacket extends Error {}
+
+/** Properties of a PUBLISH (MQTT 5, 3.3.2.3), of those that are skipped the bytes, or what they are. */
+const SUBSCRIPTION_IDENTIFIER = 0x0b;
+const TOPIC_ALIAS = 0x23;
+const USER_PROPERTY = 0x26;
+const SKIPPED = new Map<number, number | 'string'>([
+  [0x01, 1],
+  [0x02, 4],
+  [0x03, 'string'],
+  [0x08, 'string'],
+  [0x09, 'string'],
+]);
+
+/** Of the subscriptions that a message came for. */
+export type Identifiers = number | readonly number[] | undefined;
+
+/** Properties of a packet (MQTT 5, 2.2.2): where they end, and one after the other. */
+export class PropertyReader {
+  readonly end: number;
+  readonly #bytes: Buffer;
+  #at: number;
+
+  constructor(bytes: Buffer, from: number, to: number) {
+    this.#bytes = bytes;
+    this.#at = from;
+    this.end = to;
+    const length = this.number();
+    this.end = this.#at + length;
+    if (this.end > to) throw cutShort();
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.end;
+  }
+
+  byte(): number {
+    if (this.#at >= this.end) throw cutShort();
+    const byte = this.#bytes[this.#at] as number;
+    this.#at += 1;
+    return byte;
+  }
+
+  /** Variable byte integer (1.5.5). */
+  number(): number {
+    let value = 0;
+    for (let shift = 0; shift <= 21; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw new MalformedPacket('A number has more than four bytes');
+  }
+
+  skip(bytes: number): void {
+    this.#at += bytes;
+    if (this.#at > this.end) throw cutShort();
+  }
+
+  /** Binary data, too: two bytes of length before it. */
+  skipString(): void {
+    this.skip(this.byte() * 256 + this.byte());
+  }
+}
+
+export function subscriptionIdentifiers(properties: PropertyReader): Identifiers {
+  let identifiers: number | number[] | undefined;
+  while (!properties.isAtEnd) {
+    const property = properties.byte();
+    const skipped = SKIPPED.get(property);
+    if (property === SUBSCRIPTION_IDENTIFIER) {
+      const identifier = properties.number();
+      if (identifier === 0) throw new MalformedPacket('A PUBLISH has the subscription identifier 0');
+      if (identifiers === undefined) identifiers = identifier;
+      else if (typeof identifiers === 'number') identifiers = [identifiers, identifier];
+      else identifiers.push(identifier);
+    } else if (property === USER_PROPERTY) {
+      properties.skipString();
+      properties.skipString();
+    } else if (skipped === 'string') properties.skipString();
+    else if (skipped !== undefined) properties.skip(skipped);
+    // [MQTT-3.1.2-26]: none was allowed.
+    else if (property === TOPIC_ALIAS) throw new MalformedPacket('A PUBLISH has a topic alias');
+    else throw new MalformedPacket('A PUBLISH has a property that it cannot have');
+  }
+  return identifiers;
+}
+
+export const cutShort = (): MalformedPacket => new MalformedPacket('A packet is shorter than what it holds');
