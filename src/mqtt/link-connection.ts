@@ -7,7 +7,7 @@ import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
-import type { AnswerName, IncomingPublish } from './packet-reader.ts';
+import { type AnswerName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
 import { openSplitClient, type SplitClient } from './split-client.ts';
@@ -33,8 +33,6 @@ export interface ConnectionEvents {
 /** What a broker of MQTT 3.1.1 takes at once: it cannot tell, and Mosquitto, for one, loses QoS 2 messages beyond 20 without a word. */
 const UNTOLD_RECEIVE_MAXIMUM = 20;
 const LARGEST_RECEIVE_MAXIMUM = 65_535;
-/** First byte, and the largest length that four bytes say [MQTT 2.1.4]. */
-const LARGEST_PACKET = 5 + 268_435_455;
 /** Retain handling (MQTT 5, 3.8.3.1): no messages that the broker keeps. */
 const NO_RETAINED = 2;
 

@@ -19,6 +19,8 @@ const PUBREL_FLAGS = 0x02;
 
 /** First byte, and four bytes of length [MQTT 2.2.3]. */
 const LARGEST_HEADER = 5;
+/** The header, and the largest length that four bytes say. */
+export const LARGEST_PACKET = LARGEST_HEADER + 268_435_455;
 const NO_BYTES = Buffer.alloc(0);
 
 export interface IncomingPublish {

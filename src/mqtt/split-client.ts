@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { type IClientOptions, MqttClient } from 'mqtt';
 import { openStream } from './open-stream.ts';
 import { MalformedPacket } from './packet-properties.ts';
-import { type PacketListener, PacketReader } from './packet-reader.ts';
+import { LARGEST_PACKET, type PacketListener, PacketReader } from './packet-reader.ts';
 
 export interface SplitClient {
   readonly client: MqttClient;
@@ -14,8 +14,6 @@ export interface SplitClient {
   discard(): void;
 }
 
-/** First byte and the largest length that four bytes say [MQTT 2.2.3]. */
-const LARGEST_PACKET = 5 + 268_435_455;
 /** Type of packet. */
 const CONNACK = 2;
 
