@@ -63,8 +63,7 @@ const broker = (projectId: string, i: number): BrokerRecord => ({
   state: null,
   targetState: null,
   engine: null,
-  mqttPort: null,
-  mqttWsPort: null,
+  listeners: [],
 });
 
 const brokersOf = (projectId: string, count: number) => Array.from({ length: count }, (_, i) => broker(projectId, i));

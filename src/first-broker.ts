@@ -28,12 +28,13 @@ export async function ensureFirstBroker(
  * Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. 0 asks for no
  * port in particular, so that the one the broker has will do.
  */
-export function unusedPorts(config: Config, { mqttPort, mqttWsPort }: BrokerRecord): string[] {
+export function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
+  const made = (wanted: 'MQTT' | 'WEBSOCKET') => listeners.find(({ protocol }) => protocol === wanted)?.port;
   const ports = [
-    [SETTINGS.mqttPort.env, config.mqttPort, mqttPort],
-    [SETTINGS.mqttWsPort.env, config.mqttWsPort, mqttWsPort],
+    [SETTINGS.mqttPort.env, config.mqttPort, made('MQTT')],
+    [SETTINGS.mqttWsPort.env, config.mqttWsPort, made('WEBSOCKET')],
   ] as const;
-  return ports.flatMap(([env, set, made]) => (set === made || set === 0 ? [] : [`${env}=${set}`]));
+  return ports.flatMap(([env, set, port]) => (set === port || set === 0 ? [] : [`${env}=${set}`]));
 }
 
 /** Where it is reached, for the start message. */

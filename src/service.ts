@@ -117,6 +117,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(door.close);
 
     const ports = first && cloudBrokers.runningPorts(first.id);
+    const wanted = first?.listeners.find(({ protocol }) => protocol === 'MQTT')?.port ?? 0;
     return {
       port: http.port,
       services,
@@ -124,7 +125,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       report: {
         url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
         mqtt: first && ports && mqttReport(config, first.id, ports),
-        mqttPortWanted: ports && first.mqttPort !== 0 && first.mqttPort !== ports.mqtt ? first.mqttPort : null,
+        mqttPortWanted: ports && wanted !== 0 && wanted !== ports.mqtt ? wanted : null,
         unusedPorts: first ? unusedPorts(config, first) : [],
         rootPassword,
       },

@@ -1,18 +1,24 @@
 import type { Logger } from 'pino';
-import type { Broker } from '../generated/sqlite/client.ts';
+import type { Broker, BrokerListener } from '../generated/sqlite/client.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { Directory } from '../storage/directory.ts';
 
 type Moment = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
 
+/** What is read with each row. */
+export const BROKER_PARTS = { listeners: { orderBy: { number: 'asc' } } } as const;
+
+/** A broker's row, and where it shall listen when this service runs it. */
+export type BrokerRow = Broker & { readonly listeners: readonly BrokerListener[] };
+
 /** A broker as it is held in memory: its row, moments as ISO 8601 text. Sealed secrets stay sealed. */
 export type BrokerRecord = Readonly<
-  Omit<Broker, Moment> & { [Key in Moment]: null extends Broker[Key] ? string | null : string }
+  Omit<BrokerRow, Moment> & { [Key in Moment]: null extends Broker[Key] ? string | null : string }
 >;
 
 /** Every broker; a link is kept to each of them anyway. */
-export class BrokerDirectory extends Directory<Broker, BrokerRecord> {
+export class BrokerDirectory extends Directory<BrokerRow, BrokerRecord> {
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
@@ -20,7 +26,7 @@ export class BrokerDirectory extends Directory<Broker, BrokerRecord> {
       changes,
       log,
       kinds: ['broker'],
-      rowsOf: (id) => db.broker.findMany({ where: id === ANYTHING ? {} : { id } }),
+      rowsOf: (id) => db.broker.findMany({ where: id === ANYTHING ? {} : { id }, include: BROKER_PARTS }),
       toEntry: toRecord,
     });
     // Before anybody else is told.
@@ -37,7 +43,7 @@ export class BrokerDirectory extends Directory<Broker, BrokerRecord> {
   }
 }
 
-function toRecord(row: Broker): BrokerRecord {
+function toRecord(row: BrokerRow): BrokerRecord {
   return {
     ...row,
     createdAt: row.createdAt.toISOString(),

@@ -9,7 +9,7 @@ import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
 import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
-import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
+import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord, type BrokerRow } from './broker-directory.ts';
 
 export interface BrokerInput extends BrokerConnectionInput {
   readonly name?: string | null | undefined;
@@ -107,7 +107,7 @@ export class BrokerService {
     issues.push(...secretsForAnotherHost(broker, input));
     if (issues.length > 0) throw invalid(issues);
     const row = await this.#db.broker
-      .update({ where: { id }, data: this.#columns(id, input, broker) })
+      .update({ where: { id }, data: this.#columns(id, input, broker), include: BROKER_PARTS })
       .catch(goneMeansNotFound('broker', id));
     return this.announce(row);
   }
@@ -129,7 +129,7 @@ export class BrokerService {
   }
 
   /** Lets everybody know a row as it was just written. */
-  async announce(row: Broker): Promise<BrokerRecord> {
+  async announce(row: BrokerRow): Promise<BrokerRecord> {
     const record = this.#directory.put(row);
     await this.#changes.announce('broker', row.id);
     return record;
@@ -151,7 +151,7 @@ export class BrokerService {
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const row = await this.#db.broker
-      .create({ data: { ...this.#columns(id, input), ...setup, id, projectId, type, name } })
+      .create({ data: { ...this.#columns(id, input), ...setup, id, projectId, type, name }, include: BROKER_PARTS })
       .catch(goneMeansNotFound('project', projectId));
     return this.announce(row);
   }

@@ -3,11 +3,11 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type EmbeddedBroker, startEmbeddedBroker } from '../embedded/embedded-broker.ts';
-import type { Broker, CloudBrokerState } from '../generated/sqlite/client.ts';
+import type { CloudBrokerState, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
-import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
+import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from './broker-directory.ts';
 import type { BrokerService } from './broker-service.ts';
 
 export interface CloudBrokersOptions {
@@ -90,9 +90,14 @@ export class CloudBrokers {
         location: 'fsn1',
         state: 'NEW',
         targetState: 'ACTIVE',
-        mqttPort,
-        mqttWsPort,
+        listeners: {
+          create: [
+            { number: 1, protocol: 'MQTT', port: mqttPort },
+            { number: 2, protocol: 'WEBSOCKET', port: mqttWsPort },
+          ],
+        },
       },
+      include: BROKER_PARTS,
     });
     return brokers.announce(row);
   }
@@ -127,7 +132,9 @@ export class CloudBrokers {
   }
 
   async #run(broker: BrokerRecord): Promise<void> {
-    const { id, sealedPassword, mqttPort, mqttWsPort } = broker;
+    const { id, sealedPassword } = broker;
+    const port = (wanted: 'MQTT' | 'WEBSOCKET') =>
+      broker.listeners.find(({ protocol }) => protocol === wanted)?.port ?? 0;
     const { sealer, dataDir, host, workerUrl, streamStorageBytes, log } = this.#options;
     try {
       await this.#write(id, 'PROVISIONING');
@@ -135,8 +142,8 @@ export class CloudBrokers {
       const running = await startEmbeddedBroker({
         id,
         folder: join(dataDir, 'brokers', id),
-        mqtt: { host, port: mqttPort ?? 0 },
-        ws: { host, port: mqttWsPort ?? 0 },
+        mqtt: { host, port: port('MQTT') },
+        ws: { host, port: port('WEBSOCKET') },
         administrator: { username: ADMINISTRATOR, password },
         ...(workerUrl === undefined ? {} : { workerUrl }),
         ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
@@ -160,8 +167,7 @@ export class CloudBrokers {
       await this.#write(id, 'ACTIVE', {
         url: mqttUrl(host, running.mqttPort),
         // A port that was left to the system is kept from here on, so that devices find the broker again.
-        ...(mqttPort === 0 ? { mqttPort: running.mqttPort } : {}),
-        ...(mqttWsPort === 0 && running.wsPort !== null ? { mqttWsPort: running.wsPort } : {}),
+        ...this.#keepPorts(broker, running),
         deployedAt: new Date(),
         shutdownAt: null,
       });
@@ -169,6 +175,18 @@ export class CloudBrokers {
       log.error({ err: error, brokerId: id }, 'an embedded broker could not be started');
       await this.#write(id, 'ERROR');
     }
+  }
+
+  #keepPorts({ id, listeners }: BrokerRecord, { mqttPort, wsPort }: EmbeddedBroker): Prisma.BrokerUpdateInput {
+    const open = listeners.filter(({ port }) => port === 0);
+    return {
+      listeners: {
+        update: open.map(({ number, protocol }) => ({
+          where: { brokerId_number: { brokerId: id, number } },
+          data: { port: (protocol === 'MQTT' ? mqttPort : wsPort) ?? 0 },
+        })),
+      },
+    };
   }
 
   async #removed(id: string): Promise<void> {
@@ -183,13 +201,15 @@ export class CloudBrokers {
     }
   }
 
-  async #write(id: string, state: CloudBrokerState, more: Partial<Broker> = {}): Promise<void> {
+  async #write(id: string, state: CloudBrokerState, more: Prisma.BrokerUpdateInput = {}): Promise<void> {
     const { db, brokers, directory, log } = this.#options;
     const write = async () => {
       // Removed meanwhile: there is nothing to write to.
       if (directory.get(id) === null) return;
       try {
-        await brokers.announce(await db.broker.update({ where: { id }, data: { state, ...more } }));
+        await brokers.announce(
+          await db.broker.update({ where: { id }, data: { state, ...more }, include: BROKER_PARTS }),
+        );
       } catch (error) {
         log.error({ err: error, brokerId: id, state }, 'the state of a broker could not be written');
       }

@@ -7,7 +7,7 @@ import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { ANYTHING, type Changes } from '../../storage/changes.ts';
 import type { Database } from '../../storage/database.ts';
-import { STREAM_CHANGED } from '../control/stream-control.ts';
+import { STREAM_API, STREAM_CHANGED } from '../control/stream-control.ts';
 
 export interface StreamCallsOptions {
   readonly db: Database;
@@ -99,7 +99,7 @@ export class StreamCalls {
       this.#asked.set(id, { settle });
     });
     try {
-      await db.streamCall.create({ data: { id, brokerId, command: text } });
+      await db.hostedCall.create({ data: { id, brokerId, api: STREAM_API, command: text } });
       await changes.announce(CALLED, `${brokerId}/${id}`);
       return read(await answer);
     } finally {
@@ -107,7 +107,7 @@ export class StreamCalls {
       // Had the writing failed, nobody would hear of a refusal.
       answer.catch(() => undefined);
       this.#asked.delete(id);
-      this.#guard(db.streamCall.deleteMany({ where: { id } }));
+      this.#guard(db.hostedCall.deleteMany({ where: { id } }));
     }
   }
 
@@ -139,7 +139,7 @@ export class StreamCalls {
     const { db } = this.#options;
     if (announced !== ANYTHING && !this.#served.has(brokerId)) return;
     const which = announced === ANYTHING ? { brokerId: { in: [...this.#served.keys()] } } : { id };
-    const calls = await db.streamCall.findMany({ where: { ...which, answer: null }, take: MAX_ASKED });
+    const calls = await db.hostedCall.findMany({ where: { ...which, answer: null }, take: MAX_ASKED });
     await Promise.all(calls.map((call) => this.#execute(call)));
   }
 
@@ -150,7 +150,7 @@ export class StreamCalls {
     this.#underWay.add(id);
     try {
       const answer = await this.#run(execute, JSON.parse(command) as ControlCommand);
-      const { count } = await db.streamCall.updateMany({ where: { id, answer: null }, data: { answer } });
+      const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer } });
       // Nobody waits for it any more.
       if (count === 0) return;
       await changes.announce(ANSWERED, id);
@@ -182,7 +182,7 @@ export class StreamCalls {
     const ids = announced === ANYTHING ? [...this.#asked.keys()] : [announced];
     const wanted = ids.filter((id) => this.#asked.has(id));
     if (wanted.length === 0) return;
-    const calls = await this.#options.db.streamCall.findMany({ where: { id: { in: wanted }, answer: { not: null } } });
+    const calls = await this.#options.db.hostedCall.findMany({ where: { id: { in: wanted }, answer: { not: null } } });
     for (const { id, answer } of calls) this.#asked.get(id)?.settle(JSON.parse(answer ?? 'null'));
   }
 
@@ -235,7 +235,7 @@ export class StreamCalls {
     const now = Date.now();
     if (now - this.#clearedAt < MAX_AGE_MS) return;
     this.#clearedAt = now;
-    await this.#options.db.streamCall.deleteMany({ where: { createdAt: { lt: new Date(now - MAX_AGE_MS) } } });
+    await this.#options.db.hostedCall.deleteMany({ where: { createdAt: { lt: new Date(now - MAX_AGE_MS) } } });
   }
 
   #guard(work: Promise<unknown>): void {

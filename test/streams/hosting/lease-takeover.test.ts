@@ -54,7 +54,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => one.engines.running + two.engines.running).toBe(1);
     await expect.poll(async () => (await getStream(one.controls, 'fast')).report?.state).toBe('RUNNING');
     expect([...one.faults, ...two.faults]).toEqual([]);
-    expect(await storage.db.streamCall.count()).toBe(0);
+    expect(await storage.db.hostedCall.count()).toBe(0);
   });
 
   test('where the one that runs the streams does not answer, that is said, and nothing of it stays', async () => {
@@ -69,7 +69,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect(
       controls.call(STREAM_API, 'createStream', { streamname: 'x'.repeat(1_000_001) }),
     ).rejects.toMatchObject({ code: 'TOO_LARGE' });
-    await expect.poll(() => storage.db.streamCall.count()).toBe(0);
+    await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
     await silent.close();
     await expect
       .poll(() =>
