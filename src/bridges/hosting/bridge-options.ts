@@ -1,0 +1,19 @@
+import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
+
+/** How to reach the broker that a bridge stands beside: its address, credentials and TLS. */
+export type LocalBroker = Pick<
+  BrokerLinkOptions,
+  'id' | 'url' | 'username' | 'password' | 'ca' | 'cert' | 'key' | 'verifyCa' | 'timeoutMs'
+>;
+
+/** What one kind of bridge beside one broker is started with; its configuration follows by `apply`. */
+export interface BridgeOptions {
+  readonly brokerId: string;
+  /** The kind's id, as `mqtt-bridge`. */
+  readonly bridgeId: string;
+  readonly local: LocalBroker;
+  /** For queues and whatever else it keeps: of this broker and kind alone. Made by whoever writes there first. */
+  readonly folder: string;
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+}
