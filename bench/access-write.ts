@@ -14,8 +14,9 @@ import { whoCan } from '../src/access-control/explain/access-explainer.ts';
 import { AccessIndex } from '../src/access-control/reading/access-index.ts';
 import type { WriteReport } from '../src/access-control/writing/access-report.ts';
 import { AccessWriter } from '../src/access-control/writing/access-writer.ts';
+import type { RunningBroker } from '../src/brokers/broker-engine.ts';
 import { BrokerControls } from '../src/control/broker-controls.ts';
-import { type EmbeddedBroker, startEmbeddedBroker } from '../src/embedded/embedded-broker.ts';
+import { startEmbeddedBroker } from '../src/embedded/embedded-broker.ts';
 import { BrokerLink } from '../src/mqtt/broker-link.ts';
 import { inTurns } from '../src/steps.ts';
 
@@ -46,10 +47,10 @@ const DOCUMENT = {
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-access-write-'));
-const brokers: EmbeddedBroker[] = [];
+const brokers: RunningBroker[] = [];
 try {
   const ours = await start('ours');
-  const link = new BrokerLink({ id: 'bench', url: `mqtt://127.0.0.1:${ours.mqttPort}`, timeoutMs: 10_000, ...ADMIN });
+  const link = new BrokerLink({ id: 'bench', url: `mqtt://127.0.0.1:${portOf(ours)}`, timeoutMs: 10_000, ...ADMIN });
   const connected = new Promise<void>((resolve) => {
     link.onStatus(({ state }) => {
       if (state === 'CONNECTED') resolve();
@@ -140,8 +141,8 @@ function commandsOf({ changes }: WriteReport): object[] {
 }
 
 /** Answers the seconds that it took. */
-async function sendBare(broker: EmbeddedBroker, commands: readonly object[], together: number): Promise<number> {
-  const client = await connectAsync(`mqtt://127.0.0.1:${broker.mqttPort}`, { ...ADMIN, protocolVersion: 4 });
+async function sendBare(broker: RunningBroker, commands: readonly object[], together: number): Promise<number> {
+  const client = await connectAsync(`mqtt://127.0.0.1:${portOf(broker)}`, { ...ADMIN, protocolVersion: 4 });
   await client.subscribeAsync(`${TOPIC}/response`);
   const startedAt = performance.now();
   for (let from = 0; from < commands.length; from += together) {
@@ -155,16 +156,19 @@ async function sendBare(broker: EmbeddedBroker, commands: readonly object[], tog
 }
 
 /** Benchmarks are run from the root of the project, see run.mjs. */
-async function start(id: string): Promise<EmbeddedBroker> {
+async function start(id: string): Promise<RunningBroker> {
   const broker = await startEmbeddedBroker({
     id,
     folder: join(folder, id),
-    mqtt: { host: '127.0.0.1', port: 0 },
-    ws: null,
+    listeners: [{ number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false }],
     administrator: ADMIN,
     workerUrl: pathToFileURL(join(process.cwd(), 'dist/embedded/worker.js')),
     log: { info: () => {}, warn: console.error, error: console.error },
   });
   brokers.push(broker);
   return broker;
+}
+
+function portOf({ listeners }: RunningBroker): number {
+  return listeners[0]?.port ?? 0;
 }

@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { type EmbeddedBroker, startEmbeddedBroker } from '../src/embedded/embedded-broker.ts';
+import type { RunningBroker } from '../src/brokers/broker-engine.ts';
+import { startEmbeddedBroker } from '../src/embedded/embedded-broker.ts';
 
 const ROUNDS = 10;
 const PAYLOAD = 100;
@@ -45,11 +46,11 @@ const KINDS: Readonly<Record<string, (n: number) => Command>> = {
 
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-dynsec-'));
 const processes: ChildProcess[] = [];
-let embedded: EmbeddedBroker | null = null;
+let embedded: RunningBroker | null = null;
 const clients: MqttClient[] = [];
 try {
   embedded = await startEmbedded();
-  const ours = await connect(embedded.mqttPort);
+  const ours = await connect(portOf(embedded));
   const theirs = await connect(await startMosquitto());
   console.log(`payloads of ${PAYLOAD} commands, ${ROUNDS} of each kind; commands a second, median`);
   let good = true;
@@ -102,12 +103,11 @@ async function connect(port: number): Promise<MqttClient> {
 }
 
 /** Benchmarks are run from the root of the project, see run.mjs. */
-function startEmbedded(): Promise<EmbeddedBroker> {
+function startEmbedded(): Promise<RunningBroker> {
   return startEmbeddedBroker({
     id: 'bench',
     folder: join(folder, 'embedded'),
-    mqtt: { host: '127.0.0.1', port: 0 },
-    ws: null,
+    listeners: [{ number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false }],
     administrator: ADMIN,
     workerUrl: pathToFileURL(join(process.cwd(), 'dist/embedded/worker.js')),
     log: { info: () => {}, warn: console.error, error: console.error },
@@ -136,4 +136,8 @@ async function startMosquitto(): Promise<number> {
     mosquitto.once('exit', () => reject(new Error(`mosquitto ended: ${text}`)));
   });
   return port;
+}
+
+function portOf({ listeners }: RunningBroker): number {
+  return listeners[0]?.port ?? 0;
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type EmbeddedBroker, startEmbeddedBroker } from '../embedded/embedded-broker.ts';
-import type { CloudBrokerState, Prisma } from '../generated/sqlite/client.ts';
+import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
+import type { CloudBrokerState, ListenerProtocol, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from './broker-directory.ts';
+import type { RunningBroker } from './broker-engine.ts';
 import type { BrokerService } from './broker-service.ts';
 
 export interface CloudBrokersOptions {
@@ -46,7 +47,7 @@ export const passwordFile = (dataDir: string, brokerId: string) => join(dataDir,
  */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
-  readonly #running = new Map<string, EmbeddedBroker>();
+  readonly #running = new Map<string, RunningBroker>();
   /** State writes of a broker, in order. */
   readonly #writes = new Map<string, Promise<void>>();
   readonly #stop: () => void;
@@ -62,7 +63,7 @@ export class CloudBrokers {
   /** Where the broker with this id listens, while it runs here. */
   runningPorts(id: string): { readonly mqtt: number; readonly ws: number | null } | null {
     const broker = this.#running.get(id);
-    return broker === undefined ? null : { mqtt: broker.mqttPort, ws: broker.wsPort };
+    return broker === undefined ? null : { mqtt: portOf(broker, 'MQTT') ?? 0, ws: portOf(broker, 'WEBSOCKET') };
   }
 
   /** Makes the first broker's entry, with a generated administrator password. */
@@ -133,8 +134,6 @@ export class CloudBrokers {
 
   async #run(broker: BrokerRecord): Promise<void> {
     const { id, sealedPassword } = broker;
-    const port = (wanted: 'MQTT' | 'WEBSOCKET') =>
-      broker.listeners.find(({ protocol }) => protocol === wanted)?.port ?? 0;
     const { sealer, dataDir, host, workerUrl, streamStorageBytes, log } = this.#options;
     try {
       await this.#write(id, 'PROVISIONING');
@@ -142,8 +141,9 @@ export class CloudBrokers {
       const running = await startEmbeddedBroker({
         id,
         folder: join(dataDir, 'brokers', id),
-        mqtt: { host, port: port('MQTT') },
-        ws: { host, port: port('WEBSOCKET') },
+        listeners: broker.listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
+          return { number, protocol, host, port, tls, requireCertificate };
+        }),
         administrator: { username: ADMINISTRATOR, password },
         ...(workerUrl === undefined ? {} : { workerUrl }),
         ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
@@ -165,7 +165,7 @@ export class CloudBrokers {
       }
       await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
       await this.#write(id, 'ACTIVE', {
-        url: mqttUrl(host, running.mqttPort),
+        url: mqttUrl(host, portOf(running, 'MQTT') ?? 0),
         // A port that was left to the system is kept from here on, so that devices find the broker again.
         ...this.#keepPorts(broker, running),
         deployedAt: new Date(),
@@ -177,13 +177,13 @@ export class CloudBrokers {
     }
   }
 
-  #keepPorts({ id, listeners }: BrokerRecord, { mqttPort, wsPort }: EmbeddedBroker): Prisma.BrokerUpdateInput {
+  #keepPorts({ id, listeners }: BrokerRecord, running: RunningBroker): Prisma.BrokerUpdateInput {
     const open = listeners.filter(({ port }) => port === 0);
     return {
       listeners: {
-        update: open.map(({ number, protocol }) => ({
+        update: open.map(({ number }) => ({
           where: { brokerId_number: { brokerId: id, number } },
-          data: { port: (protocol === 'MQTT' ? mqttPort : wsPort) ?? 0 },
+          data: { port: running.listeners.find((listener) => listener.number === number)?.port ?? 0 },
         })),
       },
     };
@@ -219,6 +219,10 @@ export class CloudBrokers {
     await done;
   }
 }
+
+/** Of its first listener without TLS. */
+const portOf = ({ listeners }: RunningBroker, wanted: ListenerProtocol): number | null =>
+  listeners.find(({ protocol, tls }) => protocol === wanted && !tls)?.port ?? null;
 
 /** How this machine reaches a listener that binds `host`. */
 function mqttUrl(host: string, port: number): string {

@@ -1,3 +1,4 @@
+import type { ListenerWanted } from '../brokers/broker-engine.ts';
 import { BrokerPlugin } from './control/broker-plugin.ts';
 import { ClientControlPlugin } from './control/client-control-plugin.ts';
 import { ClientReport } from './control/client-report.ts';
@@ -14,14 +15,14 @@ import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-acces
 import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
-import { type Listener, listenMqtt, listenWebSocket } from './listeners.ts';
+import { type Listener, startListener } from './listeners.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
-  readonly mqttPort: number;
-  readonly wsPort: number | null;
+  /** With the ports they got. */
+  readonly listeners: readonly ListenerWanted[];
   /** Refuses new connections, ends the open ones, and has everything on disk when it resolves. */
   close(): Promise<void>;
 }
@@ -113,11 +114,11 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     closers.push(() => {
       for (const listener of listeners) listener.close();
     });
-    const mqtt = await listenMqtt(options.mqtt, shared);
-    listeners.push(mqtt);
-    const ws = options.ws && (await listenWebSocket(options.ws, shared));
-    if (ws) listeners.push(ws);
-    return { mqttPort: mqtt.info.port, wsPort: ws?.info.port ?? null, close };
+    for (const wanted of options.listeners) listeners.push(await startListener(wanted, shared));
+    return {
+      listeners: options.listeners.map((wanted, at) => ({ ...wanted, port: listeners[at]?.info.port ?? 0 })),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

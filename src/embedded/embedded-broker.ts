@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
-
-/** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. */
-export type EmbeddedBrokerState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
 
 /** What is used of a logger; pino's shape. */
 export interface BrokerLog {
@@ -17,8 +15,7 @@ export interface EmbeddedBrokerOptions {
   /** Belongs to this broker alone; created when missing. */
   readonly folder: string;
   /** Port 0: any free one. A taken port: the next free one. */
-  readonly mqtt: { readonly host: string; readonly port: number };
-  readonly ws: { readonly host: string; readonly port: number } | null;
+  readonly listeners: readonly ListenerWanted[];
   /** The account of the service, which exists and may do everything from each start on; the folder holds its hash only. */
   readonly administrator: { readonly username: string; readonly password: string };
   /** The product's version, told on `$SYS/broker/version`. */
@@ -26,8 +23,8 @@ export interface EmbeddedBrokerOptions {
   /** The compiled worker; by default the one beside this file. */
   readonly workerUrl?: URL;
   readonly log: BrokerLog;
-  /** Each change once. `error` with FAILED. */
-  readonly onState?: (state: EmbeddedBrokerState, error?: string) => void;
+  /** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED. */
+  readonly onState?: (state: RunningState, error?: string) => void;
   /** Heap limit of the worker in MiB; 512. Beyond it the broker fails and starts anew. */
   readonly maxHeapMegabytes?: number;
   /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
@@ -36,16 +33,8 @@ export interface EmbeddedBrokerOptions {
   readonly streamStorageBytes?: number;
 }
 
-export interface EmbeddedBroker {
-  /** The ports it listens on, which stay the same when it starts anew. */
-  readonly mqttPort: number;
-  readonly wsPort: number | null;
-  /** Ends within some five seconds, clients connected or not. */
-  close(): Promise<void>;
-}
-
 /** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
-export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<EmbeddedBroker> {
+export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<RunningBroker> {
   const supervisor = new BrokerSupervisor(options);
   await supervisor.start();
   return supervisor;
@@ -57,20 +46,15 @@ const LONGEST_PAUSE_MS = 30_000;
 /** A broker that ran this long failed for a new reason, so the pauses start small again. */
 const STEADY_MS = 60_000;
 
-interface Ports {
-  readonly mqttPort: number;
-  readonly wsPort: number | null;
-}
-
-interface RunningWorker extends Ports {
+interface RunningWorker {
   readonly thread: Worker;
   /** Resolves with the reason when the thread ended. */
   readonly ended: Promise<string>;
 }
 
-class BrokerSupervisor implements EmbeddedBroker {
+class BrokerSupervisor implements RunningBroker {
   readonly #options: EmbeddedBrokerOptions;
-  #ports: Ports;
+  #listeners: readonly ListenerWanted[];
   #thread: Worker | null = null;
   #closing = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
@@ -78,15 +62,11 @@ class BrokerSupervisor implements EmbeddedBroker {
 
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options;
-    this.#ports = { mqttPort: options.mqtt.port, wsPort: options.ws?.port ?? null };
+    this.#listeners = options.listeners;
   }
 
-  get mqttPort(): number {
-    return this.#ports.mqttPort;
-  }
-
-  get wsPort(): number | null {
-    return this.#ports.wsPort;
+  get listeners(): readonly ListenerWanted[] {
+    return this.#listeners;
   }
 
   async start(): Promise<void> {
@@ -138,14 +118,12 @@ class BrokerSupervisor implements EmbeddedBroker {
   }
 
   async #run(): Promise<RunningWorker> {
-    const { id, folder, mqtt, ws, administrator, version = '0', log, onState, workerUrl } = this.#options;
+    const { id, folder, administrator, version = '0', log, onState, workerUrl } = this.#options;
     onState?.('STARTING');
-    const { mqttPort, wsPort } = this.#ports;
     const workerData: WorkerOptions = {
       folder,
       version,
-      mqtt: { host: mqtt.host, port: mqttPort },
-      ws: ws && { host: ws.host, port: wsPort ?? ws.port },
+      listeners: this.#listeners,
       administrator,
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
@@ -170,22 +148,22 @@ class BrokerSupervisor implements EmbeddedBroker {
         resolve(reason || `the broker's thread ended with code ${code}`);
       });
     });
-    const ports = await new Promise<Ports | null>((resolve) => {
+    const listeners = await new Promise<readonly ListenerWanted[] | null>((resolve) => {
       void ended.then(() => resolve(null));
       thread.on('message', (message: WorkerMessage) => {
-        if (message.type === 'running') resolve(message);
+        if (message.type === 'running') resolve(message.listeners);
         else if (message.type === 'failed') reason = message.reason;
         else if (message.type === 'log') log[message.level]({ broker: id, reason: message.reason }, message.text);
       });
     });
-    if (!ports) {
+    if (!listeners) {
       const why = await ended;
       this.#failed(why);
       throw new Error(`the embedded broker did not start: ${why}`);
     }
-    this.#ports = { mqttPort: ports.mqttPort, wsPort: ports.wsPort };
+    this.#listeners = listeners;
     onState?.('RUNNING');
-    log.info({ broker: id, mqttPort: ports.mqttPort, wsPort: ports.wsPort }, 'embedded broker listens');
-    return { thread, ended, mqttPort: ports.mqttPort, wsPort: ports.wsPort };
+    log.info({ broker: id, ports: listeners.map(({ port }) => port) }, 'embedded broker listens');
+    return { thread, ended };
   }
 }

@@ -2,13 +2,8 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocketServer } from 'ws';
+import type { ListenerWanted } from '../brokers/broker-engine.ts';
 import { Connection, type ListenerInfo } from './core/connection.ts';
-
-export interface ListenAddress {
-  readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
-}
 
 export interface Listener {
   readonly info: ListenerInfo;
@@ -29,8 +24,13 @@ export interface ListenerOptions {
 /** How many ports after a taken one are tried before any free one is taken. */
 const PORTS_TRIED = 20;
 
+export function startListener(wanted: ListenerWanted, options: ListenerOptions): Promise<Listener> {
+  if (wanted.tls) throw new Error('this broker does not serve TLS');
+  return wanted.protocol === 'MQTT' ? listenMqtt(wanted, options) : listenWebSocket(wanted, options);
+}
+
 /** MQTT over TCP. TLS belongs here too: the same with tls.createServer. */
-export async function listenMqtt(address: ListenAddress, options: ListenerOptions): Promise<Listener> {
+async function listenMqtt(address: ListenerWanted, options: ListenerOptions): Promise<Listener> {
   const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   server.maxConnections = options.maxConnections;
   const info: ListenerInfo = { ...(await listen(server, address)), protocol: 'MQTT' };
@@ -40,7 +40,7 @@ export async function listenMqtt(address: ListenAddress, options: ListenerOption
 }
 
 /** MQTT over WebSocket [MQTT-6.0.0]: subprotocol `mqtt` (`mqttv3.1` for old clients), paths `/` and `/mqtt`. */
-export async function listenWebSocket(address: ListenAddress, options: ListenerOptions): Promise<Listener> {
+async function listenWebSocket(address: ListenerWanted, options: ListenerOptions): Promise<Listener> {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -84,7 +84,7 @@ function refusalOf({ url = '/', headers }: IncomingMessage): string | null {
 }
 
 /** Where the port is taken, the next free one: those right after it first, since people look there. */
-async function listen(server: Server, { host, port }: ListenAddress): Promise<{ port: number; host: string }> {
+async function listen(server: Server, { host, port }: ListenerWanted): Promise<{ port: number; host: string }> {
   const last = Math.min(port + PORTS_TRIED, 65_535);
   for (let candidate = port; ; candidate = candidate < last ? candidate + 1 : 0) {
     const taken = await tryListen(server, host, candidate);

@@ -1,16 +1,18 @@
+import type { ListenerWanted } from '../brokers/broker-engine.ts';
+
 /** What the service and a broker's worker thread tell each other. */
 export interface WorkerOptions {
   readonly folder: string;
   readonly version: string;
-  readonly mqtt: { readonly host: string; readonly port: number };
-  readonly ws: { readonly host: string; readonly port: number } | null;
+  readonly listeners: readonly ListenerWanted[];
   readonly administrator: { readonly username: string; readonly password: string };
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
 }
 
 export type WorkerMessage =
-  | { readonly type: 'running'; readonly mqttPort: number; readonly wsPort: number | null }
+  /** `listeners` with the ports they got. */
+  | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly text: string; readonly reason?: string }
   | { readonly type: 'closed' };

@@ -50,7 +50,7 @@ try {
       });
     },
   });
-  tell({ type: 'running', mqttPort: broker.mqttPort, wsPort: broker.wsPort });
+  tell({ type: 'running', listeners: broker.listeners });
   if (isClosing) void shutDown(broker);
 } catch (error) {
   tell({ type: 'failed', reason: reasonOf(error) });

@@ -5,9 +5,10 @@ const [folder, port] = process.argv.slice(2);
 const broker = await startEmbeddedBroker({
   id: 'killed',
   folder,
-  mqtt: { host: '127.0.0.1', port: Number(port) },
-  ws: null,
+  listeners: [
+    { number: 1, protocol: 'MQTT', host: '127.0.0.1', port: Number(port), tls: false, requireCertificate: false },
+  ],
   administrator: { username: 'admin', password: 'correct horse' },
   log: { info: () => {}, warn: console.error, error: console.error },
 });
-process.send?.({ port: broker.mqttPort });
+process.send?.({ port: broker.listeners[0]?.port });

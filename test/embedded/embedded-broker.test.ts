@@ -12,6 +12,7 @@ import {
   collect,
   connect,
   control,
+  listener,
   startTestBroker,
   temporaryFolder,
   useTestBroker,
@@ -246,8 +247,7 @@ test('a taken port gives way to the next free one, and the broker says which', a
   const address = taken.address();
   const port = address && typeof address === 'object' ? address.port : 0;
   const broker = await startTestBroker({
-    mqtt: { host: '127.0.0.1', port },
-    ws: null,
+    listeners: [listener({ port })],
   });
   expect(broker.mqttPort).not.toBe(port);
   expect(broker.wsPort).toBeNull();

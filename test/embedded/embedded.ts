@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import {
-  type EmbeddedBroker,
-  type EmbeddedBrokerOptions,
-  startEmbeddedBroker,
-} from '../../src/embedded/embedded-broker.ts';
+import type { ListenerWanted, RunningBroker } from '../../src/brokers/broker-engine.ts';
+import { type EmbeddedBrokerOptions, startEmbeddedBroker } from '../../src/embedded/embedded-broker.ts';
 
 /** Worker threads cannot run TypeScript on Node 20. */
 export const WORKER_URL = new URL('../../dist/embedded/worker.js', import.meta.url);
@@ -25,28 +22,52 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+export interface TestBroker extends RunningBroker {
+  /** Of its first listener without TLS. */
+  readonly mqttPort: number;
+  readonly wsPort: number | null;
+}
+
+/** Number 1, on loopback and any free port, MQTT without TLS, unless said otherwise. */
+export const listener = (fields: Partial<ListenerWanted> = {}): ListenerWanted => ({
+  number: 1,
+  protocol: 'MQTT',
+  host: '127.0.0.1',
+  port: 0,
+  tls: false,
+  requireCertificate: false,
+  ...fields,
+});
+
+async function start(options: EmbeddedBrokerOptions): Promise<TestBroker> {
+  const broker = await startEmbeddedBroker(options);
+  const portOf = (wanted: ListenerWanted['protocol']) =>
+    broker.listeners.find(({ protocol, tls }) => protocol === wanted && !tls)?.port;
+  const close = () => broker.close();
+  return { listeners: broker.listeners, mqttPort: portOf('MQTT') ?? 0, wsPort: portOf('WEBSOCKET') ?? null, close };
+}
+
 const optionsFor = (folder: string): EmbeddedBrokerOptions => ({
   id: 'test',
   folder,
-  mqtt: { host: '127.0.0.1', port: 0 },
-  ws: { host: '127.0.0.1', port: 0 },
+  listeners: [listener(), listener({ number: 2, protocol: 'WEBSOCKET' })],
   administrator: ADMINISTRATOR,
   workerUrl: WORKER_URL,
   log: { info: () => {}, warn: () => {}, error: () => {} },
 });
 
-export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): Promise<EmbeddedBroker> {
-  const broker = await startEmbeddedBroker({ ...optionsFor(options.folder ?? temporaryFolder()), ...options });
+export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): Promise<TestBroker> {
+  const broker = await start({ ...optionsFor(options.folder ?? temporaryFolder()), ...options });
   onTestFinished(() => broker.close());
   return broker;
 }
 
 /** One broker for the tests of the file that calls it at its top level, where they leave nothing that another one would see. */
-export function useTestBroker(): () => EmbeddedBroker {
+export function useTestBroker(): () => TestBroker {
   const folder = newFolder();
-  let broker: EmbeddedBroker | undefined;
+  let broker: TestBroker | undefined;
   beforeAll(async () => {
-    broker = await startEmbeddedBroker(optionsFor(folder));
+    broker = await start(optionsFor(folder));
   });
   afterAll(async () => {
     await broker?.close();

@@ -3,10 +3,10 @@ import type { AccessControl } from '../../src/embedded/access.ts';
 import { BrokerCore } from '../../src/embedded/core/broker-core.ts';
 import { ClientRegistry } from '../../src/embedded/core/client-registry.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from '../../src/embedded/limits.ts';
-import { listenMqtt } from '../../src/embedded/listeners.ts';
+import { startListener } from '../../src/embedded/listeners.ts';
 import { BrokerStore } from '../../src/embedded/store/broker-store.ts';
 import { EmbeddedStreamSession } from '../../src/embedded/streams/embedded-stream-session.ts';
-import { temporaryFolder } from './embedded.ts';
+import { listener, temporaryFolder } from './embedded.ts';
 
 /** Everybody may do everything, except publish below `forbidden/`. */
 const ACCESS: AccessControl = {
@@ -37,11 +37,11 @@ export async function startTappedCore(folder = temporaryFolder()) {
       throw error;
     },
   };
-  const listener = await listenMqtt({ host: '127.0.0.1', port: 0 }, shared);
+  const listening = await startListener(listener(), shared);
   let stopped: Promise<void> | null = null;
   const stop = () => {
     stopped ??= (async () => {
-      listener.close();
+      listening.close();
       await core.close();
       session.close();
       store.close();
@@ -49,5 +49,5 @@ export async function startTappedCore(folder = temporaryFolder()) {
     return stopped;
   };
   onTestFinished(stop);
-  return { core, session, store, registry, problems, port: listener.info.port, folder, stop };
+  return { core, session, store, registry, problems, port: listening.info.port, folder, stop };
 }
