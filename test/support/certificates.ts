@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface CertificateWanted {
+  /** Common name; `broker`. */
+  readonly name?: string;
+  /** As openssl writes them; `DNS:localhost` and `IP:127.0.0.1`, of an authority none. */
+  readonly altNames?: readonly string[];
+  /** `ec` (P-256). */
+  readonly key?: 'ec' | 'rsa-2048' | 'rsa-1024' | 'ed25519';
+  /** `sha256`. */
+  readonly digest?: 'sha256' | 'sha1';
+  /** Validity; from an hour ago for a year. */
+  readonly from?: Date;
+  readonly to?: Date;
+  /** Basic constraints say CA. */
+  readonly isAuthority?: boolean;
+}
+
+/** PEM texts. */
+export interface TestCertificate {
+  /** The certificate alone. */
+  readonly leaf: string;
+  /** Leaf first, then the authorities between it and its root. */
+  readonly cert: string;
+  /** PKCS #8, not encrypted. */
+  readonly key: string;
+  /** As node:crypto writes it: `AB:CD:…`. */
+  readonly fingerprint256: string;
+  /** Another certificate, signed with this one's key. */
+  issue(wanted?: CertificateWanted): TestCertificate;
+}
+
+/** A root authority of its own. */
+export const createAuthority = (wanted: CertificateWanted = {}): TestCertificate =>
+  create({ name: 'Test authority', altNames: [], isAuthority: true, ...wanted }, null);
+
+/** Signed with its own key, and no authority. */
+export const createSelfSigned = (wanted: CertificateWanted = {}): TestCertificate => create(wanted, null);
+
+const HOUR_MS = 3_600_000;
+
+/** `by` null: itself. Some 30 ms: openssl runs twice. */
+function create(wanted: CertificateWanted, by: TestCertificate | null): TestCertificate {
+  const { name = 'broker', altNames = ['DNS:localhost', 'IP:127.0.0.1'], isAuthority = false } = wanted;
+  const { from = new Date(Date.now() - HOUR_MS), to = new Date(Date.now() + 365 * 24 * HOUR_MS) } = wanted;
+  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
+  const file = (suffix: string) => join(folder, suffix);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
+  try {
+    const key = newKey(wanted.key ?? 'ec')
+      .export({ type: 'pkcs8', format: 'pem' })
+      .toString();
+    mkdirSync(file('issued'));
+    writeFileSync(file('index'), '');
+    writeFileSync(file('key.pem'), key);
+    writeFileSync(file('ca.pem'), by?.leaf ?? '');
+    writeFileSync(file('ca-key.pem'), by?.key ?? key);
+    writeFileSync(file('openssl.cnf'), configuration(folder, wanted.digest ?? 'sha256', isAuthority, altNames));
+    openssl(
+      'req',
+      '-new',
+      '-config',
+      file('openssl.cnf'),
+      '-key',
+      file('key.pem'),
+      '-subj',
+      `/CN=${name}`,
+      '-out',
+      file('csr'),
+    );
+    const signing = by === null ? ['-selfsign'] : ['-cert', file('ca.pem')];
+    openssl(
+      ...['ca', '-batch', '-notext', '-config', file('openssl.cnf'), '-in', file('csr'), '-out', file('cert.pem')],
+      ...['-keyfile', file('ca-key.pem'), '-startdate', moment(from), '-enddate', moment(to), ...signing],
+    );
+    const leaf = readFileSync(file('cert.pem'), 'utf8');
+    // Who checks it has the root already.
+    const chain = by === null || isRoot(by) ? '' : by.cert;
+    const made: TestCertificate = {
+      leaf,
+      cert: leaf + chain,
+      key,
+      fingerprint256: new X509Certificate(leaf).fingerprint256,
+      issue: (next = {}) => create(next, made),
+    };
+    return made;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function newKey(kind: NonNullable<CertificateWanted['key']>): KeyObject {
+  if (kind === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  if (kind === 'ed25519') return generateKeyPairSync('ed25519').privateKey;
+  return generateKeyPairSync('rsa', { modulusLength: Number(kind.slice('rsa-'.length)) }).privateKey;
+}
+
+const isRoot = ({ leaf }: TestCertificate) => {
+  const certificate = new X509Certificate(leaf);
+  return certificate.verify(certificate.publicKey);
+};
+
+/** As `20261231235959Z`. */
+const moment = (date: Date) =>
+  `${date
+    .toISOString()
+    .replace(/\.\d+Z$/, '')
+    .replace(/[-:T]/g, '')}Z`;
+
+function configuration(folder: string, digest: string, isAuthority: boolean, altNames: readonly string[]): string {
+  const extensions = [
+    `basicConstraints = critical, CA:${isAuthority ? 'TRUE' : 'FALSE'}`,
+    ...(isAuthority ? ['keyUsage = critical, keyCertSign, cRLSign'] : []),
+    ...(altNames.length > 0 ? [`subjectAltName = ${altNames.join(', ')}`] : []),
+    'subjectKeyIdentifier = hash',
+    'authorityKeyIdentifier = keyid',
+  ];
+  return `
+[req]
+distinguished_name = name
+[name]
+[ca]
+default_ca = test
+[test]
+new_certs_dir = ${folder}/issued
+database = ${folder}/index
+rand_serial = yes
+unique_subject = no
+default_md = ${digest}
+policy = anything
+x509_extensions = extensions
+[anything]
+commonName = supplied
+[extensions]
+${extensions.join('\n')}
+`;
+}
