@@ -1,30 +1,11 @@
 import { parse as parseQueryString } from 'node:querystring';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid } from '../errors.ts';
-import { pointerStep } from '../json-pointer.ts';
+import { issuesOf, MAX_ISSUES } from '../json-schema.ts';
 import { nearestName } from '../nearest-name.ts';
 import type { JsonSchema } from './route.ts';
 
-/** More issues than this help nobody, and a hostile body could have millions. */
-const MAX_ISSUES = 50;
-
-/** Schemas of routes are JSON Schema 2020-12; every issue is told, not only the first. */
-export function createValidator(): Ajv2020 {
-  return new Ajv2020({
-    allErrors: true,
-    strict: true,
-    allowUnionTypes: true,
-    strictRequired: false,
-    allowMatchingProperties: false,
-    // Errors tell of the schema that was broken.
-    verbose: true,
-  });
-}
-
 export type ParseQuery = (search: string) => Record<string, unknown>;
-/** `at`: where the value stands in the body, as a JSON pointer. */
-export type CheckBody = (body: unknown, at?: string) => void;
-
 type Coerce = (text: string) => unknown;
 
 const INTEGER = /^-?(0|[1-9]\d{0,15})$/;
@@ -117,14 +98,6 @@ function compileReading(
   };
 }
 
-/** The returned function throws INVALID with every issue; paths are JSON pointers. */
-export function compileBodyCheck(ajv: Ajv2020, schema: JsonSchema): CheckBody {
-  const validate = ajv.compile(schema);
-  return (body, at = '') => {
-    if (!validate(body)) throw invalid(issuesOf(validate, (pointer) => at + pointer || '/'));
-  };
-}
-
 const NO_NUL = 'must not hold the character U+0000';
 
 /** JSON.parse has no limit of its own, and everything behind it that walks a value would run out of stack. */
@@ -184,44 +157,4 @@ function findNul(value: unknown, path: string, issues: InputIssue[]): void {
       findNul(entry, `${path}/${key}`, issues);
     }
   }
-}
-
-function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): InputIssue[] {
-  const issues: InputIssue[] = [];
-  for (const error of errors ?? []) {
-    if (issues.length >= MAX_ISSUES) break;
-    // What it then asks for has an issue of its own.
-    if (error.keyword === 'if') continue;
-    const { pointer, reason } = describe(error);
-    // A value that breaks a union breaks each of its branches: one line for each place and reason is enough.
-    const path = locate(pointer);
-    if (!issues.some((known) => known.path === path && known.reason === reason)) issues.push({ path, reason });
-  }
-  return issues;
-}
-
-/** A pattern that is a list of words. */
-const CHOICE = /^\^\((\w+(?:\|\w+)*)\)\$$/;
-
-function describe(error: ErrorObject): { pointer: string; reason: string } {
-  const { keyword, instancePath, params, message } = error;
-  if (keyword === 'required')
-    return { pointer: `${instancePath}/${pointerStep(params.missingProperty)}`, reason: 'is needed' };
-  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
-    const key: unknown = params.additionalProperty ?? params.unevaluatedProperty;
-    return { pointer: `${instancePath}/${pointerStep(key)}`, reason: 'is not known here' };
-  }
-  if (keyword === 'enum')
-    return { pointer: instancePath, reason: `must be one of ${JSON.stringify(params.allowedValues)}` };
-  if (keyword === 'const') return { pointer: instancePath, reason: `must be ${JSON.stringify(params.allowedValue)}` };
-  if (keyword === 'minLength' && params.limit === 1) return { pointer: instancePath, reason: 'must not be empty' };
-  const words = keyword === 'pattern' ? CHOICE.exec(String(params.pattern))?.[1]?.split('|') : undefined;
-  if (words) return { pointer: instancePath, reason: `must be ${choice(words, error.parentSchema?.type)}` };
-  return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `breaks "${keyword}"` };
-}
-
-/** Words, or a value of the other types that a schema allows. */
-function choice(words: readonly string[], type: unknown): string {
-  const others = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'string').map((each) => `a ${each}`);
-  return [...words.map((word) => JSON.stringify(word)), ...others].join(' or ');
 }

@@ -1,8 +1,9 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type ExecutionResult, type GraphQLSchema, isEnumType, parse } from 'graphql';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
+import { type CheckValue, compileCheck, createValidator } from '../json-schema.ts';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
-import { type CheckBody, compileBodyCheck, compileQuery, createValidator, type ParseQuery } from './input.ts';
+import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { AnyRoute, JsonSchema, Route } from './route.ts';
 
@@ -31,7 +32,7 @@ interface PreparedVersion {
 export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
-  readonly checkBody: CheckBody | null;
+  readonly checkBody: CheckValue | null;
   readonly pick: readonly string[] | null;
   /** Writes what is picked. */
   readonly write: WriteJson;
@@ -95,7 +96,7 @@ export function prepareRoute<C>(
     return {
       route,
       operation,
-      checkBody: route.body ? compileBodyCheck(ajv, route.body) : null,
+      checkBody: route.body ? compileCheck(ajv, route.body) : null,
       pick,
       write: (pick && createJsonWriter(schema, document, { path: pick })) ?? JSON.stringify,
       total: route.total?.split('.') ?? null,

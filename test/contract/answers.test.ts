@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { createValidator } from '../../src/json-schema.ts';
 import { apiRoutes } from '../../src/rest/api-routes.ts';
-import { createValidator } from '../../src/rest/input.ts';
 import { isPending } from '../../src/rest/prepared-route.ts';
 import { ERROR } from '../../src/rest/schemas.ts';
 import { addBroker, meter, startCommercialBroker } from '../clients/graph/commercial-broker.ts';

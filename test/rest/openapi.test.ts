@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { createValidator } from '../../src/json-schema.ts';
 import { apiRoutes } from '../../src/rest/api-routes.ts';
 import { docsPage } from '../../src/rest/docs-page.ts';
-import { createValidator } from '../../src/rest/input.ts';
 import { openApiOf } from '../../src/rest/openapi.ts';
 import { isPending } from '../../src/rest/prepared-route.ts';
 import { lampRoutes, startLampServer } from './rest-server.ts';

@@ -1,6 +1,6 @@
 import { type InputIssue, invalid, ServiceError } from '../../errors.ts';
+import { compileCheck, createValidator } from '../../json-schema.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
-import { compileBodyCheck, createValidator } from '../../rest/input.ts';
 import type { JsonSchema } from '../../rest/route.ts';
 import { BOOLEAN, closed } from '../../rest/schemas.ts';
 import type { Steps } from '../../steps.ts';
@@ -62,11 +62,11 @@ const DOCUMENT = closed(
 );
 
 const validator = createValidator();
-const checkDocument = compileBodyCheck(validator, DOCUMENT);
+const checkDocument = compileCheck(validator, DOCUMENT);
 const CHECKS = {
-  roles: compileBodyCheck(validator, LISTED.roles),
-  groups: compileBodyCheck(validator, LISTED.groups),
-  clients: compileBodyCheck(validator, LISTED.clients),
+  roles: compileCheck(validator, LISTED.roles),
+  groups: compileCheck(validator, LISTED.groups),
+  clients: compileCheck(validator, LISTED.clients),
 };
 
 /**
