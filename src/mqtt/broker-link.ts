@@ -193,12 +193,13 @@ export class BrokerLink implements BrokerSession {
   }
 
   /** As `publish`, for many: `done` is called once, maybe before this returns. The payload must not change meanwhile. */
-  send(topic: string, payload: Uint8Array | string, { qos = 0, retain = false }: PublishOptions, done: Taken): void {
+  send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Taken): void {
+    const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;
     const problem = topicProblem(topic);
     if (!connection?.isConnected) done(unreachable(this.#status));
     else if (problem) done(invalid([{ path: '/topic', reason: problem }]));
-    else connection.publish({ topic, payload, qos, retain }, done);
+    else connection.publish({ topic, payload, qos, retain, properties }, done);
   }
 
   async subscribe(filter: string, listener: MessageListener, options: SubscribeOptions = {}): Promise<Stop> {
@@ -400,7 +401,6 @@ export class BrokerLink implements BrokerSession {
     onGranted?: () => void,
   ): Promise<void> {
     const number = this.#subscriptions.renumber(shared, everybody);
-    const { filter, qos, retained } = shared;
-    return connection.subscribe(filter, { qos, number, retained }, onGranted);
+    return connection.subscribe(shared, number, onGranted);
   }
 }

@@ -9,6 +9,8 @@ export interface BrokerMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** Where the link acknowledges on demand: the bytes of its properties (MQTT 5), for readPublishProperties; undefined: it has none. */
+  readonly properties?: Buffer | undefined;
   /** Where the link acknowledges on demand: see StreamMessage.hold. */
   hold?(): () => void;
 }
@@ -16,12 +18,20 @@ export interface BrokerMessage {
 export interface PublishOptions {
   readonly qos?: 0 | 1 | 2;
   readonly retain?: boolean;
+  /** Of writePublishProperties; left out with MQTT 3.1.1. */
+  readonly properties?: Buffer | undefined;
 }
 
 export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
   /** Whether messages come that the broker keeps. Default true. */
   readonly retained?: boolean;
+  /** MQTT 5 alone, of a filter with one subscriber: what this connection publishes itself does not come (No Local, 3.8.3.1). */
+  readonly noLocal?: boolean;
+  /** MQTT 5 alone: live messages keep the retain flag (Retain As Published, 3.8.3.1). */
+  readonly retainAsPublished?: boolean;
+  /** MQTT 5 alone: messages that the broker keeps come only where the session did not have the filter yet (Retain Handling 1, 3.8.3.1). */
+  readonly retainedOnce?: boolean;
   /** Called before the messages are told that come after the broker's answer, and before `subscribe` resolves. */
   readonly onGranted?: () => void;
   /** The broker refused the filter, which it had granted before, when the link had connected again; it is asked anew next time. */

@@ -12,6 +12,7 @@ export class HeldMessage implements BrokerMessage {
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly id: number;
+  properties: Buffer | undefined;
   /** The first one is who dispatches it. */
   #holders = 1;
   readonly #onReleased: () => void;
@@ -22,6 +23,7 @@ export class HeldMessage implements BrokerMessage {
     this.qos = packet.qos;
     this.retain = packet.retain;
     this.id = packet.messageId ?? 0;
+    this.properties = packet.properties;
     this.#onReleased = onReleased;
   }
 
@@ -46,7 +48,10 @@ export class HeldMessage implements BrokerMessage {
     this.#holders -= 1;
     if (this.#holders > 0) return;
     // It may wait long behind another one that is held.
-    if (this.qos > 0) this.payload = NO_PAYLOAD;
+    if (this.qos > 0) {
+      this.payload = NO_PAYLOAD;
+      this.properties = undefined;
+    }
     this.#onReleased();
   }
 }

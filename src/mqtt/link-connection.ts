@@ -11,6 +11,7 @@ import { type AnswerName, type IncomingPublish, LARGEST_PACKET } from './packet-
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
 import { openSplitClient, type SplitClient } from './split-client.ts';
+import type { SharedFilter } from './subscriptions.ts';
 
 export interface ConnectionOptions {
   readonly client: IClientOptions;
@@ -23,6 +24,11 @@ export interface ConnectionOptions {
   readonly isBoundedByCaller: boolean;
 }
 
+type WantedFilter = Pick<
+  SharedFilter,
+  'filter' | 'qos' | 'retained' | 'noLocal' | 'retainAsPublished' | 'retainedOnce'
+>;
+
 export interface ConnectionEvents {
   onConnected(packet: IConnackPacket): void;
   onMessage(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void;
@@ -33,7 +39,8 @@ export interface ConnectionEvents {
 /** What a broker of MQTT 3.1.1 takes at once: it cannot tell, and Mosquitto, for one, loses QoS 2 messages beyond 20 without a word. */
 const UNTOLD_RECEIVE_MAXIMUM = 20;
 const LARGEST_RECEIVE_MAXIMUM = 65_535;
-/** Retain handling (MQTT 5, 3.8.3.1): no messages that the broker keeps. */
+/** Retain handling (MQTT 5, 3.8.3.1): messages that the broker keeps come for a new subscription alone, or never. */
+const RETAINED_OF_NEW = 1;
 const NO_RETAINED = 2;
 
 /**
@@ -95,14 +102,14 @@ export class LinkConnection {
   }
 
   /** `number`: identifies the subscription where the broker can. `retained`: those that it keeps come, too. */
-  subscribe(
-    filter: string,
-    { qos, number, retained }: { qos: 0 | 1 | 2; number: number; retained: boolean },
-    onGranted?: () => void,
-  ): Promise<void> {
+  subscribe(wanted: WantedFilter, number: number, onGranted?: () => void): Promise<void> {
+    const { filter, qos, retained, noLocal, retainAsPublished, retainedOnce } = wanted;
+    const handling = retained ? RETAINED_OF_NEW : NO_RETAINED;
     const options = {
       qos,
-      ...(this.version === 5 && !retained ? { rh: NO_RETAINED } : {}),
+      ...(this.version === 5 && (!retained || retainedOnce) ? { rh: handling } : {}),
+      ...(this.version === 5 && noLocal ? { nl: true } : {}),
+      ...(this.version === 5 && retainAsPublished ? { rap: true } : {}),
       ...(this.#identifiers ? { properties: { subscriptionIdentifier: number } } : {}),
     };
     return this.#answered((settle) => {

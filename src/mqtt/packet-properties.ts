@@ -19,6 +19,8 @@ export type Identifiers = number | readonly number[] | undefined;
 /** Properties of a packet (MQTT 5, 2.2.2): where they end, and one after the other. */
 export class PropertyReader {
   readonly end: number;
+  /** Others than subscription identifiers were among those that were read. */
+  hasOthers = false;
   readonly #bytes: Buffer;
   #at: number;
 
@@ -53,6 +55,24 @@ export class PropertyReader {
     throw new MalformedPacket('A number has more than four bytes');
   }
 
+  uint32(): number {
+    const at = this.#at;
+    this.skip(4);
+    return this.#bytes.readUInt32BE(at);
+  }
+
+  /** Of the bytes that are read. */
+  binary(): Buffer {
+    const length = this.byte() * 256 + this.byte();
+    const at = this.#at;
+    this.skip(length);
+    return this.#bytes.subarray(at, this.#at);
+  }
+
+  string(): string {
+    return this.binary().toString();
+  }
+
   skip(bytes: number): void {
     this.#at += bytes;
     if (this.#at > this.end) throw cutShort();
@@ -75,7 +95,10 @@ export function subscriptionIdentifiers(properties: PropertyReader): Identifiers
       if (identifiers === undefined) identifiers = identifier;
       else if (typeof identifiers === 'number') identifiers = [identifiers, identifier];
       else identifiers.push(identifier);
-    } else if (property === USER_PROPERTY) {
+      continue;
+    }
+    properties.hasOthers = true;
+    if (property === USER_PROPERTY) {
       properties.skipString();
       properties.skipString();
     } else if (skipped === 'string') properties.skipString();

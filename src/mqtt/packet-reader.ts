@@ -34,6 +34,8 @@ export interface IncomingPublish {
   readonly messageId?: number | undefined;
   /** Of the subscriptions that it came for, where these have any. */
   readonly identifiers?: Identifiers;
+  /** As they stand in the packet, with their length; undefined where there are none for who receives it. See `payload`. */
+  readonly properties?: Buffer | undefined;
 }
 
 export type AnswerName = 'puback' | 'pubrec' | 'pubcomp';
@@ -189,9 +191,11 @@ export class PacketReader {
       at += 2;
     }
     let identifiers: Identifiers;
+    let propertyBytes: Buffer | undefined;
     if (this.#isVersion5) {
       const properties = new PropertyReader(bytes, at, to);
       if (!properties.isAtEnd) identifiers = subscriptionIdentifiers(properties);
+      if (properties.hasOthers) propertyBytes = bytes.subarray(at, properties.end);
       at = properties.end;
     }
     this.#listener.onPublish({
@@ -202,6 +206,7 @@ export class PacketReader {
       dup: (first & DUP) !== 0,
       messageId,
       identifiers,
+      properties: propertyBytes,
     });
   }
 

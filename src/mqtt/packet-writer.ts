@@ -13,28 +13,37 @@ const SLAB_BYTES = 64 * 1024;
 const LARGE_BYTES = 16 * 1024;
 /** First byte, four bytes of length, length of the topic, packet id, no properties. */
 const MOST_OVERHEAD = 1 + 4 + 2 + 2 + 1;
+const NO_PROPERTIES = 1;
 
 export interface OutgoingPacket {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
+  /** Of writePublishProperties; left out with MQTT 3.1.1. */
+  readonly properties?: Buffer | undefined;
 }
 
 type Written = (error?: Error | null) => void;
 
 /** Bytes of a PUBLISH packet on the wire, as it is written here. */
-export function publishBytes({ topic, payload, qos }: OutgoingPacket, version: 4 | 5): number {
-  const length = contentBytes(Buffer.byteLength(topic), payloadBytesOf(payload), qos, version);
+export function publishBytes({ topic, payload, qos, properties }: OutgoingPacket, version: 4 | 5): number {
+  const propertyBytes = properties?.length ?? NO_PROPERTIES;
+  const length = contentBytes(Buffer.byteLength(topic), payloadBytesOf(payload), qos, version, propertyBytes);
   return 1 + (length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4) + length;
 }
 
 const payloadBytesOf = (payload: Uint8Array | string): number =>
   typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
 
-/** Length of topic, packet id, no properties. */
-const contentBytes = (topicBytes: number, payloadBytes: number, qos: 0 | 1 | 2, version: 4 | 5): number =>
-  2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? 1 : 0) + payloadBytes;
+/** Length of topic, packet id, properties. */
+const contentBytes = (
+  topicBytes: number,
+  payloadBytes: number,
+  qos: 0 | 1 | 2,
+  version: 4 | 5,
+  propertyBytes: number,
+): number => 2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? propertyBytes : 0) + payloadBytes;
 
 /**
  * Writes PUBLISH packets and acknowledgements, the many ones of a connection: those of one turn of the event loop with one write,
@@ -62,7 +71,7 @@ export class PacketWriter {
   }
 
   /** `id` of QoS 1 and 2. `written` is called once, when the bytes are on their way or the stream is over. */
-  publish({ topic, payload, qos, retain }: OutgoingPacket, id: number, written?: Written): void {
+  publish({ topic, payload, qos, retain, properties }: OutgoingPacket, id: number, written?: Written): void {
     if (this.#isClosed) {
       written?.(new Error('closed'));
       return;
@@ -70,11 +79,12 @@ export class PacketWriter {
     const topicBytes = Buffer.byteLength(topic);
     const payloadBytes = payloadBytesOf(payload);
     const isLarge = payloadBytes >= LARGE_BYTES;
-    this.#reserve(MOST_OVERHEAD + topicBytes + (isLarge ? 0 : payloadBytes));
+    const propertyBytes = properties?.length ?? NO_PROPERTIES;
+    this.#reserve(MOST_OVERHEAD + topicBytes + propertyBytes + (isLarge ? 0 : payloadBytes));
     const slab = this.#slab;
     let at = this.#to;
     slab[at++] = PUBLISH | (qos << 1) | (retain ? RETAIN : 0);
-    let length = contentBytes(topicBytes, payloadBytes, qos, this.#version);
+    let length = contentBytes(topicBytes, payloadBytes, qos, this.#version, propertyBytes);
     do {
       slab[at++] = length > 127 ? (length & 127) | 128 : length;
       length >>= 7;
@@ -82,7 +92,10 @@ export class PacketWriter {
     at = slab.writeUInt16BE(topicBytes, at);
     at += slab.write(topic, at, topicBytes);
     if (qos > 0) at = slab.writeUInt16BE(id, at);
-    if (this.#version === 5) slab[at++] = 0;
+    if (this.#version === 5) {
+      if (properties === undefined) slab[at++] = 0;
+      else at += properties.copy(slab, at);
+    }
     if (isLarge) {
       this.#to = at;
       this.#flush();

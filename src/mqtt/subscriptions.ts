@@ -17,6 +17,10 @@ export interface SharedFilter {
   readonly filter: string;
   qos: 0 | 1 | 2;
   retained: boolean;
+  /** As its last subscriber asks. */
+  noLocal: boolean;
+  retainAsPublished: boolean;
+  retainedOnce: boolean;
   readonly listeners: Set<Listening>;
   /** Numbers of its SUBSCRIBE packets, newest last. */
   readonly numbers: number[];
@@ -70,11 +74,15 @@ export class Subscriptions {
   add(
     filter: string,
     listener: MessageListener,
-    { qos = 0, retained = true, onRefused }: SubscribeOptions,
+    options: SubscribeOptions,
   ): { readonly shared: SharedFilter; remove(): boolean } {
+    const { qos = 0, retained = true, onRefused } = options;
     const shared = this.#filters.get(filter) ?? this.#create(filter, qos);
     if (qos > shared.qos) shared.qos = qos;
     if (retained) shared.retained = true;
+    shared.noLocal = options.noLocal === true;
+    shared.retainAsPublished = options.retainAsPublished === true;
+    shared.retainedOnce = options.retainedOnce === true;
     const listening: Listening = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
     shared.listeners.add(listening);
     return {
@@ -147,7 +155,16 @@ export class Subscriptions {
   }
 
   #create(filter: string, qos: 0 | 1 | 2): SharedFilter {
-    const shared: SharedFilter = { filter, qos, retained: false, listeners: new Set(), numbers: [] };
+    const shared: SharedFilter = {
+      filter,
+      qos,
+      retained: false,
+      noLocal: false,
+      retainAsPublished: false,
+      retainedOnce: false,
+      listeners: new Set(),
+      numbers: [],
+    };
     this.#filters.set(filter, shared);
     this.#tree.add(filter, shared);
     return shared;

@@ -1,14 +1,7 @@
-/** What a message carries besides, with MQTT 5 [MQTT-3.3.2]; passed on where the other side speaks it. */
-export interface MessageProperties {
-  readonly contentType?: string;
-  readonly responseTopic?: string;
-  readonly correlationData?: Buffer;
-  readonly payloadFormatIndicator?: boolean;
-  /** Seconds that were left when it came. */
-  readonly messageExpiryInterval?: number;
-  /** In order; a name may come several times. */
-  readonly userProperties?: readonly (readonly [name: string, value: string])[];
-}
+import type { PublishProperties } from '../../mqtt/publish-properties.ts';
+
+/** What a message carries besides, with MQTT 5, as it came; passed on where the other side speaks it. */
+export type MessageProperties = PublishProperties;
 
 /** A message on its way through a bridge. */
 export interface BridgeMessage {

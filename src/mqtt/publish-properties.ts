@@ -1,0 +1,76 @@
+import { MalformedPacket, PropertyReader } from './packet-properties.ts';
+
+/** What a PUBLISH may carry for those who receive it (MQTT 5, 3.3.2.3); what belongs to one connection (alias, identifiers) is no part of it. */
+export interface PublishProperties {
+  readonly contentType?: string;
+  readonly responseTopic?: string;
+  readonly correlationData?: Buffer;
+  readonly payloadFormatIndicator?: boolean;
+  /** Seconds. */
+  readonly messageExpiryInterval?: number;
+  /** In order; a name may come several times. */
+  readonly userProperties?: readonly (readonly [name: string, value: string])[];
+}
+
+const PAYLOAD_FORMAT = 0x01;
+const MESSAGE_EXPIRY = 0x02;
+const CONTENT_TYPE = 0x03;
+const RESPONSE_TOPIC = 0x08;
+const CORRELATION_DATA = 0x09;
+const SUBSCRIPTION_IDENTIFIER = 0x0b;
+const USER_PROPERTY = 0x26;
+/** Of a string and of binary data (MQTT 5, 1.5.4, 1.5.6). */
+const LONGEST = 65_535;
+
+/** Of the bytes of the properties, with their length before them. Errors: MalformedPacket. */
+export function readPublishProperties(bytes: Buffer): PublishProperties {
+  const reader = new PropertyReader(bytes, 0, bytes.length);
+  const found: { -readonly [Name in keyof PublishProperties]: PublishProperties[Name] } = {};
+  const users: [string, string][] = [];
+  while (!reader.isAtEnd) {
+    const property = reader.byte();
+    if (property === USER_PROPERTY) users.push([reader.string(), reader.string()]);
+    else if (property === PAYLOAD_FORMAT) found.payloadFormatIndicator = reader.byte() === 1;
+    else if (property === MESSAGE_EXPIRY) found.messageExpiryInterval = reader.uint32();
+    else if (property === CONTENT_TYPE) found.contentType = reader.string();
+    else if (property === RESPONSE_TOPIC) found.responseTopic = reader.string();
+    else if (property === CORRELATION_DATA) found.correlationData = Buffer.from(reader.binary());
+    else if (property === SUBSCRIPTION_IDENTIFIER) reader.number();
+    else throw new MalformedPacket('A PUBLISH has a property that it cannot have');
+  }
+  if (users.length > 0) found.userProperties = users;
+  return found;
+}
+
+/** As they stand in a packet, with their length before them. Errors: RangeError for what is longer than MQTT can say. */
+export function writePublishProperties(properties: PublishProperties): Buffer {
+  const { payloadFormatIndicator, messageExpiryInterval, contentType, responseTopic, correlationData } = properties;
+  const parts: Buffer[] = [];
+  if (payloadFormatIndicator !== undefined) parts.push(Buffer.from([PAYLOAD_FORMAT, payloadFormatIndicator ? 1 : 0]));
+  if (messageExpiryInterval !== undefined) {
+    const expiry = Buffer.alloc(5);
+    expiry[0] = MESSAGE_EXPIRY;
+    expiry.writeUInt32BE(messageExpiryInterval, 1);
+    parts.push(expiry);
+  }
+  if (contentType !== undefined) parts.push(Buffer.from([CONTENT_TYPE]), ...counted(contentType));
+  if (responseTopic !== undefined) parts.push(Buffer.from([RESPONSE_TOPIC]), ...counted(responseTopic));
+  if (correlationData !== undefined) parts.push(Buffer.from([CORRELATION_DATA]), ...counted(correlationData));
+  for (const [name, value] of properties.userProperties ?? [])
+    parts.push(Buffer.from([USER_PROPERTY]), ...counted(name), ...counted(value));
+  const length: number[] = [];
+  let rest = parts.reduce((sum, part) => sum + part.length, 0);
+  do {
+    length.push(rest > 127 ? (rest & 127) | 128 : rest);
+    rest >>= 7;
+  } while (rest > 0);
+  return Buffer.concat([Buffer.from(length), ...parts]);
+}
+
+function counted(value: string | Buffer): [Buffer, Buffer] {
+  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+  if (bytes.length > LONGEST) throw new RangeError(`A property has ${bytes.length} bytes`);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(bytes.length);
+  return [length, bytes];
+}
