@@ -1,0 +1,88 @@
+import type { ControlApi, ControlEvent } from '../../control/envelope.ts';
+import { isFields } from '../../control/fields.ts';
+import type { ControlCaller } from '../../control/plugin.ts';
+import { invalid, ServiceError } from '../../errors.ts';
+import type { Stop } from '../../mqtt/broker-session.ts';
+import { isTooDeep } from './config-secrets.ts';
+
+/**
+ * The control API that bridges have, whoever runs them: their schema, their configuration, their status.
+ *
+ * Errors beside the caller's own: INVALID (with `info.issues` where the text tells what is; paths are JSON pointers into the
+ * configuration), BROKER_REJECTED with the broker's text, or for an answer that is none.
+ */
+export type BridgeApi = ControlApi & `cedalo/${string}-bridge`;
+
+/** The event with the `status` of all connections of a bridge, at each change. */
+export const BRIDGE_STATUS = 'bridgeStatus';
+
+/** Characters of JSON. */
+export const MAX_CONFIG_LENGTH = 1_000_000;
+const MAX_ANSWER_LENGTH = 4_000_000;
+
+const BRIDGE_ID = /^[a-z0-9][a-z0-9._-]{0,99}-bridge$/i;
+
+/** The API of a bridge by its id, as `mqtt-bridge`; null: no bridge can have this id. */
+export const bridgeApi = (id: string): BridgeApi | null => (BRIDGE_ID.test(id) ? (`cedalo/${id}` as BridgeApi) : null);
+
+export async function getBridgeSchema(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
+  return told(api, 'getSchema', await caller.call(api, 'getSchema'), isFields);
+}
+
+/** As the provider tells it: secrets of a commercial broker's bridge may be in it. */
+export async function getBridgeConfig(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
+  return told(api, 'getConfig', await caller.call(api, 'getConfig'), isFields);
+}
+
+/** Whole. One that is the same as before, or waits to be applied already, is as good as taken. */
+export async function updateBridgeConfig(caller: ControlCaller, api: BridgeApi, config: unknown): Promise<void> {
+  let data: unknown;
+  try {
+    data = await caller.call(api, 'updateConfig', { configChange: config });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (/^identical configchange/i.test(String(error.info?.brokerError))) return;
+    throw withIssue(error);
+  }
+  const response = isFields(data) ? data.response : undefined;
+  // Nothing told is nothing refused.
+  if (response === undefined || response === null || /^(success|ok)$/i.test(String(response))) return;
+  throw new ServiceError('BROKER_REJECTED', `The broker did not take the configuration: ${shown(response)}`);
+}
+
+/** Any JSON: what it holds is the provider's choice, usually one entry for each connection. */
+export async function getBridgeStatus(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
+  return told(
+    api,
+    'getStatus',
+    await caller.call(api, 'getStatus'),
+    (data) => typeof data === 'object' && data !== null,
+  );
+}
+
+/** Silent where whoever serves the API tells no such events. */
+export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: (status: unknown) => void): Stop {
+  return caller.onEvent(api, ({ event, status }: ControlEvent) => {
+    if (event === BRIDGE_STATUS && isReadable(status)) listener(status);
+  });
+}
+
+function told(api: BridgeApi, command: string, data: unknown, isAnswer: (data: unknown) => boolean): unknown {
+  if (isAnswer(data) && isReadable(data)) return data;
+  const what = isAnswer(data) ? 'too much to be read' : 'nothing that can be read';
+  throw new ServiceError('BROKER_REJECTED', `The broker answered ${command} of ${api} with ${what}`, {
+    info: { api, command },
+  });
+}
+
+const isReadable = (data: unknown): boolean =>
+  !isTooDeep(data) && JSON.stringify(data ?? null).length <= MAX_ANSWER_LENGTH;
+
+/** What a plugin of ours refused over MQTT, where there is only the text. */
+function withIssue(error: ServiceError): ServiceError {
+  if (error.code !== 'INVALID' || error.info?.issues !== undefined) return error;
+  const [, path, reason] = /^Invalid (\/\S*): (.+)$/s.exec(String(error.info?.brokerError)) ?? [];
+  return path === undefined || reason === undefined ? error : invalid([{ path, reason }]);
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? value : typeof value).slice(0, 500);

@@ -1,0 +1,194 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ControlCommand, ControlEvent } from '../../control/envelope.ts';
+import { fieldOf, isFields } from '../../control/fields.ts';
+import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
+import { runCommandOf } from '../../control/plugin-arguments.ts';
+import { type InputIssue, ServiceError } from '../../errors.ts';
+import { type CheckValue, compileCheck, createValidator } from '../../json-schema.ts';
+import type { Stop } from '../../mqtt/broker-session.ts';
+import type { Bridge } from '../model/bridge.ts';
+import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
+import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import type { BridgeConfigs } from './bridge-configs.ts';
+import { BRIDGE_STATUS, MAX_CONFIG_LENGTH } from './bridge-control.ts';
+import { isTooDeep, MAX_DEPTH, masked, unmasked } from './config-secrets.ts';
+import { SecretPlace } from './secret-places.ts';
+
+export interface BridgePluginOptions {
+  readonly kind: BridgeKind;
+  readonly configs: BridgeConfigs;
+  /** Its maker's to close. */
+  readonly bridge: Bridge;
+  readonly rules: BridgeRules;
+  readonly emit: (event: ControlEvent) => void;
+  /** The bridge failed in what nobody asked for: a bug. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * The control API of one kind of bridge beside one broker: `getSchema`, `getConfig`, `updateConfig`, `getStatus`, and the event
+ * `bridgeStatus` at each change of a connection's state. One command after the other. Field names are found in any case.
+ *
+ * A configuration is checked whole, kept, and then applied. One that is as it was changes nothing. Secrets are told as `***`, which
+ * sent back keeps them. What is kept runs from the beginning, unless the operator's rules have come to forbid it: then its
+ * connections are told as FAILED.
+ *
+ * Refusals: `Invalid/missing configChange`, and `Invalid <path>: <reason>` as INVALID with all issues, paths being JSON pointers into
+ * the configuration.
+ */
+export class BridgePlugin implements ControlPlugin {
+  readonly api: BridgeKind['api'];
+  readonly #options: BridgePluginOptions;
+  readonly #checkSchema: CheckValue;
+  readonly #secrets: SecretPlace;
+  readonly #stops: readonly Stop[];
+  #isApplied = false;
+  /** Told in place of the bridge's status: what is kept must not run. */
+  #forbidden: readonly BridgeConnectionStatus[] | null = null;
+  /** The last command; never rejects. */
+  #tail: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: BridgePluginOptions) {
+    const { kind, configs, bridge } = options;
+    this.api = kind.api;
+    this.#options = options;
+    this.#checkSchema = compileCheck(createValidator(), kind.schema);
+    this.#secrets = SecretPlace.whole(kind.schema, { byName: false });
+    this.#stops = [configs.onChange(() => this.#follow()), bridge.onStatus(() => this.#tell())];
+    this.#follow();
+  }
+
+  execute(command: ControlCommand): unknown {
+    if (this.#closed) throw new ControlRefusal('This bridge is not served any more', { code: 'BROKER_UNREACHABLE' });
+    const { kind } = this.#options;
+    return runCommandOf(
+      {
+        getschema: () => kind.schema,
+        getconfig: () => this.#inOrder(() => masked(this.#kept, this.#secrets)),
+        updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'))),
+        getstatus: () => this.#inOrder(() => this.#status()),
+      },
+      command,
+    );
+  }
+
+  /** What was begun is brought to its end. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const stop of this.#stops) stop();
+    await this.#tail;
+  }
+
+  get #kept(): unknown {
+    const { configs, kind } = this.#options;
+    return configs.get() ?? kind.empty;
+  }
+
+  async #update(change: unknown): Promise<object> {
+    const { configs } = this.#options;
+    if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
+    refuse(sizeIssues(change));
+    const { config, issues } = unmasked(change, this.#kept, this.#secrets);
+    refuse([...issues, ...this.#issues(config)]);
+    // Also one that was forbidden once: it is allowed now.
+    if (!isDeepStrictEqual(config, this.#kept) || this.#forbidden !== null) {
+      await asked(configs.put(config));
+      await this.#apply(config);
+    }
+    return { response: 'SUCCESS' };
+  }
+
+  #issues(config: unknown): readonly InputIssue[] {
+    const { kind, rules } = this.#options;
+    try {
+      this.#checkSchema(config);
+    } catch (error) {
+      if (error instanceof ServiceError) return error.info?.issues as readonly InputIssue[];
+      throw error;
+    }
+    return kind.check(config, rules);
+  }
+
+  /** Runs what is kept, as it was kept before this began or by another process. */
+  #follow(): void {
+    this.#inOrder(async () => {
+      const config = this.#kept;
+      if (!this.#isApplied && !hasConnections(config)) return;
+      const [issue] = this.#issues(config);
+      if (issue === undefined) await this.#apply(config);
+      else await this.#forbid(config, issue);
+    }).catch(this.#options.onFault);
+  }
+
+  async #apply(config: unknown): Promise<void> {
+    this.#forbidden = null;
+    this.#isApplied = true;
+    try {
+      await this.#options.bridge.apply(config);
+    } catch (error) {
+      // It is kept, and whatever runs the bridge next begins with it.
+      if (!(error instanceof ServiceError)) throw error;
+    }
+  }
+
+  async #forbid(config: unknown, { path, reason }: InputIssue): Promise<void> {
+    if (this.#isApplied) await this.#apply(this.#options.kind.empty);
+    this.#forbidden = namesOf(config).map((connectionName) => ({
+      connectionName,
+      isConnected: false,
+      state: 'FAILED',
+      since: Date.now(),
+      error: `Its configuration is not allowed any more: ${path} ${reason}`,
+      ...NO_COUNTS,
+    }));
+    this.#tell();
+  }
+
+  #status(): readonly BridgeConnectionStatus[] {
+    return this.#forbidden ?? this.#options.bridge.status();
+  }
+
+  #tell(): void {
+    this.#options.emit({ type: 'event', event: BRIDGE_STATUS, status: this.#status() });
+  }
+
+  #inOrder<T>(step: () => T | Promise<T>): Promise<T> {
+    const done = this.#tail.then(step);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+}
+
+const NO_COUNTS = { queuedMessages: 0, queuedBytes: 0, received: 0, delivered: 0, dropped: 0, rejected: 0 } as const;
+
+const connectionsOf = (config: unknown): readonly unknown[] =>
+  isFields(config) && Array.isArray(config.connections) ? config.connections : [];
+
+const hasConnections = (config: unknown): boolean => connectionsOf(config).length > 0;
+
+const namesOf = (config: unknown): string[] =>
+  connectionsOf(config).map((connection) => (isFields(connection) ? String(connection.name) : ''));
+
+function sizeIssues(config: unknown): readonly InputIssue[] {
+  if (isTooDeep(config)) return [{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }];
+  if (JSON.stringify(config).length <= MAX_CONFIG_LENGTH) return [];
+  return [{ path: '/', reason: `must not have more than ${MAX_CONFIG_LENGTH} characters` }];
+}
+
+function refuse(issues: readonly InputIssue[]): void {
+  const [first] = issues;
+  if (first === undefined) return;
+  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: { issues } });
+}
+
+/** What the database refuses is refused to whoever gave the command. */
+async function asked<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, message, info } = error;
+    throw new ControlRefusal(message, { code, ...(info === undefined ? {} : { info }) });
+  }
+}

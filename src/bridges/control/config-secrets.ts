@@ -1,0 +1,129 @@
+import { type Fields, isFields } from '../../control/fields.ts';
+import type { InputIssue } from '../../errors.ts';
+import { pointerStep } from '../../json-pointer.ts';
+import type { SecretPlace } from './secret-places.ts';
+import { isPlaceName, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
+
+/** Configurations are not nested deeper; whoever walks one deeper would run out of stack. */
+export const MAX_DEPTH = 50;
+
+export function isTooDeep(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth >= MAX_DEPTH || Object.values(value).some((entry) => isTooDeep(entry, depth + 1));
+}
+
+/** A configuration as it is told: secrets as MASK, all else as it is. Not to be called for what is too deep. */
+export function masked(value: unknown, place: SecretPlace): unknown {
+  if (Array.isArray(value)) return value.map((entry, index) => masked(entry, place.item(index)));
+  if (isFields(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, masked(entry, place.key(key))]));
+  }
+  if (typeof value !== 'string') return place.isSecret && typeof value === 'number' ? MASK : value;
+  if (!place.isSecret) return maskText(value);
+  return value === '' ? '' : MASK;
+}
+
+export interface Unmasked {
+  readonly config: unknown;
+  /** Where MASK stands for nothing, or for what must be given again; paths are JSON pointers. */
+  readonly issues: readonly InputIssue[];
+}
+
+/**
+ * What was sent, with the secrets that are kept where it says MASK. Entries of lists are known by their `name`, those without one by
+ * their place. A secret is kept only where it goes to the same hosts as before: whoever may write a configuration without knowing
+ * its secrets could have them sent anywhere otherwise.
+ */
+export function unmasked(given: unknown, kept: unknown, place: SecretPlace): Unmasked {
+  const issues: InputIssue[] = [];
+  const config = merge({ given, kept, place, path: '', above: [], issues });
+  return { config, issues };
+}
+
+interface Merging {
+  readonly given: unknown;
+  readonly kept: unknown;
+  readonly place: SecretPlace;
+  readonly path: string;
+  /** The objects that it stands in, as given and as kept, the innermost last. */
+  readonly above: readonly (readonly [given: Fields, kept: unknown])[];
+  readonly issues: InputIssue[];
+}
+
+const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
+const ELSEWHERE = `must be given again, because it would go to another host than before: "${MASK}" keeps it for the same one only`;
+
+function merge(merging: Merging): unknown {
+  const { given, kept, place, path, above } = merging;
+  if (Array.isArray(given)) {
+    const partners = partnersOf(given, kept);
+    return given.map((entry, index) =>
+      merge({
+        ...merging,
+        given: entry,
+        kept: partners[index],
+        place: place.item(index),
+        path: `${path}/${index}`,
+      }),
+    );
+  }
+  if (isFields(given)) {
+    const inside = [...above, [given, kept] as const];
+    const known = isFields(kept) ? kept : {};
+    return Object.fromEntries(
+      Object.entries(given).map(([key, entry]) => [
+        key,
+        merge({
+          ...merging,
+          given: entry,
+          kept: Object.hasOwn(known, key) ? known[key] : undefined,
+          place: place.key(key),
+          path: `${path}/${pointerStep(key)}`,
+          above: inside,
+        }),
+      ]),
+    );
+  }
+  return typeof given === 'string' ? restored(given, merging) : given;
+}
+
+function restored(given: string, { kept, place, path, above, issues }: Merging): unknown {
+  const isWhole = place.isSecret && given === MASK;
+  const value = isWhole ? keptSecret(kept) : restoreText(given, kept);
+  if (value === given && !isWhole) return given;
+  if (value === null) issues.push({ path: path || '/', reason: NOTHING_KEPT });
+  else if (above.some(([now, before]) => placesOf(now) !== placesOf(before))) {
+    issues.push({ path: path || '/', reason: ELSEWHERE });
+  }
+  return value;
+}
+
+const keptSecret = (kept: unknown): string | number | null =>
+  (typeof kept === 'string' && kept !== '') || typeof kept === 'number' ? kept : null;
+
+/** What was kept for each entry of a list. */
+function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[] {
+  if (!Array.isArray(kept)) return [];
+  const byName = new Map(kept.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));
+  return given.map((entry, index) => {
+    const name = nameOf(entry);
+    if (name !== null) return byName.get(name);
+    return nameOf(kept[index]) === null ? kept[index] : undefined;
+  });
+}
+
+const nameOf = (entry: unknown): string | null =>
+  isFields(entry) && typeof entry.name === 'string' ? entry.name : null;
+
+/** Where the secrets of an object may go: all in it that names a place, but not what is in lists of objects, which have places of their own. */
+function placesOf(value: unknown): string {
+  return isFields(value) ? JSON.stringify(placesIn(value).sort()) : '';
+}
+
+const placesIn = (fields: Fields): string[] =>
+  Object.entries(fields).flatMap(([key, value]) => {
+    if (isFields(value)) return placesIn(value).map((place) => `${key}.${place}`);
+    if (!isPlaceName(key)) return [];
+    const values = Array.isArray(value) ? value.filter((entry) => !isFields(entry)) : [value];
+    return values.map((entry) => `${key}=${placeOf(String(entry))}`);
+  });
