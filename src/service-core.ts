@@ -19,6 +19,7 @@ import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
+import { HostedCalls } from './hosting/hosted-calls.ts';
 import { MessageService } from './messages/message-service.ts';
 import type { RunOperation } from './operator-door.ts';
 import { ProjectDirectory } from './projects/project-directory.ts';
@@ -98,12 +99,15 @@ export async function startCore(
       log,
     });
     closers.add(() => engines.close());
+    const timeoutMs = config.brokerTimeoutMs;
+    const calls = storage.engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
+    closers.add(() => calls?.close());
     const streamHosting = new StreamHosting({
       storage,
       brokers: brokerDirectory,
       engines,
       folder: streamsFolder,
-      timeoutMs: config.brokerTimeoutMs,
+      calls,
       log,
     });
     closers.add(() => streamHosting.close());

@@ -263,7 +263,12 @@ export class BrokerControls implements ControlCaller {
   }
 
   #hostOf(api: ControlApi): PluginHost {
-    return { session: this.#session, controls: this, emit: (event) => this.#tell(api, event) };
+    return {
+      session: this.#session,
+      controls: this,
+      emit: (event) => this.#tell(api, event),
+      isHeard: () => (this.#listeners.get(api)?.size ?? 0) > 0,
+    };
   }
 
   async #execute(

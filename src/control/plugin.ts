@@ -54,6 +54,8 @@ export interface PluginHost {
   readonly session: BrokerSession;
   /** Tells an event of this plugin's API to whoever listens. */
   emit(event: ControlEvent): void;
+  /** Somebody listens now: what costs much to tell need not be told otherwise. Absent: as if. */
+  isHeard?(): boolean;
   /** All control APIs of the same broker, whoever serves them. Not to be called for the plugin's own API. */
   readonly controls?: ControlCaller;
 }

@@ -2,17 +2,19 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { BrokerDirectory } from '../../brokers/broker-directory.ts';
-import type { BrokerRuntime, BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
-import type { ControlPlugin, PluginHost, Unavailable } from '../../control/plugin.ts';
-import { ServiceError } from '../../errors.ts';
+import type { BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
+import type { ControlEvent } from '../../control/envelope.ts';
+import type { HostedCalls } from '../../hosting/hosted-calls.ts';
+import type { Hosted } from '../../hosting/hosted-plugin.ts';
+import { Hosting } from '../../hosting/hosting.ts';
+import { leftFolders } from '../../hosting/left-folders.ts';
 import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { STREAM_API } from '../control/stream-control.ts';
+import { StreamPlugin } from '../control/stream-plugin.ts';
 import { StreamDirectory } from '../definition/stream-directory.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
-import { HostedStreams } from './hosted-streams.ts';
-import { leftFolders } from './left-folders.ts';
-import { StreamCalls } from './stream-calls.ts';
+import { streamHints } from './stream-hints.ts';
 
 export interface StreamHostingOptions {
   readonly storage: Storage;
@@ -21,10 +23,13 @@ export interface StreamHostingOptions {
   readonly engines: { open(brokerId: string, link: BrokerLinkOptions): StreamEngine };
   /** That stored messages are kept in, in a folder for each broker. */
   readonly folder: string;
-  /** Longest wait for another process. */
-  readonly timeoutMs: number;
+  /** To and from other processes on the same database; null: there can be none. */
+  readonly calls: HostedCalls | null;
   readonly log: Logger;
 }
+
+/** Of the time in which a command is to be answered: how long it waits for its stream to be subscribed. */
+const SETTLE_SHARE = 0.7;
 
 /** Of the connections that streams beside a broker have of their own; the same ones after a restart. */
 export const streamClientIds = (brokerId: string): readonly string[] => [
@@ -32,25 +37,34 @@ export const streamClientIds = (brokerId: string): readonly string[] => [
   `brokergraph-${brokerId}-streams-out`,
 ];
 
-/**
- * Streams beside brokers that do not serve them. Streams that are kept run without being asked for, as soon as their broker is
- * connected; for a broker that has none nothing is opened.
- */
+/** Streams beside brokers that do not serve them. */
 export class StreamHosting {
   readonly #options: StreamHostingOptions;
   readonly #directory: StreamDirectory;
-  readonly #calls: StreamCalls | null;
-  readonly #hosted = new Map<string, HostedStreams>();
-  readonly #runtimes = new Map<string, BrokerRuntime>();
-  readonly #stops: (() => void)[] = [];
-  #started = false;
+  readonly #hosting: Hosting;
 
   constructor(options: StreamHostingOptions) {
-    const { storage, log, timeoutMs } = options;
-    const { db, changes, engine } = storage;
+    const { storage, brokers, folder, calls, log } = options;
+    const { db, changes, leases } = storage;
     this.#options = options;
     this.#directory = new StreamDirectory({ db, changes, log });
-    this.#calls = engine === 'postgresql' ? new StreamCalls({ db, changes, log, timeoutMs }) : null;
+    this.#hosting = new Hosting({
+      name: 'streams',
+      kinds: [
+        {
+          api: STREAM_API,
+          hints: streamHints,
+          isWanted: (brokerId) => this.#directory.of(brokerId).all().length > 0,
+          begin: (link, emit) => this.#begin(link, emit),
+        },
+      ],
+      brokers,
+      folder,
+      leases,
+      calls,
+      forget: (brokerId) => this.#directory.brokerRemoved(brokerId),
+      log,
+    });
   }
 
   load(): Promise<void> {
@@ -59,77 +73,38 @@ export class StreamHosting {
 
   /** What is beside a broker on a link. */
   beside(link: BrokerLinkOptions): HostedBeside {
-    return {
-      plugins: [{ api: STREAM_API, create: async (host) => this.#create(link, host) }],
-      clientIds: streamClientIds(link.id),
-    };
+    return { plugins: this.#hosting.plugins(link), clientIds: streamClientIds(link.id) };
   }
 
-  /** From here on streams run. A process that does one thing never comes here, and runs none. */
+  /** From here on streams run. */
   start(runtimes: BrokerRuntimes): void {
-    this.#started = true;
-    this.#stops.push(
-      this.#options.brokers.onRemove(({ id }) => this.#brokerRemoved(id)),
-      this.#directory.onChange((brokerId) => this.#look(this.#runtimes.get(brokerId))),
-    );
-    void this.#tellLeft();
-    runtimes.onRuntime((runtime, change) => {
-      if (change === 'CLOSING') {
-        this.#runtimes.delete(runtime.id);
-        return;
-      }
-      this.#runtimes.set(runtime.id, runtime);
-      runtime.link.onStatus(() => this.#look(runtime));
-      this.#look(runtime);
-    });
+    this.#directory.onChange((brokerId) => this.#hosting.look(brokerId));
+    this.#hosting.start(runtimes);
   }
 
   /** Streams beside this broker run in this process. */
   runs(brokerId: string): boolean {
-    return this.#hosted.get(brokerId)?.isRunning === true && this.#directory.of(brokerId).all().length > 0;
+    return this.#hosting.runs(STREAM_API, brokerId) && this.#directory.of(brokerId).all().length > 0;
   }
 
   async close(): Promise<void> {
-    for (const stop of this.#stops) stop();
-    this.#calls?.close();
+    this.#hosting.close();
     await this.#directory.close();
   }
 
-  #create(link: BrokerLinkOptions, { emit }: PluginHost): ControlPlugin | Unavailable {
-    if (!this.#started) return { unavailable: 'Streams are run by the service, which does not run in this process' };
-    const { storage, engines, log } = this.#options;
+  async #begin(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Promise<Hosted> {
+    const { engines, log } = this.#options;
     const definitions = this.#directory.of(link.id);
-    const hosted = new HostedStreams({
-      link,
+    await this.#eraseLeft(link.id, new Set(definitions.all().map(({ id }) => id)));
+    const engine = engines.open(link.id, link);
+    const plugin = new StreamPlugin({
       definitions,
-      openEngine: async () => {
-        await this.#eraseLeft(link.id, new Set(definitions.all().map(({ id }) => id)));
-        return engines.open(link.id, link);
-      },
-      leases: storage.leases,
-      calls: this.#calls,
+      engine,
       emit,
+      settleMs: link.timeoutMs * SETTLE_SHARE,
       onFault: (error) => log.error({ err: error, brokerId: link.id }, 'streams of a broker could not be run'),
     });
-    this.#hosted.set(link.id, hosted);
-    return hosted;
-  }
-
-  /** Finds out who serves the API where there is something to run. That it is found out, has it run. */
-  #look(runtime: BrokerRuntime | undefined): void {
-    if (runtime?.link.status.state !== 'CONNECTED' || this.#directory.of(runtime.id).all().length === 0) return;
-    const { log } = this.#options;
-    runtime.controls.capability(STREAM_API).then(
-      ({ provider }) => {
-        if (provider !== 'BROKER') return;
-        log.warn({ brokerId: runtime.id }, 'the broker serves streams itself: those kept for it here are not run');
-      },
-      (error: unknown) => {
-        // Gone again: it is looked at when it is back.
-        if (error instanceof ServiceError) return;
-        log.error({ err: error, brokerId: runtime.id }, 'who serves streams could not be found out');
-      },
-    );
+    return { plugin, end: () => engine.close() };
   }
 
   /** Streams that were deleted while another process ran them. What cannot be erased now is tried again when they run again. */
@@ -141,36 +116,5 @@ export class StreamHosting {
     } catch (error) {
       log.error({ err: error, brokerId }, 'stored messages of deleted streams could not be erased');
     }
-  }
-
-  /** A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased. */
-  async #tellLeft(): Promise<void> {
-    const { brokers, folder, log } = this.#options;
-    try {
-      const folders = await leftFolders(folder, (id) => brokers.get(id) !== null);
-      if (folders.length > 0) {
-        log.warn(
-          { folders },
-          'stored messages are kept of brokers that this database does not have; delete what is not needed',
-        );
-      }
-    } catch (error) {
-      log.error({ err: error }, 'stored messages could not be looked for');
-    }
-  }
-
-  /** Its rows went with it. */
-  #brokerRemoved(brokerId: string): void {
-    const hosted = this.#hosted.get(brokerId);
-    this.#hosted.delete(brokerId);
-    this.#directory.brokerRemoved(brokerId);
-    const { folder, log } = this.#options;
-    const erase = async () => {
-      await hosted?.ended;
-      await rm(join(folder, brokerId), { recursive: true, force: true });
-    };
-    erase().catch((error: unknown) => {
-      log.error({ err: error, brokerId }, 'stored messages of a removed broker could not be erased');
-    });
   }
 }

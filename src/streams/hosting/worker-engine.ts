@@ -1,17 +1,17 @@
 import { ServiceError } from '../../errors.ts';
+import type { ThreadDown, ThreadUser } from '../../hosting/kept-thread.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { failedReport } from './failed-report.ts';
-import type { EngineAnswer, EngineMethod, EngineOptions } from './worker-protocol.ts';
-import type { WorkerThread } from './worker-thread.ts';
+import type { EngineAnswer, EngineMethod, EngineOptions, EngineThread } from './worker-protocol.ts';
 
 /** Whose engine it is: where its thread comes from. */
 export interface EngineOwner {
-  /** Null: it ended, and is not started again yet; why. Started when there is none. */
-  thread(): WorkerThread | { readonly down: string };
+  /** Started when there is none. */
+  thread(): EngineThread | ThreadDown;
   /** Never the same. */
   nextNumber(): number;
   /** It has something to run, or nothing any more. */
@@ -29,7 +29,7 @@ const REOPEN_MS = 30_000;
  * While the thread is down its streams are FAILED with the reason; all that is put is put again when it is back.
  * Errors: those of StreamEngine; INTERNAL_ERROR for a bug.
  */
-export class WorkerEngine implements StreamEngine {
+export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
   readonly #owner: EngineOwner;
   readonly #options: EngineOptions;
   readonly #put = new Map<string, StreamDefinition>();
@@ -37,7 +37,7 @@ export class WorkerEngine implements StreamEngine {
   readonly #reports = new Map<string, StreamReport>();
   readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
   /** What there is of it in the thread. */
-  #open: { readonly number: number; readonly thread: WorkerThread } | null = null;
+  #open: { readonly number: number; readonly thread: EngineThread } | null = null;
   /** It could not be opened, and is not tried again yet. */
   #failure: { readonly reason: string; readonly retry: NodeJS.Timeout } | null = null;
   #ending: Promise<void> = Promise.resolve();
@@ -143,23 +143,23 @@ export class WorkerEngine implements StreamEngine {
   }
 
   /** Of its owner: there is a thread again. */
-  threadStarted(thread: WorkerThread): void {
-    if (this.#put.size === 0 || this.#open !== null || this.#failure !== null) return;
+  threadStarted(thread: EngineThread): void {
+    if (this.#isClosed || this.#put.size === 0 || this.#open !== null || this.#failure !== null) return;
     // Another end of the thread has it put again.
     this.#begin(thread, null).catch(() => undefined);
   }
 
-  #thread(): WorkerThread | { readonly down: string } {
+  #thread(): EngineThread | ThreadDown {
     return this.#failure === null ? this.#owner.thread() : { down: this.#failure.reason };
   }
 
   /** All that is put; resolves with the one that is waited for. */
-  async #begin(thread: WorkerThread, waitFor: string | null): Promise<void> {
+  async #begin(thread: EngineThread, waitFor: string | null): Promise<void> {
     const number = this.#owner.nextNumber();
     this.#open = { number, thread };
-    thread.open(number, this.#options);
+    thread.order({ engine: number, options: this.#options });
     const puts = [...this.#put].map(async ([id, definition]) => {
-      const put = thread.call(number, 'put', [id, definition]);
+      const put = thread.ask({ type: 'call', engine: number, method: 'put', args: [id, definition] });
       await (waitFor === null || id === waitFor ? put : put.catch(() => undefined));
     });
     await Promise.all(puts);
@@ -176,15 +176,18 @@ export class WorkerEngine implements StreamEngine {
     }
     const before = this.#ending;
     // An end of the thread is an end of it, too.
-    const closed = open.thread.close(open.number, forGood).catch(() => undefined);
+    const closed = open.thread.ask({ type: 'close', engine: open.number, forGood }).catch(() => undefined);
     this.#ending = Promise.all([before, closed]).then(() => {
       if (this.#open === null) this.#owner.onUse(this, false);
     });
   }
 
-  #call<Method extends EngineMethod>(method: Method, ...args: readonly unknown[]): Promise<EngineAnswer<Method>> {
+  async #call<Method extends EngineMethod>(method: Method, ...args: readonly unknown[]): Promise<EngineAnswer<Method>> {
     this.#assertOpen();
-    if (this.#open !== null) return this.#open.thread.call(this.#open.number, method, args);
+    if (this.#open !== null) {
+      const { thread, number } = this.#open;
+      return (await thread.ask({ type: 'call', engine: number, method, args })) as EngineAnswer<Method>;
+    }
     const thread = this.#put.size === 0 ? null : this.#thread();
     const reason = thread !== null && 'down' in thread ? thread.down : 'There is no stream on the broker';
     throw new ServiceError('BROKER_UNREACHABLE', reason);

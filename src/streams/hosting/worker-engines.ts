@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import { KeptThread } from '../../hosting/kept-thread.ts';
+import type { WorkerLog } from '../../hosting/worker-thread.ts';
 import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
 import { WorkerEngine } from './worker-engine.ts';
-import type { EngineOptions } from './worker-protocol.ts';
-import { type WorkerLog, WorkerThread } from './worker-thread.ts';
+import type { EngineNews, EngineOptions, EngineOrder, EngineQuestion } from './worker-protocol.ts';
 
 export interface WorkerEnginesOptions {
   /** Of all stored messages, with a folder for each broker. */
@@ -19,44 +20,32 @@ export interface WorkerEnginesOptions {
   readonly lingerMs?: number;
 }
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 30_000;
-/** A thread that ran this long failed for a new reason, so the pauses start small again. */
-const STEADY_MS = 60_000;
-
-/**
- * The engines of all streams beside remote brokers, in one thread: NONE -> RUNNING with the first stream -> NONE some time after the last; RUNNING ->
- * DOWN when it ends by itself (a bug, memory at its limit) -> RUNNING after a pause that doubles.
- */
+/** The engines of all streams beside remote brokers, in one thread that is there while there are streams. */
 export class WorkerEngines {
   readonly #options: WorkerEnginesOptions;
   readonly #engines = new Set<WorkerEngine>();
-  /** Those that have something in the thread, or will have. */
-  readonly #used = new Set<WorkerEngine>();
-  #thread: WorkerThread | null = null;
-  #startedAt = 0;
-  #down: string | null = null;
-  #pauseMs = FIRST_PAUSE_MS;
-  #restart: NodeJS.Timeout | null = null;
-  #lingering: NodeJS.Timeout | null = null;
-  #ending: Promise<void> = Promise.resolve();
-  #lastNumber = 0;
-  #isClosed = false;
+  readonly #thread: KeptThread<EngineOrder, EngineQuestion, EngineNews>;
 
   constructor(options: WorkerEnginesOptions) {
+    const { workerUrl = new URL('./stream-worker.js', import.meta.url), log, maxHeapMegabytes, lingerMs } = options;
     this.#options = options;
+    this.#thread = new KeptThread({
+      name: 'streams',
+      workerUrl,
+      log,
+      maxHeapMegabytes,
+      lingerMs,
+      onNews: (news) => this.#told(news),
+    });
   }
 
   /** Nothing happens until a stream is put. One at a time for each broker, or one after the other. */
   open(brokerId: string, link: BrokerLinkOptions): StreamEngine {
     const engine: WorkerEngine = new WorkerEngine(
       {
-        thread: () => (this.#down === null ? this.#running() : { down: this.#down }),
-        nextNumber: () => {
-          this.#lastNumber += 1;
-          return this.#lastNumber;
-        },
-        onUse: (used, isUsed) => this.#use(used, isUsed),
+        thread: () => this.#thread.current(),
+        nextNumber: () => this.#thread.nextNumber(),
+        onUse: (used, isUsed) => this.#thread.use(used, isUsed),
         onClosed: (closed) => this.#engines.delete(closed),
       },
       this.#engineOptions(brokerId, link),
@@ -67,75 +56,16 @@ export class WorkerEngines {
 
   /** Safe to call twice. All that was taken is on disk when it resolves; what was not waits at its broker. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#restart) clearTimeout(this.#restart);
-    this.#restart = null;
     await Promise.all([...this.#engines].map((engine) => engine.close()));
-    this.#endThread();
-    await this.#ending;
+    await this.#thread.close();
   }
 
-  #running(): WorkerThread {
-    this.#thread ??= this.#start();
-    return this.#thread;
-  }
-
-  #start(): WorkerThread {
-    const { workerUrl, log, maxHeapMegabytes = 512 } = this.#options;
-    this.#startedAt = Date.now();
-    const thread: WorkerThread = new WorkerThread({
-      workerUrl: workerUrl ?? new URL('./stream-worker.js', import.meta.url),
-      maxHeapMegabytes,
-      log,
-      onChange: (number, id, report) => {
-        for (const engine of this.#used) if (engine.number === number) engine.changed(id, report);
-      },
-      onFailed: (number, reason) => {
-        for (const engine of this.#used) if (engine.number === number) engine.failed(reason);
-      },
-      onEnd: (reason) => {
-        if (this.#thread === thread) this.#lost(reason ?? 'it was ended');
-      },
-    });
-    return thread;
-  }
-
-  #lost(reason: string): void {
-    this.#thread = null;
-    if (this.#isClosed) return;
-    this.#options.log.error({ reason }, 'the thread of the streams failed');
-    if (Date.now() - this.#startedAt > STEADY_MS) this.#pauseMs = FIRST_PAUSE_MS;
-    const down = `What runs streams has ended and is started again: ${reason}`;
-    this.#down = down;
-    this.#restart = setTimeout(() => this.#startAgain(), this.#pauseMs);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
-    for (const engine of this.#used) engine.threadEnded(down);
-  }
-
-  #startAgain(): void {
-    this.#restart = null;
-    this.#down = null;
-    if (this.#used.size === 0) return;
-    const thread = this.#running();
-    this.#options.log.info({}, 'the thread of the streams is started again');
-    for (const engine of this.#used) engine.threadStarted(thread);
-  }
-
-  #use(engine: WorkerEngine, isUsed: boolean): void {
-    if (this.#lingering) clearTimeout(this.#lingering);
-    this.#lingering = null;
-    if (isUsed) this.#used.add(engine);
-    else this.#used.delete(engine);
-    if (this.#used.size > 0 || this.#thread === null) return;
-    this.#lingering = setTimeout(() => this.#endThread(), this.#options.lingerMs ?? 60_000).unref();
-  }
-
-  #endThread(): void {
-    if (this.#lingering) clearTimeout(this.#lingering);
-    this.#lingering = null;
-    const thread = this.#thread;
-    this.#thread = null;
-    if (thread) this.#ending = Promise.all([this.#ending, thread.end()]).then(() => undefined);
+  #told(news: EngineNews): void {
+    for (const engine of this.#engines) {
+      if (engine.number !== news.engine) continue;
+      if (news.type === 'changed') engine.changed(news.id, news.report);
+      else engine.failed(news.reason);
+    }
   }
 
   /** What can be told to another thread. */

@@ -1,17 +1,10 @@
 import { ServiceError } from '../../errors.ts';
+import { reasonOf, type ThreadVoice } from '../../hosting/serve-thread.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
-import type { StreamReport } from '../model/stream-report.ts';
 import { compileQuery } from '../query/compile-query.ts';
 import { openSegmentStore } from '../store/segment-store.ts';
 import { MqttStreamSession } from './mqtt-stream-session.ts';
-import type { EngineMethod, EngineOptions } from './worker-protocol.ts';
-
-export interface HostEvents {
-  onChange(engine: number, id: string, report: StreamReport): void;
-  /** It could not be opened; its calls are refused. */
-  onFailed(engine: number, reason: string): void;
-  onProblem(level: 'warn' | 'error', fields: object, text: string): void;
-}
+import type { EngineMethod, EngineNews, EngineOptions } from './worker-protocol.ts';
 
 interface Host {
   readonly engine: StreamEngineCore;
@@ -20,13 +13,13 @@ interface Host {
 
 /** The engines in this thread, each with its connections and its stored messages. One of a broker begins when the one before it has ended. */
 export class WorkerHosts {
-  readonly #events: HostEvents;
+  readonly #voice: ThreadVoice<EngineNews>;
   readonly #hosts = new Map<number, { readonly brokerId: string; readonly host: Promise<Host> }>();
   /** By broker: the ends of earlier engines, while they last. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  constructor(events: HostEvents) {
-    this.#events = events;
+  constructor(voice: ThreadVoice<EngineNews>) {
+    this.#voice = voice;
   }
 
   open(number: number, options: EngineOptions): void {
@@ -35,7 +28,9 @@ export class WorkerHosts {
     this.#hosts.set(number, { brokerId, host });
     host.catch((error: unknown) => {
       this.#hosts.delete(number);
-      this.#events.onFailed(number, error instanceof Error ? error.message : String(error));
+      // Its calls are refused.
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#voice.tell({ type: 'failed', engine: number, reason });
     });
   }
 
@@ -70,22 +65,21 @@ export class WorkerHosts {
   async #begin(number: number, options: EngineOptions, before: Promise<void> | undefined): Promise<Host> {
     await before;
     const { brokerId, folder, maxBytes } = options;
-    const { onChange, onProblem } = this.#events;
+    const { tell, problem } = this.#voice;
     const store = openSegmentStore({
       folder,
       maxBytes,
       onProblem: (streamId, reason) =>
-        onProblem('warn', { brokerId, streamId, reason }, 'stored messages of streams have a problem'),
+        problem('warn', { brokerId, streamId, reason }, 'stored messages of streams have a problem'),
     });
     const session = new MqttStreamSession({
       ...options.session,
       onFault: (error) => {
-        const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        onProblem('error', { brokerId, reason }, 'a stream failed on a message');
+        problem('error', { brokerId, reason: reasonOf(error) }, 'a stream failed on a message');
       },
     });
     const engine = new StreamEngineCore({ session, store, compile: compileQuery });
-    engine.onChange((id, report) => onChange(number, id, report));
+    engine.onChange((id, report) => tell({ type: 'changed', engine: number, id, report }));
     session.open();
     const close = async (forGood: boolean) => {
       await engine.close();

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.ts';
+import type { WorkerThread } from '../../hosting/worker-thread.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
@@ -17,29 +17,25 @@ export interface EngineOptions {
 export type EngineMethod = 'put' | 'settled' | 'remove' | 'startReplay' | 'stopReplay' | 'clear' | 'report';
 export type EngineAnswer<Method extends EngineMethod> = Awaited<ReturnType<StreamEngine[Method]>>;
 
-export type ServiceMessage =
-  | { readonly type: 'open'; readonly engine: number; readonly options: EngineOptions }
+/** Opens one. */
+export interface EngineOrder {
+  readonly engine: number;
+  readonly options: EngineOptions;
+}
+
+export type EngineQuestion =
   | {
       readonly type: 'call';
       readonly engine: number;
-      readonly call: number;
       readonly method: EngineMethod;
       readonly args: readonly unknown[];
     }
-  /** Answered as a call is. `forGood`: nothing is to wait at the broker. */
-  | { readonly type: 'close'; readonly engine: number; readonly call: number; readonly forGood: boolean }
-  | { readonly type: 'end' };
+  /** `forGood`: nothing is to wait at the broker. */
+  | { readonly type: 'close'; readonly engine: number; readonly forGood: boolean };
 
-export type WorkerMessage =
-  | { readonly type: 'answer'; readonly call: number; readonly value: unknown }
-  | { readonly type: 'refusal'; readonly call: number; readonly refusal: WireError }
+export type EngineNews =
   /** It could not be opened, and there is nothing of it. */
   | { readonly type: 'failed'; readonly engine: number; readonly reason: string }
-  | { readonly type: 'changed'; readonly engine: number; readonly id: string; readonly report: StreamReport }
-  | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly fields: object; readonly text: string };
+  | { readonly type: 'changed'; readonly engine: number; readonly id: string; readonly report: StreamReport };
 
-export interface WireError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly info?: Readonly<Record<string, unknown>>;
-}
+export type EngineThread = WorkerThread<EngineOrder, EngineQuestion, EngineNews>;

@@ -2,14 +2,17 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BrokerControls } from '../../../src/control/broker-controls.ts';
 import type { ControlEvent } from '../../../src/control/envelope.ts';
+import { HostedCalls } from '../../../src/hosting/hosted-calls.ts';
+import { HostedPlugin } from '../../../src/hosting/hosted-plugin.ts';
 import { newId } from '../../../src/ids.ts';
+import { openSealer } from '../../../src/storage/sealed.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
 import { STREAM_API } from '../../../src/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../src/streams/control/stream-plugin.ts';
 import { StreamDirectory } from '../../../src/streams/definition/stream-directory.ts';
 import { StreamEngineCore } from '../../../src/streams/engine/stream-engine-core.ts';
-import { HostedStreams } from '../../../src/streams/hosting/hosted-streams.ts';
 import { MqttStreamSession } from '../../../src/streams/hosting/mqtt-stream-session.ts';
-import { StreamCalls } from '../../../src/streams/hosting/stream-calls.ts';
+import { streamHints } from '../../../src/streams/hosting/stream-hints.ts';
 import type { StreamEngine } from '../../../src/streams/model/stream-engine.ts';
 import { compileQuery } from '../../../src/streams/query/compile-query.ts';
 import { openSegmentStore } from '../../../src/streams/store/segment-store.ts';
@@ -40,7 +43,8 @@ export async function startStreams(options: StreamWorldOptions) {
   const { db, changes, leases, engine } = storage;
   const directory = new StreamDirectory({ db, changes, log: silentLog });
   await directory.load();
-  const calls = engine === 'postgresql' ? new StreamCalls({ db, changes, log: silentLog, timeoutMs }) : null;
+  const sealer = openSealer({ dataDir: folder, secretKey: 'the same key for all of the processes' });
+  const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs }) : null;
   const faults: unknown[] = [];
   const engines = { running: 0, closed: 0 };
   const link = await connectedLink({ url });
@@ -51,14 +55,26 @@ export async function startStreams(options: StreamWorldOptions) {
     plugins: [
       {
         api: STREAM_API,
-        create: async ({ emit }) => {
-          return new HostedStreams({
-            link: { id: brokerId, url, timeoutMs },
-            definitions: directory.of(brokerId),
-            openEngine: () => engineBeside({ url, brokerId, folder, timeoutMs }, engines),
+        create: async ({ emit, isHeard }) => {
+          return new HostedPlugin({
+            api: STREAM_API,
+            brokerId,
+            hints: streamHints,
+            begin: (tell) => {
+              const hosted = engineBeside({ url, brokerId, folder, timeoutMs }, engines);
+              const plugin = new StreamPlugin({
+                definitions: directory.of(brokerId),
+                engine: hosted,
+                emit: tell,
+                settleMs: timeoutMs * 0.7,
+                onFault: (error) => faults.push(error),
+              });
+              return { plugin, end: () => hosted.close() };
+            },
             leases,
             calls,
             emit,
+            isHeard,
             onFault: (error) => faults.push(error),
           });
         },

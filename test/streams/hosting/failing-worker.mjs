@@ -2,6 +2,6 @@
 import { parentPort } from 'node:worker_threads';
 import '../../../dist/streams/hosting/stream-worker.js';
 
-parentPort.on('message', ({ method, args }) => {
-  if (method === 'put' && args[1].textName === 'fail') throw new Error('a bug');
+parentPort.on('message', ({ question }) => {
+  if (question?.method === 'put' && question.args[1].textName === 'fail') throw new Error('a bug');
 });

@@ -62,7 +62,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     const broker = await startMosquitto();
     const silent = await openTestStorage({ databaseUrl });
     const brokerId = await addBroker(silent);
-    expect(await silent.leases.want(`streams:${brokerId}`, () => undefined).attempt()).toBe(true);
+    expect(await silent.leases.want(`${STREAM_API}:${brokerId}`, () => undefined).attempt()).toBe(true);
     const storage = await openTestStorage({ databaseUrl });
     const { controls } = await startStreams({ url: broker.url, storage, brokerId, timeoutMs: 500 });
     await expect(createStream(controls, fast)).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Folders of stored messages, each by the id of a broker or of a stream, that belong to none there is: another process deleted it, or this
- * one ended before they were erased. Errors: those of the file system.
+ * Folders, each by the id of what it was made for, as a broker or a stream, that belong to none there is: another process deleted it, or
+ * this one ended before they were erased. Errors: those of the file system.
  */
 export async function leftFolders(folder: string, isThere: (id: string) => boolean): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(noneWithoutFolder);
