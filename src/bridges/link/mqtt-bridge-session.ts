@@ -1,0 +1,122 @@
+import { ServiceError } from '../../errors.ts';
+import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
+import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import {
+  type PublishProperties,
+  readPublishProperties,
+  writePublishProperties,
+} from '../../mqtt/publish-properties.ts';
+import type { BridgeMessage } from '../model/bridge-message.ts';
+import type { ArrivedMessage, BridgeSession, BridgeSubscribeOptions } from './bridge-session.ts';
+
+/** How a bridge reaches one broker. */
+export interface BridgeSessionOptions
+  extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller'> {
+  /** The same after a restart, and in each process that may run the bridge: the session is its. */
+  readonly clientId: string;
+}
+
+/** What the bridge is away for at most, for messages to wait for it (MQTT 5; with 3.1.1 the broker decides). */
+const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
+/** A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then drops them. */
+const RECEIVE_MAXIMUM = 4_000;
+
+/** One lasting link for both ways, without pauses: who listens takes what comes, and the queue of the bridge has the bounds. */
+export class MqttBridgeSession implements BridgeSession {
+  readonly #link: BrokerLink;
+  /** Most messages carry the same or none: what was written last, and its bytes. */
+  #written: PublishProperties | null = null;
+  #bytes: Buffer | undefined;
+
+  constructor(options: BridgeSessionOptions) {
+    this.#link = new BrokerLink({
+      sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
+      ...options,
+      receiveMaximum: RECEIVE_MAXIMUM,
+      isLasting: true,
+      isBoundedByCaller: true,
+    });
+  }
+
+  get status(): LinkStatus {
+    return this.#link.status;
+  }
+
+  get protocolVersion(): 4 | 5 | null {
+    return this.#link.protocolVersion;
+  }
+
+  onStatus(listener: (status: LinkStatus) => void): Stop {
+    return this.#link.onStatus(listener);
+  }
+
+  open(): void {
+    this.#link.open();
+  }
+
+  subscribe(
+    filter: string,
+    listener: (message: ArrivedMessage) => void,
+    { qos, retained, onRefused }: BridgeSubscribeOptions,
+  ): Promise<Stop> {
+    return this.#link.subscribe(filter, (message) => listener(new Arrived(message)), {
+      qos,
+      retained,
+      noLocal: true,
+      retainAsPublished: retained,
+      retainedOnce: true,
+      ...(onRefused ? { onRefused } : {}),
+    });
+  }
+
+  publish(message: BridgeMessage, done: (error: ServiceError | null) => void): void {
+    const { topic, payload, qos, retain } = message;
+    const properties = this.#propertyBytes(message.properties);
+    this.#link.send(topic, payload, { qos, retain, properties }, (error) => {
+      if (error?.code !== 'BROKER_TIMEOUT') {
+        done(error);
+        return;
+      }
+      // Whether it was taken cannot be known: with the end of the connection all that has no answer is to be sent again.
+      done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
+      this.#link.restart(error.message);
+    });
+  }
+
+  /** `forGood`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
+  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+    await this.#link.close({ keepSession: !forGood });
+  }
+
+  #propertyBytes(properties: PublishProperties | null): Buffer | undefined {
+    if (properties !== this.#written) {
+      this.#bytes = properties === null ? undefined : writePublishProperties(properties);
+      this.#written = properties;
+    }
+    return this.#bytes;
+  }
+}
+
+class Arrived implements ArrivedMessage {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly properties: PublishProperties | null;
+  readonly receivedAt = Date.now();
+  readonly #release: (() => void) | undefined;
+
+  constructor(message: BrokerMessage) {
+    this.topic = message.topic;
+    // Of a link that lasts, whose payloads are cut from what it reads.
+    this.payload = message.payload as Buffer;
+    this.qos = message.qos;
+    this.retain = message.retain;
+    this.properties = message.properties === undefined ? null : readPublishProperties(message.properties);
+    this.#release = message.hold?.();
+  }
+
+  taken(): void {
+    this.#release?.();
+  }
+}
