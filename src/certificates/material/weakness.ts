@@ -1,0 +1,60 @@
+import type { X509Certificate } from 'node:crypto';
+import { keyBits } from './certificate-facts.ts';
+
+/* What brokers refuse to serve: OpenSSL 3 at security level 2, as Debian sets it (SSL_CTX_set_security_level(3)). */
+
+const MIN_RSA_BITS = 2_048;
+const MIN_CURVE_BITS = 224;
+const USABLE_KEYS = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'];
+
+/** Signature algorithms by the bytes of their object identifiers. */
+const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
+  '2a864886f70d010102': 'MD2',
+  '2a864886f70d010103': 'MD4',
+  '2a864886f70d010104': 'MD5',
+  '2a864886f70d010105': 'SHA-1',
+  '2a8648ce3d0401': 'SHA-1',
+  '2a8648ce380403': 'SHA-1',
+  '2b0e03021d': 'SHA-1',
+};
+const RSA_PSS = '2a864886f70d01010a';
+const SHA_1 = '2b0e03021a';
+
+/** Why brokers would not use a certificate; null: they would. Signatures of roots are looked at by nobody. Errors: as `factsOf`. */
+export function weaknessOf(certificate: X509Certificate, isRoot: boolean): string | null {
+  const { publicKey } = certificate;
+  const type = String(publicKey.asymmetricKeyType);
+  if (!USABLE_KEYS.includes(type)) return `has a key of type ${type}, which TLS has no use for`;
+  const bits = keyBits(publicKey);
+  if (type.startsWith('rsa') && bits !== null && bits < MIN_RSA_BITS) {
+    return `is weak: its RSA key has ${bits} bits, and brokers ask for ${MIN_RSA_BITS} at least`;
+  }
+  if (type === 'ec' && bits !== null && bits < MIN_CURVE_BITS) {
+    return `is weak: its EC key has ${bits} bits, and brokers ask for ${MIN_CURVE_BITS} at least`;
+  }
+  const digest = isRoot ? null : weakDigest(certificate.raw);
+  return digest === null ? null : `is weak: it is signed with ${digest}, which brokers and clients refuse`;
+}
+
+/** Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { algorithm, parameters }, signature } (RFC 5280, 4.1). */
+function weakDigest(der: Buffer): string | null {
+  const tbs = elementAt(der, elementAt(der, 0).start);
+  const algorithm = elementAt(der, tbs.end);
+  const identifier = elementAt(der, algorithm.start);
+  const hex = der.subarray(identifier.start, identifier.end).toString('hex');
+  if (hex !== RSA_PSS) return WEAK_SIGNATURES[hex] ?? null;
+  // RSASSA-PSS-params ::= SEQUENCE { hashAlgorithm [0] DEFAULT sha1, … } (RFC 4055, 3.1).
+  const parameters = elementAt(der, identifier.end);
+  const hash = der.subarray(parameters.start, parameters.end);
+  const isDefault = hash[0] !== 0xa0;
+  return isDefault || hash.subarray(0, 2 + (hash[1] ?? 0)).includes(Buffer.from(SHA_1, 'hex')) ? 'SHA-1' : null;
+}
+
+/** Where the content of a DER element is. What OpenSSL has read is well-formed. */
+function elementAt(der: Buffer, at: number): { readonly start: number; readonly end: number } {
+  const first = der[at + 1] ?? 0;
+  if (first < 0x80) return { start: at + 2, end: at + 2 + first };
+  const bytes = first & 0x7f;
+  const start = at + 2 + bytes;
+  return { start, end: start + der.readUIntBE(at + 2, bytes) };
+}
