@@ -1,0 +1,54 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What a process is asked to end by, and then made to. */
+const PATIENCE_MS = 10_000;
+const POLL_MS = 20;
+
+/**
+ * Ends the Mosquitto that a service which was killed has left behind, so that its ports and files are free; answers whether there was
+ * one. It is told by its command line, which names the configuration file of this very broker: a number that has come to be another
+ * process's is left alone, as everything is where the system has no /proc.
+ */
+export async function endLeftOver(pidFile: string, configFile: string): Promise<boolean> {
+  const pid = readPid(pidFile);
+  if (pid === null || !isOurs(pid, configFile)) {
+    rmSync(pidFile, { force: true });
+    return false;
+  }
+  // By SIGTERM it keeps what it holds in memory.
+  signal(pid, 'SIGTERM');
+  for (let waited = 0; isOurs(pid, configFile); waited += POLL_MS) {
+    if (waited >= PATIENCE_MS) signal(pid, 'SIGKILL');
+    await delay(POLL_MS);
+  }
+  rmSync(pidFile, { force: true });
+  return true;
+}
+
+function readPid(pidFile: string): number | null {
+  try {
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    return Number.isSafeInteger(pid) && pid > 1 ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function isOurs(pid: number, configFile: string): boolean {
+  try {
+    // Of one that has ended and waits for its parent it is empty.
+    const [, option, file] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return option === '-c' && file === configFile;
+  } catch {
+    return false;
+  }
+}
+
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Ended in this very moment.
+  }
+}

@@ -1,0 +1,63 @@
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+
+/** Absolute paths. */
+export interface MosquittoProgram {
+  readonly binary: string;
+  /** The dynamic security plugin. */
+  readonly plugin: string;
+}
+
+/** Where the operator says that they are; undefined: looked for. */
+export interface MosquittoPlaces {
+  readonly binary: string | undefined;
+  readonly plugin: string | undefined;
+  /** As the environment variable PATH. */
+  readonly searchPath: string;
+}
+
+/** Debian keeps it in a folder that is in the PATH of administrators only. */
+const USUAL_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/sbin'];
+const USUAL_LIBRARIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib'];
+const PLUGIN = 'mosquitto_dynamic_security';
+
+/** Looks anew each time: what was missing may have been installed. A text says what is missing, and what would help. */
+export function findMosquitto(places: MosquittoPlaces): MosquittoProgram | string {
+  const { binary: wanted = 'mosquitto', plugin: wantedPlugin, searchPath } = places;
+  const folders = [...searchPath.split(delimiter).filter((folder) => isAbsolute(folder)), ...USUAL_FOLDERS];
+  const candidates = isAbsolute(wanted) ? [wanted] : folders.map((folder) => join(folder, wanted));
+  const binary = candidates.find(isProgram);
+  if (binary === undefined) {
+    return isAbsolute(wanted)
+      ? `There is no program ${wanted} (MOSQUITTO_BINARY)`
+      : `There is no program "${wanted}" on this machine: install Mosquitto, or say where it is by MOSQUITTO_BINARY`;
+  }
+  if (wantedPlugin !== undefined) {
+    return existsSync(wantedPlugin)
+      ? { binary, plugin: wantedPlugin }
+      : `There is no file ${wantedPlugin} (MOSQUITTO_DYNSEC_PLUGIN)`;
+  }
+  const plugin = [join(dirname(binary), '../lib'), ...USUAL_LIBRARIES].flatMap(librariesIn).find(existsSync);
+  if (plugin !== undefined) return { binary, plugin };
+  return `The dynamic security plugin of Mosquitto (${PLUGIN}.so) was not found: say where it is by MOSQUITTO_DYNSEC_PLUGIN`;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Distributions keep libraries in a folder of the machine's kind, as `x86_64-linux-gnu`. */
+function librariesIn(folder: string): string[] {
+  let kinds: string[] = [];
+  try {
+    kinds = readdirSync(folder).filter((name) => name.includes('-linux-'));
+  } catch {
+    // Not there on this machine.
+  }
+  return ['', ...kinds].flatMap((kind) => ['so', 'dylib'].map((ending) => join(folder, kind, `${PLUGIN}.${ending}`)));
+}
