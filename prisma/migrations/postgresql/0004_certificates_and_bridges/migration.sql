@@ -36,7 +36,7 @@ CREATE TABLE "CertificateDeployment" (
     "brokerId" TEXT NOT NULL,
     "port" INTEGER NOT NULL,
     "bindAddress" TEXT NOT NULL DEFAULT '',
-    "deployedAt" TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "deployedAt" TIMESTAMP(3),
 
     CONSTRAINT "CertificateDeployment_pkey" PRIMARY KEY ("certificateId", "brokerId", "port", "bindAddress")
 );

@@ -36,7 +36,7 @@ CREATE TABLE "CertificateDeployment" (
     "brokerId" TEXT NOT NULL,
     "port" INTEGER NOT NULL,
     "bindAddress" TEXT NOT NULL DEFAULT '',
-    "deployedAt" DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "deployedAt" DATETIME,
 
     PRIMARY KEY ("certificateId", "brokerId", "port", "bindAddress"),
     CONSTRAINT "CertificateDeployment_certificateId_fkey" FOREIGN KEY ("certificateId") REFERENCES "Certificate" ("id") ON DELETE CASCADE ON UPDATE CASCADE,
