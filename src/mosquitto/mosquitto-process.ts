@@ -32,6 +32,8 @@ export interface MosquittoProcess {
 /** It reads what it kept before it listens. */
 const START_MS = 60_000;
 const END_MS = 4_000;
+/** Between saying that it listens and its first turn Mosquitto (2.0.11) forgets a SIGTERM. */
+const ASK_AGAIN_MS = 100;
 const RELOAD_MS = 5_000;
 const MAX_LINE = 1_000;
 const PROBLEMS_PER_SECOND = 10;
@@ -85,9 +87,11 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
 }
 
 async function end(child: ChildProcess, ended: Promise<string>): Promise<void> {
-  child.kill('SIGTERM');
+  const asking = setInterval(() => child.kill('SIGTERM'), ASK_AGAIN_MS);
   const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  child.kill('SIGTERM');
   await ended;
+  clearInterval(asking);
   clearTimeout(timer);
 }
 

@@ -1,0 +1,35 @@
+import { requestTopic } from '../control/envelope.ts';
+import type { PluginFactory } from '../control/plugin.ts';
+import { runCommandOf } from '../control/plugin-arguments.ts';
+import type { MosquittoBroker } from './mosquitto-broker.ts';
+
+/**
+ * `broker` beside a Mosquitto that this service runs, from its settings: 2.0 does not serve it. A TLS listener is told also while it has
+ * no certificate and so is not open.
+ */
+export const brokerPlugin = (broker: MosquittoBroker): PluginFactory => ({
+  api: 'broker',
+  create: async () => ({
+    api: 'broker',
+    execute: (command) =>
+      runCommandOf(
+        {
+          listplugins: () => ({
+            plugins: [{ name: 'dynamic-security', 'control-endpoints': [requestTopic('dynamic-security')] }],
+          }),
+          listlisteners: () => ({
+            listeners: broker.listeners.map(({ number, port, protocol, host, tls, requireCertificate }) => ({
+              id: number,
+              port,
+              protocol: protocol === 'MQTT' ? 'mqtt' : 'mqtt+websockets',
+              'bind-address': host,
+              tls,
+              'require-certificate': requireCertificate,
+            })),
+          }),
+        },
+        command,
+      ),
+    close: () => undefined,
+  }),
+});

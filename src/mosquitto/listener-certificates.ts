@@ -1,0 +1,134 @@
+import type { ListenerWanted } from '../brokers/broker-engine.ts';
+import {
+  type CertificateMaterial,
+  materialIssues,
+  materialRefusal,
+  readMaterial,
+} from '../certificates/material/certificate-material.ts';
+import { ControlRefusal } from '../control/plugin.ts';
+import { type InputIssue, ServiceError } from '../errors.ts';
+import type { ListenerCertificate, ListenerMaterial } from './listener-files.ts';
+import type { MosquittoBroker } from './mosquitto-broker.ts';
+import { servedFingerprint } from './served-certificate.ts';
+
+/**
+ * Certificates on the listeners of a Mosquitto that this service runs. What is given is judged first; then its files are replaced, Mosquitto
+ * takes them, and a handshake shows what it serves. Where that fails the files of before are put back and taken again.
+ *
+ * How Mosquitto takes them (2.0.11): the server's certificate of a listener for MQTT over TCP by SIGHUP, without ending a connection;
+ * the first and the last one of a listener, those of WebSocket listeners, and authorities by a restart. Where nobody is asked for a
+ * certificate, authorities are kept for nothing, and nothing is to be taken.
+ *
+ * One change after the other. Errors: ControlRefusal.
+ */
+export class ListenerCertificates {
+  readonly #broker: MosquittoBroker;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(broker: MosquittoBroker) {
+    this.#broker = broker;
+  }
+
+  list(): readonly (ListenerMaterial & { readonly number: number })[] {
+    const { files, listeners } = this.#broker;
+    return listeners.filter(({ tls }) => tls).map(({ number }) => ({ number, ...files.read(number) }));
+  }
+
+  async setServer(number: number, fileName: string, cert: string, privateKey: string): Promise<void> {
+    const material = judged(cert, privateKey);
+    if (material.key === null) throw new ControlRefusal('Invalid/missing key_pem');
+    const server = { fileName, pem: material.cert + material.key, fingerprint256: material.leaf.fingerprint256 };
+    await this.#change(number, (before) => ({ ...before, server }));
+  }
+
+  async removeServer(number: number): Promise<void> {
+    await this.#change(number, (before) => ({ ...before, server: null }));
+  }
+
+  async insertAuthority(number: number, fileName: string, cert: string): Promise<void> {
+    const material = judged(cert, null);
+    if (material.key !== null)
+      throw new ControlRefusal('The certificate of an authority comes without its private key');
+    const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
+    await this.#change(number, (before) => {
+      const known = before.authorities.find((one) => one.fileName === fileName);
+      if (known !== undefined && known.pem !== added.pem) throw new ControlRefusal('File already exists');
+      return known === undefined ? { ...before, authorities: [...before.authorities, added] } : before;
+    });
+  }
+
+  async deleteAuthority(number: number, fileName: string): Promise<void> {
+    await this.#change(number, (before) => {
+      const authorities = before.authorities.filter((one) => one.fileName !== fileName);
+      if (authorities.length === before.authorities.length) throw new ControlRefusal('File not found');
+      return { ...before, authorities };
+    });
+  }
+
+  /** Waits for the change before it, whatever became of that. */
+  #change(number: number, change: (before: ListenerMaterial) => ListenerMaterial): Promise<void> {
+    const done = this.#turn.then(() => this.#changeNow(number, change));
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async #changeNow(number: number, change: (before: ListenerMaterial) => ListenerMaterial): Promise<void> {
+    const { files, listeners } = this.#broker;
+    const listener = listeners.find((one) => one.number === number);
+    if (listener === undefined) throw new ControlRefusal('Listener not found');
+    if (!listener.tls) throw new ControlRefusal('TLS is not enabled on this listener');
+    const before = files.read(number);
+    const after = change(before);
+    if (after === before) return;
+    await files.write(number, after);
+    try {
+      await this.#take(listener, before, after);
+    } catch (error) {
+      await files.write(number, before);
+      const reason = error instanceof Error ? error.message : String(error);
+      const undone = await this.#take(listener, after, before).then(
+        () => 'what it had before was put back',
+        () => 'what it had before was put back, and it does not serve that either',
+      );
+      throw new ControlRefusal(`The listener could not be given the certificate (${reason}); ${undone}`);
+    }
+  }
+
+  async #take(listener: ListenerWanted, from: ListenerMaterial, to: ListenerMaterial): Promise<void> {
+    const way = takenBy(listener, from, to);
+    if (way === 'NOTHING') return;
+    if (way === 'RELOAD') await this.#broker.reload();
+    else await this.#broker.restart();
+    if (to.server === null) return;
+    const served = await servedFingerprint(listener);
+    if (served !== to.server.fingerprint256) throw new Error('it serves another certificate');
+  }
+}
+
+function takenBy(
+  { protocol, requireCertificate }: ListenerWanted,
+  from: ListenerMaterial,
+  to: ListenerMaterial,
+): 'NOTHING' | 'RELOAD' | 'RESTART' {
+  // Not open before and not after.
+  if (from.server === null && to.server === null) return 'NOTHING';
+  if (from.server === null || to.server === null) return 'RESTART';
+  if (requireCertificate && !samePems(from.authorities, to.authorities)) return 'RESTART';
+  if (from.server.pem === to.server.pem) return 'NOTHING';
+  return protocol === 'MQTT' ? 'RELOAD' : 'RESTART';
+}
+
+const samePems = (some: readonly ListenerCertificate[], others: readonly ListenerCertificate[]): boolean =>
+  some.length === others.length && some.every(({ pem }, index) => pem === others[index]?.pem);
+
+function judged(cert: string, privateKey: string | null): CertificateMaterial {
+  try {
+    const material = readMaterial({ cert, privateKey });
+    const issues = materialIssues(material);
+    if (issues.length === 0) return material;
+    throw new ControlRefusal(materialRefusal(issues));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ControlRefusal(materialRefusal((error.info?.issues ?? []) as readonly InputIssue[]));
+  }
+}
