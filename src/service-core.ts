@@ -3,6 +3,9 @@ import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
+import { BridgeHosting } from './bridges/hosting/bridge-hosting.ts';
+import { BRIDGE_KINDS } from './bridges/hosting/bridge-kinds.ts';
+import { BridgeThread } from './bridges/hosting/bridge-thread.ts';
 import { BrokerDirectory } from './brokers/broker-directory.ts';
 import { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
@@ -40,6 +43,8 @@ export interface ServiceParts {
   readonly embeddedWorker?: URL;
   /** Compiled worker of the streams beside brokers, likewise. */
   readonly streamWorker?: URL;
+  /** That of the bridges beside brokers, likewise. */
+  readonly bridgeWorker?: URL;
 }
 
 /** Everything that works without a network: storage, services, and operations on the graph as the operator. */
@@ -49,6 +54,7 @@ export interface ServiceCore {
   readonly cloudBrokers: CloudBrokers;
   readonly brokerDirectory: BrokerDirectory;
   readonly streamHosting: StreamHosting;
+  readonly bridgeHosting: BridgeHosting;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -68,7 +74,7 @@ const OPERATOR: Viewer = {
 /** Errors: ServiceError IN_USE when another process owns the data folder. */
 export async function startCore(
   config: Config,
-  { log, embeddedWorker, streamWorker }: ServiceParts,
+  { log, embeddedWorker, streamWorker, bridgeWorker }: ServiceParts,
 ): Promise<ServiceCore> {
   const closers = new Closers();
   try {
@@ -112,6 +118,22 @@ export async function startCore(
     });
     closers.add(() => streamHosting.close());
     await streamHosting.load();
+    const bridgeThread = new BridgeThread({ workerUrl: bridgeWorker, log });
+    closers.add(() => bridgeThread.close());
+    const { brokerAllowedHosts } = config;
+    const bridgeHosting = new BridgeHosting({
+      storage,
+      sealer,
+      kinds: BRIDGE_KINDS,
+      brokers: brokerDirectory,
+      thread: bridgeThread,
+      rules: { allowedHosts: brokerAllowedHosts.length === 0 ? null : brokerAllowedHosts },
+      folder: join(dataDir, 'bridges'),
+      calls,
+      log,
+    });
+    closers.add(() => bridgeHosting.close());
+    await bridgeHosting.load();
     const runtimes = new BrokerRuntimes({
       directory: brokerDirectory,
       sealer,
@@ -119,8 +141,13 @@ export async function startCore(
       timeoutMs: config.brokerTimeoutMs,
       maxLinks: config.maxBrokerLinks,
       beside: (link) => {
-        const { plugins, clientIds } = streamHosting.beside(link);
-        return { plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...plugins], clientIds };
+        const streams = streamHosting.beside(link);
+        const bridges = bridgeHosting.beside(link);
+        return {
+          ...bridges,
+          plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...streams.plugins, ...bridges.plugins],
+          clientIds: streams.clientIds,
+        };
       },
       log,
     });
@@ -180,6 +207,7 @@ export async function startCore(
       cloudBrokers,
       brokerDirectory,
       streamHosting,
+      bridgeHosting,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };

@@ -52,7 +52,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   try {
     const core = await startCore(config, parts);
     closers.add(core.close);
-    const { services, storage, cloudBrokers, brokerDirectory, streamHosting, runAsOperator } = core;
+    const { services, storage, cloudBrokers, brokerDirectory, streamHosting, bridgeHosting, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
     const { host, port, maxConnections } = config;
     const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
@@ -70,6 +70,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     // Before the brokers that run here: their end is no news of a lost connection.
     closers.add(() => services.runtimes.close());
     streamHosting.start(services.runtimes);
+    bridgeHosting.start(services.runtimes);
     await services.runtimes.start();
 
     const contextFor = contextMaker(services, storage.db, config);

@@ -26,6 +26,8 @@ export interface BrokerRuntime {
   readonly observer: LeasedLink;
   /** Of the connections that this service itself has to the broker, open or not. */
   readonly clientIds: readonly string[];
+  /** What the ids of further ones begin with, up to their last `-`. */
+  readonly clientIdPrefixes: readonly string[];
   readonly controls: BrokerControls;
   readonly sys: SysTopics;
 }
@@ -56,6 +58,8 @@ export interface HostedBeside {
   readonly plugins: readonly PluginFactory[];
   /** Of connections that they have of their own. */
   readonly clientIds: readonly string[];
+  /** What the ids of further ones begin with, up to their last `-`. */
+  readonly clientIdPrefixes?: readonly string[];
 }
 
 /** Looked for as soon as a broker is connected. */
@@ -257,13 +261,14 @@ export class BrokerRuntimes {
       const link = this.#fleet.get(id);
       const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
       const { timeoutMs, beside, log } = this.#options;
-      const { plugins, clientIds } = beside(options);
+      const { plugins, clientIds, clientIdPrefixes = [] } = beside(options);
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
       const runtime: BrokerRuntime = {
         id,
         link,
         observer,
         clientIds: [link.clientId, observer.clientId, ...clientIds],
+        clientIdPrefixes,
         // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
         // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
         controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, onFault }),

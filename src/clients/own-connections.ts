@@ -4,19 +4,29 @@ import { ServiceError } from '../errors.ts';
 /** Client ids of the connections that this service itself has to brokers. */
 export class OwnConnections {
   readonly #ids = new Set<string>();
+  /** Up to the last `-` of an id. */
+  readonly #prefixes = new Set<string>();
 
   constructor(runtimes: Pick<BrokerRuntimes, 'onRuntime'>) {
-    runtimes.onRuntime(({ clientIds }: BrokerRuntime, change) => {
-      for (const id of clientIds) {
-        if (change === 'OPENED') this.#ids.add(id);
-        else this.#ids.delete(id);
+    runtimes.onRuntime(({ clientIds, clientIdPrefixes }: BrokerRuntime, change) => {
+      for (const [set, values] of [
+        [this.#ids, clientIds],
+        [this.#prefixes, clientIdPrefixes],
+      ] as const) {
+        for (const value of values) {
+          if (change === 'OPENED') set.add(value);
+          else set.delete(value);
+        }
       }
     });
   }
 
   /** Also of the connection that a link opens and ends at once, to see whether a log tells of it. */
   has(clientId: string): boolean {
-    return this.#ids.has(clientId.replace(/-probe$/, ''));
+    return (
+      this.#ids.has(clientId.replace(/-probe$/, '')) ||
+      this.#prefixes.has(clientId.slice(0, clientId.lastIndexOf('-') + 1))
+    );
   }
 
   /** Errors: IN_USE for a connection of this service, which nothing may be done to by way of itself. */

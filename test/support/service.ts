@@ -60,6 +60,7 @@ const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token use
 
 export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.meta.url);
 export const streamWorker = new URL('../../dist/streams/hosting/stream-worker.js', import.meta.url);
+export const bridgeWorker = new URL('../../dist/bridges/hosting/bridge-worker.js', import.meta.url);
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const databaseUrl = await databaseOfRun();
@@ -76,7 +77,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...options.env,
   });
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' });
-  const service = await startService(config, { log, embeddedWorker, streamWorker });
+  const service = await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker });
   onTestFinished(() => service.close());
   return clientsOf(service, config);
 }

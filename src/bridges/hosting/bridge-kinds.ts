@@ -1,0 +1,4 @@
+import type { BridgeKind } from '../model/bridge-kind.ts';
+
+/** The kinds of bridges that this service runs; how each is started is told by start-bridge.ts, which only their thread loads. */
+export const BRIDGE_KINDS: readonly BridgeKind[] = [];
