@@ -44,6 +44,14 @@ export interface SysBurst {
   readonly isSample: boolean;
 }
 
+/** One message, as it came. */
+export interface SysValue {
+  readonly topic: string;
+  readonly text: string;
+  /** The broker had kept it: told nobody knows when. */
+  readonly isRetained: boolean;
+}
+
 /** What is subscribed to. */
 export const SYS_FILTERS: readonly string[] = [
   '$SYS/broker/+',
@@ -72,6 +80,7 @@ export class SysTopics {
   readonly #burstMs: number;
   readonly #values = new Map<string, Value>();
   readonly #listeners = new Set<(burst: SysBurst) => void>();
+  readonly #valueListeners = new Set<(value: SysValue) => void>();
   readonly #stopStatus: Stop;
   readonly #stops: Stop[] = [];
   #samples: SysTopicsSample[] = [];
@@ -114,12 +123,19 @@ export class SysTopics {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Runs for each message at once; one without payload, which clears what the broker kept, has an empty text. */
+  onValue(listener: (value: SysValue) => void): Stop {
+    this.#valueListeners.add(listener);
+    return () => this.#valueListeners.delete(listener);
+  }
+
   close(): void {
     this.#closed = true;
     this.#stopStatus();
     if (this.#timer) clearTimeout(this.#timer);
     for (const stop of this.#stops.splice(0)) stop();
     this.#listeners.clear();
+    this.#valueListeners.clear();
   }
 
   #statusChanged({ state }: LinkStatus): void {
@@ -154,10 +170,12 @@ export class SysTopics {
   }
 
   #received({ topic, payload, retain }: BrokerMessage): void {
-    if (payload.length === 0 || payload.length > MAX_PAYLOAD) return;
+    if (payload.length > MAX_PAYLOAD) return;
     if (topic.length > MAX_TOPIC_LENGTH || topic.split('/').length > MAX_LEVELS) return;
     if (this.#values.size >= MAX_TOPICS && !this.#values.has(topic)) return;
     const text = Buffer.from(payload.buffer, payload.byteOffset, payload.length).toString();
+    for (const listener of this.#valueListeners) listener({ topic, text, isRetained: retain });
+    if (text === '') return;
     const isAbsurd = /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
     this.#values.set(topic, { text: isAbsurd ? null : text, connection: this.#connection });
     this.#isLive ||= !retain;

@@ -1,28 +1,27 @@
-import type { ControlApi, ControlEvent } from '../../control/envelope.ts';
+import type { ControlEvent } from '../../control/envelope.ts';
 import { isFields } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
-import { invalid, ServiceError } from '../../errors.ts';
+import { type InputIssue, invalid, ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import { isTooDeep } from './config-secrets.ts';
-
-/**
- * The control API that bridges have, whoever runs them: their schema, their configuration, their status.
- *
- * Errors beside the caller's own: INVALID (with `info.issues` where the text tells what is; paths are JSON pointers into the
- * configuration), BROKER_REJECTED with the broker's text, or for an answer that is none.
- */
-export type BridgeApi = ControlApi & `cedalo/${string}-bridge`;
+import type { BridgeApi } from '../model/bridge-kind.ts';
+import { isTooDeep, MAX_DEPTH } from './config-secrets.ts';
 
 /** The event with the `status` of all connections of a bridge, at each change. */
 export const BRIDGE_STATUS = 'bridgeStatus';
 
 /** Characters of JSON. */
-export const MAX_CONFIG_LENGTH = 1_000_000;
+const MAX_CONFIG_LENGTH = 1_000_000;
 const MAX_ANSWER_LENGTH = 4_000_000;
 
 const BRIDGE_ID = /^[a-z0-9][a-z0-9._-]{0,99}-bridge$/i;
 
-/** The API of a bridge by its id, as `mqtt-bridge`; null: no bridge can have this id. */
+/**
+ * The control API of a bridge by its id, as `mqtt-bridge`, whoever runs it: its schema, its configuration, its status. Null: no bridge
+ * can have this id.
+ *
+ * Errors of its commands beside the caller's own: INVALID (with `info.issues` where the text tells what is; paths are JSON pointers into the
+ * configuration), BROKER_REJECTED with the broker's text, or for an answer that is none.
+ */
 export const bridgeApi = (id: string): BridgeApi | null => (BRIDGE_ID.test(id) ? (`cedalo/${id}` as BridgeApi) : null);
 
 export async function getBridgeSchema(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
@@ -65,6 +64,13 @@ export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: 
   return caller.onEvent(api, ({ event, status }: ControlEvent) => {
     if (event === BRIDGE_STATUS && isReadable(status)) listener(status);
   });
+}
+
+/** What no bridge takes. */
+export function configSizeIssues(config: unknown): readonly InputIssue[] {
+  if (isTooDeep(config)) return [{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }];
+  if (JSON.stringify(config).length <= MAX_CONFIG_LENGTH) return [];
+  return [{ path: '/', reason: `must not have more than ${MAX_CONFIG_LENGTH} characters` }];
 }
 
 function told(api: BridgeApi, command: string, data: unknown, isAnswer: (data: unknown) => boolean): unknown {

@@ -10,8 +10,8 @@ import type { Bridge } from '../model/bridge.ts';
 import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeConfigs } from './bridge-configs.ts';
-import { BRIDGE_STATUS, MAX_CONFIG_LENGTH } from './bridge-control.ts';
-import { isTooDeep, MAX_DEPTH, masked, unmasked } from './config-secrets.ts';
+import { BRIDGE_STATUS, configSizeIssues } from './bridge-control.ts';
+import { masked, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';
 
 export interface BridgePluginOptions {
@@ -88,7 +88,7 @@ export class BridgePlugin implements ControlPlugin {
   async #update(change: unknown): Promise<object> {
     const { configs } = this.#options;
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
-    refuse(sizeIssues(change));
+    refuse(configSizeIssues(change));
     const { config, issues } = unmasked(change, this.#kept, this.#secrets);
     refuse([...issues, ...this.#issues(config)]);
     // Also one that was forbidden once: it is allowed now.
@@ -169,12 +169,6 @@ const hasConnections = (config: unknown): boolean => connectionsOf(config).lengt
 
 const namesOf = (config: unknown): string[] =>
   connectionsOf(config).map((connection) => (isFields(connection) ? String(connection.name) : ''));
-
-function sizeIssues(config: unknown): readonly InputIssue[] {
-  if (isTooDeep(config)) return [{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }];
-  if (JSON.stringify(config).length <= MAX_CONFIG_LENGTH) return [];
-  return [{ path: '/', reason: `must not have more than ${MAX_CONFIG_LENGTH} characters` }];
-}
 
 function refuse(issues: readonly InputIssue[]): void {
   const [first] = issues;

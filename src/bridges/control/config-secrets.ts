@@ -23,6 +23,13 @@ export function masked(value: unknown, place: SecretPlace): unknown {
   return value === '' ? '' : MASK;
 }
 
+/** All secrets of a configuration that are values of their own. */
+export function secretsIn(value: unknown, place: SecretPlace): string[] {
+  if (Array.isArray(value)) return value.flatMap((entry, index) => secretsIn(entry, place.item(index)));
+  if (isFields(value)) return Object.entries(value).flatMap(([key, entry]) => secretsIn(entry, place.key(key)));
+  return place.isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [];
+}
+
 export interface Unmasked {
   readonly config: unknown;
   /** Where MASK stands for nothing, or for what must be given again; paths are JSON pointers. */

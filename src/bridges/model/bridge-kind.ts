@@ -1,15 +1,17 @@
-import type { ControlApi } from '../../control/envelope.ts';
 import type { InputIssue } from '../../errors.ts';
 
 /** A JSON Schema (2020-12). Secrets are marked `writeOnly: true`, and every property has a `description`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The control API of a bridge. */
+export type BridgeApi = `cedalo/${string}-bridge`;
 
 /** A kind of bridge that this service runs: what can be said of it without running it. */
 export interface BridgeKind {
   /** As `mqtt-bridge`; the id of the bridge in the graph and in paths. */
   readonly id: string;
   /** As `cedalo/mqtt-bridge`. */
-  readonly api: ControlApi;
+  readonly api: BridgeApi;
   readonly name: string;
   readonly schema: JsonSchema;
   /** The configuration of one that was never configured: no connections. */

@@ -1,0 +1,257 @@
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { isFields } from '../control/fields.ts';
+import type { ControlCaller } from '../control/plugin.ts';
+import { invalid, notFound, ServiceError } from '../errors.ts';
+import type { SubscriberOptions } from '../live/broadcast.ts';
+import type { LiveSource } from '../live/live-source.ts';
+import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
+import {
+  bridgeApi,
+  configSizeIssues,
+  getBridgeConfig,
+  getBridgeSchema,
+  getBridgeStatus,
+  onBridgeStatus,
+  updateBridgeConfig,
+} from './control/bridge-control.ts';
+import { findBridgeIds, servesBridge } from './control/bridge-finder.ts';
+import { masked } from './control/config-secrets.ts';
+import { readForeignConfig, writeForeignConfig } from './control/foreign-config.ts';
+import { SecretPlace } from './control/secret-places.ts';
+import type { BridgeEvent, StatusSource } from './live/bridge-feed.ts';
+import { BrokerBridgeFeeds } from './live/broker-bridge-feeds.ts';
+import { SysBridges } from './live/sys-bridges.ts';
+import type { BridgeApi, BridgeKind } from './model/bridge-kind.ts';
+
+export interface BridgeServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  /** Those that this service runs beside brokers that do not have them. */
+  readonly kinds: readonly BridgeKind[];
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What became of a configuration that was written. */
+export interface BridgeWrite {
+  readonly broker: BrokerRecord;
+  readonly bridgeId: string;
+  /** As it is after that; null: there is none any more. Errors: of a broker that cannot be asked. */
+  readonly readBridge: () => Promise<BridgeView | null>;
+}
+
+/**
+ * The bridges of brokers, whoever runs them: those of this service, those that commercial brokers have as plugins, and those that a
+ * Mosquitto runs from its configuration file, of which is known only whether they are connected. No secret of a configuration is told.
+ *
+ * Errors of all that asks a broker: NOT_FOUND, and those of a broker that cannot be asked. Bridges that this service runs are told, and
+ * configured, while the broker is away, too.
+ */
+export class BridgeService {
+  readonly #options: BridgeServiceOptions;
+  readonly #feeds = new Map<string, BrokerBridgeFeeds>();
+  readonly #sys = new Map<string, SysBridges>();
+  /** The last write to each bridge of a broker: what is kept is read before it is replaced. Never reject. */
+  readonly #writes = new Map<string, Promise<unknown>>();
+  readonly #stop: () => void;
+
+  constructor(options: BridgeServiceOptions) {
+    this.#options = options;
+    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    options.runtimes.onRuntime((runtime, change) => {
+      this.#sys.get(runtime.id)?.close();
+      this.#sys.delete(runtime.id);
+      if (change === 'OPENED') {
+        this.#sys.set(runtime.id, new SysBridges(runtime.sys, runtime.link));
+        this.#feeds.get(runtime.id)?.attach(runtime);
+      } else this.#feeds.get(runtime.id)?.detach();
+    });
+    this.#stop = options.directory.onRemove(({ id }) => {
+      this.#feeds.get(id)?.close();
+      this.#feeds.delete(id);
+    });
+  }
+
+  /** Those of this service first, then the broker's plugins, then the connections of a Mosquitto. */
+  async list(broker: BrokerRecord): Promise<BridgeView[]> {
+    const { kinds } = this.#options;
+    return this.#ask(broker, async ({ controls }) => {
+      const [ours, ids] = await Promise.all([
+        Promise.all(kinds.map((kind) => this.#ofKind(broker, controls, kind))),
+        findBridgeIds(controls),
+      ]);
+      const known = new Set(kinds.map(({ id }) => id));
+      const own = ids.filter((id) => !known.has(id));
+      const theirs = await Promise.all(own.map((id) => ofBroker(broker, controls, id)));
+      return [...ours.filter((bridge) => bridge !== null), ...theirs, ...this.#sysViews(broker)];
+    });
+  }
+
+  /** Null when there is none of this id. */
+  async find(broker: BrokerRecord, id: string): Promise<BridgeView | null> {
+    if (remoteClientIdOf(id) !== null) {
+      return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.id === id) ?? null);
+    }
+    const kind = this.#options.kinds.find((one) => one.id === id);
+    return this.#ask(broker, async ({ controls }) => {
+      if (kind !== undefined) return this.#ofKind(broker, controls, kind);
+      // A broker is asked only for what it tells of itself: each question for a name leaves a subscription.
+      return (await findBridgeIds(controls)).includes(id) ? ofBroker(broker, controls, id) : null;
+    });
+  }
+
+  /** Errors: NOT_SUPPORTED_BY_BROKER for a bridge that a Mosquitto runs itself. */
+  async schema(bridge: BridgeView): Promise<unknown> {
+    const api = configurable(bridge);
+    return this.#ask(bridge.broker, ({ controls }) => getBridgeSchema(controls, api));
+  }
+
+  /** Without its secrets. Errors: as `schema`. */
+  async config(bridge: BridgeView): Promise<unknown> {
+    const api = configurable(bridge);
+    return this.#ask(bridge.broker, ({ controls }) =>
+      bridge.provider === 'BROKER' ? readForeignConfig(controls, api) : getBridgeConfig(controls, api),
+    );
+  }
+
+  /** Any JSON: usually one entry for each connection. */
+  status({ id, broker, api }: BridgeView): Promise<unknown> {
+    return this.#ask(broker, (runtime) => this.#source(runtime, id, api).read());
+  }
+
+  /** Whole; secrets that are `***` stay as they are. Errors: INVALID with issues, NOT_SUPPORTED_BY_BROKER as `schema`. */
+  async update(broker: BrokerRecord, id: string, config: unknown): Promise<BridgeWrite> {
+    if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
+    const issues = configSizeIssues(config);
+    if (issues.length > 0) throw invalid(issues);
+    const bridge = await this.#found(broker, id);
+    const api = configurable(bridge);
+    await this.#inOrder(`${broker.id}/${id}`, () =>
+      this.#ask(broker, ({ controls }) =>
+        bridge.provider === 'BROKER'
+          ? writeForeignConfig(controls, api, config)
+          : updateBridgeConfig(controls, api, config),
+      ),
+    );
+    return { broker, bridgeId: id, readBridge: () => this.find(broker, id) };
+  }
+
+  /** The status of a bridge now, then each change of it. */
+  async watch(broker: BrokerRecord, id: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
+    const { api } = await this.#found(broker, id);
+    return this.#ask(broker, (runtime) =>
+      this.#feedsOf(runtime).watch(id, (current) => this.#source(current, id, api), options),
+    );
+  }
+
+  close(): void {
+    this.#stop();
+    for (const feeds of this.#feeds.values()) feeds.close();
+    for (const sys of this.#sys.values()) sys.close();
+    this.#feeds.clear();
+    this.#sys.clear();
+  }
+
+  /** Null: nobody runs it there. */
+  async #ofKind(broker: BrokerRecord, controls: ControlCaller, kind: BridgeKind): Promise<BridgeView | null> {
+    const { id, api, name } = kind;
+    const { provider } = await controls.capability(api);
+    if (provider === 'NONE') return null;
+    const isActive = provider === 'BROKER' || hasConnections(await getBridgeConfig(controls, api));
+    return { id, name, broker, provider, isActive, api, sys: null };
+  }
+
+  async #found(broker: BrokerRecord, id: string): Promise<BridgeView> {
+    const bridge = await this.find(broker, id);
+    if (bridge === null) throw notFound('bridge', id.slice(0, 200));
+    return bridge;
+  }
+
+  #sysViews(broker: BrokerRecord): BridgeView[] {
+    const bridges = this.#sys.get(broker.id);
+    if (bridges === undefined) return [];
+    return bridges.all().map((sys) => ({
+      id: sysBridgeId(sys),
+      name: sys.name ?? sys.remoteClientId,
+      broker,
+      provider: 'BROKER',
+      isActive: !bridges.isLeft(sys),
+      api: null,
+      sys,
+    }));
+  }
+
+  #source({ id: brokerId, controls }: BrokerRuntime, id: string, api: BridgeApi | null): StatusSource {
+    if (api !== null) {
+      return {
+        read: async () => open(await getBridgeStatus(controls, api)),
+        onStatus: (listener) => onBridgeStatus(controls, api, (status) => listener(open(status))),
+      };
+    }
+    const remoteClientId = remoteClientIdOf(id) ?? '';
+    const told = () => {
+      const bridges = this.#sys.get(brokerId);
+      const sys = bridges?.get(remoteClientId) ?? null;
+      return bridges === undefined || sys === null ? [] : sysStatus(sys, bridges.isLeft(sys));
+    };
+    return {
+      read: async () => told(),
+      onStatus: (listener) =>
+        this.#sys.get(brokerId)?.onChange((changed) => {
+          if (changed === remoteClientId) listener(told());
+        }) ?? (() => undefined),
+    };
+  }
+
+  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+    const { runtimes } = this.#options;
+    if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
+    return question(runtimes.get(broker));
+  }
+
+  #feedsOf(runtime: BrokerRuntime): BrokerBridgeFeeds {
+    let feeds = this.#feeds.get(runtime.id);
+    if (feeds === undefined) {
+      feeds = new BrokerBridgeFeeds(this.#options.onFault);
+      feeds.attach(runtime);
+      this.#feeds.set(runtime.id, feeds);
+    }
+    return feeds;
+  }
+
+  async #inOrder<T>(key: string, write: () => Promise<T>): Promise<T> {
+    const done = (this.#writes.get(key) ?? Promise.resolve()).then(write);
+    const settled = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#writes.set(key, settled);
+    try {
+      return await done;
+    } finally {
+      if (this.#writes.get(key) === settled) this.#writes.delete(key);
+    }
+  }
+}
+
+async function ofBroker(broker: BrokerRecord, controls: ControlCaller, id: string): Promise<BridgeView> {
+  const isActive = await servesBridge(controls, id);
+  return { id, name: id, broker, provider: 'BROKER', isActive, api: bridgeApi(id), sys: null };
+}
+
+const hasConnections = (config: unknown): boolean =>
+  isFields(config) && Array.isArray(config.connections) && config.connections.length > 0;
+
+/** Brokers may tell of credentials where they tell of connections. */
+const BY_NAMES = SecretPlace.whole(null, { byName: true });
+const open = (status: unknown): unknown => masked(status, BY_NAMES);
+
+const FROM_A_FILE =
+  'The broker runs this bridge from its configuration file, which nobody can read or change over MQTT: change mosquitto.conf, and start the broker again (2.1 reads it anew at SIGHUP). The `mqtt-bridge` that this service runs beside it can be configured here';
+
+function configurable({ api }: Pick<BridgeView, 'api'>): BridgeApi {
+  if (api !== null) return api;
+  throw new ServiceError('NOT_SUPPORTED_BY_BROKER', FROM_A_FILE, { info: { reason: FROM_A_FILE } });
+}

@@ -1,0 +1,53 @@
+import type { ControlCaller } from '../../control/plugin.ts';
+import { invalid, ServiceError } from '../../errors.ts';
+import type { BridgeApi } from '../model/bridge-kind.ts';
+import { getBridgeConfig, getBridgeSchema, updateBridgeConfig } from './bridge-control.ts';
+import { masked, secretsIn, unmasked } from './config-secrets.ts';
+import { SecretPlace } from './secret-places.ts';
+import { MASK } from './secret-text.ts';
+
+/*
+ * Configurations of bridges that a broker runs itself. It tells them whole, so what is secret in them is told apart here: by its schema,
+ * and by names, since schemas of brokers seldom say it.
+ */
+
+export async function readForeignConfig(caller: ControlCaller, api: BridgeApi): Promise<unknown> {
+  const [place, config] = await Promise.all([placeOf(caller, api), getBridgeConfig(caller, api)]);
+  return masked(config, place);
+}
+
+/** Errors: INVALID where a masked secret cannot be kept; the broker checks the rest. */
+export async function writeForeignConfig(caller: ControlCaller, api: BridgeApi, given: unknown): Promise<void> {
+  const place = await placeOf(caller, api);
+  // Otherwise a broker that does not tell what it has can be configured, too.
+  const kept = JSON.stringify(given).includes(MASK) ? await getBridgeConfig(caller, api) : null;
+  const { config, issues } = unmasked(given, kept, place);
+  if (issues.length > 0) throw invalid(issues);
+  try {
+    await updateBridgeConfig(caller, api, config);
+  } catch (error) {
+    throw error instanceof ServiceError ? withoutSecrets(error, secretsIn(config, place)) : error;
+  }
+}
+
+async function placeOf(caller: ControlCaller, api: BridgeApi): Promise<SecretPlace> {
+  let schema: unknown = null;
+  try {
+    schema = await getBridgeSchema(caller, api);
+  } catch (error) {
+    // What it cannot tell of itself is judged by names.
+    if (!(error instanceof ServiceError) || error.code === 'BROKER_UNREACHABLE') throw error;
+  }
+  return SecretPlace.whole(schema, { byName: true });
+}
+
+/** Shorter ones would be found in any text. */
+const SHORTEST = 4;
+
+/** A broker may repeat in its refusal what it was given. */
+function withoutSecrets({ code, message, info }: ServiceError, secrets: readonly string[]): ServiceError {
+  const open = (text: string) =>
+    secrets.reduce((rest, secret) => (secret.length < SHORTEST ? rest : rest.replaceAll(secret, MASK)), text);
+  const told = info === undefined ? {} : { info: JSON.parse(open(JSON.stringify(info))) };
+  return new ServiceError(code, open(message), told);
+}
