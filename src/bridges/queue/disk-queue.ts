@@ -85,8 +85,8 @@ export class DiskQueue implements BridgeQueue, Committer {
   #memoryBytes = 0;
   /** In memory alone, and not about to be written. */
   #unwritten = 0;
-  /** Settled and still in the file: all before `firstId`. */
-  #gone = { messages: 0, bytes: 0, firstId: 0 };
+  /** Settled and still in the file. */
+  #gone = nothingGone();
   #isDelivering = true;
   #isClosed = false;
   #problem: string | null = null;
@@ -221,6 +221,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     if (!forGood) {
       this.#spill();
       while (this.#writing.length > 0 && this.#write());
+      this.#goneBehindOthers();
       if (this.#gone.messages > 0) this.#write();
     }
     const isEmpty = this.#length === 0 && this.#writing.length === 0;
@@ -292,7 +293,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     if (batch.length > 0 || gone.messages > 0) {
       try {
         this.#file ??= this.#openFile();
-        this.#file.change(batch, gone.firstId, gone);
+        this.#file.change(batch, gone);
       } catch (error) {
         this.#failed(error);
         return false;
@@ -300,7 +301,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     }
     this.#problem = null;
     this.#writing = this.#writing.slice(seen);
-    this.#gone = { messages: 0, bytes: 0, firstId: 0 };
+    this.#gone = nothingGone();
     for (const entry of batch) entry.place = 'DISK';
     this.#forgetWritten();
     for (const entry of batch) this.#takenOf(entry);
@@ -351,6 +352,17 @@ export class DiskQueue implements BridgeQueue, Committer {
     }
   }
 
+  /** Those that wait for one before them, to be removed with it. */
+  #goneBehindOthers(): void {
+    for (let index = this.#first; index < this.#window.length; index += 1) {
+      const entry = this.#window[index];
+      if (entry === undefined || !entry.isSettled || entry.place !== 'DISK') continue;
+      this.#gone.messages += 1;
+      this.#gone.bytes += entry.bytes;
+      this.#gone.ids.push(entry.id);
+    }
+  }
+
   #takenOf(entry: Entry): void {
     const { taken } = entry;
     if (taken === null) return;
@@ -388,6 +400,8 @@ export class DiskQueue implements BridgeQueue, Committer {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const nothingGone = () => ({ messages: 0, bytes: 0, firstId: 0, ids: [] as number[] });
 
 const SETTLED: BridgeMessage = {
   topic: '',

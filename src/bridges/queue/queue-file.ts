@@ -17,6 +17,12 @@ export interface QueueTally {
   readonly bytes: number;
 }
 
+/** What is removed: `messages` of `bytes` together, all of those before `firstId` and each of `ids`. */
+export interface Gone extends QueueTally {
+  readonly firstId: number;
+  readonly ids: readonly number[];
+}
+
 /** `tally` is kept in each transaction, so that a file never has to be read through to know what it holds. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS message (
@@ -56,7 +62,8 @@ export class QueueFile {
   readonly #db: Database.Database;
   readonly #insert: Database.Statement;
   readonly #page: Database.Statement;
-  readonly #delete: Database.Statement;
+  readonly #deleteBefore: Database.Statement;
+  readonly #deleteOne: Database.Statement;
   readonly #count: Database.Statement;
 
   private constructor(path: string) {
@@ -73,7 +80,8 @@ export class QueueFile {
       this.#db.exec(SCHEMA);
       this.#insert = this.#db.prepare('INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?)');
       this.#page = this.#db.prepare('SELECT * FROM message WHERE id > ? ORDER BY id LIMIT ?');
-      this.#delete = this.#db.prepare('DELETE FROM message WHERE id < ?');
+      this.#deleteBefore = this.#db.prepare('DELETE FROM message WHERE id < ?');
+      this.#deleteOne = this.#db.prepare('DELETE FROM message WHERE id = ?');
       this.#count = this.#db.prepare('UPDATE tally SET messages = messages + ?, bytes = bytes + ?');
     } catch (error) {
       this.#db.close();
@@ -104,12 +112,13 @@ export class QueueFile {
     return Number(this.#db.prepare('SELECT max(id) FROM message').pluck().get() ?? 0);
   }
 
-  /** All or nothing: `added` come, those before `firstId`, which `gone` counts, go. */
-  change(added: readonly QueueRow[], firstId: number, gone: QueueTally): void {
+  /** All of it or nothing. */
+  change(added: readonly QueueRow[], gone: Gone): void {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       let bytes = -gone.bytes;
-      if (gone.messages > 0) this.#delete.run(firstId);
+      if (gone.messages > 0) this.#deleteBefore.run(gone.firstId);
+      for (const id of gone.ids) this.#deleteOne.run(id);
       for (const row of added) {
         bytes += row.bytes;
         this.#insert.run(columns(row));
