@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
-import { EVENT_KIND, LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import { eventFields, resumeArgument } from '../graphql/live-event.ts';
 import { stateIn } from '../live/broadcast.ts';
 import type {
   BrokerMetrics,
@@ -188,13 +188,7 @@ const MetricsEvent = builder.objectRef<BrokerMetricsEvent>('BrokerMetricsEvent')
   description:
     'First the numbers as they are, then one event each time that the broker tells some, or its connection changes.',
   fields: (t) => ({
-    kind: t.expose('kind', { description: EVENT_KIND, type: LiveEventKind }),
-    sequence: t.exposeFloat('sequence', { description: SEQUENCE }),
-    missed: t.int({
-      description: 'GAP: how many changes were left out.',
-      nullable: true,
-      resolve: (event) => (event.kind === 'GAP' ? event.missed : null),
-    }),
+    ...eventFields(t, (event) => event),
     isConnected: t.boolean({
       description: 'Whether this service is connected to the broker. SNAPSHOT and CHANGE only.',
       nullable: true,

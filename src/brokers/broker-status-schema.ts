@@ -1,6 +1,6 @@
 import { builder, inProject } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
-import { LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import { eventFields, resumeArgument } from '../graphql/live-event.ts';
 import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status.ts';
 
@@ -29,8 +29,7 @@ const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').imple
 const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').implement({
   description: 'First the state of all brokers of the project, then one event for each change.',
   fields: (t) => ({
-    kind: t.expose('kind', { type: LiveEventKind }),
-    sequence: t.exposeFloat('sequence', { description: SEQUENCE }),
+    ...eventFields(t, (event) => event),
     brokers: t.field({
       description: 'SNAPSHOT: all of them. CHANGE: the one that changed.',
       type: [BrokerStatus],
@@ -38,11 +37,6 @@ const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').im
         if (event.kind === 'SNAPSHOT') return [...event.snapshot];
         return event.kind === 'CHANGE' ? [event.change] : [];
       },
-    }),
-    missed: t.int({
-      description: 'GAP: how many changes were left out.',
-      nullable: true,
-      resolve: (event) => (event.kind === 'GAP' ? event.missed : null),
     }),
   }),
 });

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { builder, onBroker } from '../graphql/builder.ts';
 import { guarded } from '../graphql/guarded.ts';
-import { EVENT_KIND, LiveEventKind, resumeArgument, SEQUENCE } from '../graphql/live-event.ts';
+import { eventFields, resumeArgument } from '../graphql/live-event.ts';
 import { stateIn } from '../live/broadcast.ts';
 import { MAX_PAYLOAD_BYTES, MAX_RATE } from './message-service.ts';
 import type { TailEvent, TopicMessage } from './message-tail.ts';
@@ -54,8 +54,7 @@ const MessagesEvent = builder.objectRef<TailEvent>('MessagesEvent').implement({
   description:
     'First the last messages that are at hand, up to 100, then those that come; of a short time in one event.',
   fields: (t) => ({
-    kind: t.expose('kind', { description: EVENT_KIND, type: LiveEventKind }),
-    sequence: t.exposeFloat('sequence', { description: SEQUENCE }),
+    ...eventFields(t, (event) => event),
     messages: t.field({ description: 'Oldest first.', type: [TopicMessageType], resolve: messagesOf }),
     leftOut: t.int({
       description:
@@ -67,11 +66,6 @@ const MessagesEvent = builder.objectRef<TailEvent>('MessagesEvent').implement({
         'SNAPSHOT, CHANGE: false when the connection to the broker is lost. What is published until an event says true again is missed, and not counted.',
       nullable: true,
       resolve: (event) => stateIn(event)?.isConnected ?? null,
-    }),
-    missed: t.int({
-      description: 'GAP: how many events were left out.',
-      nullable: true,
-      resolve: (event) => (event.kind === 'GAP' ? event.missed : null),
     }),
   }),
 });

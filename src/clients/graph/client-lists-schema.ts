@@ -1,7 +1,7 @@
 import { Broker } from '../../brokers/broker-schema.ts';
 import { builder, onBroker } from '../../graphql/builder.ts';
 import { guarded } from '../../graphql/guarded.ts';
-import { LiveEventKind, PARTS_LEFT, resumeArgument, SEQUENCE } from '../../graphql/live-event.ts';
+import { eventFields, partsLeftField, resumeArgument } from '../../graphql/live-event.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import type { ClientsEvent } from '../client-service.ts';
 import { ConnectedClient } from './client-schema.ts';
@@ -74,9 +74,8 @@ const USUAL_EVENT = 200;
 const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsEvent').implement({
   description: 'First the clients as they are, then one event for each change.',
   fields: (t) => ({
-    kind: t.field({ type: LiveEventKind, resolve: ({ event }) => event.kind }),
-    sequence: t.float({ description: SEQUENCE, resolve: ({ event }) => event.sequence }),
-    partsLeft: t.int({ description: PARTS_LEFT, resolve: ({ event }) => event.partsLeft }),
+    ...eventFields(t, ({ event }) => event),
+    ...partsLeftField(t, ({ event }) => event),
     clients: t.field({
       description:
         'SNAPSHOT: all clients, or the first of them (see `partsLeft`). CHANGE: those that came or became different, also persistent sessions that went offline.',
@@ -94,11 +93,6 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
       nullable: true,
       description: 'SNAPSHOT: false when clients that connected earlier may be missing.',
       resolve: ({ event }) => (event.kind === 'SNAPSHOT' ? event.snapshot.complete : null),
-    }),
-    missed: t.int({
-      description: 'GAP: how many changes were left out.',
-      nullable: true,
-      resolve: ({ event }) => (event.kind === 'GAP' ? event.missed : null),
     }),
   }),
 });

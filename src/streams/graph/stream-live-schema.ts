@@ -1,6 +1,6 @@
 import { builder, onBroker } from '../../graphql/builder.ts';
 import { guarded } from '../../graphql/guarded.ts';
-import { EVENT_KIND, LiveEventKind, PARTS_LEFT, resumeArgument, SEQUENCE } from '../../graphql/live-event.ts';
+import { eventFields, partsLeftField, resumeArgument } from '../../graphql/live-event.ts';
 import { stateIn } from '../../live/broadcast.ts';
 import type { ReplayEvent } from '../live/replay-feed.ts';
 import type { StreamListEvent } from '../live/stream-list-feed.ts';
@@ -10,14 +10,11 @@ import { Stream } from './stream-schema.ts';
 
 const CONNECTED =
   'SNAPSHOT, CHANGE: whether this service is connected to the broker; while not, what was told last stays.';
-const MISSED = 'GAP: how many changes were left out.';
-const missedOf = (event: ReplayEvent | StreamListEvent): number | null => (event.kind === 'GAP' ? event.missed : null);
 
 const StreamReplayEvent = builder.objectRef<ReplayEvent>('StreamReplayEvent').implement({
   description: 'First the replay as it is, then one event for each change, at most ten a second.',
   fields: (t) => ({
-    kind: t.expose('kind', { description: EVENT_KIND, type: LiveEventKind }),
-    sequence: t.exposeFloat('sequence', { description: SEQUENCE }),
+    ...eventFields(t, (event) => event),
     replaying: t.boolean({
       description: 'SNAPSHOT, CHANGE: whether a replay runs.',
       nullable: true,
@@ -35,7 +32,6 @@ const StreamReplayEvent = builder.objectRef<ReplayEvent>('StreamReplayEvent').im
       nullable: true,
       resolve: (event) => stateIn(event)?.isConnected ?? null,
     }),
-    missed: t.int({ description: MISSED, nullable: true, resolve: missedOf }),
   }),
 });
 
@@ -50,9 +46,8 @@ const USUAL_EVENT = 50;
 const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
   description: 'First all streams of a broker as they are, then those that became different, at most once a second.',
   fields: (t) => ({
-    kind: t.field({ description: EVENT_KIND, type: LiveEventKind, resolve: ({ event }) => event.kind }),
-    sequence: t.float({ description: SEQUENCE, resolve: ({ event }) => event.sequence }),
-    partsLeft: t.int({ description: PARTS_LEFT, resolve: ({ event }) => event.partsLeft }),
+    ...eventFields(t, ({ event }) => event),
+    ...partsLeftField(t, ({ event }) => event),
     streams: t.field({
       description:
         'SNAPSHOT: all, or the first of them (see `partsLeft`). CHANGE: new ones, and those with other counters, states or settings.',
@@ -69,7 +64,6 @@ const StreamsEvent = builder.objectRef<SeenEvent>('StreamsEvent').implement({
       nullable: true,
       resolve: ({ event }) => stateIn(event)?.isConnected ?? null,
     }),
-    missed: t.int({ description: MISSED, nullable: true, resolve: ({ event }) => missedOf(event) }),
   }),
 });
 
