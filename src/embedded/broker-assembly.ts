@@ -1,5 +1,6 @@
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
 import { BrokerPlugin } from './control/broker-plugin.ts';
+import { CertificatePlugin } from './control/certificate-plugin.ts';
 import { ClientControlPlugin } from './control/client-control-plugin.ts';
 import { ClientReport } from './control/client-report.ts';
 import { ControlServer } from './control/control-server.ts';
@@ -15,8 +16,11 @@ import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-acces
 import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
-import { type Listener, startListener } from './listeners.ts';
+import { type Listener, startListener } from './listening/listener.ts';
+import { ListenerCertificates } from './listening/listener-certificates.ts';
+import { RefusalLog } from './listening/refusal-log.ts';
 import { BrokerStore } from './store/broker-store.ts';
+import { CertificateStore } from './store/certificate-store.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
@@ -98,9 +102,12 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       }),
     );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
-
     const { journal } = store;
     const { onProblem } = hooks;
+    const withTls = options.listeners.filter(({ tls }) => tls).map(({ number }) => number);
+    const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
+    control.register(new CertificatePlugin(certificates));
+
     streams = await startStreams({ folder, maxBytes: options.streamStorageBytes, journal, core, control, onProblem });
     await core.resume();
 
@@ -108,13 +115,20 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const statistics = new SysStatistics({ version, core, registry, store, intervalMs });
     closers.push(() => statistics.close());
 
-    const { maxConnections, maxPacketBytes } = DEFAULT_BROKER_LIMITS;
-    const onError = (error: Error) => hooks.onProblem('a listener failed', error);
-    const shared = { maxConnections, maxPacketBytes, accept: core.accept, onError };
+    const onError = (error: Error) => onProblem('a listener failed', error);
+    const refusals = new RefusalLog(onProblem);
+    closers.push(() => refusals.close());
+    const shared = { ...DEFAULT_BROKER_LIMITS, accept: core.accept, onError, onRefused: refusals.refused };
     closers.push(() => {
       for (const listener of listeners) listener.close();
     });
-    for (const wanted of options.listeners) listeners.push(await startListener(wanted, shared));
+    for (const wanted of options.listeners) {
+      const listener = await startListener(wanted, shared);
+      listeners.push(listener);
+      certificates.begin(listener, (error) =>
+        onProblem(`TLS listener ${wanted.number} cannot use its certificates`, error),
+      );
+    }
     return {
       listeners: options.listeners.map((wanted, at) => ({ ...wanted, port: listeners[at]?.info.port ?? 0 })),
       close,

@@ -12,6 +12,10 @@ export interface BrokerLimits {
    */
   readonly maxIncoming: number;
   readonly connectTimeoutMs: number;
+  /** Connections of one TLS listener whose handshake is not done. */
+  readonly maxHandshakes: number;
+  /** From the TCP connection to the end of the TLS handshake. */
+  readonly handshakeTimeoutMs: number;
   /** How long a client may leave its socket full before it is disconnected. */
   readonly drainTimeoutMs: number;
 }
@@ -41,6 +45,8 @@ export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
   maxFilters: 10_000,
   maxIncoming: 65_535,
   connectTimeoutMs: 10_000,
+  maxHandshakes: 1_000,
+  handshakeTimeoutMs: 10_000,
   drainTimeoutMs: 10_000,
 };
 

@@ -19,10 +19,12 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 /** Problems told in a row may be many; those of one second are told once each. */
 const recent = new Set<string>();
 const onProblem = (text: string, error: unknown) => {
-  if (recent.has(text) || recent.size > 20) return;
-  recent.add(text);
-  setTimeout(() => recent.delete(text), 1_000).unref();
-  tell({ type: 'log', level: 'warn', text, reason: reasonOf(error) });
+  const reason = reasonOf(error);
+  const problem = `${text}: ${reason}`;
+  if (recent.has(problem) || recent.size > 20) return;
+  recent.add(problem);
+  setTimeout(() => recent.delete(problem), 1_000).unref();
+  tell({ type: 'log', level: 'warn', text, reason });
 };
 
 let broker: AssembledBroker | null = null;

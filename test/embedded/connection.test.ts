@@ -10,7 +10,14 @@ test('who waits for the end of a connection and gives up leaves nothing behind',
   const { port } = server.address() as { port: number };
   const client = createConnection(port, '127.0.0.1');
   const socket = await accepted;
-  const connection = new Connection(socket, socket, { port, host: '127.0.0.1', protocol: 'MQTT' });
+  const connection = new Connection(socket, socket, {
+    number: 1,
+    port,
+    host: '127.0.0.1',
+    protocol: 'MQTT',
+    tls: false,
+    requireCertificate: false,
+  });
   const before = socket.listenerCount('close');
   const told: string[] = [];
   for (let round = 0; round < 20; round++) connection.onGone(() => told.push('gave up'))();

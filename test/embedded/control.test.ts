@@ -102,16 +102,20 @@ test('licence, listeners, plugins and the administrator are told', async () => {
   expect(await one('broker', { command: 'listListeners' })).toEqual({
     listeners: [
       {
+        id: 1,
         port: mqttPort,
         protocol: 'mqtt',
         'bind-address': '127.0.0.1',
         tls: false,
+        'require-certificate': false,
       },
       {
+        id: 2,
         port: wsPort,
         protocol: 'mqtt+websockets',
         'bind-address': '127.0.0.1',
         tls: false,
+        'require-certificate': false,
       },
     ],
   });

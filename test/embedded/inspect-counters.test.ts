@@ -305,7 +305,8 @@ test('the certificate, the version and the cipher of a TLS connection are told',
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const info = { port, host: '127.0.0.1', protocol: 'MQTT' } as const;
+  const place = { number: 1, port, host: '127.0.0.1' };
+  const info = { ...place, protocol: 'MQTT', tls: true, requireCertificate: false } as const;
   const tlsOf = async (own: object) => {
     const client = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ...own });
     onTestFinished(() => void client.destroy());

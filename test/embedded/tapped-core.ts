@@ -3,7 +3,7 @@ import type { AccessControl } from '../../src/embedded/access.ts';
 import { BrokerCore } from '../../src/embedded/core/broker-core.ts';
 import { ClientRegistry } from '../../src/embedded/core/client-registry.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from '../../src/embedded/limits.ts';
-import { startListener } from '../../src/embedded/listeners.ts';
+import { startListener } from '../../src/embedded/listening/listener.ts';
 import { BrokerStore } from '../../src/embedded/store/broker-store.ts';
 import { EmbeddedStreamSession } from '../../src/embedded/streams/embedded-stream-session.ts';
 import { listener, temporaryFolder } from './embedded.ts';
@@ -28,14 +28,13 @@ export async function startTappedCore(folder = temporaryFolder()) {
   const serveControl = async () => {};
   const core = await BrokerCore.start({ store, registry, access: ACCESS, limits, serveControl, onProblem });
   const session = new EmbeddedStreamSession(core);
-  const { maxConnections, maxPacketBytes } = limits;
   const shared = {
-    maxConnections,
-    maxPacketBytes,
+    ...limits,
     accept: core.accept,
     onError: (error: Error) => {
       throw error;
     },
+    onRefused: () => {},
   };
   const listening = await startListener(listener(), shared);
   let stopped: Promise<void> | null = null;

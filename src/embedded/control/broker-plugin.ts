@@ -27,11 +27,13 @@ export class BrokerPlugin implements ControlPlugin {
           })),
         }),
         listlisteners: () => ({
-          listeners: this.#listeners().map(({ port, host, protocol }) => ({
+          listeners: this.#listeners().map(({ number, port, host, protocol, tls, requireCertificate }) => ({
+            id: number,
             port,
             protocol: protocol === 'MQTT' ? 'mqtt' : 'mqtt+websockets',
             'bind-address': host,
-            tls: false,
+            tls,
+            'require-certificate': requireCertificate,
           })),
         }),
       },

@@ -9,9 +9,13 @@ import { UnderWay } from './under-way.ts';
 import type { WillProperty } from './will-properties.ts';
 
 export interface ListenerInfo {
+  /** From 1; `id` and `listener_id` in the control APIs. */
+  readonly number: number;
   readonly port: number;
   readonly host: string;
   readonly protocol: 'MQTT' | 'MQTT-WS';
+  readonly tls: boolean;
+  readonly requireCertificate: boolean;
 }
 
 export interface TlsInfo {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
@@ -29,8 +29,11 @@ export class Journal {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#lazyMs = lazyMs;
     this.#onBroken = onBroken;
-    this.#db = new Database(join(folder, 'broker.sqlite'), { timeout: 1_000 });
+    const file = join(folder, 'broker.sqlite');
+    this.#db = new Database(file, { timeout: 1_000 });
     try {
+      // SQLite makes the files beside it with the same rights.
+      chmodSync(file, 0o600);
       this.#db.pragma('locking_mode = EXCLUSIVE');
       this.#db.pragma('journal_mode = WAL');
       this.#db.pragma('synchronous = FULL');
@@ -193,5 +196,15 @@ const MIGRATIONS = [
   `
   CREATE TABLE stream (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, about TEXT NOT NULL);
   ALTER TABLE incoming ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+  `,
+  // Certificates of listeners, by their numbers; PEM. A server's certificate and its key are one row, so that there is never one without the other.
+  `
+  CREATE TABLE server_certificate (
+    listener INTEGER PRIMARY KEY, file_name TEXT NOT NULL, fingerprint256 TEXT NOT NULL, cert TEXT NOT NULL, key TEXT NOT NULL
+  );
+  CREATE TABLE client_authority (
+    listener INTEGER NOT NULL, file_name TEXT NOT NULL, fingerprint256 TEXT NOT NULL, cert TEXT NOT NULL,
+    PRIMARY KEY (listener, file_name)
+  ) WITHOUT ROWID;
   `,
 ];

@@ -1,0 +1,69 @@
+import { constants } from 'node:crypto';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+
+/** What a TLS listener uses; PEM texts. */
+export interface TlsMaterial {
+  /** Null: every handshake fails. `cert`: leaf first, then its chain. */
+  readonly server: { readonly cert: string; readonly key: string } | null;
+  /** Who may issue clients' certificates; each trusted by itself, whoever issued it. */
+  readonly authorities: readonly string[];
+}
+
+/**
+ * Forward secrecy and authenticated encryption only. Security level 2 of OpenSSL: nobody's certificate has RSA below 2048 bits or is signed
+ * with MD5 or SHA-1.
+ */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  '@SECLEVEL=2',
+].join(':');
+
+export interface TlsServerOptions {
+  readonly requireCertificate: boolean;
+  readonly handshakeTimeoutMs: number;
+}
+
+/**
+ * Shakes hands on connections that it is given by its event `connection`; it does not listen itself. Its keys of session tickets are its own:
+ * a session that began at another one is not resumed, so whoever comes is checked by what this one trusts.
+ * Errors: OpenSSL's, where the material cannot be used.
+ */
+export function createTlsServer(
+  { server, authorities }: TlsMaterial,
+  { requireCertificate, handshakeTimeoutMs }: TlsServerOptions,
+): Server {
+  return createServer({
+    minVersion: 'TLSv1.2',
+    ciphers: CIPHERS,
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    handshakeTimeout: handshakeTimeoutMs,
+    ...(server === null ? {} : { cert: server.cert, key: server.key }),
+    // An empty list, because without one every public authority would be trusted.
+    ca: [...authorities],
+    allowPartialTrustChain: true,
+    // Who is not asked keeps its certificate to itself, and gets in where none is needed.
+    requestCert: requireCertificate || authorities.length > 0,
+    rejectUnauthorized: requireCertificate,
+  });
+}
+
+/** Why the certificate of a client is none to come in with; null: it is, or there is none. */
+export function refusalOf(socket: TLSSocket): string | null {
+  return socket.authorized || !socket.getPeerX509Certificate() ? null : notAccepted(socket);
+}
+
+/** Why a handshake failed: in OpenSSL's words, of which `sslv3 alert certificate unknown` is what the client said. */
+export function failureOf(socket: TLSSocket, error: Error & { readonly reason?: string }): string {
+  return socket.authorizationError ? notAccepted(socket) : (error.reason ?? error.message);
+}
+
+const notAccepted = ({ authorizationError }: TLSSocket): string =>
+  `the certificate is not accepted (${authorizationError})`;
