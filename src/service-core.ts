@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
+import { BridgeService } from './bridges/bridge-service.ts';
 import { BridgeHosting } from './bridges/hosting/bridge-hosting.ts';
 import { BRIDGE_KINDS } from './bridges/hosting/bridge-kinds.ts';
 import { BridgeThread } from './bridges/hosting/bridge-thread.ts';
@@ -167,6 +168,13 @@ export async function startCore(
       onFault: (error) => log.error({ err: error }, 'streams could not be followed'),
     });
     closers.add(() => streams.close());
+    const bridges = new BridgeService({
+      runtimes,
+      directory: brokerDirectory,
+      kinds: BRIDGE_KINDS,
+      onFault: (error) => log.error({ err: error }, 'bridges could not be followed'),
+    });
+    closers.add(() => bridges.close());
     const cloudBrokers = new CloudBrokers({
       db,
       brokers,
@@ -199,6 +207,7 @@ export async function startCore(
       messages,
       accessControl,
       streams,
+      bridges,
     };
     const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
     return {

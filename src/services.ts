@@ -1,5 +1,6 @@
 import type { AccessControlService } from './access-control/access-control-service.ts';
 import type { AuthService } from './auth/auth-service.ts';
+import type { BridgeService } from './bridges/bridge-service.ts';
 import type { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import type { BrokerService } from './brokers/broker-service.ts';
@@ -27,4 +28,5 @@ export interface Services {
   readonly messages: MessageService;
   readonly accessControl: AccessControlService;
   readonly streams: StreamService;
+  readonly bridges: BridgeService;
 }

@@ -1,4 +1,5 @@
 import { accessControlRoutes } from '../access-control/access-control-routes.ts';
+import { bridgeRoutes } from '../bridges/bridge-routes.ts';
 import { brokerRoutes } from '../brokers/broker-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
@@ -10,6 +11,7 @@ import type { AnyRoute } from './route.ts';
 export const apiRoutes: readonly AnyRoute[] = [
   ...projectRoutes,
   ...brokerRoutes,
+  ...bridgeRoutes,
   ...clientRoutes,
   ...accessControlRoutes,
   ...streamRoutes,

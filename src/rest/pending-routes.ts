@@ -21,12 +21,6 @@ const section = (number: string, tag: string, since: Revision, rows: readonly Ro
 
 /** What the interface documents and this service does not serve yet. An entry leaves when its domain's routes take it over. */
 export const pendingRoutes: readonly PendingRoute[] = [
-  ...section('4.2', 'Bridges', '3.3', [
-    ['GET', `${BROKER}/bridges`, 'VIEWER', 'List the bridges of a broker'],
-    ['GET', `${BROKER}/bridges/{bridgeId}/config`, 'VIEWER', 'Read the configuration of a bridge'],
-    ['PUT', `${BROKER}/bridges/{bridgeId}/config`, 'VIEWER', 'Change the configuration of a bridge'],
-    ['GET', `${BROKER}/bridges/{bridgeId}/status`, 'VIEWER', 'Read the status of a bridge'],
-  ]),
   ...section('4.3', 'Certificates', '3.3', [
     ['GET', `${PROJECT}/certificates`, 'VIEWER', 'List the certificates of a project'],
     ['POST', `${PROJECT}/certificates`, 'ADMIN', 'Add a certificate'],
