@@ -37,7 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'dynamic-security':
     'The broker has no dynamic security: load it with `plugin …/mosquitto_dynamic_security.so` and `plugin_opt_config_file`',
   'certificate-management':
-    'The broker has no certificate management; plain Mosquitto reads certificates from files only',
+    'The broker has no certificate management: Mosquitto reads certificates from the files that its configuration names, and again at SIGHUP; brokers that this service runs, and those with the commercial plugin, take them from here',
   'cedalo/ha': 'The broker has no cluster plugin',
 };
 

@@ -132,40 +132,40 @@ describe('what is refused, and why', () => {
   const rows: readonly (readonly [string, string, string | null, readonly string[]])[] = [
     ['expired', expired.cert, expired.key, ['cert: expired on 2021-01-01T00:00:00Z']],
     ['not yet valid', early.cert, early.key, ['cert: is not valid before 2090-01-01T00:00:00Z']],
-    ['the key of another', server.cert, other.key, ['privateKey: does not belong to the certificate']],
+    ['the key of another', server.cert, other.key, ['privateKey: the private key does not belong to the certificate']],
     [
       'the key of the authority',
       server.cert,
       intermediate.key,
-      ['privateKey: does not belong to the first certificate but to "Intermediate" of its chain'],
+      ['privateKey: the private key does not belong to the first certificate but to "Intermediate" of its chain'],
     ],
-    ['two keys', server.cert + server.key, server.key, ['privateKey: is there 2 times: one is needed']],
+    ['two keys', server.cert + server.key, server.key, ['privateKey: the private key is there 2 times: one is needed']],
     [
       'an encrypted key',
       server.cert,
       encrypted,
-      ['privateKey: is encrypted: `openssl pkey` writes it without its passphrase'],
+      ['privateKey: the private key is encrypted: `openssl pkey` writes it without its passphrase'],
     ],
     [
       'an encrypted key in the old form',
       rsa.cert,
       legacy,
-      ['privateKey: is encrypted: `openssl pkey` writes it without its passphrase'],
+      ['privateKey: the private key is encrypted: `openssl pkey` writes it without its passphrase'],
     ],
     [
       'a key of OpenSSH',
       server.cert,
       ssh,
-      ['privateKey: is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others'],
+      ['privateKey: the private key is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others'],
     ],
-    ['a damaged key', server.cert, server.key.replace(/\n.{9}/, '\n'), ['privateKey: cannot be read']],
-    ['a certificate as key', server.cert, server.leaf, ['privateKey: holds a CERTIFICATE, which is no private key']],
+    ['a damaged key', server.cert, server.key.replace(/\n.{9}/, '\n'), ['privateKey: the private key cannot be read']],
+    ['a certificate as key', server.cert, server.leaf, ['privateKey: the private key is a CERTIFICATE, which is none']],
     [
       'no authority without key',
       server.cert,
       null,
       [
-        'privateKey: is needed: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them',
+        'privateKey: the private key is missing: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them',
       ],
     ],
     ['a key alone', server.key, null, ['cert: holds no certificate']],
@@ -187,7 +187,7 @@ describe('what is refused, and why', () => {
       server.key,
       [
         'cert: is out of order: "server" has to come first',
-        'privateKey: does not belong to the first certificate but to "server" of its chain',
+        'privateKey: the private key does not belong to the first certificate but to "server" of its chain',
       ],
     ],
     [

@@ -77,11 +77,12 @@ export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = 
 /** The first thing that is wrong, as a sentence: how a broker refuses it. */
 export function materialRefusal([issue]: readonly InputIssue[]): string {
   if (issue === undefined) return 'The certificate cannot be used';
-  return `The ${issue.path === 'privateKey' ? 'private key' : 'certificate'} ${issue.reason}`;
+  const { path, reason } = issue;
+  return path === 'cert' ? `The certificate ${reason}` : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
 }
 
 const NEEDS_KEY =
-  'is needed: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them';
+  'the private key is missing: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them';
 const NOT_FOR_SERVERS = 'is not meant for servers: its extended key usage does not say serverAuth';
 
 function blocksOf(text: string, path: string, issues: InputIssue[]): readonly PemBlock[] {
@@ -142,19 +143,23 @@ function parsed(text: string): X509Certificate | null {
 function readKey(inCert: readonly PemBlock[], beside: readonly PemBlock[], issues: InputIssue[]): KeyObject | null {
   const keys = [...inCert, ...beside].filter(({ label }) => KEY.test(label));
   if (beside.length > 0 && !beside.some(({ label }) => KEY.test(label))) {
-    issues.push({ path: 'privateKey', reason: `holds a ${beside[0]?.label}, which is no private key` });
+    issues.push({ path: 'privateKey', reason: `the private key is a ${beside[0]?.label}, which is none` });
   }
-  if (keys.length > 1) issues.push({ path: 'privateKey', reason: `is there ${keys.length} times: one is needed` });
+  if (keys.length > 1)
+    issues.push({ path: 'privateKey', reason: `the private key is there ${keys.length} times: one is needed` });
   const [block] = keys;
   if (block === undefined || issues.length > 0) return null;
   if (block.label === 'ENCRYPTED PRIVATE KEY' || /^Proc-Type: *4, *ENCRYPTED/m.test(block.text)) {
-    issues.push({ path: 'privateKey', reason: 'is encrypted: `openssl pkey` writes it without its passphrase' });
+    issues.push({
+      path: 'privateKey',
+      reason: 'the private key is encrypted: `openssl pkey` writes it without its passphrase',
+    });
     return null;
   }
   if (block.label === 'OPENSSH PRIVATE KEY') {
     issues.push({
       path: 'privateKey',
-      reason: 'is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others',
+      reason: 'the private key is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others',
     });
     return null;
   }
@@ -162,7 +167,7 @@ function readKey(inCert: readonly PemBlock[], beside: readonly PemBlock[], issue
     return createPrivateKey(block.text);
   } catch {
     // What OpenSSL says of it may hold parts of it.
-    issues.push({ path: 'privateKey', reason: 'cannot be read' });
+    issues.push({ path: 'privateKey', reason: 'the private key cannot be read' });
     return null;
   }
 }
@@ -170,8 +175,8 @@ function readKey(inCert: readonly PemBlock[], beside: readonly PemBlock[], issue
 function strayKey(key: KeyObject, chain: readonly X509Certificate[]): string {
   const owner = chain.find((certificate) => certificate.checkPrivateKey(key));
   return owner === undefined
-    ? 'does not belong to the certificate'
-    : `does not belong to the first certificate but to ${shownName(owner)} of its chain`;
+    ? 'the private key does not belong to the certificate'
+    : `the private key does not belong to the first certificate but to ${shownName(owner)} of its chain`;
 }
 
 function ageProblem({ validFrom, validTo }: X509Certificate, now: number): string | null {
