@@ -1,0 +1,49 @@
+import type { SinkConnectionConfig } from '../sink/sink.ts';
+
+/** Configuration of the bridge `postgresql-bridge`, as its schema describes it. */
+export interface PostgresqlBridgeConfig {
+  readonly connections: readonly PostgresqlConnectionConfig[];
+}
+
+export interface PostgresqlConnectionConfig extends SinkConnectionConfig, ServerConfig {
+  readonly statementTimeoutMs?: number;
+  readonly mappings: readonly MappingConfig[];
+}
+
+/** Where the server is: `url`, or the parts; the credentials beside a URL count before those in it. */
+export interface ServerConfig {
+  readonly url?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly database?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly tls?: boolean;
+  readonly verifyCa?: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export interface MappingConfig {
+  readonly name: string;
+  readonly topics: readonly string[];
+  readonly qos?: 0 | 1 | 2;
+  readonly schema?: string;
+  readonly table: string;
+  readonly columns: readonly ColumnConfig[];
+  readonly idColumn?: string;
+  readonly deadLetterTable?: string;
+}
+
+export interface ColumnConfig {
+  readonly column: string;
+  readonly source: string;
+  readonly type?: ColumnReading;
+}
+
+/** How a value is read that does not say it itself. */
+export type ColumnReading = 'epochSeconds' | 'epochMilliseconds' | 'base64';
+
+export const DEFAULT_SCHEMA = 'public';
+export const STATEMENT_TIMEOUT_MS = 30_000;

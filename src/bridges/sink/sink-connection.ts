@@ -1,0 +1,196 @@
+import type { ArrivedMessage } from '../link/bridge-session.ts';
+import { type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import type { BridgeConnectionState, BridgeConnectionStatus } from '../model/bridge-status.ts';
+import type { BridgeQueue } from '../queue/bridge-queue.ts';
+import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
+import { withMessageId } from './message-id.ts';
+import type { BatchBounds, Sink, SinkConnectionConfig, SinkTopic } from './sink.ts';
+import { SinkDelivery } from './sink-delivery.ts';
+import { SinkSubscriptions } from './sink-subscriptions.ts';
+import { subscribedTopics } from './sink-topics.ts';
+
+/** What differs from sink to sink. */
+export interface SinkKind<Config extends SinkConnectionConfig> {
+  readonly batch: BatchBounds;
+  topicsOf(config: Config): readonly SinkTopic[];
+  /** Messages get ids that they keep until they are delivered. */
+  wantsIds(config: Config): boolean;
+  createSink(config: Config): Sink;
+}
+
+export interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
+  readonly name: string;
+  readonly kind: SinkKind<Config>;
+  readonly session: BridgeSessionOptions;
+  /** Of the queues of all connections of the bridge. */
+  readonly folder: string;
+  /** A state has changed (true), or counts alone. */
+  readonly onChange: (isState: boolean) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+export const QUEUE_BOUNDS = { maxMessages: 100_000, maxBytes: 268_435_456 } as const;
+
+interface State {
+  readonly state: BridgeConnectionState;
+  readonly error: string | null;
+}
+
+/**
+ * One connection of a bridge from the broker to a sink: the session that reads, the queue, and the delivery. Another configuration
+ * keeps the first two, so that nothing gets lost by it. One that is switched off ends its session, so that the broker keeps nothing
+ * for it, and keeps what is in its queue.
+ */
+export class SinkConnection<Config extends SinkConnectionConfig> {
+  readonly #options: SinkConnectionOptions<Config>;
+  readonly #queue: BridgeQueue;
+  #config: Config;
+  #session: MqttBridgeSession | null = null;
+  #subscriptions: SinkSubscriptions | null = null;
+  #delivery: SinkDelivery | null = null;
+  #wantsIds = false;
+  #sinkState: State = { state: 'CONNECTING', error: null };
+  #reason: string | null = null;
+  #told: State = { state: 'INACTIVE', error: null };
+  #since = Date.now();
+  #received = 0;
+  #delivered = 0;
+  #rejected = 0;
+  #queueProblem: string | null = null;
+
+  /** Nothing is connected before `configure`. Errors: those of a queue that cannot be read. */
+  constructor(options: SinkConnectionOptions<Config>, config: Config) {
+    this.#options = options;
+    this.#config = config;
+    this.#queue = openBridgeQueue({
+      folder: options.folder,
+      name: options.name,
+      bounds: { ...QUEUE_BOUNDS, ...config.queue },
+      onProblem: (reason) => {
+        this.#queueProblem = reason;
+        this.#changed();
+      },
+    });
+  }
+
+  get config(): Config {
+    return this.#config;
+  }
+
+  get status(): BridgeConnectionStatus {
+    const { state, error } = this.#told;
+    return {
+      connectionName: this.#options.name,
+      isConnected: state === 'CONNECTED',
+      state,
+      since: this.#since,
+      ...(error === null ? {} : { error }),
+      queuedMessages: this.#queue.length,
+      queuedBytes: this.#queue.bytes,
+      received: this.#received,
+      delivered: this.#delivered,
+      dropped: this.#queue.dropped,
+      rejected: this.#rejected,
+    };
+  }
+
+  async configure(config: Config): Promise<void> {
+    const { kind } = this.#options;
+    this.#config = config;
+    await this.#delivery?.close();
+    this.#delivery = null;
+    this.#reason = null;
+    this.#queue.setBounds({ ...QUEUE_BOUNDS, ...config.queue });
+    if (config.active === false) {
+      this.#queue.setDelivering(false);
+      await this.#endSession(true);
+      this.#changed();
+      return;
+    }
+    this.#wantsIds = kind.wantsIds(config);
+    this.#sinkState = { state: 'CONNECTING', error: null };
+    this.#delivery = new SinkDelivery({
+      sink: kind.createSink(config),
+      queue: this.#queue,
+      batch: { ...kind.batch, ...config.batch },
+      onState: (state, error) => {
+        this.#sinkState = { state, error };
+        this.#changed();
+      },
+      onDelivered: (delivered, rejected, reason) => {
+        this.#delivered += delivered;
+        this.#rejected += rejected;
+        if (reason !== null) this.#reason = `Rejected: ${reason}`;
+        this.#changed();
+      },
+      onFault: this.#options.onFault,
+    });
+    this.#openSession().want(subscribedTopics(kind.topicsOf(config)));
+    this.#changed();
+  }
+
+  /** `forGood`: neither the broker nor the disk keeps anything for it. */
+  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+    await this.#delivery?.close();
+    this.#delivery = null;
+    // What is in memory is on disk, and acknowledged, before the connection ends.
+    await this.#queue.close({ forGood });
+    await this.#endSession(forGood);
+  }
+
+  #openSession(): SinkSubscriptions {
+    if (this.#subscriptions) return this.#subscriptions;
+    const session = new MqttBridgeSession(this.#options.session);
+    const subscriptions = new SinkSubscriptions({
+      session,
+      onMessage: (message) => this.#push(message),
+      onChange: () => this.#changed(),
+    });
+    session.onStatus(({ state }) => {
+      if (state === 'CONNECTED') subscriptions.ask();
+      this.#changed();
+    });
+    this.#session = session;
+    this.#subscriptions = subscriptions;
+    session.open();
+    return subscriptions;
+  }
+
+  async #endSession(forGood: boolean): Promise<void> {
+    const session = this.#session;
+    this.#subscriptions?.close();
+    this.#session = null;
+    this.#subscriptions = null;
+    await session?.close({ forGood });
+  }
+
+  #push(message: ArrivedMessage): void {
+    this.#received += 1;
+    const queued = this.#wantsIds ? withMessageId(message) : message;
+    this.#queue.push(queued, () => message.taken());
+    this.#delivery?.arrived();
+    this.#options.onChange(false);
+  }
+
+  #changed(): void {
+    const state = this.#state();
+    const isNews = state.state !== this.#told.state;
+    if (isNews) this.#since = Date.now();
+    const isState = isNews || state.error !== this.#told.error;
+    this.#told = state;
+    this.#options.onChange(isState);
+  }
+
+  /** The broker's side comes first: without it nothing more comes for the other one. */
+  #state(): State {
+    if (this.#config.active === false) return { state: 'INACTIVE', error: null };
+    const link = this.#session?.status;
+    if (link !== undefined && link.state !== 'CONNECTED' && link.state !== 'CLOSED') {
+      return { state: link.state, error: link.lastError === undefined ? null : `The broker: ${link.lastError}` };
+    }
+    const refusal = this.#subscriptions?.problem ?? null;
+    if (refusal !== null) return { state: 'FAILED', error: refusal };
+    if (this.#sinkState.state !== 'CONNECTED') return this.#sinkState;
+    return { state: 'CONNECTED', error: this.#queueProblem ?? this.#reason };
+  }
+}

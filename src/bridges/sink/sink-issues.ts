@@ -1,0 +1,26 @@
+import type { InputIssue } from '../../errors.ts';
+import { filterProblem } from '../../mqtt/topics.ts';
+import type { BridgeRules } from '../model/bridge-kind.ts';
+
+/** Of connections whose name an earlier one has. */
+export function nameIssues(connections: readonly { readonly name: string }[]): InputIssue[] {
+  const seen = new Set<string>();
+  return connections.flatMap(({ name }, index) => {
+    const isTaken = seen.has(name);
+    seen.add(name);
+    return isTaken ? [{ path: `/connections/${index}/name`, reason: 'is the name of another connection' }] : [];
+  });
+}
+
+export function filterIssues(filters: readonly string[], path: string): InputIssue[] {
+  return filters.flatMap((filter, index) => {
+    const reason = filter.startsWith('$share/') ? 'must not be a shared subscription' : filterProblem(filter);
+    return reason === null ? [] : [{ path: `${path}/${index}`, reason }];
+  });
+}
+
+/** `hostname` as URLs have it: in lower case, IPv6 addresses in brackets. */
+export function hostIssues(hostname: string, path: string, { allowedHosts }: BridgeRules): InputIssue[] {
+  if (allowedHosts === null || allowedHosts.includes(hostname)) return [];
+  return [{ path, reason: 'names a host that is not allowed here' }];
+}
