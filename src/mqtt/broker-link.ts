@@ -312,6 +312,9 @@ export class BrokerLink implements BrokerSession {
     if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
     this.#leftOver.clear();
     for (const shared of this.#subscriptions.filters()) {
+      shared.isGranted &&= sessionPresent;
+      // MQTT 3.1.1 knows no Retain Handling: what the broker keeps would come again.
+      if (shared.isGranted && shared.retainedOnce && connection.version === 4) continue;
       this.#sendSubscribe(connection, shared, true).catch((error: unknown) =>
         this.#subscriptions.refused(shared, error),
       );
@@ -401,6 +404,8 @@ export class BrokerLink implements BrokerSession {
     onGranted?: () => void,
   ): Promise<void> {
     const number = this.#subscriptions.renumber(shared, everybody);
-    return connection.subscribe(shared, number, onGranted);
+    return connection.subscribe(shared, number, onGranted).then(() => {
+      shared.isGranted = true;
+    });
   }
 }

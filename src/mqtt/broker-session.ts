@@ -30,7 +30,7 @@ export interface SubscribeOptions {
   readonly noLocal?: boolean;
   /** MQTT 5 alone: live messages keep the retain flag (Retain As Published, 3.8.3.1). */
   readonly retainAsPublished?: boolean;
-  /** MQTT 5 alone: messages that the broker keeps come only where the session did not have the filter yet (Retain Handling 1, 3.8.3.1). */
+  /** Messages that the broker keeps come only where the session did not have the filter yet (Retain Handling 1, MQTT 5, 3.8.3.1; with 3.1.1 as far as the link knows). */
   readonly retainedOnce?: boolean;
   /** Called before the messages are told that come after the broker's answer, and before `subscribe` resolves. */
   readonly onGranted?: () => void;

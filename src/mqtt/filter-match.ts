@@ -33,6 +33,26 @@ export function filterCovers(filter: string, other: string): boolean {
   return endsInHash(filter) && levelCount(filter) <= levelCount(other);
 }
 
+/** Whether there can be a topic that both filters match. */
+export function filtersOverlap(filter: string, other: string): boolean {
+  if (
+    startsWithWildcard(filter)
+      ? other.charCodeAt(0) === DOLLAR
+      : startsWithWildcard(other) && filter.charCodeAt(0) === DOLLAR
+  )
+    return false;
+  const [levels, others] = [filter.split('/'), other.split('/')];
+  for (let at = 0; ; at += 1) {
+    const [level, counterpart] = [levels[at], others[at]];
+    // `a/#` matches `a`, too.
+    if (level === '#' || counterpart === '#') return true;
+    if (level === undefined || counterpart === undefined) return level === counterpart;
+    if (level !== counterpart && level !== '+' && counterpart !== '+') return false;
+  }
+}
+
+const startsWithWildcard = (filter: string): boolean => filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH;
+
 export const hasWildcard = (filter: string): boolean => filter.includes('+') || filter.includes('#');
 
 const endsInHash = (filter: string): boolean => filter.charCodeAt(filter.length - 1) === HASH;

@@ -21,6 +21,8 @@ export interface SharedFilter {
   noLocal: boolean;
   retainAsPublished: boolean;
   retainedOnce: boolean;
+  /** The session has it, as far as this link knows. */
+  isGranted: boolean;
   readonly listeners: Set<Listening>;
   /** Numbers of its SUBSCRIBE packets, newest last. */
   readonly numbers: number[];
@@ -162,6 +164,7 @@ export class Subscriptions {
       noLocal: false,
       retainAsPublished: false,
       retainedOnce: false,
+      isGranted: false,
       listeners: new Set(),
       numbers: [],
     };

@@ -15,8 +15,8 @@ export interface BridgeSubscribeOptions {
 }
 
 /**
- * One connection of a bridge to one broker, for reading and publishing, in a session that outlives the process. With MQTT 5 it never
- * gets what it published itself (No Local [MQTT-3.8.3-3]), which needs the one connection for both.
+ * One connection of a bridge to one broker, for reading and publishing, in a session that outlives the process. It never
+ * gets what it published itself (No Local [MQTT-3.8.3-3]; see Echoes for 3.1.1), which needs the one connection for both.
  * Nothing needs a pause: what is not taken is bounded by the receive maximum (MQTT 5) or the broker's own window; QoS 0 by the queue.
  */
 export interface BridgeSession {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import { FilterTree } from '../../mqtt/filter-tree.ts';
 import {
   type PublishProperties,
   readPublishProperties,
@@ -8,6 +9,7 @@ import {
 } from '../../mqtt/publish-properties.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { ArrivedMessage, BridgeSession, BridgeSubscribeOptions } from './bridge-session.ts';
+import { Echoes } from './echoes.ts';
 
 /** How a bridge reaches one broker. */
 export interface BridgeSessionOptions
@@ -21,9 +23,15 @@ const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
 /** A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then drops them. */
 const RECEIVE_MAXIMUM = 4_000;
 
-/** One lasting link for both ways, without pauses: who listens takes what comes, and the queue of the bridge has the bounds. */
+/**
+ * One lasting link for both ways, without pauses: who listens takes what comes, and the queue of the bridge has the bounds. What it
+ * publishes itself does not come: by No Local, or with MQTT 3.1.1 by what is known of it.
+ */
 export class MqttBridgeSession implements BridgeSession {
   readonly #link: BrokerLink;
+  /** With MQTT 3.1.1: filters that are subscribed, and what comes back by them. */
+  readonly #filters = new FilterTree<symbol>();
+  readonly #echoes = new Echoes();
   /** Most messages carry the same or none: what was written last, and its bytes. */
   #written: PublishProperties | null = null;
   #bytes: Buffer | undefined;
@@ -35,6 +43,9 @@ export class MqttBridgeSession implements BridgeSession {
       receiveMaximum: RECEIVE_MAXIMUM,
       isLasting: true,
       isBoundedByCaller: true,
+    });
+    this.#link.onStatus(({ state, resumed }) => {
+      if (state === 'CONNECTED' && resumed === false) this.#echoes.clear();
     });
   }
 
@@ -54,24 +65,40 @@ export class MqttBridgeSession implements BridgeSession {
     this.#link.open();
   }
 
-  subscribe(
+  async subscribe(
     filter: string,
     listener: (message: ArrivedMessage) => void,
     { qos, retained, onRefused }: BridgeSubscribeOptions,
   ): Promise<Stop> {
-    return this.#link.subscribe(filter, (message) => listener(new Arrived(message)), {
-      qos,
-      retained,
-      noLocal: true,
-      retainAsPublished: retained,
-      retainedOnce: true,
-      ...(onRefused ? { onRefused } : {}),
-    });
+    const ownFilter = Symbol(filter);
+    this.#filters.add(filter, ownFilter);
+    const forget = () => this.#filters.remove(filter, ownFilter);
+    const tell = (message: BrokerMessage) => {
+      if (!this.#isEcho(message)) listener(new Arrived(message));
+    };
+    try {
+      const stop = await this.#link.subscribe(filter, tell, {
+        qos,
+        retained,
+        noLocal: true,
+        retainAsPublished: retained,
+        retainedOnce: true,
+        ...(onRefused ? { onRefused } : {}),
+      });
+      return () => {
+        forget();
+        stop();
+      };
+    } catch (error) {
+      forget();
+      throw error;
+    }
   }
 
   publish(message: BridgeMessage, done: (error: ServiceError | null) => void): void {
     const { topic, payload, qos, retain } = message;
     const properties = this.#propertyBytes(message.properties);
+    if (this.protocolVersion === 4 && this.#filters.match(topic).length > 0) this.#echoes.expect(topic, payload);
     this.#link.send(topic, payload, { qos, retain, properties }, (error) => {
       if (error?.code !== 'BROKER_TIMEOUT') {
         done(error);
@@ -86,6 +113,11 @@ export class MqttBridgeSession implements BridgeSession {
   /** `forGood`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
   async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
     await this.#link.close({ keepSession: !forGood });
+  }
+
+  /** One that the broker kept, as it says with MQTT 3.1.1, was not sent because it was published now. */
+  #isEcho({ topic, payload, retain }: BrokerMessage): boolean {
+    return this.protocolVersion === 4 && !retain && this.#echoes.isEcho(topic, payload as Buffer);
   }
 
   #propertyBytes(properties: PublishProperties | null): Buffer | undefined {

@@ -1,0 +1,125 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { InputIssue } from '../../errors.ts';
+import { filtersOverlap } from '../../mqtt/filter-match.ts';
+import { filterProblem } from '../../mqtt/topics.ts';
+import type { BridgeRules } from '../model/bridge-kind.ts';
+import {
+  type MqttBridgeConfig,
+  type MqttConnectionConfig,
+  sourceFilter,
+  type TopicRule,
+  targetFilter,
+  waysOf,
+} from './mqtt-bridge-config.ts';
+
+const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
+
+/** Why a configuration that fits the schema cannot be run; paths are JSON pointers. */
+export function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: BridgeRules): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const names = new Set<string>();
+  const clients = new Set<string>();
+  for (const [index, connection] of connections.entries()) {
+    const path = `/connections/${index}`;
+    const { name, url, clientId } = connection;
+    if (names.has(name)) issues.push({ path: `${path}/name`, reason: 'is the name of another connection' });
+    names.add(name);
+    const urlReason = urlProblem(url, rules);
+    if (urlReason !== null) issues.push({ path: `${path}/url`, reason: urlReason });
+    if (clientId !== undefined) {
+      const client = JSON.stringify([url, clientId]);
+      if (clients.has(client))
+        issues.push({ path: `${path}/clientId`, reason: 'is that of another connection to the same broker' });
+      clients.add(client);
+    }
+    issues.push(...certificateIssues(connection, path), ...topicIssues(connection.topics, `${path}/topics`));
+  }
+  return issues;
+}
+
+function urlProblem(text: string, { allowedHosts }: BridgeRules): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !SCHEMES.includes(url.protocol)) return 'must be a URL with the scheme mqtt, mqtts, ws or wss';
+  if (url.hostname === '') return 'must name a host';
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials; use username and password';
+  if (allowedHosts !== null && !allowedHosts.includes(url.hostname)) return 'names a host that is not allowed here';
+  return null;
+}
+
+function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string): InputIssue[] {
+  const issues: InputIssue[] = [];
+  for (const [name, pem] of Object.entries({ ca, cert })) {
+    if (pem !== undefined && !isReadable(() => new X509Certificate(pem)))
+      issues.push({ path: `${path}/${name}`, reason: 'must be a certificate in PEM' });
+  }
+  if (key !== undefined && !isReadable(() => createPrivateKey(key)))
+    issues.push({ path: `${path}/key`, reason: 'must be a private key in PEM, without a passphrase' });
+  if ((cert === undefined) !== (key === undefined))
+    issues.push({
+      path: `${path}/${cert === undefined ? 'key' : 'cert'}`,
+      reason: 'needs the other one of cert and key',
+    });
+  else if (cert !== undefined && key !== undefined && issues.length === 0) {
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      issues.push({ path: `${path}/key`, reason: 'is not that of the client certificate' });
+  }
+  return issues;
+}
+
+function isReadable(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function topicIssues(topics: readonly TopicRule[], path: string): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const checked: { readonly rule: TopicRule; readonly index: number }[] = [];
+  for (const [index, rule] of topics.entries()) {
+    const own = ruleIssues(rule, `${path}/${index}`);
+    issues.push(...own);
+    if (own.length > 0) continue;
+    const other = checked.find((before) => collides(rule, before.rule));
+    if (other !== undefined)
+      issues.push({
+        path: `${path}/${index}/pattern`,
+        reason: `matches topics that topics/${other.index} matches, too: they would be passed on twice`,
+      });
+    checked.push({ rule, index });
+  }
+  return issues;
+}
+
+function ruleIssues(rule: TopicRule, path: string): InputIssue[] {
+  const { pattern, localPrefix = '', remotePrefix = '' } = rule;
+  const issues: InputIssue[] = [];
+  for (const [name, prefix] of Object.entries({ localPrefix, remotePrefix })) {
+    if (/[+#\0]/.test(prefix)) issues.push({ path: `${path}/${name}`, reason: 'must not contain +, # or NUL' });
+  }
+  if (pattern === '' && (localPrefix === '' || remotePrefix === ''))
+    issues.push({ path: `${path}/pattern`, reason: 'must not be empty, unless both prefixes are given' });
+  if (issues.length > 0) return issues;
+  const problem = filterProblem(localPrefix + pattern) ?? filterProblem(remotePrefix + pattern);
+  if (problem !== null) return [{ path: `${path}/pattern`, reason: `with its prefixes: ${problem}` }];
+  for (const way of waysOf(rule)) {
+    const source = sourceFilter(rule, way);
+    if (source.startsWith('$') && !(way === 'in' && source.startsWith('$SYS/')))
+      issues.push({ path: `${path}/pattern`, reason: `topics that begin with $ are not passed ${way}` });
+    else if (targetFilter(rule, way).startsWith('$'))
+      issues.push({ path: `${path}/pattern`, reason: 'messages are not passed to topics that begin with $' });
+  }
+  return issues;
+}
+
+/** The same filter twice leads to two topics on the other side; filters that only overlap would make brokers send one message twice, or not. */
+function collides(rule: TopicRule, before: TopicRule): boolean {
+  return waysOf(rule).some((way) => {
+    if (!waysOf(before).includes(way)) return false;
+    const [source, other] = [sourceFilter(rule, way), sourceFilter(before, way)];
+    if (source === other) return targetFilter(rule, way) === targetFilter(before, way);
+    return filtersOverlap(source, other);
+  });
+}

@@ -1,0 +1,15 @@
+import type { BridgeKind } from '../model/bridge-kind.ts';
+import type { MqttBridgeConfig } from './mqtt-bridge-config.ts';
+import { mqttBridgeIssues } from './mqtt-bridge-issues.ts';
+import { mqttBridgeSchema } from './mqtt-bridge-schema.ts';
+
+/** Bridges to other MQTT brokers, as Mosquitto has them. */
+export const mqttBridgeKind: BridgeKind = {
+  id: 'mqtt-bridge',
+  api: 'cedalo/mqtt-bridge',
+  name: 'MQTT bridge',
+  schema: mqttBridgeSchema,
+  empty: { connections: [] },
+  // It fits the schema.
+  check: (config, rules) => mqttBridgeIssues(config as MqttBridgeConfig, rules),
+};

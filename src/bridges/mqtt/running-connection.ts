@@ -1,0 +1,223 @@
+import type { LinkState } from '../../mqtt/broker-session.ts';
+import type { CommitTurns } from '../../streams/store/commit-turns.ts';
+import type { BridgeOptions } from '../hosting/bridge-options.ts';
+import { bridgeClientId } from '../link/bridge-client-id.ts';
+import type { BridgeSession } from '../link/bridge-session.ts';
+import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import type { BridgeConnectionState, BridgeConnectionStatus } from '../model/bridge-status.ts';
+import type { QueueBounds } from '../queue/bridge-queue.ts';
+import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
+import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
+import { type MqttConnectionConfig, QUEUE_BOUNDS, type Way } from './mqtt-bridge-config.ts';
+import { OneWay } from './one-way.ts';
+import { filtersOf, WaySubscriptions } from './way-subscriptions.ts';
+
+export interface RunningConnectionOptions {
+  readonly bridge: BridgeOptions;
+  readonly config: MqttConnectionConfig;
+  readonly turns: CommitTurns;
+  /** Its state or what went wrong with it. */
+  readonly onState: () => void;
+  readonly onCount: () => void;
+}
+
+export interface CloseOptions {
+  /** Nothing is to wait at a broker. */
+  readonly sessionsForGood: boolean;
+  readonly queuesForGood: boolean;
+  /** What runs under the same name from now on. */
+  readonly next: MqttConnectionConfig | null;
+}
+
+/** From the worst to the best: the state of a connection is that of its worse side. */
+const STATES: readonly (BridgeConnectionState & LinkState)[] = [
+  'UNAUTHORISED',
+  'UNREACHABLE',
+  'CONNECTING',
+  'CONNECTED',
+];
+
+/** One connection of the configuration: a session with each of the two brokers, and between them one or two ways. */
+export class RunningConnection {
+  readonly #options: RunningConnectionOptions;
+  readonly #local: BridgeSession;
+  readonly #remote: BridgeSession;
+  readonly #ways: { readonly way: Way; readonly passing: OneWay; readonly subscriptions: WaySubscriptions }[] = [];
+  #config: MqttConnectionConfig;
+  #state: BridgeConnectionState = 'CONNECTING';
+  #since = Date.now();
+  /** Why it cannot run at all. */
+  #failure: string | null = null;
+  #queueProblem: string | null = null;
+  #isClosed = false;
+
+  constructor(options: RunningConnectionOptions) {
+    const { bridge, config } = options;
+    this.#options = options;
+    this.#config = config;
+    const clientId = bridgeClientId(bridge.brokerId, bridge.bridgeId, config.name);
+    this.#local = new MqttBridgeSession({ ...bridge.local, clientId, onFault: bridge.onFault });
+    this.#remote = new MqttBridgeSession(remoteOptions(bridge, config, clientId));
+    try {
+      for (const way of ['out', 'in'] as const) this.#addWay(way);
+      this.#listen();
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : String(error);
+    }
+    this.#state = this.#currentState();
+  }
+
+  get config(): MqttConnectionConfig {
+    return this.#config;
+  }
+
+  status(): BridgeConnectionStatus {
+    const sum = (count: (way: OneWay) => number) => this.#ways.reduce((all, { passing }) => all + count(passing), 0);
+    const error = this.#error();
+    return {
+      connectionName: this.#config.name,
+      isConnected: this.#sides.every(([, { status }]) => status.state === 'CONNECTED'),
+      state: this.#state,
+      since: this.#since,
+      ...(error === null ? {} : { error }),
+      queuedMessages: sum(({ queue }) => queue.length),
+      queuedBytes: sum(({ queue }) => queue.bytes),
+      received: sum(({ counts }) => counts.received),
+      delivered: sum(({ counts }) => counts.delivered),
+      dropped: sum(({ counts, queue }) => counts.expired + queue.dropped),
+      rejected: sum(({ counts }) => counts.rejected),
+    };
+  }
+
+  /** A configuration that differs in its queue alone. */
+  setBounds(config: MqttConnectionConfig): void {
+    this.#config = config;
+    for (const { passing } of this.#ways) passing.queue.setBounds(boundsOf(config));
+  }
+
+  /** What was taken is on disk first, and told as taken while there is still a connection. */
+  async close({ sessionsForGood, queuesForGood, next }: CloseOptions): Promise<void> {
+    this.#isClosed = true;
+    for (const { way, passing, subscriptions } of this.#ways) {
+      subscriptions.close(next === null ? null : filtersOf(next.topics, way));
+      await passing.queue.close({ forGood: queuesForGood });
+    }
+    const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
+    await Promise.all([
+      this.#local.close({ forGood: sessionsForGood }),
+      this.#remote.close({ forGood: sessionsForGood || isElsewhere }),
+    ]);
+  }
+
+  get #sides(): readonly (readonly [name: string, session: BridgeSession])[] {
+    return [
+      ['Local broker', this.#local],
+      ['Remote broker', this.#remote],
+    ];
+  }
+
+  #addWay(way: Way): void {
+    const { bridge, turns, onCount } = this.#options;
+    const { name, topics, url, active = true } = this.#config;
+    if (filtersOf(topics, way).size === 0) return;
+    const queue = openBridgeQueue({
+      folder: bridge.folder,
+      name: queueName(name, way),
+      bounds: boundsOf(this.#config),
+      turns,
+      onProblem: (reason) => {
+        this.#queueProblem = reason;
+        this.#options.onState();
+      },
+    });
+    const [source, target] = way === 'out' ? [this.#local, this.#remote] : [this.#remote, this.#local];
+    const names = [namesOfLocal(bridge.brokerId, bridge.local.url), namesOfRemote(url)] as const;
+    const path = way === 'out' ? new BridgePath(names[0], names[1]) : new BridgePath(names[1], names[0]);
+    const passing = new OneWay({ way, target, queue, path, onCount });
+    const subscriptions = new WaySubscriptions({
+      way,
+      source,
+      topics: active ? topics : [],
+      onMessage: (message, rules) => passing.arrived(message, rules),
+      onChange: () => this.#changed(),
+    });
+    this.#ways.push({ way, passing, subscriptions });
+  }
+
+  #listen(): void {
+    if (this.#config.active === false) return;
+    for (const [, session] of this.#sides) {
+      session.onStatus(() => {
+        for (const { passing, subscriptions } of this.#ways) {
+          passing.targetChanged();
+          subscriptions.linkChanged();
+        }
+        this.#changed();
+      });
+      session.open();
+    }
+  }
+
+  #changed(): void {
+    if (this.#isClosed) return;
+    const state = this.#currentState();
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#since = Date.now();
+    }
+    this.#options.onState();
+  }
+
+  #currentState(): BridgeConnectionState {
+    if (this.#failure !== null) return 'FAILED';
+    if (this.#config.active === false) return 'INACTIVE';
+    const states: readonly LinkState[] = this.#sides.map(([, { status }]) => status.state);
+    const worst = STATES.find((state) => states.includes(state)) ?? 'CONNECTING';
+    return worst === 'CONNECTED' && this.#refusal !== null ? 'FAILED' : worst;
+  }
+
+  get #refusal(): string | null {
+    for (const { way, subscriptions } of this.#ways) {
+      const { problem } = subscriptions;
+      if (problem !== null) return `${way === 'out' ? 'Local' : 'Remote'} broker: ${problem}`;
+    }
+    return null;
+  }
+
+  #error(): string | null {
+    if (this.#failure !== null) return this.#failure;
+    if (this.#config.active === false) return null;
+    for (const [name, { status }] of this.#sides) {
+      if (status.state === this.#state && status.lastError !== undefined) return `${name}: ${status.lastError}`;
+    }
+    const rejection = this.#ways.find(({ passing }) => passing.rejection !== null)?.passing.rejection;
+    return this.#refusal ?? this.#queueProblem ?? (rejection ? `Not passed on: ${rejection}` : null);
+  }
+}
+
+/** Of all its queues: none of them is anybody else's. */
+export const queueNames = ({ name }: MqttConnectionConfig): string[] => [queueName(name, 'out'), queueName(name, 'in')];
+
+const queueName = (connectionName: string, way: Way): string => `${connectionName}\n${way}`;
+
+function boundsOf({ queue }: MqttConnectionConfig): QueueBounds {
+  return { ...QUEUE_BOUNDS, ...queue };
+}
+
+function remoteOptions({ local, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
+  const { url, username, password, clientId = `${localClientId}-remote`, keepalive, ca, cert, key, verifyCa } = config;
+  return {
+    id: local.id,
+    url,
+    clientId,
+    timeoutMs: local.timeoutMs,
+    onFault,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(keepalive === undefined ? {} : { keepaliveSeconds: keepalive }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(verifyCa === undefined ? {} : { verifyCa }),
+  };
+}
