@@ -70,12 +70,23 @@ const atLeast =
     return value;
   };
 
-const absoluteFolder: Parse<string> = (value) => {
+const absolutePath: Parse<string> = (value) => {
   if (!isAbsolute(value)) throw new BadValue('an absolute path');
   return value;
 };
 
 const port = integer(0, 65_535);
+
+const orOff =
+  (parse: Parse<number>): Parse<number | null> =>
+  (value) => {
+    if (value.toLowerCase() === 'off') return null;
+    try {
+      return parse(value);
+    } catch (error) {
+      throw error instanceof BadValue ? new BadValue(`off or ${error.message}`) : error;
+    }
+  };
 
 interface Setting<T> {
   readonly env: string;
@@ -118,19 +129,51 @@ export const SETTINGS = {
     env: 'MQTT_HOST',
     fallback: '127.0.0.1',
     parse: text,
-    help: 'Address that embedded brokers listen on',
+    help: 'Address that brokers run by this service listen on',
   }),
   mqttPort: setting({
     env: 'MQTT_PORT',
     fallback: '1883',
     parse: port,
-    help: 'Port that the first embedded broker is made with, and keeps; 0 takes a free one; taken: the next free one',
+    help: 'Port that the first broker is made with, and keeps; 0 takes a free one; taken: the next free one',
   }),
   mqttWsPort: setting({
     env: 'MQTT_WS_PORT',
     fallback: '9001',
     parse: port,
     help: 'The same for MQTT over WebSocket',
+  }),
+  mqttTlsPort: setting({
+    env: 'MQTT_TLS_PORT',
+    fallback: '8883',
+    parse: orOff(port),
+    help: 'The same for MQTT over TLS, which needs a certificate to be deployed; off: no such listener',
+  }),
+  mqttWssPort: setting({
+    env: 'MQTT_WSS_PORT',
+    fallback: 'off',
+    parse: orOff(port),
+    help: 'The same for MQTT over WebSocket with TLS',
+  }),
+  maxCloudBrokers: setting({
+    env: 'MAX_CLOUD_BROKERS',
+    fallback: '20',
+    parse: integer(1, 1_000),
+    help: 'Most brokers that are run by this service',
+  }),
+  mosquittoBinary: setting({
+    env: 'MOSQUITTO_BINARY',
+    fallback: '',
+    shownDefault: 'mosquitto in PATH or /usr/sbin',
+    parse: optional(text),
+    help: 'Program that brokers on the engine mosquitto are run with',
+  }),
+  mosquittoDynsecPlugin: setting({
+    env: 'MOSQUITTO_DYNSEC_PLUGIN',
+    fallback: '',
+    shownDefault: 'looked for beside it',
+    parse: optional(absolutePath),
+    help: 'Its dynamic security plugin, an absolute path',
   }),
   rootEmail: setting({
     env: 'ROOT_EMAIL',
@@ -170,7 +213,7 @@ export const SETTINGS = {
     env: 'BROKER_FILES_DIR',
     fallback: '',
     shownDefault: 'files are refused',
-    parse: optional(absoluteFolder),
+    parse: optional(absolutePath),
     help: 'Folder below which broker settings may name certificate and key files',
   }),
   brokerAllowedHosts: setting({

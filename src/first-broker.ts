@@ -1,6 +1,8 @@
 import type { BrokerDirectory, BrokerRecord } from './brokers/broker-directory.ts';
+import type { ListenerWanted } from './brokers/broker-engine.ts';
 import { ADMINISTRATOR, type CloudBrokers, passwordFile } from './brokers/cloud-brokers.ts';
 import { type Config, SETTINGS } from './config.ts';
+import type { ListenerProtocol } from './generated/sqlite/client.ts';
 import type { Services } from './services.ts';
 import type { Storage } from './storage/storage.ts';
 
@@ -11,7 +13,7 @@ export interface FirstBrokerParts {
   readonly brokerDirectory: BrokerDirectory;
 }
 
-/** A first project with an embedded broker in it, so that the first start already shows everything working. */
+/** A first project with a broker in it, so that the first start already shows everything working. */
 export async function ensureFirstBroker(
   config: Config,
   { services, storage, cloudBrokers, brokerDirectory }: FirstBrokerParts,
@@ -20,33 +22,55 @@ export async function ensureFirstBroker(
   const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
   if (root === null || (await storage.db.project.count()) > 0) return null;
   const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
-  const { mqttPort, mqttWsPort } = config;
-  return cloudBrokers.createFirst({ projectId: project.id, mqttPort, mqttWsPort, issuedTo: root.email });
+  const listeners = wantedPorts(config).flatMap(({ protocol, tls, port }) =>
+    port === null ? [] : [{ protocol, tls, port, requireCertificate: false }],
+  );
+  return cloudBrokers.createFirst({ projectId: project.id, listeners, issuedTo: root.email });
 }
+
+interface WantedPort {
+  readonly env: string;
+  readonly protocol: ListenerProtocol;
+  readonly tls: boolean;
+  /** Null: no such listener. */
+  readonly port: number | null;
+}
+
+const wantedPorts = ({ mqttPort, mqttWsPort, mqttTlsPort, mqttWssPort }: Config): readonly WantedPort[] => [
+  { env: SETTINGS.mqttPort.env, protocol: 'MQTT', tls: false, port: mqttPort },
+  { env: SETTINGS.mqttWsPort.env, protocol: 'WEBSOCKET', tls: false, port: mqttWsPort },
+  { env: SETTINGS.mqttTlsPort.env, protocol: 'MQTT', tls: true, port: mqttTlsPort },
+  { env: SETTINGS.mqttWssPort.env, protocol: 'WEBSOCKET', tls: true, port: mqttWssPort },
+];
 
 /**
  * Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. 0 asks for no
- * port in particular, so that the one the broker has will do.
+ * port in particular, so that the one the broker has will do; what is at its default asks for nothing that the broker lacks.
  */
 export function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
-  const made = (wanted: 'MQTT' | 'WEBSOCKET') => listeners.find(({ protocol }) => protocol === wanted)?.port;
-  const ports = [
-    [SETTINGS.mqttPort.env, config.mqttPort, made('MQTT')],
-    [SETTINGS.mqttWsPort.env, config.mqttWsPort, made('WEBSOCKET')],
-  ] as const;
-  return ports.flatMap(([env, set, port]) => (set === port || set === 0 ? [] : [`${env}=${set}`]));
+  return wantedPorts(config).flatMap(({ env, protocol, tls, port: set }) => {
+    const made = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls)?.port;
+    if (set === 0 || set === null || set === made) return [];
+    return made === undefined && env === SETTINGS.mqttTlsPort.env && isDefault(set) ? [] : [`${env}=${set}`];
+  });
 }
 
+/** A broker of before has no listener for TLS, and nobody asked for one. */
+const isDefault = (port: number): boolean => String(port) === SETTINGS.mqttTlsPort.fallback;
+
 /** Where it is reached, for the start message. */
-export function mqttReport(
-  { mqttHost, dataDir }: Config,
-  brokerId: string,
-  ports: { mqtt: number; ws: number | null },
-) {
-  const host = mqttHost.includes(':') ? `[${mqttHost}]` : mqttHost;
+export function mqttReport({ dataDir }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
+  const urls = { MQTT: ['mqtt', 'mqtts'], WEBSOCKET: ['ws', 'wss'] } as const;
+  const url = (protocol: ListenerProtocol, tls: boolean): string | null => {
+    const found = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls);
+    if (found === undefined) return null;
+    const host = found.host.includes(':') ? `[${found.host}]` : found.host;
+    return `${urls[protocol][tls ? 1 : 0]}://${host}:${found.port}`;
+  };
   return {
-    url: `mqtt://${host}:${ports.mqtt}`,
-    wsUrl: ports.ws === null ? null : `ws://${host}:${ports.ws}`,
+    url: url('MQTT', false) ?? '',
+    wsUrl: url('WEBSOCKET', false),
+    tlsUrls: [url('MQTT', true), url('WEBSOCKET', true)].filter((one) => one !== null),
     username: ADMINISTRATOR,
     passwordFile: passwordFile(dataDir, brokerId),
   };

@@ -12,6 +12,7 @@ import { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import { BrokerService } from './brokers/broker-service.ts';
 import { CloudBrokers } from './brokers/cloud-brokers.ts';
+import { CloudEngines } from './brokers/cloud-engines.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
 import { ClientService } from './clients/client-service.ts';
 import { clientControlPlugin } from './clients/control/client-control-plugin.ts';
@@ -135,6 +136,26 @@ export async function startCore(
     });
     closers.add(() => bridgeHosting.close());
     await bridgeHosting.load();
+    const cloudBrokers = new CloudBrokers({
+      db,
+      brokers,
+      directory: brokerDirectory,
+      sealer,
+      engines: new CloudEngines({
+        host: config.mqttHost,
+        workerUrl: embeddedWorker,
+        streamStorageBytes,
+        mosquitto: {
+          binary: config.mosquittoBinary,
+          plugin: config.mosquittoDynsecPlugin,
+          searchPath: process.env.PATH ?? '',
+        },
+        log,
+      }),
+      dataDir,
+      maxBrokers: config.maxCloudBrokers,
+      log,
+    });
     const runtimes = new BrokerRuntimes({
       directory: brokerDirectory,
       sealer,
@@ -146,7 +167,14 @@ export async function startCore(
         const bridges = bridgeHosting.beside(link);
         return {
           ...bridges,
-          plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...streams.plugins, ...bridges.plugins],
+          plugins: [
+            inspectPlugin,
+            clientControlPlugin,
+            licensePlugin,
+            ...cloudBrokers.pluginsBeside(link.id),
+            ...streams.plugins,
+            ...bridges.plugins,
+          ],
           clientIds: streams.clientIds,
         };
       },
@@ -175,17 +203,6 @@ export async function startCore(
       onFault: (error) => log.error({ err: error }, 'bridges could not be followed'),
     });
     closers.add(() => bridges.close());
-    const cloudBrokers = new CloudBrokers({
-      db,
-      brokers,
-      directory: brokerDirectory,
-      sealer,
-      dataDir,
-      host: config.mqttHost,
-      workerUrl: embeddedWorker,
-      streamStorageBytes,
-      log,
-    });
     const services: Services = {
       auth,
       users,
@@ -200,6 +217,7 @@ export async function startCore(
       }),
       tokens: new TokenService({ db, changes }),
       brokers,
+      cloudBrokers,
       runtimes,
       metrics,
       clients,

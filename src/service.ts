@@ -26,6 +26,8 @@ export interface StartReport {
   readonly mqtt: {
     readonly url: string;
     readonly wsUrl: string | null;
+    /** Of listeners that need a certificate. */
+    readonly tlsUrls: readonly string[];
     readonly username: string;
     readonly passwordFile: string;
   } | null;
@@ -101,7 +103,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       subscriptions: () => services.auth.guardCount,
       streams: () =>
         services.streams.totals(
-          brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.runningPorts(id) !== null),
+          brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
         ),
     });
     http.serve({
@@ -117,16 +119,22 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const door = await openOperatorDoor(config.dataDir, runAsOperator);
     closers.add(door.close);
 
-    const ports = first && cloudBrokers.runningPorts(first.id);
-    const wanted = first?.listeners.find(({ protocol }) => protocol === 'MQTT')?.port ?? 0;
+    const listeners = first && cloudBrokers.listenersOf(first.id);
+    const moved = first?.listeners.find(
+      ({ number, protocol, tls, port }) =>
+        protocol === 'MQTT' &&
+        !tls &&
+        port !== 0 &&
+        listeners?.every((one) => one.number !== number || one.port !== port),
+    );
     return {
       port: http.port,
       services,
       storage,
       report: {
         url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
-        mqtt: first && ports && mqttReport(config, first.id, ports),
-        mqttPortWanted: ports && wanted !== 0 && wanted !== ports.mqtt ? wanted : null,
+        mqtt: first && listeners && mqttReport(config, first.id, listeners),
+        mqttPortWanted: moved?.port ?? null,
         unusedPorts: first ? unusedPorts(config, first) : [],
         rootPassword,
       },

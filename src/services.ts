@@ -4,6 +4,7 @@ import type { BridgeService } from './bridges/bridge-service.ts';
 import type { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import type { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import type { BrokerService } from './brokers/broker-service.ts';
+import type { CloudBrokers } from './brokers/cloud-brokers.ts';
 import type { ClientService } from './clients/client-service.ts';
 import type { ClientControlService } from './clients/control/client-control-service.ts';
 import type { MessageService } from './messages/message-service.ts';
@@ -21,6 +22,7 @@ export interface Services {
   readonly projects: ProjectService;
   readonly tokens: TokenService;
   readonly brokers: BrokerService;
+  readonly cloudBrokers: CloudBrokers;
   readonly runtimes: BrokerRuntimes;
   readonly metrics: BrokerMetricsService;
   readonly clients: ClientService;

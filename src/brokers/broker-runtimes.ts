@@ -358,8 +358,12 @@ const CONNECTION_COLUMNS = [
   'verifyCaCert',
 ] as const satisfies (keyof BrokerRecord)[];
 
-/** A broker that this service runs has its address only while it runs: somebody else may listen there otherwise. */
-const isReachable = ({ type, state, url }: BrokerRecord) => url !== null && (type !== 'CLOUD' || state === 'ACTIVE');
+/**
+ * A broker that this service runs has its address only while it runs: somebody else may listen there otherwise. For other settings it is
+ * away for a moment, and what follows it lives on.
+ */
+const isReachable = ({ type, state, url }: BrokerRecord) =>
+  url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
 
 const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
   isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

@@ -35,7 +35,9 @@ export const CloudBrokerState = builder.enumType('CloudBrokerState', {
   ] as const,
 });
 
-const CloudBrokerTargetState = builder.enumType('CloudBrokerTargetState', { values: ['ACTIVE', 'INACTIVE'] as const });
+export const CloudBrokerTargetState = builder.enumType('CloudBrokerTargetState', {
+  values: ['ACTIVE', 'INACTIVE'] as const,
+});
 
 const ConnectionState = builder.enumType('BrokerConnectionState', {
   values: {
@@ -196,7 +198,8 @@ builder.objectRef<BrokerRecord>('OnPremiseSetup').implement({
   }),
 });
 
-builder.objectRef<BrokerRecord>('CloudBroker').implement({
+export const CloudBroker = builder.objectRef<BrokerRecord>('CloudBroker');
+CloudBroker.implement({
   description: 'A broker that this service runs.',
   interfaces: [Broker, Node],
   fields: (t) => ({
@@ -213,7 +216,7 @@ builder.objectRef<BrokerRecord>('CloudBroker').implement({
     state: t.field({ type: CloudBrokerState, resolve: ({ state }) => state ?? 'NEW' }),
     targetState: t.field({ type: CloudBrokerTargetState, resolve: ({ targetState }) => targetState ?? 'ACTIVE' }),
     engine: t.string({
-      description: 'What it runs on, for example "embedded".',
+      description: 'What it runs on: embedded or mosquitto.',
       resolve: ({ engine }) => engine ?? 'embedded',
     }),
   }),
@@ -308,7 +311,7 @@ const DeleteBrokerInput = builder.inputType('DeleteBrokerInput', {
   fields: (t) => ({ brokerId: t.id({ required: true }), projectId: t.id({ description: insideProject }) }),
 });
 
-const BrokerPayload = builder.objectRef<{ readonly broker: BrokerRecord }>('BrokerPayload').implement({
+export const BrokerPayload = builder.objectRef<{ readonly broker: BrokerRecord }>('BrokerPayload').implement({
   fields: (t) => ({ broker: t.field({ type: Broker, resolve: ({ broker }) => broker }) }),
 });
 const DeleteBrokerPayload = builder
@@ -345,12 +348,14 @@ builder.mutationFields((t) => ({
     }),
   }),
   deleteBroker: t.field({
-    description: 'Removes the entry and ends the connection; a broker that this service runs is stopped.',
+    description:
+      'Removes the entry and ends the connection; a broker that this service runs is stopped, and all that it kept is erased.',
     type: DeleteBrokerPayload,
     ...onBroker('ADMIN'),
     args: { input: t.arg({ type: DeleteBrokerInput, required: true }) },
     resolve: async (_root, { input }, { services }) => {
       await services.brokers.remove(input.brokerId);
+      await services.cloudBrokers.gone(input.brokerId);
       return { deletedBrokerId: input.brokerId };
     },
   }),

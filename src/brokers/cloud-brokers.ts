@@ -1,114 +1,141 @@
 import { randomBytes } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
-import type { CloudBrokerState, ListenerProtocol, Prisma } from '../generated/sqlite/client.ts';
+import type { PluginFactory } from '../control/plugin.ts';
+import { invalid, ServiceError } from '../errors.ts';
+import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
+import { besideMosquitto } from '../mosquitto/beside-mosquitto.ts';
+import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 import type { Database } from '../storage/database.ts';
+import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from './broker-directory.ts';
-import type { RunningBroker } from './broker-engine.ts';
+import type { ListenerWanted, RunningBroker } from './broker-engine.ts';
 import type { BrokerService } from './broker-service.ts';
+import { CloudBrokerRun, type Wanted } from './cloud-broker-run.ts';
+import { addressOf, type CloudEngines, isEngine, isMosquitto } from './cloud-engines.ts';
+import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
 
 export interface CloudBrokersOptions {
   readonly db: Database;
   readonly brokers: BrokerService;
   readonly directory: BrokerDirectory;
   readonly sealer: Sealer;
+  readonly engines: CloudEngines;
   readonly dataDir: string;
-  /** Address that the listeners bind. */
-  readonly host: string;
-  /** Compiled worker of the embedded broker; default: beside its module. */
-  readonly workerUrl?: URL | undefined;
-  /** Bound on what stored messages of streams take on disk, of each broker. */
-  readonly streamStorageBytes?: number;
+  /** Most of them at once, in all projects. */
+  readonly maxBrokers: number;
   readonly log: Logger;
 }
 
 export interface FirstBroker {
   readonly projectId: string;
-  readonly mqttPort: number;
-  readonly mqttWsPort: number;
+  readonly listeners: readonly ListenerInput[];
   /** Who it is set up for: the e-mail address of the root administrator. */
   readonly issuedTo: string;
 }
 
-/** The user that an embedded broker is made with; this service connects as it, too. */
+/** The user that a broker is made with; this service connects as it, too. */
 export const ADMINISTRATOR = 'admin';
 
+const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId);
+
 /** A password file for each broker run here, 0600, so that commands can be given without copying a secret by hand. */
-export const passwordFile = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId, 'password');
+export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
 
 /**
- * The brokers that this service runs: NEW -> PROVISIONING -> ACTIVE, ERROR when one cannot run, SHUTTING_DOWN -> INACTIVE
- * when it is stopped with the service. The state in the database is what happened last; after a crash the next start begins
- * with PROVISIONING again.
+ * The brokers that this service runs, whatever their engine: made, started, stopped and removed as their entries say. The state of an
+ * entry is what happened last; after a crash the next start begins with PROVISIONING again.
  */
 export class CloudBrokers {
   readonly #options: CloudBrokersOptions;
-  readonly #running = new Map<string, RunningBroker>();
+  readonly #runs = new Map<string, CloudBrokerRun>();
   /** State writes of a broker, in order. */
   readonly #writes = new Map<string, Promise<void>>();
   readonly #stop: () => void;
-  #closing = false;
+  /** What removed brokers left, until it is cleared away. */
+  readonly #removals = new Map<string, Promise<void>>();
+  /** One is made after the other: they are counted. */
+  #making: Promise<unknown> = Promise.resolve();
+  #phase: 'NEW' | 'STARTED' | 'CLOSED' = 'NEW';
 
   constructor(options: CloudBrokersOptions) {
     this.#options = options;
     this.#stop = options.directory.onChange((after, before) => {
-      if (after === null && before?.type === 'CLOUD') void this.#removed(before.id);
+      if ((after ?? before)?.type !== 'CLOUD') return;
+      if (after === null && before !== null) this.#removed(before);
+      else if (after !== null && after.targetState !== before?.targetState) void this.#follow(after);
     });
   }
 
   /** Where the broker with this id listens, while it runs here. */
-  runningPorts(id: string): { readonly mqtt: number; readonly ws: number | null } | null {
-    const broker = this.#running.get(id);
-    return broker === undefined ? null : { mqtt: portOf(broker, 'MQTT') ?? 0, ws: portOf(broker, 'WEBSOCKET') };
+  listenersOf(id: string): readonly ListenerWanted[] | null {
+    return this.#runs.get(id)?.running?.listeners ?? null;
   }
 
-  /** Makes the first broker's entry, with a generated administrator password. */
-  async createFirst({ projectId, mqttPort, mqttWsPort, issuedTo }: FirstBroker): Promise<BrokerRecord> {
-    const { db, brokers, sealer } = this.#options;
-    const id = newId('broker');
-    const password = randomBytes(18).toString('base64url');
-    const row = await db.broker.create({
-      data: {
-        id,
-        projectId,
-        type: 'CLOUD',
-        engine: 'embedded',
-        name: 'Embedded broker',
-        description: 'Runs inside this service.',
-        url: mqttUrl(this.#options.host, mqttPort),
-        username: ADMINISTRATOR,
-        sealedPassword: sealer.seal(password, `${id}/password`),
-        issuedTo,
-        productId: 'embedded',
-        periodStart: new Date(),
-        options: '{}',
-        subdomain: 'localhost',
-        zoneName: 'local',
-        location: 'fsn1',
-        state: 'NEW',
-        targetState: 'ACTIVE',
-        listeners: {
-          create: [
-            { number: 1, protocol: 'MQTT', port: mqttPort },
-            { number: 2, protocol: 'WEBSOCKET', port: mqttWsPort },
-          ],
-        },
-      },
-      include: BROKER_PARTS,
+  /** Why it does not run although it shall; null also where another process runs it. */
+  problemOf(id: string): string | null {
+    return this.#runs.get(id)?.problem ?? null;
+  }
+
+  /** The control APIs that this service serves beside a broker because it runs it. */
+  pluginsBeside(id: string): readonly PluginFactory[] {
+    const running = this.#runs.get(id)?.running ?? null;
+    return isMosquitto(running) ? besideMosquitto(running) : [];
+  }
+
+  /** Makes the first broker's entry. */
+  createFirst({ projectId, listeners, issuedTo }: FirstBroker): Promise<BrokerRecord> {
+    const input = { name: 'Embedded broker', description: 'Runs inside this service.', location: 'fsn1', listeners };
+    return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo);
+  }
+
+  /** Makes an entry; the process that runs brokers starts it then. Errors: INVALID, NOT_FOUND (the project). */
+  create(projectId: string, input: CloudBrokerInput, issuedTo: string): Promise<BrokerRecord> {
+    const { directory, engines, maxBrokers } = this.#options;
+    const made = this.#making.then(async () => {
+      const issues = cloudBrokerIssues(input);
+      const missing = engines.missing(input.engine);
+      if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
+      const count = [...directory.all()].filter(({ type }) => type === 'CLOUD').length;
+      if (count >= maxBrokers) {
+        issues.push({ path: 'input', reason: `there are ${count} already, as many as MAX_CLOUD_BROKERS allows` });
+      }
+      if (issues.length > 0) throw invalid(issues);
+      return this.#make(projectId, input, issuedTo);
     });
-    return brokers.announce(row);
+    this.#making = made.catch(() => undefined);
+    return made;
   }
 
-  /** Starts every broker that shall be active. One that cannot start is in state ERROR and stops nobody else. */
+  /** Answers when that is noted; what becomes of it is told as its state. Errors: INVALID (run by somebody else), NOT_FOUND. */
+  async setTargetState(id: string, targetState: CloudBrokerTargetState): Promise<BrokerRecord> {
+    const { db, brokers, directory } = this.#options;
+    if (directory.get(id)?.type !== 'CLOUD') {
+      throw invalid([{ path: 'input.brokerId', reason: 'is not a broker that this service runs' }]);
+    }
+    const row = await db.broker
+      .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
+      .catch(goneMeansNotFound('broker', id));
+    const broker = await brokers.announce(row);
+    // Where it is in ERROR, whoever asks has mended something.
+    void this.#follow(broker);
+    return broker;
+  }
+
+  /** Resolves when nothing of a removed broker is left here. */
+  async gone(id: string): Promise<void> {
+    await this.#removals.get(id);
+  }
+
+  /** Starts every broker that shall be active, and answers when each runs or cannot for now; follows their entries from then on. */
   async start(): Promise<void> {
-    const wanted = [...this.#options.directory.all()].filter(
-      ({ type, engine, targetState }) => type === 'CLOUD' && engine === 'embedded' && targetState === 'ACTIVE',
-    );
-    await Promise.all(wanted.map((broker) => this.#run(broker)));
+    this.#phase = 'STARTED';
+    process.once('exit', this.#endAtOnce);
+    const all = [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
+    await Promise.all(all.map((broker) => this.#follow(broker)));
   }
 
   /** Notes that brokers which were running when the service ended are not, where this service shall not start them. */
@@ -116,116 +143,168 @@ export class CloudBrokers {
     const stale = [...this.#options.directory.all()].filter(
       ({ type, state }) => type === 'CLOUD' && state !== 'INACTIVE',
     );
-    await Promise.all(stale.map(({ id }) => this.#write(id, 'INACTIVE')));
+    await Promise.all(
+      stale.map(async ({ id }) => {
+        await endLeftOverIn(folderOf(this.#options.dataDir, id));
+        await this.#write(id, { state: 'INACTIVE' });
+      }),
+    );
   }
 
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#phase = 'CLOSED';
     this.#stop();
-    await Promise.all(
-      [...this.#running].map(async ([id, broker]) => {
-        await this.#write(id, 'SHUTTING_DOWN');
-        await broker.close();
-        await this.#write(id, 'INACTIVE', { shutdownAt: new Date() });
-      }),
-    );
-    await Promise.all(this.#writes.values());
+    await Promise.all([...this.#runs.values()].map((run) => run.wake()));
+    await Promise.all([...this.#writes.values(), ...this.#removals.values()]);
+    process.off('exit', this.#endAtOnce);
   }
 
-  async #run(broker: BrokerRecord): Promise<void> {
-    const { id, sealedPassword } = broker;
-    const { sealer, dataDir, host, workerUrl, streamStorageBytes, log } = this.#options;
-    try {
-      await this.#write(id, 'PROVISIONING');
-      const password = sealer.open(sealedPassword ?? '', `${id}/password`);
-      const running = await startEmbeddedBroker({
-        id,
-        folder: join(dataDir, 'brokers', id),
-        listeners: broker.listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
-          return { number, protocol, host, port, tls, requireCertificate };
-        }),
-        administrator: { username: ADMINISTRATOR, password },
-        ...(workerUrl === undefined ? {} : { workerUrl }),
-        ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
-        log,
-        onState: (state, error) => {
-          if (this.#closing) return;
-          if (state === 'FAILED') {
-            log.error({ brokerId: id, error }, 'an embedded broker failed');
-            void this.#write(id, 'ERROR');
-          }
-          if (state === 'RUNNING' && this.#running.has(id)) void this.#write(id, 'ACTIVE');
+  /** Whatever ends this process ends what it runs. */
+  readonly #endAtOnce = (): void => {
+    for (const { running } of this.#runs.values()) if (isMosquitto(running)) running.endAtOnce();
+  };
+
+  async #make(
+    projectId: string,
+    { name, description, engine, location, listeners }: CloudBrokerInput,
+    issuedTo: string,
+  ): Promise<BrokerRecord> {
+    const { db, brokers, sealer, engines } = this.#options;
+    const id = newId('broker');
+    const numbered = listeners.map((listener, index) => ({ ...listener, number: index + 1 }));
+    const row = await db.broker
+      .create({
+        data: {
+          id,
+          projectId,
+          type: 'CLOUD',
+          engine,
+          name: name.trim(),
+          description: description ?? null,
+          url: addressOf(engines.listenersOf(numbered)),
+          username: ADMINISTRATOR,
+          sealedPassword: sealer.seal(randomBytes(18).toString('base64url'), `${id}/password`),
+          issuedTo,
+          productId: engine,
+          periodStart: new Date(),
+          options: '{}',
+          subdomain: 'localhost',
+          zoneName: 'local',
+          location,
+          state: 'NEW',
+          targetState: 'ACTIVE',
+          listeners: { create: numbered },
         },
-      });
-      this.#running.set(id, running);
-      if (this.#options.directory.get(id) === null) {
-        // Removed while it was starting.
-        await this.#removed(id);
-        return;
-      }
-      await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
-      await this.#write(id, 'ACTIVE', {
-        url: mqttUrl(host, portOf(running, 'MQTT') ?? 0),
-        // A port that was left to the system is kept from here on, so that devices find the broker again.
-        ...this.#keepPorts(broker, running),
-        deployedAt: new Date(),
-        shutdownAt: null,
-      });
-    } catch (error) {
-      log.error({ err: error, brokerId: id }, 'an embedded broker could not be started');
-      await this.#write(id, 'ERROR');
-    }
+        include: BROKER_PARTS,
+      })
+      .catch(goneMeansNotFound('project', projectId));
+    return brokers.announce(row);
   }
 
-  #keepPorts({ id, listeners }: BrokerRecord, running: RunningBroker): Prisma.BrokerUpdateInput {
-    const open = listeners.filter(({ port }) => port === 0);
+  /** Resolves when it runs or is stopped as it shall be, or its first start has failed. */
+  #follow({ id, engine }: BrokerRecord): Promise<void> {
+    if (this.#phase !== 'STARTED' || !isEngine(engine)) return Promise.resolve();
+    let run = this.#runs.get(id);
+    if (run === undefined) {
+      run = this.#newRun(id);
+      this.#runs.set(id, run);
+    }
+    return run.wake();
+  }
+
+  #newRun(id: string): CloudBrokerRun {
+    const { directory, log } = this.#options;
+    return new CloudBrokerRun({
+      wanted: () => this.#wanted(id),
+      stored: () => directory.get(id)?.state ?? null,
+      start: (onState) => this.#startEngine(id, onState),
+      note: (state, running) => this.#note(id, state, running),
+      onFailure: (error) => log.error({ err: error, brokerId: id }, 'a broker of this service cannot run'),
+    });
+  }
+
+  #wanted(id: string): Wanted {
+    const broker = this.#options.directory.get(id);
+    if (broker === null) return 'REMOVED';
+    if (this.#phase !== 'STARTED') return 'CLOSED';
+    return broker.targetState === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE';
+  }
+
+  async #startEngine(id: string, onState: Parameters<CloudEngines['start']>[0]['onState']): Promise<RunningBroker> {
+    const { directory, sealer, engines, dataDir } = this.#options;
+    const broker = directory.get(id);
+    if (broker === null) throw new ServiceError('NOT_FOUND', 'The broker was removed');
+    const password = sealer.open(broker.sealedPassword ?? '', `${id}/password`);
+    const folder = folderOf(dataDir, id);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await chmod(folder, 0o700);
+    await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
+    return engines.start({ broker, folder, administrator: { username: ADMINISTRATOR, password }, onState });
+  }
+
+  /** `running`: it was just started, or stopped, by this service. */
+  #note(id: string, state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
+    if (running === null) return this.#write(id, { state });
+    if (state !== 'ACTIVE') return this.#write(id, { state, shutdownAt: new Date() });
+    return this.#write(id, {
+      state,
+      url: addressOf(running.listeners),
+      ...this.#gotPorts(id, running),
+      deployedAt: new Date(),
+      shutdownAt: null,
+    });
+  }
+
+  /** The ports that it got are kept from here on, so that devices find the broker again. */
+  #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
+    const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
+    const moved = running.listeners.filter(({ number, port }) => kept.has(number) && kept.get(number) !== port);
     return {
       listeners: {
-        update: open.map(({ number }) => ({
+        update: moved.map(({ number, port }) => ({
           where: { brokerId_number: { brokerId: id, number } },
-          data: { port: running.listeners.find((listener) => listener.number === number)?.port ?? 0 },
+          data: { port },
         })),
       },
     };
   }
 
-  async #removed(id: string): Promise<void> {
-    const running = this.#running.get(id);
-    this.#running.delete(id);
-    this.#writes.delete(id);
-    try {
-      await running?.close();
-      await rm(join(this.#options.dataDir, 'brokers', id), { recursive: true, force: true });
-    } catch (error) {
-      this.#options.log.error({ err: error, brokerId: id }, 'what a removed broker left could not be cleared away');
-    }
+  #removed({ id }: BrokerRecord): void {
+    const removal = this.#clearAway(id)
+      .catch((error: unknown) => {
+        const { log } = this.#options;
+        log.error({ err: error, brokerId: id }, 'what a removed broker left could not be cleared away');
+      })
+      .finally(() => this.#removals.delete(id));
+    this.#removals.set(id, removal);
   }
 
-  async #write(id: string, state: CloudBrokerState, more: Prisma.BrokerUpdateInput = {}): Promise<void> {
+  async #clearAway(id: string): Promise<void> {
+    const folder = folderOf(this.#options.dataDir, id);
+    await this.#runs.get(id)?.wake();
+    this.#runs.delete(id);
+    this.#writes.delete(id);
+    await endLeftOverIn(folder);
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  async #write(id: string, data: Prisma.BrokerUpdateInput): Promise<void> {
     const { db, brokers, directory, log } = this.#options;
     const write = async () => {
       // Removed meanwhile: there is nothing to write to.
       if (directory.get(id) === null) return;
       try {
-        await brokers.announce(
-          await db.broker.update({ where: { id }, data: { state, ...more }, include: BROKER_PARTS }),
-        );
+        const row = await db.broker
+          .update({ where: { id }, data, include: BROKER_PARTS })
+          .catch(goneMeansNotFound('broker', id));
+        await brokers.announce(row);
       } catch (error) {
-        log.error({ err: error, brokerId: id, state }, 'the state of a broker could not be written');
+        if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
+        log.error({ err: error, brokerId: id, state: data.state }, 'the state of a broker could not be written');
       }
     };
     const done = (this.#writes.get(id) ?? Promise.resolve()).then(write);
     this.#writes.set(id, done);
     await done;
   }
-}
-
-/** Of its first listener without TLS. */
-const portOf = ({ listeners }: RunningBroker, wanted: ListenerProtocol): number | null =>
-  listeners.find(({ protocol, tls }) => protocol === wanted && !tls)?.port ?? null;
-
-/** How this machine reaches a listener that binds `host`. */
-function mqttUrl(host: string, port: number): string {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `mqtt://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }

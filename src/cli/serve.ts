@@ -41,6 +41,7 @@ export function startMessage({ url, mqtt, mqttPortWanted, unusedPorts, rootPassw
   if (mqtt) {
     lines.push(`  MQTT      ${mqtt.url}   user ${mqtt.username}, password in ${relative('', mqtt.passwordFile)}`);
     if (mqtt.wsUrl) lines.push(`            ${mqtt.wsUrl}`);
+    for (const tlsUrl of mqtt.tlsUrls) lines.push(`            ${tlsUrl}   (with a certificate that is deployed)`);
     if (mqttPortWanted !== null) lines.push(`            (port ${mqttPortWanted} is taken by another program)`);
     if (unusedPorts.length > 0) {
       lines.push(`            (made with these ports; ${unusedPorts.join(' and ')} would count for a new broker only)`);

@@ -42,7 +42,10 @@ export class ListenerCertificates {
   }
 
   async removeServer(number: number): Promise<void> {
-    await this.#change(number, (before) => ({ ...before, server: null }));
+    await this.#change(number, (before) => {
+      if (before.server === null) throw new ControlRefusal('File not found');
+      return { ...before, server: null };
+    });
   }
 
   async insertAuthority(number: number, fileName: string, cert: string): Promise<void> {
@@ -51,9 +54,9 @@ export class ListenerCertificates {
       throw new ControlRefusal('The certificate of an authority comes without its private key');
     const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
     await this.#change(number, (before) => {
-      const known = before.authorities.find((one) => one.fileName === fileName);
-      if (known !== undefined && known.pem !== added.pem) throw new ControlRefusal('File already exists');
-      return known === undefined ? { ...before, authorities: [...before.authorities, added] } : before;
+      const isKnown = before.authorities.some((one) => one.fileName === fileName);
+      if (isKnown) throw new ControlRefusal('File already exists');
+      return { ...before, authorities: [...before.authorities, added] };
     });
   }
 
@@ -79,7 +82,6 @@ export class ListenerCertificates {
     if (!listener.tls) throw new ControlRefusal('TLS is not enabled on this listener');
     const before = files.read(number);
     const after = change(before);
-    if (after === before) return;
     await files.write(number, after);
     try {
       await this.#take(listener, before, after);

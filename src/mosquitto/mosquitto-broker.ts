@@ -1,10 +1,11 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { withFreePorts } from './free-ports.ts';
 import { endLeftOver } from './left-over.ts';
+import { ListenerCertificates } from './listener-certificates.ts';
 import { ListenerFiles } from './listener-files.ts';
 import { mosquittoConfig } from './mosquitto-config.ts';
 import { type MosquittoProcess, startMosquittoProcess } from './mosquitto-process.ts';
@@ -35,6 +36,8 @@ export interface MosquittoBrokerOptions {
   readonly onState?: (state: RunningState, error?: string) => void;
 }
 
+const CONFIG_FILE = 'mosquitto.conf';
+const PID_FILE = 'mosquitto.pid';
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** A process that ran this long failed for a new reason, so the pauses start small again. */
@@ -44,18 +47,23 @@ const STEADY_MS = 60_000;
 export async function startMosquittoBroker(options: MosquittoBrokerOptions): Promise<MosquittoBroker> {
   const { folder, id, log } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const wasThere = await endLeftOver(join(folder, 'mosquitto.pid'), join(folder, 'mosquitto.conf'));
+  const wasThere = await endLeftOverIn(folder);
   if (wasThere) log.warn({ broker: id }, 'ended a Mosquitto that an earlier run of this service had left');
   const broker = new MosquittoBroker(options, await withFreePorts(options.listeners));
   await broker.start();
   return broker;
 }
 
+/** Ends what runs in the folder of a broker although no service does; answers whether there was something. */
+export const endLeftOverIn = (folder: string): Promise<boolean> =>
+  endLeftOver(join(resolve(folder), PID_FILE), join(resolve(folder), CONFIG_FILE));
+
 /** A Mosquitto process of this service, started again whenever it ends. */
 export class MosquittoBroker implements RunningBroker {
   readonly listeners: readonly ListenerWanted[];
   /** Certificates; a change counts from `reload` or `restart` on. */
   readonly files: ListenerFiles;
+  readonly certificates = new ListenerCertificates(this);
   readonly #options: MosquittoBrokerOptions;
   readonly #closing = new AbortController();
   /** Callers of `restart`, until a start begins: they learn how it went. */
@@ -99,6 +107,11 @@ export class MosquittoBroker implements RunningBroker {
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
+  }
+
+  /** For a process that ends without closing it. */
+  endAtOnce(): void {
+    this.#process?.endAtOnce();
   }
 
   async #close(): Promise<void> {
@@ -161,7 +174,7 @@ export class MosquittoBroker implements RunningBroker {
   async #startProcess(): Promise<MosquittoProcess> {
     const { id, folder, program, administrator, log } = this.#options;
     const accessFile = join(folder, 'dynamic-security.json');
-    const configFile = join(folder, 'mosquitto.conf');
+    const configFile = join(folder, CONFIG_FILE);
     await ensureAdministrator(accessFile, administrator);
     const config = mosquittoConfig({
       folder,
@@ -176,7 +189,7 @@ export class MosquittoBroker implements RunningBroker {
       program,
       folder,
       configFile,
-      pidFile: join(folder, 'mosquitto.pid'),
+      pidFile: join(folder, PID_FILE),
       stop: this.#closing.signal,
       onProblem: (line) => log.warn({ broker: id, line }, 'a Mosquitto of this service tells a problem'),
     });

@@ -27,6 +27,8 @@ export interface MosquittoProcess {
   reload(): Promise<void>;
   /** SIGTERM, and SIGKILL where that takes too long. Resolves when it has ended. */
   end(): Promise<void>;
+  /** SIGTERM, and that is all. */
+  endAtOnce(): void;
 }
 
 /** It reads what it kept before it listens. */
@@ -72,6 +74,7 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
       await within(RELOAD_MS, Promise.race([begun, failing(ended)]), 'Mosquitto did not read its files again in time');
     },
     end: () => end(child, ended),
+    endAtOnce: () => void child.kill('SIGTERM'),
   };
   const onStop = () => void running.end();
   stop.addEventListener('abort', onStop);

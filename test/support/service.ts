@@ -69,6 +69,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     DATA_DIR: options.dataDir ?? temporaryFolder(),
     MQTT_PORT: '0',
     MQTT_WS_PORT: '0',
+    MQTT_TLS_PORT: 'off',
     EMBEDDED_BROKER: options.embeddedBroker ? 'on' : 'off',
     ROOT_EMAIL: ROOT.email,
     ROOT_PASSWORD: ROOT.password,

@@ -1,0 +1,100 @@
+import type { ListenerProtocol } from '../generated/sqlite/client.ts';
+import { builder, inProject, onBroker } from '../graphql/builder.ts';
+import { BrokerPayload, CloudBroker, CloudBrokerTargetState } from './broker-schema.ts';
+import type { Engine } from './cloud-engines.ts';
+
+const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
+  values: {
+    EMBEDDED: { value: 'embedded' as Engine, description: 'Runs within this service, in a thread of its own.' },
+    MOSQUITTO: {
+      value: 'mosquitto' as Engine,
+      description: 'A Mosquitto process of this service, where Mosquitto is installed.',
+    },
+  },
+});
+
+const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
+  values: {
+    MQTT: { value: 'MQTT' as ListenerProtocol, description: 'MQTT over TCP.' },
+    WEBSOCKET: { value: 'WEBSOCKET' as ListenerProtocol, description: 'MQTT over WebSocket.' },
+  },
+});
+
+const CreateListenerInput = builder.inputType('CreateListenerInput', {
+  description: 'Where a broker shall listen.',
+  fields: (t) => ({
+    protocol: t.field({ type: ListenerProtocolEnum, required: true, defaultValue: 'MQTT' }),
+    port: t.int({
+      required: true,
+      defaultValue: 0,
+      description: '0 takes a free one, a taken one moves to the next free one. It is kept then.',
+    }),
+    tls: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'It lets nobody in before a certificate is deployed on it.',
+    }),
+    requireCertificate: t.boolean({
+      required: true,
+      defaultValue: false,
+      description: 'Clients have to show a certificate of an authority that is deployed on it. Needs tls.',
+    }),
+  }),
+});
+
+const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
+  fields: (t) => ({
+    projectId: t.id({ required: true }),
+    name: t.string({ required: true }),
+    description: t.string(),
+    engine: t.field({ type: CloudBrokerEngine, required: true, defaultValue: 'embedded' }),
+    location: t.string({
+      required: true,
+      defaultValue: 'fsn1',
+      description: 'Region code: fsn1, nbg1, hel1, ash or hil.',
+    }),
+    listeners: t.field({
+      type: [CreateListenerInput],
+      required: true,
+      defaultValue: [{ protocol: 'MQTT', port: 0, tls: false, requireCertificate: false }],
+      description: 'At most 10.',
+    }),
+  }),
+});
+
+const SetTargetStateInput = builder.inputType('SetTargetStateInput', {
+  fields: (t) => ({
+    brokerId: t.id({ required: true }),
+    targetState: t.field({ type: CloudBrokerTargetState, required: true }),
+  }),
+});
+
+builder.objectFields(CloudBroker, (t) => ({
+  problem: t.string({
+    nullable: true,
+    description: 'Why it does not run although it shall; null where it does, or another process runs it.',
+    resolve: ({ id }, _args, { services }) => services.cloudBrokers.problemOf(id),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  createCloudBroker: t.field({
+    description: 'Makes a broker that this service runs. It is started at once; brokerStatus tells its states.',
+    type: BrokerPayload,
+    ...inProject('ADMIN'),
+    args: { input: t.arg({ type: CreateCloudBrokerInput, required: true }) },
+    resolve: async (_root, { input: { projectId, ...broker } }, { services, viewer }) => ({
+      broker: await services.cloudBrokers.create(projectId, broker, viewer?.name ?? ''),
+    }),
+  }),
+  setTargetState: t.field({
+    description:
+      'Starts or stops a broker that this service runs; brokerStatus tells its states. One in ERROR is tried again at once.',
+    type: BrokerPayload,
+    ...onBroker('EDITOR'),
+    args: { input: t.arg({ type: SetTargetStateInput, required: true }) },
+    resolve: async (_root, { input: { brokerId, targetState } }, { services }) => ({
+      broker: await services.cloudBrokers.setTargetState(brokerId, targetState),
+    }),
+  }),
+}));
