@@ -2,7 +2,9 @@ import type { Bridge } from '../model/bridge.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
 /** How each kind is started; what it needs is loaded with its first bridge. */
-const STARTS: Readonly<Record<string, () => Promise<(options: BridgeOptions) => Bridge>>> = {};
+const STARTS: Readonly<Record<string, () => Promise<(options: BridgeOptions) => Bridge>>> = {
+  'mqtt-bridge': async () => (await import('../mqtt/mqtt-bridge.ts')).startMqttBridge,
+};
 
 /** The bridge of the kind that the options name. */
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
