@@ -65,7 +65,7 @@ export class BridgePlugin implements ControlPlugin {
     return runCommandOf(
       {
         getschema: () => kind.schema,
-        getconfig: () => this.#inOrder(() => masked(this.#kept, this.#secrets)),
+        getconfig: () => this.#inOrder(async () => masked(await asked(() => this.#kept()), this.#secrets)),
         updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'))),
         getstatus: () => this.#inOrder(() => this.#status()),
       },
@@ -80,20 +80,32 @@ export class BridgePlugin implements ControlPlugin {
     await this.#tail;
   }
 
-  get #kept(): unknown {
+  /** Errors: ServiceError where it cannot be unsealed. */
+  #kept(): unknown {
     const { configs, kind } = this.#options;
     return configs.get() ?? kind.empty;
+  }
+
+  /** Null: it cannot be unsealed, and is entered again. */
+  #readable(): unknown {
+    try {
+      return this.#kept();
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
   }
 
   async #update(change: unknown): Promise<object> {
     const { configs } = this.#options;
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuse(configSizeIssues(change));
-    const { config, issues } = unmasked(change, this.#kept, this.#secrets);
+    const kept = this.#readable();
+    const { config, issues } = unmasked(change, kept, this.#secrets);
     refuse([...issues, ...this.#issues(config)]);
     // Also one that was forbidden once: it is allowed now.
-    if (!isDeepStrictEqual(config, this.#kept) || this.#forbidden !== null) {
-      await asked(configs.put(config));
+    if (!isDeepStrictEqual(config, kept) || this.#forbidden !== null) {
+      await asked(() => configs.put(config));
       await this.#apply(config);
     }
     return { response: 'SUCCESS' };
@@ -113,8 +125,8 @@ export class BridgePlugin implements ControlPlugin {
   /** Runs what is kept, as it was kept before this began or by another process. */
   #follow(): void {
     this.#inOrder(async () => {
-      const config = this.#kept;
-      if (!this.#isApplied && !hasConnections(config)) return;
+      const config = this.#readable();
+      if (config === null || (!this.#isApplied && !hasConnections(config))) return;
       const [issue] = this.#issues(config);
       if (issue === undefined) await this.#apply(config);
       else await this.#forbid(config, issue);
@@ -177,9 +189,9 @@ function refuse(issues: readonly InputIssue[]): void {
 }
 
 /** What the database refuses is refused to whoever gave the command. */
-async function asked<T>(question: Promise<T>): Promise<T> {
+async function asked<T>(question: () => T | Promise<T>): Promise<T> {
   try {
-    return await question;
+    return await question();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { code, message, info } = error;

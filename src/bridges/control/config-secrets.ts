@@ -1,4 +1,4 @@
-import { type Fields, isFields } from '../../control/fields.ts';
+import { isFields } from '../../control/fields.ts';
 import type { InputIssue } from '../../errors.ts';
 import { pointerStep } from '../../json-pointer.ts';
 import type { SecretPlace } from './secret-places.ts';
@@ -43,8 +43,27 @@ export interface Unmasked {
  */
 export function unmasked(given: unknown, kept: unknown, place: SecretPlace): Unmasked {
   const issues: InputIssue[] = [];
-  const config = merge({ given, kept, place, path: '', above: [], issues });
+  const restored: Restored[] = [];
+  const config = merge({ given, kept, place, path: '', above: [], issues, restored });
+  for (const { path, above } of restored) {
+    const moved = above.some(([{ now, before }, key]) => placesOf(now, key) !== placesOf(before, key));
+    if (moved) issues.push({ path, reason: ELSEWHERE });
+  }
   return { config, issues };
+}
+
+/** An object that others stand in: as it becomes, once it is known, and as it was. */
+interface Container {
+  now: unknown;
+  readonly before: unknown;
+}
+
+/** The objects that a value stands in, each with the key that leads to it. */
+type Above = readonly (readonly [Container, key: string])[];
+
+interface Restored {
+  readonly path: string;
+  readonly above: Above;
 }
 
 interface Merging {
@@ -52,9 +71,9 @@ interface Merging {
   readonly kept: unknown;
   readonly place: SecretPlace;
   readonly path: string;
-  /** The objects that it stands in, as given and as kept, the innermost last. */
-  readonly above: readonly (readonly [given: Fields, kept: unknown])[];
+  readonly above: Above;
   readonly issues: InputIssue[];
+  readonly restored: Restored[];
 }
 
 const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
@@ -75,9 +94,9 @@ function merge(merging: Merging): unknown {
     );
   }
   if (isFields(given)) {
-    const inside = [...above, [given, kept] as const];
+    const container: Container = { now: null, before: kept };
     const known = isFields(kept) ? kept : {};
-    return Object.fromEntries(
+    container.now = Object.fromEntries(
       Object.entries(given).map(([key, entry]) => [
         key,
         merge({
@@ -86,22 +105,21 @@ function merge(merging: Merging): unknown {
           kept: Object.hasOwn(known, key) ? known[key] : undefined,
           place: place.key(key),
           path: `${path}/${pointerStep(key)}`,
-          above: inside,
+          above: [...above, [container, key]],
         }),
       ]),
     );
+    return container.now;
   }
-  return typeof given === 'string' ? restored(given, merging) : given;
+  return typeof given === 'string' ? restore(given, merging) : given;
 }
 
-function restored(given: string, { kept, place, path, above, issues }: Merging): unknown {
+function restore(given: string, { kept, place, path, above, issues, restored }: Merging): unknown {
   const isWhole = place.isSecret && given === MASK;
   const value = isWhole ? keptSecret(kept) : restoreText(given, kept);
   if (value === given && !isWhole) return given;
   if (value === null) issues.push({ path: path || '/', reason: NOTHING_KEPT });
-  else if (above.some(([now, before]) => placesOf(now) !== placesOf(before))) {
-    issues.push({ path: path || '/', reason: ELSEWHERE });
-  }
+  else restored.push({ path: path || '/', above });
   return value;
 }
 
@@ -122,15 +140,17 @@ function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[
 const nameOf = (entry: unknown): string | null =>
   isFields(entry) && typeof entry.name === 'string' ? entry.name : null;
 
-/** Where the secrets of an object may go: all in it that names a place, but not what is in lists of objects, which have places of their own. */
-function placesOf(value: unknown): string {
-  return isFields(value) ? JSON.stringify(placesIn(value).sort()) : '';
+/** Where a secret may go that `key` of an object leads to: all in it that names a place, but not in a list whose entry the secret is in: each has places of its own. */
+function placesOf(value: unknown, key: string): string {
+  if (!isFields(value)) return '';
+  const others = Object.entries(value).filter(([name, entry]) => name !== key || !Array.isArray(entry));
+  return JSON.stringify(others.flatMap(([name, entry]) => placesIn(name, entry)).sort());
 }
 
-const placesIn = (fields: Fields): string[] =>
-  Object.entries(fields).flatMap(([key, value]) => {
-    if (isFields(value)) return placesIn(value).map((place) => `${key}.${place}`);
-    if (!isPlaceName(key)) return [];
-    const values = Array.isArray(value) ? value.filter((entry) => !isFields(entry)) : [value];
-    return values.map((entry) => `${key}=${placeOf(String(entry))}`);
-  });
+function placesIn(name: string, value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap((entry) => placesIn(name, entry));
+  if (isFields(value)) {
+    return Object.entries(value).flatMap(([key, entry]) => placesIn(key, entry).map((place) => `${name}.${place}`));
+  }
+  return isPlaceName(name) ? [`${name}=${placeOf(String(value))}`] : [];
+}

@@ -1,6 +1,6 @@
 import { isFields } from '../../control/fields.ts';
 import type { JsonSchema } from '../model/bridge-kind.ts';
-import { isSecretName } from './secret-text.ts';
+import { isGroupName, isSecretName } from './secret-text.ts';
 
 /** Schemas of strangers may lead anywhere: so many that apply to one place are looked at. */
 const MAX_APPLYING = 100;
@@ -20,24 +20,33 @@ const SAME_VALUE = [
 
 /**
  * A place in a configuration, and what is known of it: whether its schema says that it is a secret (`writeOnly`, `format: password`),
- * or where `byName` its name does. All within a secret is secret.
+ * or where `byName` its name does. All within a secret is secret, but what is called `credentials`.
  */
 export class SecretPlace {
   readonly isSecret: boolean;
   readonly #root: unknown;
   readonly #schemas: readonly JsonSchema[];
   readonly #byName: boolean;
+  readonly #inherits: boolean;
 
-  private constructor(root: unknown, schemas: readonly JsonSchema[], byName: boolean, isSecret: boolean) {
+  private constructor(
+    root: unknown,
+    schemas: readonly JsonSchema[],
+    byName: boolean,
+    name: string,
+    inherited: boolean,
+  ) {
     this.#root = root;
     this.#schemas = schemas;
     this.#byName = byName;
-    this.isSecret = isSecret || schemas.some(({ writeOnly, format }) => writeOnly === true || format === 'password');
+    const isMarked = schemas.some(({ writeOnly, format }) => writeOnly === true || format === 'password');
+    this.isSecret = inherited || isMarked || (byName && isSecretName(name));
+    this.#inherits = inherited || isMarked || (this.isSecret && !isGroupName(name));
   }
 
   /** The whole of a configuration with this schema, which may be anything. */
   static whole(schema: unknown, { byName }: { readonly byName: boolean }): SecretPlace {
-    return new SecretPlace(schema, applying(schema, [schema]), byName, false);
+    return new SecretPlace(schema, applying(schema, [schema]), byName, '', false);
   }
 
   key(name: string): SecretPlace {
@@ -48,7 +57,7 @@ export class SecretPlace {
         own(properties, name) ?? additionalProperties ?? unevaluatedProperties,
       ],
     );
-    return this.#child(found, this.#byName && isSecretName(name));
+    return this.#child(found, name);
   }
 
   item(index: number): SecretPlace {
@@ -58,11 +67,11 @@ export class SecretPlace {
       unevaluatedItems,
       contains,
     ]);
-    return this.#child(found, false);
+    return this.#child(found, '');
   }
 
-  #child(found: readonly unknown[], isNamedSo: boolean): SecretPlace {
-    return new SecretPlace(this.#root, applying(this.#root, found), this.#byName, this.isSecret || isNamedSo);
+  #child(found: readonly unknown[], name: string): SecretPlace {
+    return new SecretPlace(this.#root, applying(this.#root, found), this.#byName, name, this.#inherits);
   }
 }
 

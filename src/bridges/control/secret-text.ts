@@ -7,6 +7,11 @@ const SECRET_NAME =
 /** Keys that open nothing. */
 const OPEN_KEY = /(public|primary|foreign|partition|routing|message|record|sort|row|group)_?-?key$/i;
 
+/** What is called so may be an object that holds more than secrets. */
+const GROUP_NAME = /^(credentials?|auth|sas)$/i;
+
+export const isGroupName = (name: string): boolean => GROUP_NAME.test(name);
+
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !OPEN_KEY.test(name);
 
 /** Names of what says where secrets are sent to. */

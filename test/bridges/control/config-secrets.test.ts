@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { isTooDeep, masked, unmasked } from '../../../src/bridges/control/config-secrets.ts';
+import { SecretPlace } from '../../../src/bridges/control/secret-places.ts';
+import { maskText } from '../../../src/bridges/control/secret-text.ts';
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    connections: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          name: { type: 'string' },
+          url: { type: 'string' },
+          password: { type: 'string', writeOnly: true },
+          headers: { type: 'object', writeOnly: true },
+          login: { $ref: '#/$defs/login' },
+        },
+      },
+    },
+  },
+  $defs: { login: { allOf: [{ properties: { pin: { type: 'string', format: 'password' } } }] } },
+};
+const BY_SCHEMA = SecretPlace.whole(SCHEMA, { byName: false });
+const BY_NAME = SecretPlace.whole(null, { byName: true });
+
+const KEPT = {
+  connections: [
+    { name: 'a', url: 'mqtt://one:1883', password: 'first secret', headers: { 'X-Key': 'abc', Other: 'def' } },
+    { name: 'b', url: 'mqtt://two:1883', password: 'second secret', login: { user: 'me', pin: '1234' } },
+  ],
+};
+
+test('what the schema marks is masked, however deep, and nothing else', () => {
+  expect(masked(KEPT, BY_SCHEMA)).toEqual({
+    connections: [
+      { name: 'a', url: 'mqtt://one:1883', password: '***', headers: { 'X-Key': '***', Other: '***' } },
+      { name: 'b', url: 'mqtt://two:1883', password: '***', login: { user: 'me', pin: '***' } },
+    ],
+  });
+});
+
+test('masks sent back keep each its own secret, whatever the order of the list', () => {
+  const { connections } = masked(KEPT, BY_SCHEMA) as typeof KEPT;
+  const { config, issues } = unmasked({ connections: [...connections].reverse() }, KEPT, BY_SCHEMA);
+  expect(issues).toEqual([]);
+  expect(config).toEqual({ connections: [...KEPT.connections].reverse() });
+});
+
+test('a mask that stands for nothing is an issue at its place: a new entry, another name, a secret that was none', () => {
+  const given = {
+    connections: [
+      { name: 'c', url: 'mqtt://one:1883', password: '***' },
+      { name: 'b', url: 'mqtt://two:1883', headers: { Authorization: '***' } },
+    ],
+  };
+  expect(unmasked(given, KEPT, BY_SCHEMA).issues.map(({ path }) => path)).toEqual([
+    '/connections/0/password',
+    '/connections/1/headers/Authorization',
+  ]);
+});
+
+test('a mask is only a text where no secret is', () => {
+  const { config, issues } = unmasked({ connections: [{ name: '***', url: '***' }] }, KEPT, BY_SCHEMA);
+  expect([config, issues]).toEqual([{ connections: [{ name: '***', url: '***' }] }, []]);
+});
+
+describe('a secret that is kept goes to no other host', () => {
+  const withUrl = (url: string) => ({ connections: [{ ...KEPT.connections[0], url, password: '***', headers: {} }] });
+
+  test.each(['mqtt://three:1883', 'mqtt://one:1884', 'mqtts://one:1883', 'mqtt://one.example:1883'])(
+    '%s is refused',
+    (url) => {
+      expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([
+        { path: '/connections/0/password', reason: expect.stringContaining('another host') },
+      ]);
+    },
+  );
+
+  test.each(['mqtt://one:1883/path', 'MQTT://ONE:1883', 'mqtt://one:1883?x=1'])('%s is the same host', (url) => {
+    expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([]);
+  });
+
+  test('also where the host stands beside or above', () => {
+    const kept = { server: { hostname: 'one' }, credentials: { username: 'u', password: 'a secret' } };
+    const given = (hostname: string) => ({ server: { hostname }, credentials: { username: 'u', password: '***' } });
+    expect(unmasked(given('one'), kept, BY_NAME).issues).toEqual([]);
+    expect(unmasked(given('two'), kept, BY_NAME).issues).toHaveLength(1);
+    expect(unmasked({ ...given('one'), port: 1 }, kept, BY_NAME).issues).toHaveLength(1);
+  });
+
+  test('also where the hosts are a list', () => {
+    const kept = { brokers: [{ host: 'one' }, { host: 'two' }], seeds: ['one:9092'], sasl: { password: 'a secret' } };
+    const given = { ...kept, sasl: { password: '***' } };
+    expect(unmasked(given, kept, BY_NAME).issues).toEqual([]);
+    expect(unmasked({ ...given, brokers: [{ host: 'three' }] }, kept, BY_NAME).issues).toHaveLength(1);
+  });
+
+  test('but a host of another entry of a list is no matter', () => {
+    const { connections } = masked(KEPT, BY_SCHEMA) as typeof KEPT;
+    const given = { connections: [connections[0], { name: 'c', url: 'mqtt://three' }] };
+    expect(unmasked(given, KEPT, BY_SCHEMA).issues).toEqual([]);
+  });
+});
+
+test('names tell secrets where a schema says nothing', () => {
+  const config = {
+    auth: { sas: { key: 'k', keyName: 'root' }, clientSecret: 's', api_key: 'a', accessToken: 't', PASSWORD: 'p' },
+    credentials: { username: 'u', password: 'p' },
+    pin: 1,
+    secretNumber: 'open',
+    token: 12,
+    partitionKey: 'open',
+    tokenUrl: 'https://open.example',
+    empty: { password: '', secret: null, token: true },
+  };
+  expect(masked(config, BY_NAME)).toEqual({
+    ...config,
+    auth: {
+      sas: { key: '***', keyName: 'root' },
+      clientSecret: '***',
+      api_key: '***',
+      accessToken: '***',
+      PASSWORD: '***',
+    },
+    credentials: { username: 'u', password: '***' },
+    token: '***',
+  });
+});
+
+test.each([
+  ['mongodb://user:pa$$@one:27017,two:27017/db', 'mongodb://user:***@one:27017,two:27017/db'],
+  ['postgresql://u:p/w@host/db', 'postgresql://u:***@host/db'],
+  ['mqtt://host:1883/a@b', 'mqtt://host:1883/a@b'],
+  ['http://[::1]:80/a@b', 'http://[::1]:80/a@b'],
+  ['mqtt://user@host', 'mqtt://user@host'],
+  ['https://h/x?user=u&token=abc&y=1', 'https://h/x?user=u&token=***&y=1'],
+  [
+    'Endpoint=sb://ns/;SharedAccessKeyName=n;SharedAccessKey=a+b/c=',
+    'Endpoint=sb://ns/;SharedAccessKeyName=n;SharedAccessKey=***',
+  ],
+  ["host=h user=u password='a b' dbname=d", 'host=h user=u password=*** dbname=d'],
+  ['jdbc:postgresql://h/db?user=u&password=p', 'jdbc:postgresql://h/db?user=u&password=***'],
+  ['-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----', '***'],
+  [
+    '-----BEGIN CERTIFICATE-----\nabckey=\n-----END CERTIFICATE-----',
+    '-----BEGIN CERTIFICATE-----\nabckey=\n-----END CERTIFICATE-----',
+  ],
+])('within %s the credentials are masked, and nothing else', (text, told) => {
+  expect(maskText(text)).toBe(told);
+  const { config, issues } = unmasked(
+    { connectionURI: told },
+    { connectionURI: text },
+    SecretPlace.whole({}, { byName: false }),
+  );
+  expect([config, issues]).toEqual([{ connectionURI: text }, []]);
+});
+
+test('credentials within a URL are kept where the rest of it changes, but not for another host', () => {
+  const kept = { url: 'mongodb://u:secret@one/db' };
+  expect(unmasked({ url: 'mongodb://u:***@one/other' }, kept, BY_SCHEMA)).toEqual({
+    config: { url: 'mongodb://u:secret@one/other' },
+    issues: [],
+  });
+  expect(unmasked({ url: 'mongodb://u:***@two/db' }, kept, BY_SCHEMA).issues).toHaveLength(1);
+  expect(unmasked({ url: 'mongodb://u:***@one/db' }, { url: 'mongodb://one/db' }, BY_SCHEMA).issues).toHaveLength(1);
+});
+
+test('hostile schemas and configurations do no harm', () => {
+  const circle: Record<string, unknown> = { allOf: [{ $ref: '#' }, { $ref: '#/allOf/0' }], $ref: '#/$defs/%E0%A4%A' };
+  circle.items = circle;
+  const config = JSON.parse('{"__proto__": {"password": "p"}, "constructor": [{"token": "t"}], "a": [[["x"]]]}');
+  expect(JSON.stringify(masked(config, SecretPlace.whole(circle, { byName: true })))).toBe(
+    '{"__proto__":{"password":"***"},"constructor":[{"token":"***"}],"a":[[["x"]]]}',
+  );
+  const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+  expect(isTooDeep(deep)).toBe(true);
+});
