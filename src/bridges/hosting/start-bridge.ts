@@ -4,6 +4,8 @@ import type { BridgeOptions } from './bridge-options.ts';
 /** How each kind is started; what it needs is loaded with its first bridge. */
 const STARTS: Readonly<Record<string, () => Promise<(options: BridgeOptions) => Bridge>>> = {
   'mqtt-bridge': async () => (await import('../mqtt/mqtt-bridge.ts')).startMqttBridge,
+  'postgresql-bridge': async () => (await import('../postgresql/postgresql-bridge.ts')).startPostgresqlBridge,
+  'webhook-bridge': async () => (await import('../webhook/webhook-bridge.ts')).startWebhookBridge,
 };
 
 /** The bridge of the kind that the options name. */

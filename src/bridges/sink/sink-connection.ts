@@ -190,6 +190,9 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     }
     const refusal = this.#subscriptions?.problem ?? null;
     if (refusal !== null) return { state: 'FAILED', error: refusal };
+    if (this.#sinkState.state === 'CONNECTED' && this.#subscriptions?.isSettled === false) {
+      return { state: 'CONNECTING', error: null };
+    }
     if (this.#sinkState.state !== 'CONNECTED') return this.#sinkState;
     return { state: 'CONNECTED', error: this.#queueProblem ?? this.#reason };
   }

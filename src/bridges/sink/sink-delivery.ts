@@ -47,7 +47,7 @@ export class SinkDelivery {
     this.#stopReady = options.queue.onReady(() => this.arrived());
     options.sink.onLost((failure) => {
       if (!this.#isOpen) return;
-      this.#lost = failure;
+      this.#lost ??= failure;
       this.#wake();
     });
     this.#running = this.#run();
@@ -156,9 +156,9 @@ export class SinkDelivery {
         queue.restore();
         return;
       }
-      await sink.setAside(message, error.message);
+      const { rejected, reason } = await sink.setAside(message, error.message);
       queue.settle(entry);
-      onDelivered(0, 1, error.message);
+      onDelivered(1 - rejected, rejected, reason);
     }
   }
 

@@ -11,7 +11,7 @@ const REFUSED_RETRY_MS = 30_000;
 export interface SinkSubscriptionsOptions {
   readonly session: BridgeSession;
   readonly onMessage: (message: ArrivedMessage) => void;
-  /** `problem` has changed. */
+  /** `problem` or `isSettled` may have changed. */
   readonly onChange: () => void;
 }
 
@@ -38,6 +38,11 @@ export class SinkSubscriptions {
   /** Why the broker sends nothing for some filter; null: it does for all, or is not asked yet. */
   get problem(): string | null {
     return this.#entries.find(({ refusal }) => refusal !== null)?.refusal ?? null;
+  }
+
+  /** The broker has answered for each filter. */
+  get isSettled(): boolean {
+    return this.#entries.every(({ stop, refusal }) => stop !== null || refusal !== null);
   }
 
   /** What is subscribed to already stays without a gap. */
@@ -81,7 +86,6 @@ export class SinkSubscriptions {
       entry.isAsked = false;
       if (this.#entries.includes(entry)) entry.stop = stop;
       else stop();
-      if (entry.refusal === null) return;
       entry.refusal = null;
       this.#options.onChange();
     } catch (error) {

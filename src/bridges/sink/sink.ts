@@ -48,8 +48,8 @@ export interface Sink {
    * come again, in the same batch. BadBatch: nothing of it is there because of some of its messages; fewer come again.
    */
   deliver(batch: readonly BridgeMessage[]): Promise<Delivered>;
-  /** The only message of a bad batch: sets it aside where there is a place for it. Errors: SinkFailure. */
-  setAside(message: BridgeMessage, reason: string): Promise<void>;
+  /** The only message of a bad batch, and why it was one: sets it aside where there is a place for it. Errors: SinkFailure. */
+  setAside(message: BridgeMessage, reason: string): Promise<Delivered>;
   /** The connection was lost while nothing was delivered. */
   onLost(listener: (failure: SinkFailure) => void): void;
   /** Safe to call twice, and while a call is under way, which then fails. It can be opened again. */

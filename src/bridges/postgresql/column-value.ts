@@ -1,0 +1,138 @@
+import { isUtf8 } from 'node:buffer';
+import type { BridgeMessage } from '../model/bridge-message.ts';
+import { messageIdOf } from '../sink/message-id.ts';
+import { BadBatch, SinkFailure } from '../sink/sink.ts';
+import { type ColumnSource, parseSource, valueAt } from './column-source.ts';
+import { exactJson, exactNumber, exactText, parseExactJson } from './exact-json.ts';
+import type { ColumnConfig, ColumnReading } from './postgresql-config.ts';
+import type { ColumnForm, TableColumn } from './table-columns.ts';
+
+/** A value as the server reads it from text; bytes go as they are. */
+export type SqlValue = string | Buffer | null;
+
+/** Errors: BadBatch: the message has no such value. */
+export type ReadColumn = (message: MessageParts) => SqlValue;
+
+/** A message, of which what several columns need is made once. */
+export class MessageParts {
+  readonly message: BridgeMessage;
+  #levels: readonly string[] | null = null;
+  #json: { readonly root: unknown } | null = null;
+
+  constructor(message: BridgeMessage) {
+    this.message = message;
+  }
+
+  get levels(): readonly string[] {
+    this.#levels ??= this.message.topic.split('/');
+    return this.#levels;
+  }
+
+  get text(): string {
+    const { payload } = this.message;
+    if (!isUtf8(payload)) throw new BadBatch('The payload is not UTF-8');
+    return payload.toString();
+  }
+
+  get json(): unknown {
+    this.#json ??= { root: parsed(this.text) };
+    return this.#json.root;
+  }
+}
+
+/** Errors: SinkFailure: the column is of another type. TypeError for a source that is none. */
+export function compileColumn({ source, type }: ColumnConfig, column: TableColumn): ReadColumn {
+  const parts = parseSource(source);
+  if (parts === null) throw new TypeError(`"${source}" is no source`);
+  const read = compileSource(parts, column.form);
+  if (type === undefined) return read;
+  const needed = type === 'base64' ? 'bytes' : 'time';
+  if (column.form !== needed) {
+    throw new SinkFailure(
+      'FAILED',
+      `The column "${column.name}" is of type ${column.type}, which "${type}" is not for`,
+    );
+  }
+  return (message) => {
+    const value = read(message);
+    return value === null ? null : converted(value, type, column.name);
+  };
+}
+
+/** The id that the bridge gave to the message. */
+export const readMessageId: ReadColumn = ({ message }) => messageIdOf(message);
+
+function compileSource(source: ColumnSource, form: ColumnForm): ReadColumn {
+  switch (source.kind) {
+    case 'topic':
+      return asText(form, ({ message }) => message.topic);
+    case 'level':
+      return asText(form, ({ levels }) => levels.at(source.index) ?? null);
+    case 'payload':
+      return form === 'bytes' ? ({ message }) => message.payload : (parts) => parts.text;
+    case 'json':
+      return ({ json }) => jsonValue(valueAt(json, source.path), form);
+    case 'qos':
+      return ({ message }) => String(message.qos);
+    case 'retain':
+      return ({ message }) => (form === 'number' ? String(Number(message.retain)) : String(message.retain));
+    case 'receivedAt':
+      return asText(form, ({ message }) =>
+        form === 'number' ? String(message.receivedAt) : new Date(message.receivedAt).toISOString(),
+      );
+  }
+}
+
+/** A text within a column of JSON is a JSON string, and one of bytes its UTF-8. */
+function asText(form: ColumnForm, read: (parts: MessageParts) => string | null): ReadColumn {
+  if (form !== 'json' && form !== 'bytes') return read;
+  return (parts) => {
+    const text = read(parts);
+    if (text === null) return null;
+    return form === 'json' ? JSON.stringify(text) : Buffer.from(text);
+  };
+}
+
+function jsonValue(value: unknown, form: ColumnForm): SqlValue {
+  if (value === undefined || value === null) return null;
+  if (form === 'json') return exactJson(value);
+  if (form === 'list' && Array.isArray(value)) return listText(value);
+  return form === 'bytes' ? Buffer.from(exactText(value)) : exactText(value);
+}
+
+/** As PostgreSQL writes arrays. */
+function listText(values: readonly unknown[]): string {
+  const items = values.map((value) => {
+    if (value === null) return 'NULL';
+    if (Array.isArray(value)) return listText(value);
+    return exactNumber(value) ?? `"${exactText(value).replace(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${items.join(',')}}`;
+}
+
+function converted(value: string | Buffer, type: ColumnReading, column: string): SqlValue {
+  const text = value.toString();
+  if (type === 'base64') {
+    if (!BASE64.test(text)) throw new BadBatch(`The value for "${column}" is not base64`);
+    return Buffer.from(text, 'base64');
+  }
+  const ms = Number(text) * (type === 'epochSeconds' ? 1_000 : 1);
+  if (text.trim() === '' || !(Math.abs(ms) <= LARGEST_TIME_MS)) {
+    throw new BadBatch(
+      `The value for "${column}" is not a time in ${type === 'epochSeconds' ? 'seconds' : 'milliseconds'}`,
+    );
+  }
+  return new Date(ms).toISOString();
+}
+
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+/** Of the year 9999, beyond which ISO 8601 has signs that PostgreSQL does not read. */
+const LARGEST_TIME_MS = 253_402_300_799_999;
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    throw new BadBatch('The payload is not JSON');
+  }
+}

@@ -1,0 +1,43 @@
+import { BadBatch, SinkFailure } from '../sink/sink.ts';
+
+/** The messages are to blame: fewer are sent, down to the one that is refused alone. */
+const OF_MESSAGES = new Set([400, 409, 413, 415, 422]);
+const OF_CREDENTIALS = new Set([401, 403, 407]);
+/** Come again later. So do all of 5xx. */
+const LATER = new Set([408, 425, 429]);
+const GONE = 410;
+
+/** What a status of an answer means; null: the batch is taken. `retryAfter`: the header. */
+export function answerFailure(status: number, retryAfter: string | null): SinkFailure | BadBatch | null {
+  if (status >= 200 && status < 300) return null;
+  const told = `The endpoint answered ${status}`;
+  if (status < 400) return new SinkFailure('FAILED', `${told}: redirects are not followed`);
+  if (OF_MESSAGES.has(status)) return new BadBatch(told);
+  if (status === GONE) {
+    return new SinkFailure('FAILED', `${told}: it is gone, and gets nothing until the configuration changes`, {
+      isFinal: true,
+    });
+  }
+  const retryAfterMs = retryAfter === null ? undefined : retryAfterOf(retryAfter, Date.now());
+  if (OF_CREDENTIALS.has(status)) return new SinkFailure('UNAUTHORISED', told, { retryAfterMs });
+  const comesBack = status >= 500 || LATER.has(status);
+  return new SinkFailure(comesBack ? 'UNREACHABLE' : 'FAILED', told, { retryAfterMs });
+}
+
+/** Milliseconds from `now`: the header has seconds or a date (RFC 9110, 10.2.3); undefined: neither. */
+export function retryAfterOf(header: string, now: number): number | undefined {
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
+  const time = Date.parse(header);
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now);
+}
+
+/** What a request failed with that got no answer. */
+export function requestFailure(error: unknown): SinkFailure {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return new SinkFailure('UNREACHABLE', `The endpoint cannot be reached: ${reasonOf(cause)}`, { cause: error });
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
