@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type CertificateMetricSource, registerCertificateMetrics } from './certificates/expiry/certificate-metrics.ts';
 import { type StreamMetricSource, StreamMetrics } from './stream-metrics.ts';
 
 /** What the gauges read when they are scraped. */
@@ -7,6 +8,7 @@ export interface MetricSources {
   /** Open now. */
   readonly subscriptions: () => number;
   readonly streams: StreamMetricSource;
+  readonly certificates: CertificateMetricSource;
 }
 
 export type RequestKind = 'graphql' | 'rest';
@@ -31,6 +33,7 @@ export class Metrics {
       Object.fromEntries(
         ['1xx', '2xx', '3xx', '4xx', '5xx'].map((status) => [status[0], duration.labels(kind, status)]),
       );
+    registerCertificateMetrics(sources.certificates, this.#registry);
     this.#streams = new StreamMetrics(sources.streams, this.#registry);
     this.#requests = { graphql: children('graphql'), rest: children('rest') };
     new Gauge({

@@ -14,6 +14,11 @@ import { BrokerService } from './brokers/broker-service.ts';
 import { CloudBrokers } from './brokers/cloud-brokers.ts';
 import { CloudEngines } from './brokers/cloud-engines.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
+import { CertificateDirectory } from './certificates/certificate-directory.ts';
+import { CertificateService } from './certificates/certificate-service.ts';
+import { CertificateDeployer } from './certificates/deployment/certificate-deployer.ts';
+import { CertificateExpiry } from './certificates/expiry/certificate-expiry.ts';
+import { ListenerService } from './certificates/listener-service.ts';
 import { ClientService } from './clients/client-service.ts';
 import { clientControlPlugin } from './clients/control/client-control-plugin.ts';
 import { ClientControlService } from './clients/control/client-control-service.ts';
@@ -55,6 +60,7 @@ export interface ServiceCore {
   readonly services: Services;
   readonly cloudBrokers: CloudBrokers;
   readonly brokerDirectory: BrokerDirectory;
+  readonly certificateDirectory: CertificateDirectory;
   readonly streamHosting: StreamHosting;
   readonly bridgeHosting: BridgeHosting;
   readonly runAsOperator: RunOperation;
@@ -90,7 +96,10 @@ export async function startCore(
     closers.add(() => projectDirectory.close());
     const brokerDirectory = new BrokerDirectory({ db, changes, log });
     closers.add(() => brokerDirectory.close());
-    await Promise.all([projectDirectory.load(), brokerDirectory.load()]);
+    const certificateDirectory = new CertificateDirectory({ db, changes, log });
+    closers.add(() => certificateDirectory.close());
+    await Promise.all([projectDirectory.load(), brokerDirectory.load(), certificateDirectory.load()]);
+    projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const auth = new AuthService({ db, changes, log });
@@ -203,6 +212,14 @@ export async function startCore(
       onFault: (error) => log.error({ err: error }, 'bridges could not be followed'),
     });
     closers.add(() => bridges.close());
+    const certificates = new CertificateService({
+      db,
+      directory: certificateDirectory,
+      brokers: brokerDirectory,
+      sealer,
+    });
+    const certificateExpiry = new CertificateExpiry({ directory: certificateDirectory, log });
+    closers.add(async () => certificateExpiry.close());
     const services: Services = {
       auth,
       users,
@@ -220,6 +237,17 @@ export async function startCore(
       cloudBrokers,
       runtimes,
       metrics,
+      certificates,
+      certificateDeployer: new CertificateDeployer({
+        storage,
+        directory: certificateDirectory,
+        brokers,
+        runtimes,
+        sealer,
+        timeoutMs: config.brokerTimeoutMs,
+      }),
+      certificateExpiry,
+      listeners: new ListenerService(runtimes, certificates),
       clients,
       clientControl: new ClientControlService({ runtimes, clients, own }),
       messages,
@@ -233,6 +261,7 @@ export async function startCore(
       services,
       cloudBrokers,
       brokerDirectory,
+      certificateDirectory,
       streamHosting,
       bridgeHosting,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),

@@ -54,7 +54,16 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   try {
     const core = await startCore(config, parts);
     closers.add(core.close);
-    const { services, storage, cloudBrokers, brokerDirectory, streamHosting, bridgeHosting, runAsOperator } = core;
+    const {
+      services,
+      storage,
+      cloudBrokers,
+      brokerDirectory,
+      certificateDirectory,
+      streamHosting,
+      bridgeHosting,
+      runAsOperator,
+    } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
     const { host, port, maxConnections } = config;
     const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
@@ -74,6 +83,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     streamHosting.start(services.runtimes);
     bridgeHosting.start(services.runtimes);
     await services.runtimes.start();
+    services.certificateExpiry.start();
 
     const contextFor = contextMaker(services, storage.db, config);
     const graphql = createGraphqlServer({
@@ -101,6 +111,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
         for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
       },
       subscriptions: () => services.auth.guardCount,
+      certificates: () => certificateDirectory.all(),
       streams: () =>
         services.streams.totals(
           brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),

@@ -13,7 +13,7 @@ const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
   },
 });
 
-const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
+export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
   values: {
     MQTT: { value: 'MQTT' as ListenerProtocol, description: 'MQTT over TCP.' },
     WEBSOCKET: { value: 'WEBSOCKET' as ListenerProtocol, description: 'MQTT over WebSocket.' },

@@ -23,6 +23,8 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
         return await db.organisation.findFirst({ where: { id, ...services.organisations.visibleWhere(viewer) } });
       case 'token':
         return await services.tokens.findVisible(id, viewer);
+      case 'certificate':
+        return services.certificates.visible(id, viewer);
       case 'accessClient':
       case 'accessGroup':
       case 'accessRole':

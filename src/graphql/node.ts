@@ -31,6 +31,7 @@ const NODE_TYPE_NAMES: Partial<Record<IdKind, string>> = {
   user: 'User',
   organisation: 'Organisation',
   token: 'Token',
+  certificate: 'Certificate',
   accessClient: 'AccessClient',
   accessGroup: 'AccessGroup',
   accessRole: 'AccessRole',

@@ -1,6 +1,7 @@
 import { accessControlRoutes } from '../access-control/access-control-routes.ts';
 import { bridgeRoutes } from '../bridges/bridge-routes.ts';
 import { brokerRoutes } from '../brokers/broker-routes.ts';
+import { certificateRoutes } from '../certificates/certificate-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { streamRoutes } from '../streams/stream-routes.ts';
@@ -12,6 +13,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...projectRoutes,
   ...brokerRoutes,
   ...bridgeRoutes,
+  ...certificateRoutes,
   ...clientRoutes,
   ...accessControlRoutes,
   ...streamRoutes,

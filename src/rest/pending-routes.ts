@@ -21,14 +21,6 @@ const section = (number: string, tag: string, since: Revision, rows: readonly Ro
 
 /** What the interface documents and this service does not serve yet. An entry leaves when its domain's routes take it over. */
 export const pendingRoutes: readonly PendingRoute[] = [
-  ...section('4.3', 'Certificates', '3.3', [
-    ['GET', `${PROJECT}/certificates`, 'VIEWER', 'List the certificates of a project'],
-    ['POST', `${PROJECT}/certificates`, 'ADMIN', 'Add a certificate'],
-    ['PUT', `${PROJECT}/certificates/{certificateId}`, 'EDITOR', 'Change a certificate that is not deployed'],
-    ['DELETE', `${PROJECT}/certificates/{certificateId}`, 'ADMIN', 'Delete a certificate that is not deployed'],
-    ['POST', `${PROJECT}/certificates/{certificateId}/deploy`, 'EDITOR', 'Deploy a certificate to listeners'],
-    ['POST', `${PROJECT}/certificates/{certificateId}/undeploy`, 'EDITOR', 'Remove a certificate from listeners'],
-  ]),
   ...section('4.4', 'Clusters', '3.0', [
     ['GET', `${PROJECT}/clusters`, 'VIEWER', 'List the clusters of a project'],
     ['POST', `${PROJECT}/clusters`, 'ADMIN', 'Create a cluster'],
