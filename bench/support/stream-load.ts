@@ -73,8 +73,9 @@ const payloadOf = (n: number): string =>
 /** They come again and again, see FrameWire.publisher. */
 const PAYLOADS = Array.from({ length: 1_000 }, (_, n) => payloadOf(n));
 
-export async function startStreamLoad(port: number): Promise<StreamLoad> {
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(port)]);
+/** `targetPort`: of the broker where it counts, if that is another one. */
+export async function startStreamLoad(port: number, targetPort = port): Promise<StreamLoad> {
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(port), String(targetPort)]);
   await once(child, 'message');
   const run = async (task: Task, ready?: () => void): Promise<LoadResult> => {
     child.send(task);
@@ -97,9 +98,9 @@ export async function startStreamLoad(port: number): Promise<StreamLoad> {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.on('disconnect', () => process.exit());
-  const port = Number(process.argv[2]);
+  const [port = 0, targetPort = 0] = process.argv.slice(2).map(Number);
   const sender = await FrameWire.open(port, 'bench-sender');
-  const receiver = await FrameWire.open(port, 'bench-receiver');
+  const receiver = await FrameWire.open(targetPort, 'bench-receiver');
   const secondsSince = (from: number) => (performance.now() - from) / 1_000;
 
   const probe = async ({ source, target }: Probe): Promise<LoadResult> => {

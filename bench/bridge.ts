@@ -1,0 +1,127 @@
+/**
+ * A bridge between two Mosquittos, QoS 1, against what mqtt.js does with two clients: one direction, then both at once. The bridge is
+ * the engine of `mqtt-bridge`, alone in a process, as mqtt.js is. Of mqtt.js there are two: one that acknowledges a message when the
+ * other broker has, as the bridge does, and so has one message at a time on its way; and one that acknowledges as it reads, and loses
+ * what is on its way when it ends. Needs `mosquitto`; Linux only.
+ *
+ * The contenders run all the time and are given work in turns, by processes that keep a window of messages on their way. They have a
+ * processor for themselves; brokers and load share the other one, and may be what sets the pace. So what counts is messages per CPU
+ * second. A ratio is the median of the ratios of each round.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startBridgePeer, startBridgeProcess } from './support/bridge-peers.ts';
+import { cpuSeconds } from './support/cpu-time.ts';
+import { startMosquitto } from './support/mosquitto.ts';
+import { pin } from './support/pin.ts';
+import { type StreamLoad, startStreamLoad } from './support/stream-load.ts';
+
+/** Processors. */
+const WORKING = 0;
+const LOADING = 1;
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
+const ROUND_MS = 2_000;
+const WARM_UP_ROUNDS = 2;
+
+const BRIDGE = 'a bridge';
+const SAFE = 'mqtt.js, ack after ack';
+const QUICK = 'mqtt.js, ack at once';
+const MIN_RATIOS = { [SAFE]: 0.8, [QUICK]: null };
+
+interface Round {
+  readonly perSecond: number;
+  readonly perCpuSecond: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'brokergraph-bridge-'));
+const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+const started = <T extends { close(): unknown }>(part: T): T => {
+  closers.push(part.close);
+  return part;
+};
+let good = true;
+try {
+  const [here, there] = [folderOf('here'), folderOf('there')];
+  const [a, b] = [started(await startMosquitto(here)), started(await startMosquitto(there))];
+  const out = started(await startStreamLoad(a.port, b.port));
+  const back = started(await startStreamLoad(b.port, a.port));
+  for (const each of [a.pid, b.pid, out.pid, back.pid]) pin(each, LOADING);
+  const contenders = {
+    [BRIDGE]: { root: 'bridge', ...started(await startBridgeProcess(a.port, b.port, 'bridge', folderOf('queue'))) },
+    [SAFE]: { root: 'safe', ...started(await startBridgePeer(a.port, b.port, 'safe', true)) },
+    [QUICK]: { root: 'quick', ...started(await startBridgePeer(a.port, b.port, 'quick', false)) },
+  };
+  for (const { root, pid } of Object.values(contenders)) {
+    for (const [load, way] of [
+      [out, 'out'],
+      [back, 'in'],
+    ] as const)
+      await load.probe({ source: `${root}/${way}`, target: `${root}/${way}` });
+    // Only now: by then it has started all its threads.
+    pin(pid, WORKING);
+  }
+  await measure('one direction', [[out, 'out']]);
+  await measure('both directions', [
+    [out, 'out'],
+    [back, 'in'],
+  ]);
+  if (!good) process.exitCode = 1;
+
+  async function measure(what: string, loads: readonly (readonly [load: StreamLoad, way: string])[]): Promise<void> {
+    const figures = new Map<string, Round[]>(Object.keys(contenders).map((name) => [name, []]));
+    for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
+      for (const [name, { root, pid }] of Object.entries(contenders)) {
+        const before = cpuSeconds(pid);
+        const results = await Promise.all(
+          loads.map(([load, way]) => {
+            const topic = `${root}/${way}`;
+            return load.roundTrip({ source: topic, target: topic, milliseconds: ROUND_MS });
+          }),
+        );
+        const messages = results.reduce((sum, result) => sum + result.messages, 0);
+        const perCpuSecond = messages / (cpuSeconds(pid) - before);
+        const perSecond = messages / Math.max(...results.map(({ seconds }) => seconds));
+        if (round >= 0) figures.get(name)?.push({ perSecond, perCpuSecond });
+      }
+    }
+    console.log(
+      `${what}, Mosquitto to Mosquitto, QoS 1, ${ROUNDS} rounds of ${ROUND_MS} ms, load ${loadavg()[0]?.toFixed(1)}`,
+    );
+    for (const [name, rounds] of figures) {
+      const show = (rate: keyof Round) =>
+        median(rounds.map((round) => round[rate]))
+          .toFixed(0)
+          .padStart(7);
+      console.log(`  ${name.padEnd(24)} ${show('perSecond')} messages/s, ${show('perCpuSecond')} per CPU second`);
+    }
+    const own = figures.get(BRIDGE) ?? [];
+    for (const [name, least] of Object.entries(MIN_RATIOS)) {
+      const others = figures.get(name) ?? [];
+      const ratioOf = (rate: keyof Round) =>
+        median(own.map((round, index) => round[rate] / (others[index]?.[rate] ?? Number.NaN)));
+      const [cpu, clock] = [ratioOf('perCpuSecond'), ratioOf('perSecond')];
+      const text = `${cpu.toFixed(2)} times ${name} per CPU second, ${clock.toFixed(2)} times per second`;
+      if (least === null) console.log(`       ${text}`);
+      else check(`${text} (at least ${least} of both)`, cpu >= least && clock >= least);
+    }
+  }
+} finally {
+  for (let closer = closers.pop(); closer; closer = closers.pop()) await closer();
+}
+
+function folderOf(name: string): string {
+  const path = join(folder, name);
+  mkdirSync(path);
+  return path;
+}
+
+function check(text: string, isGood: boolean): void {
+  console.log(`  ${isGood ? 'ok  ' : 'FAIL'} ${text}`);
+  good &&= isGood;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
