@@ -63,11 +63,11 @@ export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = 
 }
 
 /** One broker for the tests of the file that calls it at its top level, where they leave nothing that another one would see. */
-export function useTestBroker(): () => TestBroker {
+export function useTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): () => TestBroker {
   const folder = newFolder();
   let broker: TestBroker | undefined;
   beforeAll(async () => {
-    broker = await start(optionsFor(folder));
+    broker = await start({ ...optionsFor(folder), ...options });
   });
   afterAll(async () => {
     await broker?.close();

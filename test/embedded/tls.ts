@@ -66,15 +66,12 @@ export async function connectSecure(
   return client;
 }
 
-/** Why a client is not let in; `connected` when it is. */
-export async function refusalOf(port: number, ca: TestCertificate, options: IClientOptions = {}): Promise<string> {
-  try {
-    await connectSecure(port, ca, options);
-    return 'connected';
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
+/** `connected`, or why it was not. */
+export const outcomeOf = (connecting: Promise<unknown>): Promise<string> =>
+  connecting.then(
+    () => 'connected',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
 
 /** A handshake alone. */
 export async function shakeHands(port: number, options: object = {}): Promise<TLSSocket> {

@@ -1,5 +1,5 @@
-import { constants } from 'node:crypto';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { constants, randomBytes } from 'node:crypto';
+import { createSecureContext, createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 
 /** What a TLS listener uses; PEM texts. */
 export interface TlsMaterial {
@@ -32,7 +32,7 @@ export interface TlsServerOptions {
 }
 
 /**
- * Shakes hands on connections that it is given by its event `connection`; it does not listen itself. Its keys of session tickets are its own:
+ * Shakes hands on connections that it is given by its event `connection`; it does not listen itself. Its sessions are its own:
  * a session that began at another one is not resumed, so whoever comes is checked by what this one trusts.
  * Errors: OpenSSL's, where the material cannot be used.
  */
@@ -40,19 +40,28 @@ export function createTlsServer(
   { server, authorities }: TlsMaterial,
   { requireCertificate, handshakeTimeoutMs }: TlsServerOptions,
 ): Server {
-  return createServer({
+  const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
+    // Else the client's wish counts.
+    honorCipherOrder: true,
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    handshakeTimeout: handshakeTimeoutMs,
     ...(server === null ? {} : { cert: server.cert, key: server.key }),
     // An empty list, because without one every public authority would be trusted.
     ca: [...authorities],
     allowPartialTrustChain: true,
+    // 32 characters is the most that OpenSSL takes.
+    sessionIdContext: randomBytes(16).toString('hex'),
+  };
+  const made = createServer({
+    ...context,
+    handshakeTimeout: handshakeTimeoutMs,
     // Who is not asked keeps its certificate to itself, and gets in where none is needed.
     requestCert: requireCertificate || authorities.length > 0,
     rejectUnauthorized: requireCertificate,
   });
+  // Node 20 does not hand `allowPartialTrustChain` on to the context of a server; without it authorities below others are not trusted.
+  return Object.assign(made, { _sharedCreds: createSecureContext(context) });
 }
 
 /** Why the certificate of a client is none to come in with; null: it is, or there is none. */

@@ -35,10 +35,10 @@ export class CertificateStore {
       this.#kept.set(listener, { server, authorities: [] });
     }
     for (const { listener, ...authority } of journal.rows<KeptAuthority & Row>(
-      'SELECT listener, file_name AS fileName, fingerprint256, cert FROM client_authority ORDER BY listener, file_name',
+      'SELECT listener, file_name AS fileName, fingerprint256, cert FROM client_authority',
     )) {
       const { server, authorities } = this.of(listener);
-      this.#kept.set(listener, { server, authorities: [...authorities, authority] });
+      this.#kept.set(listener, { server, authorities: [...authorities, authority].sort(byFileName) });
     }
     for (const listener of [...this.#kept.keys()]) if (!listeners.includes(listener)) this.#forget(listener);
   }
@@ -50,7 +50,7 @@ export class CertificateStore {
   async put(listener: number, kept: KeptCertificates): Promise<void> {
     const before = this.of(listener);
     const { server, authorities } = kept;
-    this.#kept.set(listener, kept);
+    this.#kept.set(listener, { server, authorities: authorities.toSorted(byFileName) });
     if (server !== before.server) this.#writeServer(listener, server);
     for (const { fileName } of before.authorities.filter((authority) => !authorities.includes(authority))) {
       this.#journal.add('DELETE FROM client_authority WHERE listener = ? AND file_name = ?', listener, fileName);
@@ -79,6 +79,8 @@ export class CertificateStore {
     this.#journal.add('DELETE FROM client_authority WHERE listener = ?', listener);
   }
 }
+
+const byFileName = (one: KeptAuthority, other: KeptAuthority) => (one.fileName < other.fileName ? -1 : 1);
 
 interface Row {
   readonly listener: number;
