@@ -3,6 +3,7 @@ import {
   type CertificateMaterial,
   materialIssues,
   materialRefusal,
+  missingIssuer,
   readMaterial,
 } from '../certificates/material/certificate-material.ts';
 import { ControlRefusal } from '../control/plugin.ts';
@@ -52,6 +53,12 @@ export class ListenerCertificates {
     const material = judged(cert, null);
     if (material.key !== null)
       throw new ControlRefusal('The certificate of an authority comes without its private key');
+    const unknown = missingIssuer(material);
+    if (unknown !== null) {
+      throw new ControlRefusal(
+        `Mosquitto trusts an authority only with its chain up to the root: ${unknown} is missing`,
+      );
+    }
     const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
     await this.#change(number, (before) => {
       const isKnown = before.authorities.some((one) => one.fileName === fileName);
@@ -92,7 +99,9 @@ export class ListenerCertificates {
         () => 'what it had before was put back',
         () => 'what it had before was put back, and it does not serve that either',
       );
-      throw new ControlRefusal(`The listener could not be given the certificate (${reason}); ${undone}`);
+      throw new ControlRefusal(`The listener could not be given the certificate (${reason}); ${undone}`, {
+        code: 'BROKER_REJECTED',
+      });
     }
   }
 
@@ -128,9 +137,11 @@ function judged(cert: string, privateKey: string | null): CertificateMaterial {
     const material = readMaterial({ cert, privateKey });
     const issues = materialIssues(material);
     if (issues.length === 0) return material;
-    throw new ControlRefusal(materialRefusal(issues));
+    throw unusable(issues);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new ControlRefusal(materialRefusal((error.info?.issues ?? []) as readonly InputIssue[]));
+    throw unusable((error.info?.issues ?? []) as readonly InputIssue[]);
   }
 }
+
+const unusable = (issues: readonly InputIssue[]) => new ControlRefusal(materialRefusal(issues), { code: 'INVALID' });

@@ -111,10 +111,12 @@ test('what is asked for is checked: names, places, ports, listeners, roles, how 
   expect(errors.map(({ message }) => message)).toEqual([
     'input: there are 2 already, as many as MAX_CLOUD_BROKERS allows',
   ]);
-  const { id } = made.find(({ data }) => data)?.data.createCloudBroker.broker;
+  const [id] = made.flatMap(({ data }) => (data ? [data.createCloudBroker.broker.id as string] : []));
   const viewer = await service.person('VIEWER');
-  expect((await setState(service, id, 'INACTIVE', viewer.token)).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
-  expect((await setState(service, id, 'INACTIVE', editor.token)).data.setTargetState.broker.targetState).toBe(
+  expect((await setState(service, id ?? '', 'INACTIVE', viewer.token)).errors?.[0]?.extensions.code).toBe(
+    'NOT_ALLOWED',
+  );
+  expect((await setState(service, id ?? '', 'INACTIVE', editor.token)).data.setTargetState.broker.targetState).toBe(
     'INACTIVE',
   );
   const { id: other } = (

@@ -8,6 +8,7 @@ import { bearer, ROOT } from './service.ts';
 
 /** The product as its users run it, in a process whose memory can be looked at (Linux), and that can be killed and started again. */
 export interface ServiceProcess {
+  readonly dataDir: string;
   /** Of the process that runs. */
   readonly url: string;
   /** Session token of the root administrator. */
@@ -29,7 +30,8 @@ export interface ServiceProcess {
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-export async function startServiceProcess(): Promise<ServiceProcess> {
+/** `more`: environment variables; without them it runs no brokers. */
+export async function startServiceProcess(more: Record<string, string> = {}): Promise<ServiceProcess> {
   const dataDir = temporaryFolder();
   let child: ChildProcess | null = null;
   let url = '';
@@ -40,7 +42,7 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
     await exit;
   };
   const start = async () => {
-    child = spawnService(dataDir);
+    child = spawnService(dataDir, more);
     url = await readyUrl(child);
   };
   onTestFinished(kill);
@@ -63,6 +65,7 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
   const { createProject } = await graphql('mutation { createProject(input: { name: "Test" }) { project { id } } }');
   const projectId = createProject.project.id as string;
   return {
+    dataDir,
     get url() {
       return url;
     },
@@ -88,7 +91,7 @@ export async function startServiceProcess(): Promise<ServiceProcess> {
   };
 }
 
-function spawnService(dataDir: string): ChildProcess {
+function spawnService(dataDir: string, more: Record<string, string>): ChildProcess {
   return spawn(process.execPath, [main, 'serve'], {
     env: {
       PATH: process.env.PATH,
@@ -98,6 +101,7 @@ function spawnService(dataDir: string): ChildProcess {
       ROOT_EMAIL: ROOT.email,
       ROOT_PASSWORD: ROOT.password,
       LOG_LEVEL: 'error',
+      ...more,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
