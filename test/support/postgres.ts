@@ -26,6 +26,10 @@ interface Owner {
 export interface PostgresCluster {
   /** Of the maintenance database. */
   readonly url: string;
+  /** As by a power cut: the server ends at once, and nobody listens on its port. */
+  kill(): Promise<void>;
+  /** On the same port, with what it had. */
+  startAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,19 +55,28 @@ export async function startCluster({ durable = false } = {}): Promise<PostgresCl
   const data = join(folder, 'data');
   const initdb = ['-D', data, '-U', USER, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   execFileSync(join(programs, 'initdb'), initdb, { ...owner, cwd: folder, stdio: 'pipe' });
-  const { server, port } = await startServer(join(programs, 'postgres'), data, owner, durable);
+  const program = join(programs, 'postgres');
+  const first = await startServer(program, data, owner, durable);
+  const { port } = first;
+  let { server } = first;
   const removeAtExit = () => server.kill('SIGQUIT');
   process.once('exit', removeAtExit);
+  const kill = async () => {
+    if (server.exitCode !== null) return;
+    const exit = once(server, 'exit');
+    // Immediate shutdown: nobody needs what is under way.
+    server.kill('SIGQUIT');
+    await exit;
+  };
   return {
     url: `postgresql://${USER}@127.0.0.1:${port}/postgres`,
+    kill,
+    startAgain: async () => {
+      ({ server } = await startServer(program, data, owner, durable, port));
+    },
     stop: async () => {
       process.removeListener('exit', removeAtExit);
-      if (server.exitCode === null) {
-        const exit = once(server, 'exit');
-        // Immediate shutdown: nobody needs the data again.
-        server.kill('SIGQUIT');
-        await exit;
-      }
+      await kill();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -76,9 +89,9 @@ function clusterOwner(): Owner | null {
   return { uid: idOf('-u'), gid: idOf('-g') };
 }
 
-async function startServer(program: string, data: string, owner: Owner | null, durable: boolean) {
+async function startServer(program: string, data: string, owner: Owner | null, durable: boolean, wanted?: number) {
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
+    const port = wanted ?? (await freePort());
     const settings = {
       listen_addresses: '127.0.0.1',
       port,
