@@ -21,12 +21,10 @@ export class OwnConnections {
     });
   }
 
-  /** Also of the connection that a link opens and ends at once, to see whether a log tells of it. */
+  /** Also of the connection that a link opens and ends at once, to see whether a log tells of it, and of that of a bridge to the other broker. */
   has(clientId: string): boolean {
-    return (
-      this.#ids.has(clientId.replace(/-probe$/, '')) ||
-      this.#prefixes.has(clientId.slice(0, clientId.lastIndexOf('-') + 1))
-    );
+    const id = clientId.replace(/-(probe|remote)$/, '');
+    return this.#ids.has(id) || this.#prefixes.has(id.slice(0, id.lastIndexOf('-') + 1));
   }
 
   /** Errors: IN_USE for a connection of this service, which nothing may be done to by way of itself. */
