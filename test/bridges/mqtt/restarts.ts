@@ -1,0 +1,91 @@
+import type { MqttClient } from 'mqtt';
+import { expect } from 'vitest';
+import { startClient, startMosquitto } from '../../support/mosquitto.ts';
+import { bridgeFolder, listen, startTestBridge, statusOf, type TestBridgeOptions } from './bridge-world.ts';
+
+const RESTARTS = 3;
+const WINDOW = 500;
+
+export interface Restarts {
+  /** Messages that came there more than once: sent again because their acknowledgement was lost. */
+  readonly repeated: number;
+  /** Milliseconds from a broker's end, and from its start, until the status told it. */
+  readonly untilLost: readonly number[];
+  readonly untilBack: readonly number[];
+  readonly seconds: number;
+}
+
+/**
+ * Publishes `count` messages of QoS 1 here while the broker there is stopped and started three times, bridged both ways on the same
+ * topics. Asserts that none is lost, and that none comes back.
+ */
+export async function passThroughRestarts(
+  count: number,
+  local: TestBridgeOptions['local'],
+  here: () => Promise<MqttClient>,
+): Promise<Restarts> {
+  const kept = bridgeFolder();
+  const there = await startMosquitto({
+    lines: ['max_queued_messages 0', 'persistence true', `persistence_location ${kept}/`],
+  });
+  const bridge = startTestBridge({ local });
+  await bridge.apply({
+    connections: [{ name: 'test', url: there.url, topics: [{ pattern: 'restarts/#', direction: 'both', qos: 1 }] }],
+  });
+  await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+
+  const heardHere = await listen(await here(), 'restarts/#');
+  const times = new Map<string, number>();
+  let isAllThere = () => {};
+  const allThere = new Promise<void>((resolve) => {
+    isAllThere = resolve;
+  });
+  // A session that outlives the broker.
+  const receiver = await startClient(there.url, { clean: false, clientId: 'receiver', reconnectPeriod: 50 });
+  receiver.on('message', (_topic, payload) => {
+    const text = payload.toString();
+    times.set(text, (times.get(text) ?? 0) + 1);
+    if (times.size === count) isAllThere();
+  });
+  await receiver.subscribeAsync('restarts/#', { qos: 1 });
+
+  const publisher = await here();
+  const began = performance.now();
+  let published = 0;
+  const send = async () => {
+    while (published < count) {
+      published += 1;
+      await publisher.publishAsync('restarts/a', String(published), { qos: 1 });
+    }
+  };
+  const sending = Promise.all(Array.from({ length: WINDOW }, send));
+  const untilLost: number[] = [];
+  const untilBack: number[] = [];
+  for (let restart = 1; restart <= RESTARTS; restart += 1) {
+    const enough = (count * restart) / (RESTARTS + 2);
+    await statusOf(bridge, ({ received }) => received >= enough);
+    const lost = statusOf(bridge, ({ state }) => state !== 'CONNECTED').then(() => performance.now());
+    await there.stop();
+    const stopped = performance.now();
+    untilLost.push((await lost) - stopped);
+    const queued = statusOf(bridge, ({ queuedMessages }) => queuedMessages > 0);
+    await queued;
+    await there.start();
+    const started = performance.now();
+    await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+    untilBack.push(performance.now() - started);
+  }
+  await Promise.all([sending, allThere]);
+  const seconds = (performance.now() - began) / 1_000;
+  await heardHere.until(() => heardHere.heard.length >= count);
+  const status = await statusOf(bridge, ({ queuedMessages }) => queuedMessages === 0);
+  // Whatever came back would be before this.
+  const other = await startClient(there.url);
+  await other.publishAsync('restarts/end', 'end', { qos: 1 });
+  await heardHere.text('end');
+  expect(heardHere.heard).toHaveLength(count + 1);
+  expect(new Set(heardHere.texts()).size).toBe(count + 1);
+  expect(status).toMatchObject({ received: count, delivered: count, dropped: 0, rejected: 0 });
+  const repeated = [...times.values()].reduce((sum, each) => sum + each - 1, 0);
+  return { repeated, untilLost, untilBack, seconds };
+}
