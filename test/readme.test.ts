@@ -159,6 +159,27 @@ test('a Mosquitto gets an account for the service, and another password, as prin
   await expect.poll(async () => (await state()).connection).toEqual({ state: 'CONNECTED' });
 });
 
+test('a broker on Mosquitto is made, stopped, started and removed as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const script = shellBlocks('Brokers that this service runs')
+    .join('\n')
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replace('1893', '0')
+    .replace('8893', '0');
+  const env = { ...process.env, PROJECT: service.projectId, TOKEN: service.root };
+  const shell = spawn('bash', ['-ec', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  for await (const chunk of shell.stdout) output += chunk;
+  const [made = '', ...answers] = output.trim().split(/(?<=})\n?(?={"data")/);
+  expect(JSON.parse(made).data.broker).toMatchObject({ engine: 'mosquitto', state: 'ACTIVE', problem: null });
+  expect(answers.map((answer) => Object.keys(JSON.parse(answer).data)[0])).toEqual([
+    'setTargetState',
+    'setTargetState',
+    'deleteBroker',
+  ]);
+  expect(await service.storage.db.broker.count()).toBe(1);
+});
+
 test('clients are looked at, subscribed, unsubscribed and disconnected as printed', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const { id, url } = await service.storage.db.broker.findFirstOrThrow();
