@@ -102,7 +102,9 @@ export class BridgePlugin implements ControlPlugin {
     refuse(configSizeIssues(change));
     const kept = this.#readable();
     const { config, issues } = unmasked(change, kept, this.#secrets);
-    refuse([...issues, ...this.#issues(config)]);
+    // Of a secret that is missing nothing else is to be said.
+    const others = this.#issues(config).filter(({ path }) => !issues.some((issue) => issue.path === path));
+    refuse([...issues, ...others]);
     // Also one that was forbidden once: it is allowed now.
     if (!isDeepStrictEqual(config, kept) || this.#forbidden !== null) {
       await asked(() => configs.put(config));

@@ -120,7 +120,7 @@ function restore(given: string, { kept, place, path, above, issues, restored }: 
   if (value === given && !isWhole) return given;
   if (value === null) issues.push({ path: path || '/', reason: NOTHING_KEPT });
   else restored.push({ path: path || '/', above });
-  return value;
+  return value ?? given;
 }
 
 const keptSecret = (kept: unknown): string | number | null =>
