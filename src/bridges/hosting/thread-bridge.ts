@@ -127,7 +127,8 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
     this.#forgetFailure();
     this.#leave(forGood);
     this.#ending = this.#ending.then(() => {
-      if (this.#open === null && this.#failure === null) this.#use(false);
+      // Something may have been configured meanwhile that waits for a thread.
+      if (this.#isClosed || connectionsOf(this.#config).length === 0) this.#use(false);
     });
   }
 

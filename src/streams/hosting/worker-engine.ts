@@ -178,7 +178,8 @@ export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
     // An end of the thread is an end of it, too.
     const closed = open.thread.ask({ type: 'close', engine: open.number, forGood }).catch(() => undefined);
     this.#ending = Promise.all([before, closed]).then(() => {
-      if (this.#open === null) this.#owner.onUse(this, false);
+      // Something may have been put meanwhile that waits for a thread.
+      if (this.#isClosed || this.#put.size === 0) this.#owner.onUse(this, false);
     });
   }
 

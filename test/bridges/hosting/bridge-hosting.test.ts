@@ -114,3 +114,17 @@ test('a bridge that cannot run is told as failed with the reason, others run, an
   await configure(id, copy());
   await expect.poll(() => status(id)).toMatchObject([{ state: 'CONNECTED' }]);
 });
+
+test('a configuration that was sealed with another key is neither run nor told, and can be entered again', async () => {
+  const broker = await startMosquitto();
+  const storage = await openTestStorage();
+  const id = await addBroker(storage, broker.url);
+  const first = await startBridges({ storage });
+  await first.configure(id, copy());
+  await first.close();
+  const { ask, configure, status } = await startBridges({ storage, secretKey: 'a key that was made later than that' });
+  await expect(ask(id, 'getConfig')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+  await expect(configure(id, copy({ password: '***' }))).rejects.toMatchObject({ code: 'INVALID' });
+  await configure(id, copy());
+  await expect.poll(() => status(id)).toMatchObject([{ state: 'CONNECTED' }]);
+});

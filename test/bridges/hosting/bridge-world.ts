@@ -67,14 +67,17 @@ export interface BridgeWorldOptions {
   readonly storage?: Storage;
   readonly dataDir?: string;
   readonly timeoutMs?: number;
+  readonly secretKey?: string;
 }
+
+const SECRET_KEY = 'the same key for all of the processes';
 
 /** A process as far as bridges beside brokers concern it: all that runs them, and nothing to ask it by but control APIs. */
 export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWorldOptions = {}) {
   const dataDir = options.dataDir ?? temporaryFolder();
   const storage = options.storage ?? (await openTestStorage());
   const { db, changes, engine } = storage;
-  const sealer = openSealer({ dataDir, secretKey: 'the same key for all of the processes' });
+  const sealer = openSealer({ dataDir, secretKey: options.secretKey ?? SECRET_KEY });
   const directory = new BrokerDirectory({ db, changes, log: silentLog });
   await directory.load();
   const lines: string[] = [];
