@@ -173,7 +173,9 @@ export class RunningConnection {
     if (this.#config.active === false) return 'INACTIVE';
     const states: readonly LinkState[] = this.#sides.map(([, { status }]) => status.state);
     const worst = STATES.find((state) => states.includes(state)) ?? 'CONNECTING';
-    return worst === 'CONNECTED' && this.#refusal !== null ? 'FAILED' : worst;
+    if (worst !== 'CONNECTED') return worst;
+    if (this.#refusal !== null) return 'FAILED';
+    return this.#ways.every(({ subscriptions }) => subscriptions.isComplete) ? 'CONNECTED' : 'CONNECTING';
   }
 
   get #refusal(): string | null {

@@ -13,7 +13,7 @@ export interface WaySubscriptionsOptions {
   readonly topics: readonly TopicRule[];
   /** With the rules of the filter that it came for. */
   readonly onMessage: (message: ArrivedMessage, rules: readonly TopicRule[]) => void;
-  /** `problem` changed. */
+  /** `problem` or `isComplete` changed. */
   readonly onChange: () => void;
 }
 
@@ -36,6 +36,12 @@ export class WaySubscriptions {
   get problem(): string | null {
     const [first] = this.#refused;
     return first === undefined ? null : `"${first[0]}": ${first[1]}`;
+  }
+
+  /** Each filter was granted; those of a session that was resumed or made again count as granted. */
+  get isComplete(): boolean {
+    for (const filter of this.#filters.keys()) if (!this.#subscribed.get(filter)) return false;
+    return true;
   }
 
   /** All in one go, before anything is read that a session of before has for them. */
@@ -62,7 +68,8 @@ export class WaySubscriptions {
         onRefused: (error) => this.#refusedLater(filter, error),
       });
       this.#subscribed.set(filter, stop);
-      if (this.#refused.delete(filter)) this.#options.onChange();
+      this.#refused.delete(filter);
+      if (this.isComplete) this.#options.onChange();
     } catch (error) {
       this.#subscribed.delete(filter);
       this.#failed(filter, error);

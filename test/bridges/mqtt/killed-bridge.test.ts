@@ -33,8 +33,9 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
     },
     config: { connections: [{ name: 'test', url: there.url, topics: [{ pattern: 'kept/#', direction: 'out' }] }] },
   };
-  await there.stop();
   const first = startProcess(work);
+  await statusWhere(first, ({ state }) => state === 'CONNECTED');
+  await there.stop();
   await statusWhere(first, ({ state }) => state === 'UNREACHABLE');
   const publisher = await here.client();
   let published = 0;
@@ -45,12 +46,12 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
     published += count;
     await Promise.all(all);
   };
-  const queued = statusWhere(first, ({ queuedMessages }) => queuedMessages >= 3_000);
-  await publish(3_000);
+  const queued = statusWhere(first, ({ queuedMessages }) => queuedMessages >= 1_000);
+  await publish(1_000);
   await queued;
   // In the middle of more.
-  const more = publish(2_000);
-  await statusWhere(first, ({ queuedMessages }) => queuedMessages > 3_000);
+  const more = publish(1_000);
+  await statusWhere(first, ({ queuedMessages }) => queuedMessages > 1_000);
   const gone = once(first, 'exit');
   first.kill('SIGKILL');
   await Promise.all([gone, more]);

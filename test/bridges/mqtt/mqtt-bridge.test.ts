@@ -275,13 +275,11 @@ test('a configuration leaves connections that it does not change undisturbed, an
 
 test('a full queue drops what comes, counts it, and delivers what it has', async () => {
   const other = await startMosquitto();
-  const bridge = startTestBridge({ local: here() });
+  const bridge = await connectedBridge(
+    { local: here() },
+    { url: other.url, topics: [{ pattern: 'full/#', direction: 'out' }], queue: { maxMessages: 50 } },
+  );
   await other.stop();
-  await bridge.apply({
-    connections: [
-      { name: 'test', url: other.url, topics: [{ pattern: 'full/#', direction: 'out' }], queue: { maxMessages: 50 } },
-    ],
-  });
   await statusOf(bridge, ({ state }) => state === 'UNREACHABLE');
   const ours = await client();
   for (let number = 0; number < 80; number += 1) await ours.publishAsync('full/a', String(number), { qos: 1 });
