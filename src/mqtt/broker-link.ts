@@ -22,6 +22,7 @@ import { retryDelay } from './retry-delay.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
 import { takeOver } from './take-over.ts';
 import { filterProblem, topicProblem } from './topics.ts';
+import type { Turns } from './turns.ts';
 import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
@@ -59,6 +60,8 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly claimMs?: number;
   /** See OutgoingLimits. Default false. */
   readonly isBoundedByCaller?: boolean;
+  /** Of the links whose packets go out together. Default: its own. */
+  readonly turns?: Turns;
   /** Tried first. Default 5. */
   readonly version?: 4 | 5;
   /** A listener threw: a bug, which must not take the others' messages. */
@@ -254,11 +257,11 @@ export class BrokerLink implements BrokerSession {
 
   #attempt(): void {
     this.#retry = null;
-    const { timeoutMs, isBoundedByCaller = false } = this.#options;
+    const { timeoutMs, isBoundedByCaller = false, turns } = this.#options;
     const version = this.#version;
     const received = this.#received;
     try {
-      const options = { client: this.#clientOptions(version), version, timeoutMs, received, isBoundedByCaller };
+      const options = { client: this.#clientOptions(version), version, timeoutMs, received, isBoundedByCaller, turns };
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {

@@ -1,4 +1,5 @@
 import type { BrokerMessage } from './broker-session.ts';
+import { Fifo } from './fifo.ts';
 import type { IncomingPublish } from './packet-reader.ts';
 import { type PacketWriter, PUBACK, PUBCOMP, PUBREC } from './packet-writer.ts';
 
@@ -67,8 +68,7 @@ export class HeldMessages {
   readonly #writer: PacketWriter;
   /** Ids of QoS 2 messages that were acknowledged and may be repeated until PUBREL; of the session, so it outlives the connection. */
   readonly #received: Set<number>;
-  #waiting: HeldMessage[] = [];
-  #first = 0;
+  readonly #waiting = new Fifo<HeldMessage>();
   #isOver = false;
 
   constructor(writer: PacketWriter, received: Set<number>) {
@@ -77,7 +77,7 @@ export class HeldMessages {
   }
 
   get size(): number {
-    return this.#waiting.length - this.#first;
+    return this.#waiting.size;
   }
 
   /** To be dispatched, and `release()`d then. Null: a message of QoS 2 that was taken before, which is told again. */
@@ -101,20 +101,15 @@ export class HeldMessages {
 
   over(): void {
     this.#isOver = true;
-    this.#waiting = [];
-    this.#first = 0;
+    this.#waiting.clear();
   }
 
   readonly #flush = (): void => {
     if (this.#isOver) return;
-    for (let next = this.#waiting[this.#first]; next?.isReleased; next = this.#waiting[this.#first]) {
-      this.#first += 1;
+    for (let next = this.#waiting.first; next?.isReleased; next = this.#waiting.first) {
+      this.#waiting.shift();
       if (next.qos === 2) this.#received.add(next.id);
       this.#writer.acknowledge(next.qos === 2 ? PUBREC : PUBACK, next.id);
-    }
-    if (this.#first > 1_000 && this.#first * 2 > this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#first);
-      this.#first = 0;
     }
   };
 }

@@ -12,6 +12,7 @@ import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
 import { openSplitClient, type SplitClient } from './split-client.ts';
 import type { SharedFilter } from './subscriptions.ts';
+import type { Turns } from './turns.ts';
 
 export interface ConnectionOptions {
   readonly client: IClientOptions;
@@ -22,6 +23,8 @@ export interface ConnectionOptions {
   readonly received: Set<number> | null;
   /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
+  /** See PacketWriter. */
+  readonly turns: Turns | undefined;
 }
 
 type WantedFilter = Pick<
@@ -84,7 +87,7 @@ export class LinkConnection {
     const client = this.#split?.client ?? connect(clientOptions);
     this.#client = client;
     const { stream } = client;
-    this.#writer = new PacketWriter(stream, options.version);
+    this.#writer = new PacketWriter(stream, options.version, options.turns);
     this.#held = isBusy ? new HeldMessages(this.#writer, options.received ?? new Set()) : null;
     if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
     this.#listen();

@@ -1,7 +1,9 @@
 import { ServiceError } from '../errors.ts';
+import { Fifo } from './fifo.ts';
+import { IdTable } from './id-table.ts';
 import type { PacketIds } from './packet-ids.ts';
 import type { AnswerName } from './packet-reader.ts';
-import { type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
+import { mostPublishBytes, type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
 import { publishRefusal } from './refused-packet.ts';
 
 /** Called once, with null when the message was written (QoS 0) or taken by the broker (QoS 1 and 2). */
@@ -10,6 +12,8 @@ export type Taken = (error: ServiceError | null) => void;
 interface Unanswered {
   readonly qos: 1 | 2;
   readonly done: Taken;
+  /** Grows with each. */
+  readonly number: number;
   /** Of the sweep before which it was sent. */
   readonly sweep: number;
 }
@@ -44,9 +48,9 @@ export class OutgoingMessages {
   readonly #writer: PacketWriter;
   readonly #ids: PacketIds;
   readonly #limits: OutgoingLimits;
-  readonly #unanswered = new Map<number, Unanswered>();
-  #queue: { readonly packet: OutgoingPacket; readonly done: Taken }[] = [];
-  #queueFirst = 0;
+  readonly #unanswered = new IdTable<Unanswered>();
+  readonly #queue = new Fifo<{ readonly packet: OutgoingPacket; readonly done: Taken }>();
+  #sent = 0;
   #sweep = 0;
   #timer: NodeJS.Timeout | null = null;
   #isOver = false;
@@ -67,7 +71,7 @@ export class OutgoingMessages {
       done(refusal);
       return;
     }
-    if (this.#queued > 0 || !this.#goesOut(packet.qos)) this.#queue.push({ packet, done });
+    if (this.#queue.size > 0 || !this.#goesOut(packet.qos)) this.#queue.push({ packet, done });
     else this.#write(packet, done);
   }
 
@@ -85,29 +89,26 @@ export class OutgoingMessages {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#timer) clearInterval(this.#timer);
-    const unanswered = [...this.#unanswered.values()];
-    const queued = this.#queue.slice(this.#queueFirst);
+    const unanswered = this.#inOrder().map(({ value }) => value);
     this.#unanswered.clear();
-    this.#queue = [];
-    this.#queueFirst = 0;
-    for (const { done } of [...unanswered, ...queued]) done(new ServiceError('BROKER_UNREACHABLE', LOST));
+    for (const { done } of unanswered) done(new ServiceError('BROKER_UNREACHABLE', LOST));
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      next.done(new ServiceError('BROKER_UNREACHABLE', LOST));
+    }
   }
 
   #refusal(packet: OutgoingPacket): ServiceError | null {
     const { isBoundedByCaller, maximumPacketSize, version } = this.#limits;
     const isTooMuch =
-      this.#queued + this.#unanswered.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES;
+      this.#queue.size + this.#unanswered.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES;
     if (isTooMuch && !isBoundedByCaller) {
       return new ServiceError('BROKER_TIMEOUT', 'The broker does not keep up: too much waits to be sent');
     }
+    if (mostPublishBytes(packet) <= maximumPacketSize) return null;
     const bytes = publishBytes(packet, version);
     if (bytes <= maximumPacketSize) return null;
     const text = `The broker takes no packets of more than ${maximumPacketSize} bytes, and this one has ${bytes}`;
     return new ServiceError('BROKER_REJECTED', text);
-  }
-
-  get #queued(): number {
-    return this.#queue.length - this.#queueFirst;
   }
 
   #goesOut(qos: 0 | 1 | 2): boolean {
@@ -124,7 +125,8 @@ export class OutgoingMessages {
     }
     // There are more ids than messages without an answer.
     const id = this.#ids.allocate() ?? 0;
-    this.#unanswered.set(id, { qos, done, sweep: this.#sweep });
+    this.#sent += 1;
+    this.#unanswered.set(id, { qos, done, number: this.#sent, sweep: this.#sweep });
     this.#timer ??= setInterval(() => this.#findMissed(), this.#limits.timeoutMs / SWEEPS);
     this.#writer.publish(packet, id);
   }
@@ -137,15 +139,16 @@ export class OutgoingMessages {
   }
 
   #sendQueued(): void {
-    for (let next = this.#queue[this.#queueFirst]; next; next = this.#queue[this.#queueFirst]) {
+    for (let next = this.#queue.first; next; next = this.#queue.first) {
       if (!this.#goesOut(next.packet.qos)) break;
-      this.#queueFirst += 1;
+      this.#queue.shift();
       this.#write(next.packet, next.done);
     }
-    if (this.#queueFirst > 1_000 || (this.#queueFirst > 0 && this.#queueFirst === this.#queue.length)) {
-      this.#queue = this.#queue.slice(this.#queueFirst);
-      this.#queueFirst = 0;
-    }
+  }
+
+  /** Those without an answer, as they were sent. */
+  #inOrder(): { readonly id: number; readonly value: Unanswered }[] {
+    return this.#unanswered.entries().sort((a, b) => a.value.number - b.value.number);
   }
 
   #findMissed(): void {
@@ -153,9 +156,12 @@ export class OutgoingMessages {
     if (this.#writer.pendingBytes > 0) return;
     const { timeoutMs } = this.#limits;
     this.#sweep += 1;
-    for (const [id, unanswered] of this.#unanswered) {
+    for (const { id, value: unanswered } of this.#inOrder()) {
       if (this.#sweep - unanswered.sweep <= SWEEPS) break;
-      // The id is not given back: an answer may come yet, which would be taken for another message's.
+      // Somebody who was told ended it all.
+      if (this.#isOver) return;
+      // An answer may come yet, which would be taken for another message's.
+      this.#ids.keep(id);
       this.#unanswered.delete(id);
       const { done } = unanswered;
       done(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));

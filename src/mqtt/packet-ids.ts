@@ -1,3 +1,5 @@
+import { IdTable } from './id-table.ts';
+
 const LARGEST = 65_535;
 
 /**
@@ -5,15 +7,17 @@ const LARGEST = 65_535;
  * the ids of SUBSCRIBE and UNSUBSCRIBE from here, takes it as its `messageIdProvider`.
  */
 export class PacketIds {
-  readonly #used = new Set<number>();
+  readonly #used = new IdTable<true>();
+  /** Not given out again: they would have the others take many slots. */
+  readonly #kept = new Set<number>();
   #last = 0;
 
   /** Null: all are in use. */
   allocate(): number | null {
-    if (this.#used.size >= LARGEST) return null;
+    if (this.#used.size + this.#kept.size >= LARGEST) return null;
     do this.#last = (this.#last % LARGEST) + 1;
-    while (this.#used.has(this.#last));
-    this.#used.add(this.#last);
+    while (this.#isUsed(this.#last));
+    this.#used.set(this.#last, true);
     return this.#last;
   }
 
@@ -22,8 +26,8 @@ export class PacketIds {
   }
 
   register(id: number): boolean {
-    if (this.#used.has(id)) return false;
-    this.#used.add(id);
+    if (this.#isUsed(id)) return false;
+    this.#used.set(id, true);
     return true;
   }
 
@@ -31,7 +35,18 @@ export class PacketIds {
     this.#used.delete(id);
   }
 
+  /** It is never given back. */
+  keep(id: number): void {
+    this.#used.delete(id);
+    this.#kept.add(id);
+  }
+
   clear(): void {
+    this.#kept.clear();
     this.#used.clear();
+  }
+
+  #isUsed(id: number): boolean {
+    return this.#used.has(id) || this.#kept.has(id);
   }
 }

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { Turns } from './turns.ts';
 
 /** First bytes: MQTT 3.1.1, 2.2.1 and 2.2.2. */
 const PUBLISH = 0x30;
@@ -14,6 +15,8 @@ const LARGE_BYTES = 16 * 1024;
 /** First byte, four bytes of length, length of the topic, packet id, no properties. */
 const MOST_OVERHEAD = 1 + 4 + 2 + 2 + 1;
 const NO_PROPERTIES = 1;
+/** UTF-8 of one UTF-16 unit. */
+const MOST_BYTES_OF_UNIT = 3;
 
 export interface OutgoingPacket {
   readonly topic: string;
@@ -32,6 +35,10 @@ export function publishBytes({ topic, payload, qos, properties }: OutgoingPacket
   const length = contentBytes(Buffer.byteLength(topic), payloadBytesOf(payload), qos, version, propertyBytes);
   return 1 + (length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4) + length;
 }
+
+/** At least as many: to look at each character of each packet would cost as much as to write it. */
+export const mostPublishBytes = ({ topic, payload, properties }: OutgoingPacket): number =>
+  MOST_OVERHEAD + MOST_BYTES_OF_UNIT * (topic.length + payload.length) + (properties?.length ?? 0);
 
 const payloadBytesOf = (payload: Uint8Array | string): number =>
   typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
@@ -54,16 +61,19 @@ const contentBytes = (
 export class PacketWriter {
   readonly #stream: Duplex;
   readonly #version: 4 | 5;
+  readonly #turns: Turns;
   #slab = Buffer.allocUnsafe(0);
   #from = 0;
   #to = 0;
   #written: Written[] = [];
-  #scheduled: NodeJS.Immediate | null = null;
+  #isScheduled = false;
   #isClosed = false;
 
-  constructor(stream: Duplex, version: 4 | 5) {
+  /** `turns`: those of the connections whose packets go out together. */
+  constructor(stream: Duplex, version: 4 | 5, turns = new Turns()) {
     this.#stream = stream;
     this.#version = version;
+    this.#turns = turns;
   }
 
   get pendingBytes(): number {
@@ -128,7 +138,6 @@ export class PacketWriter {
     if (this.#isClosed) return;
     if (flush) this.#flush();
     this.#isClosed = true;
-    if (this.#scheduled) clearImmediate(this.#scheduled);
     for (const written of this.#written.splice(0)) written(new Error('closed'));
   }
 
@@ -141,11 +150,15 @@ export class PacketWriter {
   }
 
   #schedule(): void {
-    this.#scheduled ??= setImmediate(() => {
-      this.#scheduled = null;
-      this.#flush();
-    });
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#turns.atEnd(this.#endTurn);
   }
+
+  readonly #endTurn = (): void => {
+    this.#isScheduled = false;
+    if (!this.#isClosed) this.#flush();
+  };
 
   #flush(): void {
     if (this.#to === this.#from) return;

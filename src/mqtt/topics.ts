@@ -1,7 +1,8 @@
 /** Null: an MQTT topic that can be published to. A broker would close the connection for a bad one. */
 export function topicProblem(topic: string): string | null {
   if (topic === '') return 'must not be empty';
-  if (Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
+  // A UTF-16 unit has three bytes at most.
+  if (topic.length * 3 > 65_535 && Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
   if (/[+#\0]/.test(topic)) return 'must not contain +, # or NUL';
   return null;
 }

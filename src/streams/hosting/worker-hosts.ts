@@ -1,9 +1,11 @@
 import { ServiceError } from '../../errors.ts';
 import { reasonOf, type ThreadVoice } from '../../hosting/serve-thread.ts';
+import { Turns } from '../../mqtt/turns.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
 import { compileQuery } from '../query/compile-query.ts';
 import { openSegmentStore } from '../store/segment-store.ts';
 import { MqttStreamSession } from './mqtt-stream-session.ts';
+import { Rests } from './rests.ts';
 import type { EngineMethod, EngineNews, EngineOptions } from './worker-protocol.ts';
 
 interface Host {
@@ -14,6 +16,7 @@ interface Host {
 /** The engines in this thread, each with its connections and its stored messages. One of a broker begins when the one before it has ended. */
 export class WorkerHosts {
   readonly #voice: ThreadVoice<EngineNews>;
+  readonly #turns = new Turns(new Rests().afterTurn);
   readonly #hosts = new Map<number, { readonly brokerId: string; readonly host: Promise<Host> }>();
   /** By broker: the ends of earlier engines, while they last. */
   readonly #ending = new Map<string, Promise<void>>();
@@ -74,6 +77,7 @@ export class WorkerHosts {
     });
     const session = new MqttStreamSession({
       ...options.session,
+      turns: this.#turns,
       onFault: (error) => {
         problem('error', { brokerId, reason: reasonOf(error) }, 'a stream failed on a message');
       },

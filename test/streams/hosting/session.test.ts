@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 import { connect, type IConnackPacket } from 'mqtt';
 import { generate, type Packet, parser } from 'mqtt-packet';
@@ -472,5 +472,113 @@ test.each(['ws', 'mqtts'] as const)(
     await acknowledged(session);
     await publishAll();
     await count(2 * texts.length);
+  },
+);
+
+/** A way to a broker that can put bytes among those of the broker's, on the connection of one client. */
+async function startForger(port: number) {
+  const ways = new Map<string, Socket>();
+  const server = createServer((incoming) => {
+    const outgoing = connectTcp(port, '127.0.0.1');
+    for (const socket of [incoming, outgoing]) {
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        incoming.destroy();
+        outgoing.destroy();
+      });
+    }
+    const connecting = parser({ protocolVersion: 5 });
+    connecting.once('packet', (packet) => packet.cmd === 'connect' && ways.set(packet.clientId, incoming));
+    incoming.once('data', (chunk: Buffer) => connecting.parse(chunk));
+    incoming.pipe(outgoing).pipe(incoming);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    for (const socket of ways.values()) socket.destroy();
+  });
+  const { port: own } = server.address() as { port: number };
+  return {
+    url: `mqtt://127.0.0.1:${own}`,
+    forge: (clientId: string, bytes: Buffer) => ways.get(clientId)?.write(bytes),
+  };
+}
+
+test.each([
+  // A PUBLISH of QoS 3.
+  [CLIENT_ID, Buffer.from([0x36, 2, 0, 0])],
+  // A PUBACK of the packet 0.
+  [`${CLIENT_ID}-out`, Buffer.from([0x40, 2, 0, 0])],
+])(
+  'a malformed packet to %s ends the connection and not the session: nothing is lost, nothing released comes twice',
+  async (clientId, malformed) => {
+    const broker = await startMosquitto();
+    const { url, forge } = await startForger(broker.port);
+    const session = open({ url });
+    await reached(session, 'CONNECTED');
+    const { heard, releases, listener, count } = holder();
+    await session.subscribe('in/#', listener);
+    const client = await broker.client();
+    for (const name of ['a', 'b', 'c', 'd']) await client.publishAsync('in/x', name, { qos: 1 });
+    await count(4);
+    releases[0]?.();
+    releases[1]?.();
+    await acknowledged(session);
+
+    const lost = reached(session, 'UNREACHABLE');
+    forge(clientId, malformed);
+    await lost;
+    for (const name of ['e', 'f']) await client.publishAsync('in/x', name, { qos: 1 });
+    await reached(session, 'CONNECTED');
+    expect(session.status.resumed).toBe(true);
+    await count(8);
+    expect(heard.slice(4)).toEqual(['c', 'd', 'e', 'f']);
+    expect(await publish(session, 'out', 'x', 1)).toBeNull();
+    for (const release of releases.slice(4)) release();
+    await client.publishAsync('in/x', 'g', { qos: 1 });
+    await count(9);
+    await acknowledged(session);
+    expect(heard.slice(8)).toEqual(['g']);
+  },
+);
+
+test.each(VERSIONS)(
+  'one that is paused while it connects, and connects again, tells nothing, and then each message once (MQTT %i)',
+  async (version) => {
+    const broker = await startMosquitto();
+    const relay = await startRelay(broker.port);
+    const before = open({ url: broker.url, version });
+    await reached(before, 'CONNECTED');
+    await before.subscribe('in/#', () => undefined);
+    await before.close({ forGood: false });
+    const client = await broker.client();
+    // Not more than Mosquitto sends at once: it keeps the order of these only across connections of MQTT 3.1.1.
+    const names = Array.from({ length: 15 }, (_, index) => `${index}`);
+    for (const name of names) await client.publishAsync('in/x', name, { qos: 1 });
+
+    const session = open({ url: relay.url, version });
+    session.pause();
+    await reached(session, 'CONNECTED');
+    const { heard, releases, listener, count } = holder();
+    let subscribed = session.subscribe('in/#', listener);
+    subscribed.catch(() => undefined);
+    // Answers on the other connection: the broker had time to send what it kept.
+    expect(await publish(session, 'out', 'x', 1)).toBeNull();
+    expect(await publish(session, 'out', 'x', 1)).toBeNull();
+    expect(heard).toEqual([]);
+    await cutAndBack(session, relay);
+    await expect(subscribed).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+    subscribed = session.subscribe('in/#', listener);
+    expect(await publish(session, 'out', 'x', 1)).toBeNull();
+    expect(heard).toEqual([]);
+
+    session.resume();
+    await subscribed;
+    await count(names.length);
+    for (const release of releases) release();
+    await client.publishAsync('in/x', 'last', { qos: 1 });
+    await count(names.length + 1);
+    await acknowledged(session);
+    expect(heard).toEqual([...names, 'last']);
   },
 );

@@ -1,0 +1,25 @@
+/**
+ * What is done at the end of a turn of the event loop, when all that came in with it was handled: for all connections that share it
+ * together, in the order in which it was asked for, and then, once, what the thread does behind it.
+ */
+export class Turns {
+  readonly #onEnd: () => void;
+  #due: (() => void)[] = [];
+
+  constructor(onEnd: () => void = () => undefined) {
+    this.#onEnd = onEnd;
+  }
+
+  /** Once; `work` must not throw. */
+  atEnd(work: () => void): void {
+    if (this.#due.length === 0) setImmediate(this.#end);
+    this.#due.push(work);
+  }
+
+  readonly #end = (): void => {
+    const due = this.#due;
+    this.#due = [];
+    for (const work of due) work();
+    this.#onEnd();
+  };
+}
