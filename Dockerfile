@@ -22,6 +22,6 @@ COPY --from=build /src/prisma/migrations ./prisma/migrations
 RUN mkdir -m 0700 /data && chown node:node /data
 USER node
 VOLUME /data
-EXPOSE 4000 1883 9001
+EXPOSE 4000 1883 8883 9001
 HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch('http://127.0.0.1:4000/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.js", "serve"]

@@ -1,6 +1,6 @@
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 
-/** Where a broker that this service runs shall listen. Port 0: any free one; a taken one: the next free one where `mayMove`. */
+/** Where a broker that this service runs shall listen. Port 0: any free one; a taken one: the next free one. */
 export interface ListenerWanted {
   /** From 1; the same as long as the listener is there. `listener_id` in the control APIs. */
   readonly number: number;

@@ -4,6 +4,7 @@ import { BrokerPayload, CloudBroker, CloudBrokerTargetState } from './broker-sch
 import type { Engine } from './cloud-engines.ts';
 
 const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
+  description: 'What a broker of this service runs on.',
   values: {
     EMBEDDED: { value: 'embedded' as Engine, description: 'Runs within this service, in a thread of its own.' },
     MOSQUITTO: {
@@ -14,6 +15,7 @@ const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
 });
 
 export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
+  description: 'What is spoken on a listener.',
   values: {
     MQTT: { value: 'MQTT' as ListenerProtocol, description: 'MQTT over TCP.' },
     WEBSOCKET: { value: 'WEBSOCKET' as ListenerProtocol, description: 'MQTT over WebSocket.' },
@@ -23,7 +25,12 @@ export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
 const CreateListenerInput = builder.inputType('CreateListenerInput', {
   description: 'Where a broker shall listen.',
   fields: (t) => ({
-    protocol: t.field({ type: ListenerProtocolEnum, required: true, defaultValue: 'MQTT' }),
+    protocol: t.field({
+      type: ListenerProtocolEnum,
+      required: true,
+      defaultValue: 'MQTT',
+      description: 'Over what clients speak MQTT there.',
+    }),
     port: t.int({
       required: true,
       defaultValue: 0,
@@ -43,11 +50,17 @@ const CreateListenerInput = builder.inputType('CreateListenerInput', {
 });
 
 const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
+  description: 'A broker that this service shall run.',
   fields: (t) => ({
-    projectId: t.id({ required: true }),
-    name: t.string({ required: true }),
-    description: t.string(),
-    engine: t.field({ type: CloudBrokerEngine, required: true, defaultValue: 'embedded' }),
+    projectId: t.id({ required: true, description: 'Where it belongs.' }),
+    name: t.string({ required: true, description: 'At most 200 characters.' }),
+    description: t.string({ description: 'At most 4,000 characters.' }),
+    engine: t.field({
+      type: CloudBrokerEngine,
+      required: true,
+      defaultValue: 'embedded',
+      description: 'INVALID where it is not installed.',
+    }),
     location: t.string({
       required: true,
       defaultValue: 'fsn1',
@@ -63,9 +76,10 @@ const CreateCloudBrokerInput = builder.inputType('CreateCloudBrokerInput', {
 });
 
 const SetTargetStateInput = builder.inputType('SetTargetStateInput', {
+  description: 'What shall become of a broker.',
   fields: (t) => ({
-    brokerId: t.id({ required: true }),
-    targetState: t.field({ type: CloudBrokerTargetState, required: true }),
+    brokerId: t.id({ required: true, description: 'One that this service runs.' }),
+    targetState: t.field({ type: CloudBrokerTargetState, required: true, description: 'ACTIVE: it shall run.' }),
   }),
 });
 
@@ -82,7 +96,7 @@ builder.mutationFields((t) => ({
     description: 'Makes a broker that this service runs. It is started at once; brokerStatus tells its states.',
     type: BrokerPayload,
     ...inProject('ADMIN'),
-    args: { input: t.arg({ type: CreateCloudBrokerInput, required: true }) },
+    args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
     resolve: async (_root, { input: { projectId, ...broker } }, { services, viewer }) => ({
       broker: await services.cloudBrokers.create(projectId, broker, viewer?.name ?? ''),
     }),
@@ -92,7 +106,7 @@ builder.mutationFields((t) => ({
       'Starts or stops a broker that this service runs; brokerStatus tells its states. One in ERROR is tried again at once.',
     type: BrokerPayload,
     ...onBroker('EDITOR'),
-    args: { input: t.arg({ type: SetTargetStateInput, required: true }) },
+    args: { input: t.arg({ description: 'Which, and what.', type: SetTargetStateInput, required: true }) },
     resolve: async (_root, { input: { brokerId, targetState } }, { services }) => ({
       broker: await services.cloudBrokers.setTargetState(brokerId, targetState),
     }),

@@ -255,7 +255,7 @@ export class CloudBrokers {
     });
   }
 
-  /** The ports that it got are kept from here on, so that devices find the broker again. */
+  /** The ports that it got are kept from here on, so that devices find the broker again; what is deployed there moves along. */
   #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
     const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
     const moved = running.listeners.filter(({ number, port }) => kept.has(number) && kept.get(number) !== port);
@@ -265,6 +265,9 @@ export class CloudBrokers {
           where: { brokerId_number: { brokerId: id, number } },
           data: { port },
         })),
+      },
+      deployments: {
+        updateMany: moved.map(({ number, port }) => ({ where: { port: kept.get(number) ?? 0 }, data: { port } })),
       },
     };
   }
