@@ -112,7 +112,12 @@ export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 
 
 /** What the product's HTTP server needs beside the road that is measured. */
 export const surroundings = () => ({
-  metrics: new Metrics({ brokers: () => [], streams: () => Promise.resolve(new Map()), subscriptions: () => 0 }),
+  metrics: new Metrics({
+    brokers: () => [],
+    streams: () => Promise.resolve(new Map()),
+    subscriptions: () => 0,
+    certificates: () => [],
+  }),
   ready: () => Promise.resolve(),
 });
 
