@@ -302,6 +302,12 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     expect(await rows('SELECT number FROM orders')).toEqual([{ number: '7' }]);
   });
 
+  test('credentials that the server refuses are told as such', async () => {
+    const { until } = await startWith(MESSAGES, [ALL], { username: 'nobody' });
+    const refused = await until(({ state }) => state === 'UNAUTHORISED');
+    expect(refused).toMatchObject({ isConnected: false, error: 'PostgreSQL: role "nobody" does not exist' });
+  });
+
   test('an id column that is not unique is told', async () => {
     const { until } = await startWith(MESSAGES, [{ ...ALL, idColumn: 'topic' }]);
     const failed = await until(({ state }) => state === 'FAILED');
