@@ -54,7 +54,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => one.engines.running + two.engines.running).toBe(1);
     await expect.poll(async () => (await getStream(one.controls, 'fast')).report?.state).toBe('RUNNING');
     expect([...one.faults, ...two.faults]).toEqual([]);
-    expect(await storage.db.hostedCall.count()).toBe(0);
+    await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
   });
 
   test('where the one that runs the streams does not answer, that is said, and nothing of it stays', async () => {
