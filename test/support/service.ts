@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { ProjectRole } from '../../src/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/config.ts';
@@ -54,6 +54,8 @@ export interface TestServiceOptions {
   readonly dataDir?: string;
   /** Start the embedded broker. Default false: most tests need none. */
   readonly embeddedBroker?: boolean;
+  /** Default: nothing is logged. */
+  readonly log?: Logger;
 }
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
@@ -77,7 +79,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
     ...options.env,
   });
-  const log = pino({ level: process.env.TEST_LOG ?? 'silent' });
+  const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   const service = await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker });
   onTestFinished(() => service.close());
   return clientsOf(service, config);
