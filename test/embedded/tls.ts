@@ -4,7 +4,15 @@ import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
 import type { EmbeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts';
 import type { TestCertificate } from '../support/certificates.ts';
-import { ADMINISTRATOR, connect, control, listener, startTestBroker } from './embedded.ts';
+import {
+  ADMINISTRATOR,
+  connect,
+  control,
+  listener,
+  startTestBroker,
+  type TestBroker,
+  useTestBroker,
+} from './embedded.ts';
 
 /** Numbers of the listeners of `startTlsBroker`; PLAIN has no TLS, MUTUAL asks for a certificate. */
 export const PLAIN = 1;
@@ -34,8 +42,32 @@ export function certificateCommands(admin: MqttClient) {
   return { run, setServer, insertCa, deleteCa };
 }
 
-export async function startTlsBroker(options: Partial<EmbeddedBrokerOptions> = {}) {
-  const broker = await startTestBroker({ listeners: TLS_LISTENERS, ...options });
+export const startTlsBroker = async (options: Partial<EmbeddedBrokerOptions> = {}) =>
+  accessTo(await startTestBroker({ listeners: TLS_LISTENERS, ...options }));
+
+/** One broker for the tests of a file; whoever asks for it finds it without any certificates. */
+export function useTlsBroker() {
+  const shared = useTestBroker({ listeners: TLS_LISTENERS });
+  return async () => {
+    const access = await accessTo(shared());
+    const { listeners } = (await access.run('listCertificates')) as Listed;
+    for (const { listener_id, server, cas } of listeners) {
+      if (server) await access.run('removeServerCertificate', { listener_id });
+      for (const { file_name } of cas) await access.deleteCa(listener_id, file_name);
+    }
+    return access;
+  };
+}
+
+interface Listed {
+  readonly listeners: readonly {
+    readonly listener_id: number;
+    readonly server: object | null;
+    readonly cas: readonly { readonly file_name: string }[];
+  }[];
+}
+
+async function accessTo(broker: TestBroker) {
   const portOf = (number: number) => broker.listeners.find((one) => one.number === number)?.port ?? 0;
   const admin = await connect(portOf(PLAIN));
   return { broker, portOf, admin, ...certificateCommands(admin) };

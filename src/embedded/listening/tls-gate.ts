@@ -62,11 +62,11 @@ export class TlsGate {
 
   /** Errors: OpenSSL's, where the material cannot be used. */
   prepare(material: TlsMaterial): PreparedTls {
-    const { requireCertificate, limits } = this.#options;
-    const { handshakeTimeoutMs } = limits;
-    const server = createTlsServer(material, { requireCertificate, handshakeTimeoutMs });
+    const server = createTlsServer(material, this.#options);
     server.on('secureConnection', (socket) => this.#done(socket));
     server.on('tlsClientError', (error, socket) => {
+      // That of one which is gone says no more than that, whoever ended it.
+      if (keyOf(socket) === null && !socket.authorizationError) return;
       this.#options.onRefused(material.server ? failureOf(socket, error) : 'it has no server certificate');
     });
     return { material, server };

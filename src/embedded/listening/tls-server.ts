@@ -26,11 +26,6 @@ const CIPHERS = [
   '@SECLEVEL=2',
 ].join(':');
 
-export interface TlsServerOptions {
-  readonly requireCertificate: boolean;
-  readonly handshakeTimeoutMs: number;
-}
-
 /**
  * Shakes hands on connections that it is given by its event `connection`; it does not listen itself. Its sessions are its own:
  * a session that began at another one is not resumed, so whoever comes is checked by what this one trusts.
@@ -38,7 +33,7 @@ export interface TlsServerOptions {
  */
 export function createTlsServer(
   { server, authorities }: TlsMaterial,
-  { requireCertificate, handshakeTimeoutMs }: TlsServerOptions,
+  { requireCertificate }: { readonly requireCertificate: boolean },
 ): Server {
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
@@ -55,7 +50,6 @@ export function createTlsServer(
   };
   const made = createServer({
     ...context,
-    handshakeTimeout: handshakeTimeoutMs,
     // Who is not asked keeps its certificate to itself, and gets in where none is needed.
     requestCert: requireCertificate || authorities.length > 0,
     rejectUnauthorized: requireCertificate,
