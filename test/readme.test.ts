@@ -295,6 +295,38 @@ test('a stream is tried, made, fed, replayed, followed and deleted as printed', 
   expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/streams`)).body).toEqual([]);
 });
 
+test('certificates are made, stored, deployed and connected with as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true, env: { MQTT_TLS_PORT: '0' } });
+  const broker = await service.storage.db.broker.findFirstOrThrow({ include: { listeners: true } });
+  const listeners = `/api/projects/${service.projectId}/brokers/${broker.id}/listeners`;
+  const [secure] = (await service.rest('GET', listeners)).body.filter(({ tls }: { tls: boolean }) => tls);
+  const folder = temporaryFolder();
+  const script = shellBlocks('Certificates')
+    .join('\necho\n')
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replaceAll('8883', String(secure.port))
+    .replaceAll('data/brokers', `${service.config.dataDir}/brokers`);
+  const env = { ...process.env, PROJECT: service.projectId, BROKER: broker.id, TOKEN: service.root, TMPDIR: folder };
+  const shell = spawn('bash', ['-ec', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [output, errors] = ['', ''];
+  shell.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  shell.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk;
+  });
+  const [code] = await once(shell, 'exit');
+  expect(code, output + errors).toBe(0);
+  const done = JSON.stringify([{ brokerId: broker.id, succeed: [{ port: secure.port }], failed: [] }]);
+  expect(output.split('\n').filter(Boolean)).toEqual([done, 'connected', `${done}connected`]);
+  expect((await service.rest('GET', listeners)).body).toContainEqual(
+    expect.objectContaining({
+      port: secure.port,
+      certs: [expect.objectContaining({ filename: 'broker.pem' }), expect.objectContaining({ filename: 'plant.pem' })],
+    }),
+  );
+});
+
 test('the table of settings is the one in config.ts', () => {
   const rows = Object.values(SETTINGS).map(({ env, fallback, help, ...rest }) => {
     const shown = 'shownDefault' in rest && rest.shownDefault !== undefined ? rest.shownDefault : `\`${fallback}\``;
