@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../src/brokers/cloud-brokers.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
 import { temporaryFolder } from './support/database.ts';
 import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from './support/mosquitto.ts';
+import { usePostgres } from './support/postgres.ts';
 import { ROOT, startTestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
 
@@ -293,6 +296,84 @@ test('a stream is tried, made, fed, replayed, followed and deleted as printed', 
   expect(live).toContain('"published":3,"total":3');
   expect(await run(settings, remove)).toBe('204\n204\n');
   expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/streams`)).body).toEqual([]);
+});
+
+describe('bridges', () => {
+  const postgres = usePostgres();
+
+  test('are configured, followed, fed and ended as printed', async () => {
+    const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+    const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+    const remote = await startMosquitto();
+    const received: string[] = [];
+    let heard = () => {};
+    const receiver = createServer((request, response) => {
+      request.on('data', (chunk: Buffer) => received.push(`${request.headers['webhook-signature']} ${chunk}`));
+      request.on('end', () => {
+        response.end();
+        heard();
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void receiver.close());
+    await once(receiver, 'listening');
+    const database = await postgres.createDatabase();
+    const blocks = shellBlocks('Bridges').map((block) =>
+      block
+        .replaceAll('http://127.0.0.1:4000', service.url)
+        .replaceAll('127.0.0.1:1884', `127.0.0.1:${remote.port}`)
+        .replaceAll('127.0.0.1:8080', `127.0.0.1:${(receiver.address() as AddressInfo).port}`)
+        .replaceAll('postgresql://me:secret@127.0.0.1:5432/plant', database),
+    );
+    expect(blocks).toHaveLength(6);
+    const [list = '', mqtt = '', follow = '', postgresql = '', webhook = '', end = ''] = blocks;
+    const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
+    const settings = list.slice(0, list.indexOf('get bridges'));
+    const run = async (...scripts: string[]) => {
+      const shell = spawn('bash', ['-ec', scripts.join('\n')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      for await (const chunk of shell.stdout) output += chunk;
+      return output;
+    };
+
+    const [bridges = '', schema = ''] = (await run(list)).split('\n');
+    expect(JSON.parse(bridges)).toContainEqual({ id: 'mqtt-bridge', isActive: false });
+    expect(JSON.parse(schema).data.broker.bridge).toMatchObject({ provider: 'GATEWAY', schema: { type: 'object' } });
+    const made = JSON.parse(await run(settings, mqtt)).data.updateBridgeConfig.bridge;
+    expect(made).toMatchObject({ isActive: true, config: { connections: [{ password: '***' }] } });
+    expect(await outputOf(follow, env, (output) => output.includes('"CONNECTED"'))).toContain('"name":"headquarters"');
+    expect(await run(settings, postgresql, webhook)).toBe('204\n204\n');
+
+    const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
+    const client = await startClient(url ?? '', { username: 'admin', password });
+    const other = await startClient(remote.url);
+    await other.subscribeAsync('berlin/#', { qos: 1 });
+    const arrived = new Promise<string>((resolve) => other.once('message', resolve));
+    const posted = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    for (const bridge of ['postgresql', 'webhook']) {
+      const feed = subscribe(
+        service,
+        service.root,
+        `subscription ($id: ID!) { bridgeStatus(brokerId: $id, bridgeId: "${bridge}-bridge") { connections { isConnected } } }`,
+        { id },
+      );
+      await feed.until(({ bridgeStatus }) => bridgeStatus.connections[0]?.isConnected);
+    }
+    await client.publishAsync('plant/line1/speed', '{"speed":12.5}', { qos: 1 });
+    await client.publishAsync('plant/line1/alarm', 'too fast', { qos: 1 });
+    expect(await arrived).toBe('berlin/plant/line1/speed');
+    await posted;
+    expect(received.join()).toMatch(/^v1,\S+ .*"payload":"too fast"/);
+    const rows = async () => (await run(`psql -qAt '${database}' -c 'SELECT line, speed FROM speeds'`)).trim();
+    await expect.poll(rows).toBe('line1|12.5');
+
+    const [config = '', status = '', ...ended] = (await run(settings, end)).trim().split('\n');
+    expect(JSON.parse(config).connections[0]).toMatchObject({ name: 'archive' });
+    expect(JSON.parse(status)[0]).toMatchObject({ connectionName: 'alarms', isConnected: true });
+    expect(ended).toEqual(['204', '204', '204']);
+    expect(config + status).not.toContain('whsec_');
+  });
 });
 
 test('certificates are made, stored, deployed and connected with as printed', async () => {
