@@ -5,7 +5,9 @@ import { createValidator } from '../../src/json-schema.ts';
 import { apiRoutes } from '../../src/rest/api-routes.ts';
 import { isPending } from '../../src/rest/prepared-route.ts';
 import { ERROR } from '../../src/rest/schemas.ts';
+import { startCommercialCertificates } from '../certificates/commercial-certificates.ts';
 import { addBroker, meter, startCommercialBroker } from '../clients/graph/commercial-broker.ts';
+import { createAuthority, createSelfSigned } from '../support/certificates.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -209,6 +211,50 @@ test.each(['Mosquitto', 'the embedded broker'])('streams of %s answer as documen
   await ask('PUT', '/streams/replay', replay);
   await ask('DELETE', '/streams/messages', undefined, '?streamname=s');
   await ask('DELETE', '/streams', undefined, '?streamname=s');
+});
+
+test('certificates and listeners answer as documented', async () => {
+  const broker = await startCommercialCertificates();
+  const service = await startTestService();
+  const { projectId } = service;
+  const brokerId = await addBroker(service, broker.url);
+  const ids: Record<string, string> = { projectId, brokerId };
+  const ask = async (method: string, template: string, body?: unknown, query = '') => {
+    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
+    expectDocumented(method, template, answer);
+    return answer.body;
+  };
+  const [list, one] = [`${PROJECT}/certificates`, `${PROJECT}/certificates/{certificateId}`];
+  const server = createSelfSigned();
+  await ask('POST', list, { name: 'Server', filename: 'server.pem', cert: server.cert + server.key });
+  const { id } = await ask('POST', list, { filename: 'ca.pem', cert: createAuthority().cert });
+  ids.certificateId = id;
+  await ask('PUT', one, { name: 'Authority' });
+  await ask('PUT', one, { filename: 'authority.pem', cert: createAuthority().cert });
+  const listeners = [{ port: 8883, bindAddress: '0.0.0.0' }, { port: 8884 }, { port: 1 }];
+  const brokers = [
+    { brokerId, listeners },
+    { brokerId: 'none', listeners },
+  ];
+  expect(await ask('POST', `${one}/deploy`, { brokers })).toMatchObject([
+    { brokerId, succeed: listeners.slice(0, 2), failed: [{ port: 1 }] },
+    { brokerId: 'none', error: expect.any(String), succeed: [], failed: [{}, {}, {}] },
+  ]);
+  expect((await ask('GET', list)).map(({ filename }: { filename: string }) => filename)).toEqual([
+    'server.pem',
+    'authority.pem',
+  ]);
+  expect(await ask('GET', list, undefined, `?brokerId=${brokerId}&filename=authority.pem`)).toEqual([
+    {
+      id,
+      name: 'Authority',
+      filename: 'authority.pem',
+      brokers: [{ id: brokerId, name: expect.any(String), ha: false }],
+    },
+  ]);
+  expect(await ask('GET', `${BROKER}/listeners`)).toHaveLength(5);
+  await ask('POST', `${one}/undeploy`, { brokers });
+  await ask('DELETE', one);
 });
 
 test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {
