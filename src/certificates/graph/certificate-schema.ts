@@ -67,6 +67,7 @@ Certificate.implement({
     'A certificate of a project. One with its private key is a server’s, one without is that of an authority, which vouches for clients.',
   interfaces: [Node],
   fields: (t) => ({
+    id: t.exposeID('id', { description: 'The same in the REST interface.' }),
     name: t.exposeString('name', { description: 'For people.' }),
     filename: t.exposeString('filename', {
       description: 'No other certificate of the project has it; brokers know it by that.',
