@@ -22,8 +22,6 @@ interface Handshake {
   /** Epoch milliseconds. */
   readonly since: number;
   readonly timer: NodeJS.Timeout;
-  /** Its first bytes are here, and others' turn is before its own. */
-  isWaiting: boolean;
   /** Who shakes hands with it; null: nobody yet. */
   server: Server | null;
 }
@@ -51,7 +49,8 @@ const NOTHING: TlsMaterial = { server: null, authorities: [] };
 export class TlsGate {
   readonly #options: TlsGateOptions;
   readonly #handshakes = new Map<string, Handshake>();
-  readonly #waiting: Handshake[] = [];
+  /** Their first bytes are here, and it is the turn of those before them. */
+  readonly #waiting = new Set<Handshake>();
   #used: PreparedTls;
   #turn: NodeJS.Immediate | null = null;
 
@@ -92,7 +91,7 @@ export class TlsGate {
       this.#options.onRefused(`it took longer than ${handshakeTimeoutMs} ms`);
       socket.destroy();
     }, handshakeTimeoutMs);
-    const handshake: Handshake = { socket, since: Date.now(), timer, isWaiting: false, server: null };
+    const handshake: Handshake = { socket, since: Date.now(), timer, server: null };
     this.#handshakes.set(key, handshake);
     socket.once('close', () => this.#left(key, handshake));
     socket.once('readable', () => {
@@ -113,7 +112,7 @@ export class TlsGate {
     const before = Date.now() - PATIENCE_MS;
     for (const [key, handshake] of this.#handshakes) {
       if (handshake.since > before) return false;
-      if (handshake.isWaiting) continue;
+      if (this.#waiting.has(handshake)) continue;
       handshake.socket.destroy();
       this.#left(key, handshake);
       return true;
@@ -122,17 +121,17 @@ export class TlsGate {
   }
 
   #queue(handshake: Handshake): void {
-    handshake.isWaiting = true;
-    this.#waiting.push(handshake);
+    this.#waiting.add(handshake);
     this.#turn ??= setImmediate(() => this.#begin());
   }
 
   #begin(): void {
     this.#turn = null;
-    const handshake = this.#waiting.shift();
-    if (this.#waiting.length > 0) this.#turn = setImmediate(() => this.#begin());
-    if (!handshake || handshake.socket.destroyed) return;
-    handshake.isWaiting = false;
+    const [handshake] = this.#waiting;
+    if (!handshake) return;
+    this.#waiting.delete(handshake);
+    if (this.#waiting.size > 0) this.#turn = setImmediate(() => this.#begin());
+    if (handshake.socket.destroyed) return;
     handshake.server = this.#used.server;
     // The documented way to have a connection of one's own served by TLS.
     handshake.server.emit('connection', handshake.socket);
@@ -153,6 +152,7 @@ export class TlsGate {
 
   #left(key: string, handshake: Handshake): void {
     clearTimeout(handshake.timer);
+    this.#waiting.delete(handshake);
     if (this.#handshakes.get(key) === handshake) this.#handshakes.delete(key);
   }
 }
