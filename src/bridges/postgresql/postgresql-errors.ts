@@ -1,4 +1,4 @@
-import { BadBatch, SinkFailure } from '../sink/sink.ts';
+import { BadBatch, reasonOf, SinkFailure } from '../sink/sink.ts';
 
 /**
  * Classes of SQLSTATE that tell of a row: what it holds (22), what it breaks (23, 44), its size (54), and what a trigger says of it
@@ -29,12 +29,6 @@ export function failureOf(error: unknown): SinkFailure | BadBatch {
 function stateOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object) ? code : null;
-}
-
-/** A host with several addresses fails with one error for each, and none of its own words. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Without the value that the server quotes: whoever reads a status may not read messages. */

@@ -4,6 +4,8 @@ import type { BridgeConnectionState } from '../model/bridge-status.ts';
 import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
 import { BadBatch, type BatchBounds, type Sink, SinkFailure } from './sink.ts';
 
+/** Milliseconds that a batch under way has to come to its end when all is closed. */
+const CLOSE_MS = 1_500;
 /** Of one attempt to the next, of a side that asks to be left alone: milliseconds. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
@@ -58,14 +60,16 @@ export class SinkDelivery {
     if (this.#wanted > 0 && this.#options.queue.length >= this.#wanted) this.#wake();
   }
 
-  /** What is not settled is left to the queue. */
+  /** A batch that is under way may come to its end, or would be there twice; what is not settled is left to the queue. */
   async close(): Promise<void> {
-    if (this.#isClosed) return this.#running;
+    const { sink } = this.#options;
     this.#isClosed = true;
     this.#stopReady();
     this.#wake();
-    await this.#options.sink.close();
+    const timer = setTimeout(() => void sink.close(), CLOSE_MS);
     await this.#running;
+    clearTimeout(timer);
+    await sink.close();
   }
 
   async #run(): Promise<void> {

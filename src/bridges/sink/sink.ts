@@ -85,6 +85,12 @@ export class SinkFailure extends Error {
   }
 }
 
+/** What a connection failed with: a host with several addresses fails with one error for each, and none of its own words. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Some message of the batch cannot be delivered, and it is not known which. */
 export class BadBatch extends Error {
   override readonly name = 'BadBatch';

@@ -1,4 +1,4 @@
-import { BadBatch, SinkFailure } from '../sink/sink.ts';
+import { BadBatch, reasonOf, SinkFailure } from '../sink/sink.ts';
 
 /** The messages are to blame: fewer are sent, down to the one that is refused alone. */
 const OF_MESSAGES = new Set([400, 409, 413, 415, 422]);
@@ -35,9 +35,4 @@ export function retryAfterOf(header: string, now: number): number | undefined {
 export function requestFailure(error: unknown): SinkFailure {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return new SinkFailure('UNREACHABLE', `The endpoint cannot be reached: ${reasonOf(cause)}`, { cause: error });
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

@@ -335,6 +335,26 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     expect(bridge.status()).toEqual([]);
   });
 
+  test('a batch that is under way when the bridge is closed is there once', async () => {
+    const url = await postgres.createDatabase();
+    const slow = `${MESSAGES}; CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END'; CREATE TRIGGER slow BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION wait()`;
+    const { until, mosquitto, bridge, folder, config, rows } = await startBridgeToPostgresql(url, slow, [ALL]);
+    await until(({ state }) => state === 'CONNECTED');
+    const client = await mosquitto.client();
+    await client.publishAsync('plant/1', 'once', { qos: 1 });
+    await until(({ received }) => received === 1);
+    await bridge.close({ forGood: false });
+
+    const second = await runBridge(
+      startPostgresqlBridge,
+      bridgeOptions('postgresql-bridge', mosquitto.url, folder),
+      config,
+    );
+    await second.until(({ state, queuedMessages }) => state === 'CONNECTED' && queuedMessages === 0);
+    expect(await rows('SELECT payload FROM messages')).toEqual([{ payload: 'once' }]);
+  });
+
   test('what is queued outlives the process, and comes in its order', async () => {
     const url = await postgres.createDatabase();
     const { until, mosquitto, bridge, folder, config } = await startBridgeToPostgresql(url, 'CREATE TABLE other ()', [

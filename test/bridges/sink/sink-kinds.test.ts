@@ -221,7 +221,7 @@ function fitting(schema: JsonSchema): fc.Arbitrary<unknown> {
   if (type === 'string') return fc.oneof(fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }), ...TEXTS);
   if (properties === undefined) return fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }));
   const fields = Object.entries(properties).map(([name, each]) => [name, fitting(each)]);
-  return fc.record(Object.fromEntries(fields), { requiredKeys: [...required] });
+  return fc.record(Object.fromEntries(fields), { requiredKeys: [...required] as never[] });
 }
 
 interface Keywords {
