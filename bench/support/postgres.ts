@@ -1,0 +1,57 @@
+/** An installed PostgreSQL (Debian's folders) with a cluster of its own, on a free port of loopback, as durable as it comes. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const VERSIONS = '/usr/lib/postgresql';
+
+export interface Postgres {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function startPostgres(parent: string): Promise<Postgres> {
+  const folder = join(parent, 'postgres');
+  mkdirSync(folder);
+  const [newest = ''] = existsSync(VERSIONS) ? readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a)) : [];
+  const programs = join(VERSIONS, newest, 'bin');
+  // The server refuses to run as root.
+  const isRoot = process.getuid?.() === 0;
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  const owner = isRoot ? { uid: idOf('-u'), gid: idOf('-g') } : {};
+  if (isRoot) {
+    chownSync(parent, idOf('-u'), idOf('-g'));
+    chownSync(folder, idOf('-u'), idOf('-g'));
+  }
+  const data = join(folder, 'data');
+  const initdb = ['-D', data, '-U', 'bench', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+  execFileSync(join(programs, 'initdb'), initdb, { ...owner, cwd: folder, stdio: 'ignore' });
+  const port = await freePort();
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories='];
+  const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+  const server = spawn(join(programs, 'postgres'), args, { ...owner, cwd: data, stdio: ['ignore', 'ignore', 'pipe'] });
+  const close = async () => {
+    if (server.exitCode !== null) return;
+    const exit = once(server, 'exit');
+    server.kill('SIGQUIT');
+    await exit;
+  };
+  for await (const line of createInterface({ input: server.stderr })) {
+    if (!line.includes('ready to accept connections')) continue;
+    server.stderr.resume();
+    return { url: `postgresql://bench@127.0.0.1:${port}/postgres`, close };
+  }
+  throw new Error('PostgreSQL did not start');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
