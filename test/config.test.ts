@@ -32,6 +32,14 @@ test('a bad secret is reported without its value', () => {
   expect(() => readConfig({ SECRET_KEY: 'too-short-to-use' })).not.toThrow(/too-short-to-use/);
 });
 
+test('the port of a listener is a number, or off', () => {
+  expect(readConfig({})).toMatchObject({ mqttTlsPort: 8883, mqttWssPort: null });
+  expect(readConfig({ MQTT_TLS_PORT: 'off', MQTT_WSS_PORT: '0' })).toMatchObject({ mqttTlsPort: null, mqttWssPort: 0 });
+  expect(() => readConfig({ MQTT_TLS_PORT: 'on' })).toThrow(
+    'MQTT_TLS_PORT must be off or a whole number from 0 to 65535',
+  );
+});
+
 test('an empty variable counts as unset', () => {
   expect(readConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined });
 });

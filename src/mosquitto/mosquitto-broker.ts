@@ -38,6 +38,8 @@ export interface MosquittoBrokerOptions {
 
 const CONFIG_FILE = 'mosquitto.conf';
 const PID_FILE = 'mosquitto.pid';
+/** What it keeps may be much, and nobody is in a hurry. */
+const RESTART_END_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** A process that ran this long failed for a new reason, so the pauses start small again. */
@@ -100,7 +102,7 @@ export class MosquittoBroker implements RunningBroker {
     const started = new Promise<void>((resolve, reject) => this.#restarts.push({ resolve, reject }));
     this.#tell('STARTING');
     this.#pause.abort();
-    await this.#process?.end();
+    await this.#process?.end(RESTART_END_MS);
     await started;
   }
 
@@ -128,7 +130,7 @@ export class MosquittoBroker implements RunningBroker {
     while (running) {
       const startedAt = Date.now();
       // Asked for while it was starting, with settings that it may not have seen.
-      if (this.#restarts.length > 0) void running.end();
+      if (this.#restarts.length > 0) void running.end(RESTART_END_MS);
       const reason = await running.ended;
       running = null;
       this.#process = null;

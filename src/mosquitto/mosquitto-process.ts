@@ -25,14 +25,15 @@ export interface MosquittoProcess {
    * of WebSocket listeners). Connections stay. Resolves once it has begun to, and it serves nobody until it is done.
    */
   reload(): Promise<void>;
-  /** SIGTERM, and SIGKILL where that takes too long. Resolves when it has ended. */
-  end(): Promise<void>;
+  /** SIGTERM, which has it write what it keeps, and SIGKILL where that takes longer. Resolves when it has ended. */
+  end(patienceMs: number): Promise<void>;
   /** SIGTERM, and that is all. */
   endAtOnce(): void;
 }
 
 /** It reads what it kept before it listens. */
 const START_MS = 60_000;
+/** Of a service that ends. */
 const END_MS = 4_000;
 /** Between saying that it listens and its first turn Mosquitto (2.0.11) forgets a SIGTERM. */
 const ASK_AGAIN_MS = 100;
@@ -73,25 +74,25 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
       child.kill('SIGHUP');
       await within(RELOAD_MS, Promise.race([begun, failing(ended)]), 'Mosquitto did not read its files again in time');
     },
-    end: () => end(child, ended),
+    end: (patienceMs) => end(child, ended, patienceMs),
     endAtOnce: () => void child.kill('SIGTERM'),
   };
-  const onStop = () => void running.end();
+  const onStop = () => void running.end(END_MS);
   stop.addEventListener('abort', onStop);
   void ended.then(() => stop.removeEventListener('abort', onStop));
   try {
     const ready = Promise.race([log.next(/^mosquitto version \S+ running$/), failing(ended)]);
     await within(START_MS, ready, `Mosquitto did not listen within ${START_MS / 1_000} s`);
   } catch (error) {
-    await running.end();
+    await running.end(END_MS);
     throw error;
   }
   return running;
 }
 
-async function end(child: ChildProcess, ended: Promise<string>): Promise<void> {
+async function end(child: ChildProcess, ended: Promise<string>, patienceMs: number): Promise<void> {
   const asking = setInterval(() => child.kill('SIGTERM'), ASK_AGAIN_MS);
-  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
   child.kill('SIGTERM');
   await ended;
   clearInterval(asking);

@@ -7,7 +7,8 @@ import { startTestService } from '../support/service.ts';
 
 test('a broker keeps the ports that it was made with, and the start says which settings it does not follow', async () => {
   const folder = { embeddedBroker: true, dataDir: temporaryFolder() };
-  const first = await startTestService(folder);
+  const first = await startTestService({ ...folder, env: { MQTT_TLS_PORT: '0', MQTT_WSS_PORT: '0' } });
+  expect(startMessage(first.report)).toMatch(/ mqtts:\/\/127.0.0.1:[1-9]\d+ .*\n +wss:\/\/127.0.0.1:[1-9]/);
   expect(first.report.unusedPorts).toEqual([]);
   expect(startMessage(first.report)).not.toContain('MQTT_');
   const { url, wsUrl } = first.report.mqtt ?? {};

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority, createSelfSigned, type TestCertificate } from '../support/certificates.ts';
-import { startTestService, type TestService } from '../support/service.ts';
-import { administratorOf, ask, createBroker, folderOf, pidOf, portsOf } from './cloud-mosquitto.ts';
+import type { TestService } from '../support/service.ts';
+import { administratorOf, ask, createBroker, folderOf, pidOf, portsOf, startRunning } from './cloud-mosquitto.ts';
 
 const [MQTTS, WSS, MUTUAL] = [2, 3, 4];
 const SUCCESS = { response: 'SUCCESS' };
 const root = createAuthority();
 
 async function startTls() {
-  const service = await startTestService({ embeddedBroker: true });
+  const service = await startRunning();
   const listeners = [{}, { tls: true }, { tls: true, protocol: 'WEBSOCKET' }, { tls: true, requireCertificate: true }];
   const { id, states } = await createBroker(service, { listeners });
   return { service, id, states, ports: await portsOf(service, id), ...commandsOf(service, id) };

@@ -2,24 +2,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startClient } from '../support/mosquitto.ts';
-import { startTestService, type TestService } from '../support/service.ts';
-import { administratorOf, createBroker, folderOf, pidOf, portsOf, urlOf } from './cloud-mosquitto.ts';
+import type { TestService } from '../support/service.ts';
+import { administratorOf, createBroker, folderOf, pidOf, portsOf, startRunning, urlOf } from './cloud-mosquitto.ts';
 
 const SET_STATE = `mutation ($input: SetTargetStateInput!) {
   setTargetState(input: $input) { broker { ... on CloudBroker { targetState } } }
 }`;
 
-/** Runs brokers, and made none itself. */
-const startEmpty = async (env: Record<string, string> = {}): Promise<TestService> => {
-  const service = await startTestService({ embeddedBroker: true, env });
-  return service;
-};
-
 const setState = (service: TestService, brokerId: string, targetState: string, token = service.root) =>
   service.graphql(SET_STATE, { input: { brokerId, targetState } }, token);
 
 test('a Mosquitto that is killed comes back by itself, and is stopped, started and removed, each told as its state', async () => {
-  const service = await startEmpty();
+  const service = await startRunning();
   const { id, states } = await createBroker(service, { description: 'of the line', location: 'hel1' });
   expect(states.told).toEqual(['NEW', 'PROVISIONING', 'ACTIVE']);
   const url = await urlOf(service, id);
@@ -45,9 +39,18 @@ test('a Mosquitto that is killed comes back by itself, and is stopped, started a
   await states.removed();
 });
 
-test('what is wanted of brokers may change at any time, and what was wanted last is what becomes of them', async () => {
-  const service = await startEmpty();
+test('where clients come by TLS only this service has a listener of its own; what is wanted of brokers may change at any time', async () => {
+  const service = await startRunning();
   for (const engine of ['EMBEDDED', 'MOSQUITTO']) {
+    const listeners = [{ tls: true }, { protocol: 'WEBSOCKET' }];
+    const secure = await createBroker(service, { engine, listeners });
+    const ports = await portsOf(service, secure.id);
+    expect(Object.keys(ports)).toEqual(['1', '2']);
+    const own = Number(new URL(await urlOf(service, secure.id)).port);
+    expect(Object.values(ports)).not.toContain(own);
+    expect(Object.values(ports)).not.toContain(0);
+    await startClient(`ws://127.0.0.1:${ports[2]}`, administratorOf(service, secure.id));
+
     const { data } = await service.graphql(
       'mutation ($input: CreateCloudBrokerInput!) { createCloudBroker(input: $input) { broker { id } } }',
       { input: { projectId: service.projectId, name: engine, engine } },
@@ -76,7 +79,7 @@ test('what is wanted of brokers may change at any time, and what was wanted last
 });
 
 test('what is asked for is checked: names, places, ports, listeners, roles, how many there are, and that the engine is there', async () => {
-  const service = await startEmpty({ MOSQUITTO_BINARY: '/nowhere/mosquitto', MAX_CLOUD_BROKERS: '2' });
+  const service = await startRunning({ MOSQUITTO_BINARY: '/nowhere/mosquitto', MAX_CLOUD_BROKERS: '2' });
   const create = (input: Record<string, unknown>, token = service.root) =>
     service.graphql(
       'mutation ($input: CreateCloudBrokerInput!) { createCloudBroker(input: $input) { broker { id } } }',
@@ -129,16 +132,12 @@ test('what is asked for is checked: names, places, ports, listeners, roles, how 
 });
 
 test('a broker on an engine that is gone is in ERROR with the reason, and runs when it is asked for again and the engine is back', async () => {
-  const service = await startEmpty();
+  const service = await startRunning();
   const { id, states } = await createBroker(service);
   await service.close();
   const dataDir = service.config.dataDir;
   const env = { DATABASE_URL: service.config.databaseUrl ?? '' };
-  const without = await startTestService({
-    embeddedBroker: true,
-    dataDir,
-    env: { ...env, MOSQUITTO_BINARY: 'no-such-mosquitto' },
-  });
+  const without = await startRunning({ ...env, MOSQUITTO_BINARY: 'no-such-mosquitto' }, dataDir);
   const { data } = await without.graphql(
     'query ($id: ID!) { broker(id: $id) { isConnected ... on CloudBroker { state problem } } }',
     { id },
@@ -151,24 +150,8 @@ test('a broker on an engine that is gone is in ERROR with the reason, and runs w
   });
   expect(states.told.at(-1)).toBe('ACTIVE');
   await without.close();
-  const again = await startTestService({ embeddedBroker: true, dataDir, env });
+  const again = await startRunning(env, dataDir);
   const ports = await portsOf(again, id);
   expect(await urlOf(again, id)).toBe(`mqtt://127.0.0.1:${ports[1]}`);
   await startClient(await urlOf(again, id), administratorOf(again, id));
-});
-
-test('where clients come by TLS only, this service has a listener of its own that nobody else reaches', async () => {
-  const service = await startEmpty();
-  for (const engine of ['MOSQUITTO', 'EMBEDDED']) {
-    const { id } = await createBroker(service, {
-      engine,
-      listeners: [{ protocol: 'MQTT', tls: true }, { protocol: 'WEBSOCKET' }],
-    });
-    const url = await urlOf(service, id);
-    const ports = await portsOf(service, id);
-    expect(Object.keys(ports)).toEqual(['1', '2']);
-    expect(Object.values(ports)).not.toContain(Number(new URL(url).port));
-    expect(Object.values(ports)).not.toContain(0);
-    await startClient(`ws://127.0.0.1:${ports[2]}`, administratorOf(service, id));
-  }
 });

@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
-import type { TestService } from '../support/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { subscribe, type TestSubscription } from '../support/subscription.ts';
+
+/** A service that runs brokers, with a first one on the embedded engine, and is patient: a start of Mosquitto may be slow on a busy machine. */
+export const startRunning = (env: Record<string, string> = {}, dataDir?: string): Promise<TestService> =>
+  startTestService({
+    embeddedBroker: true,
+    env: { BROKER_TIMEOUT_MS: '60000', ...env },
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
 
 const STATUS = `subscription ($id: ID!) { brokerStatus(projectId: $id) {
   kind brokers { brokerId isRemoved isConnected cloudState broker { url ... on CloudBroker { problem deployedAt shutdownAt } } }

@@ -1,12 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../support/certificates.ts';
 import { startClient } from '../support/mosquitto.ts';
-import { startTestService } from '../support/service.ts';
 import { subscribe } from '../support/subscription.ts';
-import { administratorOf, createBroker, portsOf, urlOf } from './cloud-mosquitto.ts';
+import { administratorOf, createBroker, portsOf, startRunning, urlOf } from './cloud-mosquitto.ts';
 
 test('a broker on Mosquitto is used like any other: who may connect, who is there, streams, messages and certificates', async () => {
-  const service = await startTestService({ embeddedBroker: true });
+  const service = await startRunning();
   const { id } = await createBroker(service, { listeners: [{}, { tls: true }] });
   const url = await urlOf(service, id);
   const capabilities = async () => {
