@@ -22,7 +22,7 @@ interface Told {
   readonly server: { readonly filename: string } | null;
 }
 
-async function embeddedWorld() {
+async function ownWorld(engine: 'EMBEDDED' | 'MOSQUITTO' = 'EMBEDDED') {
   const world = await certificateWorld({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
   const { service } = world;
   const listeners = [
@@ -31,7 +31,7 @@ async function embeddedWorld() {
     { protocol: 'WEBSOCKET', tls: true },
     { protocol: 'MQTT', tls: true, requireCertificate: true },
   ];
-  const input = { projectId: service.projectId, name: 'hall', listeners };
+  const input = { projectId: service.projectId, name: 'hall', engine, listeners };
   const { broker } = await world.change('createCloudBroker', input, 'broker { id }');
   const brokerId: string = broker.id;
   const told = async (): Promise<readonly Told[] | null> =>
@@ -43,47 +43,55 @@ async function embeddedWorld() {
   return { ...world, brokerId, told, ports, credentials: { username: 'admin', password } };
 }
 
-test('three listeners of which one fails: result, stored state, broker and its clients agree; clients stay while it is replaced', async () => {
-  const world = await embeddedWorld();
-  const { brokerId, told, credentials } = world;
-  const [plain = 0, mqtts = 0, wss = 0] = world.ports;
-  expect((await told())?.map((one) => one.server)).toEqual([null, null, null, null]);
-  expect(await servedBy(mqtts)).toBeNull();
-  const id = await world.store('server.pem', server.cert, server.key);
-  const target = [{ brokerId, listeners: [{ port: mqtts }, { port: plain }, { port: wss }] }];
+test.each(['EMBEDDED', 'MOSQUITTO'] as const)(
+  '%s: three listeners of which one fails: result, stored state, broker and its clients agree; clients stay while it is replaced',
+  async (engine) => {
+    const world = await ownWorld(engine);
+    const { brokerId, told, credentials } = world;
+    const [plain = 0, mqtts = 0, wss = 0] = world.ports;
+    expect((await told())?.map((one) => one.server)).toEqual([null, null, null, null]);
+    expect(await servedBy(mqtts)).toBeNull();
+    const id = await world.store('server.pem', server.cert, server.key);
+    const target = [{ brokerId, listeners: [{ port: mqtts }, { port: plain }, { port: wss }] }];
 
-  const [result] = await world.deploy(id, target);
-  expect(result).toMatchObject({
-    error: null,
-    succeed: [{ port: mqtts }, { port: wss }],
-    failed: [{ port: plain, error: `TLS is not enabled on the listener of port ${plain}`, isUnknown: false }],
-  });
-  expect(await world.deployments(id)).toHaveLength(2);
-  expect((await told())?.map((one) => one.certificates.map(({ filename }) => filename))).toEqual([
-    [],
-    ['server.pem'],
-    ['server.pem'],
-    [],
-  ]);
-  expect([await servedBy(mqtts), await servedBy(wss)]).toEqual([server.fingerprint256, server.fingerprint256]);
+    const [result] = await world.deploy(id, target);
+    expect(result).toMatchObject({
+      error: null,
+      succeed: [{ port: mqtts }, { port: wss }],
+      failed: [{ port: plain, error: `TLS is not enabled on the listener of port ${plain}`, isUnknown: false }],
+    });
+    expect(await world.deployments(id)).toHaveLength(2);
+    expect((await told())?.map((one) => one.certificates.map(({ filename }) => filename))).toEqual([
+      [],
+      ['server.pem'],
+      ['server.pem'],
+      [],
+    ]);
+    expect([await servedBy(mqtts), await servedBy(wss)]).toEqual([server.fingerprint256, server.fingerprint256]);
 
-  const client = await connectSecure(mqtts, authority, { ...credentials, protocolVersion: 5 });
-  let closed = 0;
-  client.on('close', () => closed++);
-  const young = await world.store('renewed.pem', renewed.cert, renewed.key);
-  expect((await world.deploy(young, [{ brokerId, listeners: [{ port: mqtts }] }]))[0]?.failed).toEqual([]);
-  expect([await servedBy(mqtts), await servedBy(wss)]).toEqual([renewed.fingerprint256, server.fingerprint256]);
-  await client.publishAsync('still/here', 'yes', { qos: 1 });
-  expect(closed).toBe(0);
-  expect((await told())?.map((one) => one.server?.filename ?? null)).toEqual([null, 'renewed.pem', 'server.pem', null]);
+    const client = await connectSecure(mqtts, authority, { ...credentials, protocolVersion: 5 });
+    let closed = 0;
+    client.on('close', () => closed++);
+    const young = await world.store('renewed.pem', renewed.cert, renewed.key);
+    expect((await world.deploy(young, [{ brokerId, listeners: [{ port: mqtts }] }]))[0]?.failed).toEqual([]);
+    expect([await servedBy(mqtts), await servedBy(wss)]).toEqual([renewed.fingerprint256, server.fingerprint256]);
+    await client.publishAsync('still/here', 'yes', { qos: 1 });
+    expect(closed).toBe(0);
+    expect((await told())?.map((one) => one.server?.filename ?? null)).toEqual([
+      null,
+      'renewed.pem',
+      'server.pem',
+      null,
+    ]);
 
-  expect((await world.undeploy(young, target))[0]?.failed).toMatchObject([{ port: plain }]);
-  expect(await servedBy(mqtts)).toBeNull();
-  expect(await servedBy(wss)).toBe(server.fingerprint256);
-});
+    expect((await world.undeploy(young, target))[0]?.failed).toMatchObject([{ port: plain }]);
+    expect(await servedBy(mqtts)).toBeNull();
+    expect(await servedBy(wss)).toBe(server.fingerprint256);
+  },
+);
 
 test('clients with certificates of a deployed authority are let in, others are not, and none after it is undeployed', async () => {
-  const world = await embeddedWorld();
+  const world = await ownWorld();
   const { brokerId, credentials } = world;
   const port = world.ports[3] ?? 0;
   const target = [{ brokerId, listeners: [{ port }] }];
@@ -103,7 +111,7 @@ test('clients with certificates of a deployed authority are let in, others are n
 });
 
 test('deployments, removals and changes of one certificate at the same time leave what is stored and what is served the same', async () => {
-  const world = await embeddedWorld();
+  const world = await ownWorld();
   const { brokerId, told } = world;
   const port = world.ports[1] ?? 0;
   const target = [{ brokerId, listeners: [{ port }] }];
