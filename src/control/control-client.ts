@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
-import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
+import type { BrokerMessage, BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
-import { type ControlApi, type ControlEvent, requestTopic, responseTopic } from './envelope.ts';
+import { type ControlApi, type ControlEvent, otherResponseTopic, requestTopic, responseTopic } from './envelope.ts';
 import { isRead, payloadsOf, type Queued } from './payloads.ts';
 import type { ControlCall } from './plugin.ts';
 import { refusalOf } from './refusals.ts';
@@ -178,11 +178,25 @@ export class ControlClient {
     if (this.#closed) return Promise.reject(unreachable({ state: 'CLOSED', since: 0 }));
     const known = this.#responses.get(api);
     if (known !== undefined) return known;
-    const response = this.#session.subscribe(responseTopic(api), ({ payload }) => this.#received(api, payload));
+    const response = this.#subscribe(api);
     this.#responses.set(api, response);
     // Not granted or not connected: the next call tries again.
     response.catch(() => this.#responses.delete(api));
     return response;
+  }
+
+  async #subscribe(api: ControlApi): Promise<Stop> {
+    const hear = ({ payload }: BrokerMessage) => this.#received(api, payload);
+    const other = otherResponseTopic(api);
+    const [stop, stopOther] = await Promise.all([
+      this.#session.subscribe(responseTopic(api), hear),
+      // Not granted: the one that goes with the request topic is enough.
+      other === null ? null : this.#session.subscribe(other, hear).catch(() => null),
+    ]);
+    return () => {
+      stop();
+      stopOther?.();
+    };
   }
 
   #flush(): void {

@@ -38,3 +38,11 @@ export interface ControlEvent {
 
 export const requestTopic = (api: ControlApi): string => `$CONTROL/${api}/v1`;
 export const responseTopic = (api: ControlApi): string => `$CONTROL/${api}/v1/response`;
+
+/** Where the documentation of commercial bridges prints another response topic than their request topics lead to. */
+const OTHER_RESPONSES: Readonly<Record<string, string>> = {
+  'cedalo/influxdb-bridge': '$CONTROL/cedalo/influx-db/v1/response',
+  'cedalo/mongodb-bridge': '$CONTROL/cedalo/mongo-db/v1/response',
+};
+
+export const otherResponseTopic = (api: ControlApi): string | null => OTHER_RESPONSES[api] ?? null;

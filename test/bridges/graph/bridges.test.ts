@@ -1,6 +1,9 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { streamWorld } from '../../streams/stream-world.ts';
+import { temporaryFolder } from '../../support/database.ts';
 import { startClient, startMosquitto } from '../../support/mosquitto.ts';
+import { type RestAnswer, startTestService } from '../../support/service.ts';
 
 const PASSWORD = 'a secret of the bridge';
 const config = (url: string, more: object = {}) => ({
@@ -15,6 +18,13 @@ const config = (url: string, more: object = {}) => ({
     },
   ],
 });
+/** On a busy machine the first attempt to connect to a broker may take longer than one question waits. */
+async function reached(question: () => Promise<RestAnswer>): Promise<RestAnswer> {
+  let answer = await question();
+  while (answer.status === 503) answer = await question();
+  return answer;
+}
+
 const LIST = `query ($b: ID!) { broker(id: $b) { bridges {
   id name isActive provider isConfigurable schema config status connections { name isConnected state }
 } } }`;
@@ -26,6 +36,7 @@ const FOLLOW = `subscription ($b: ID!, $after: Float) { bridgeStatus(brokerId: $
 test('a bridge of this service is configured, passes messages and is followed live, and its secrets never come out', async () => {
   const world = await streamWorld('the embedded broker');
   const remote = await startMosquitto({ access: 'anonymous' });
+  await reached(() => world.rest('GET', '/bridges'));
   const { bridges } = (await world.graph(LIST)).broker;
   expect(bridges).toMatchObject(
     ['mqtt-bridge', 'postgresql-bridge', 'webhook-bridge'].map((id) => ({
@@ -93,6 +104,7 @@ test('a bridge of this service is configured, passes messages and is followed li
 
 test('a configuration that breaks the schema or a rule is refused with each place, and nothing of it is kept', async () => {
   const world = await streamWorld('the embedded broker');
+  await reached(() => world.rest('GET', '/bridges'));
   const put = (body: unknown, id = 'mqtt-bridge') => world.rest('PUT', `/bridges/${id}/config`, body);
   const issues = async (body: unknown, id?: string) => {
     const answer = await put(body, id);
@@ -121,4 +133,35 @@ test('a configuration that breaks the schema or a rule is refused with each plac
     'subscription ($b: ID!) { bridgeStatus(brokerId: $b, bridgeId: "kafka-bridge") { kind } }',
   );
   await expect(follow.until(() => true)).rejects.toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
+});
+
+test('what the operator has come to forbid is not run any more, is told so, and can be corrected', async () => {
+  const dataDir = temporaryFolder();
+  const env = { BROKER_TIMEOUT_MS: '10000' };
+  const logged: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line) => void logged.push(line) });
+  const first = await startTestService({ dataDir, env, log, embeddedBroker: true });
+  const { id } = await first.storage.db.broker.findFirstOrThrow();
+  const path = `/api/projects/${first.projectId}/brokers/${id}/bridges/mqtt-bridge`;
+  const wanted = config('mqtt://127.0.0.1:1');
+  await reached(() => first.rest('GET', `${path}/config`));
+  expect((await first.rest('PUT', `${path}/config`, first.root, wanted)).status).toBe(204);
+  await first.close();
+
+  const service = await startTestService({
+    dataDir,
+    log,
+    env: { ...env, BROKER_ALLOWED_HOSTS: 'allowed.example' },
+    embeddedBroker: true,
+  });
+  const { body } = await reached(() => service.rest('GET', `${path}/status`));
+  expect(body).toMatchObject([
+    { connectionName: 'hq', state: 'FAILED', error: expect.stringContaining('not allowed') },
+  ]);
+  const again = await service.rest('PUT', `${path}/config`, service.root, wanted);
+  expect([again.status, again.body.info.issues[0].path]).toEqual([400, '/connections/0/url']);
+  expect((await service.rest('PUT', `${path}/config`, service.root, { connections: [] })).status).toBe(204);
+  expect((await service.rest('GET', `${path}/status`)).body).toEqual([]);
+  expect(logged.length).toBeGreaterThan(0);
+  expect(logged.join()).not.toContain(PASSWORD);
 });

@@ -38,10 +38,14 @@ export interface CommercialBridge extends ScriptedBroker {
 
 const MONGO = '$CONTROL/cedalo/mongodb-bridge/v1';
 
-/** A broker with a licence and a bridge to MongoDB, which tells everything, its secrets too; `plugins`: it tells of them. */
+/**
+ * A broker with a licence and a bridge to MongoDB, which tells everything, its secrets too. `plugins`: it tells of them.
+ * `answersElsewhere`: on the response topic that the documentation prints in its table.
+ */
 export async function startCommercialBridge({
   plugins = true,
   features = ['mongodb-bridge'],
+  answersElsewhere = false,
 } = {}): Promise<CommercialBridge> {
   const asked = new Set<string>();
   const state = {
@@ -77,7 +81,10 @@ export async function startCommercialBridge({
       correlationData: fields.correlationData,
       ...execute(topic, fields),
     }));
-    return [JSON.stringify({ responses })];
+    const answer = JSON.stringify({ responses });
+    if (!answersElsewhere || topic !== MONGO) return [answer];
+    void broker.publish('$CONTROL/cedalo/mongo-db/v1/response', answer);
+    return [];
   });
   return Object.assign(state, broker, { asked });
 }

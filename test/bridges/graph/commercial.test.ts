@@ -111,6 +111,8 @@ test('odd answers are refused with clear words or left out, and names that the b
     expect((await read('schema')).code).toBe('BROKER_REJECTED');
     if (odd === null || typeof odd !== 'object') expect((await read('status')).code).toBe('BROKER_REJECTED');
   }
+  broker.odd = { text: 'x'.repeat(4_100_000) };
+  expect((await read('status')).code).toBe('BROKER_REJECTED');
   broker.odd = [
     { connectionName: 7 },
     null,
@@ -132,9 +134,10 @@ test('odd answers are refused with clear words or left out, and names that the b
   expect(broker.asked.size).toBe(before);
 });
 
-test('a licence tells of bridges where plugins are not told, and what is licensed and does not answer is not active', async () => {
+test('a licence tells of bridges where plugins are not told, answers come on either response topic, and what is licensed and does not answer is not active', async () => {
   const broker = await startCommercialBridge({
     plugins: false,
+    answersElsewhere: true,
     features: ['MongoDB Bridge', 'cedalo/kafka-bridge', 'ha', 'influxdb'],
   });
   const { bridges } = (await (await worldWith(broker)).graph(LIST)).broker;
