@@ -19,7 +19,7 @@ export interface BridgeConnectionStatus {
   readonly queuedBytes: number;
   readonly received: number;
   readonly delivered: number;
-  /** Not taken because the queue was full. */
+  /** Not taken because the queue was full, or expired while they waited (MQTT 5). */
   readonly dropped: number;
   /** Not to be delivered as they are (a payload that does not fit its table, an answer that says never again); set aside or gone, as the bridge says. */
   readonly rejected: number;
