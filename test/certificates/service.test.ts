@@ -3,6 +3,7 @@ import type { Viewer } from '../../src/auth/viewer.ts';
 import { BrokerDirectory } from '../../src/brokers/broker-directory.ts';
 import { CertificateDirectory } from '../../src/certificates/certificate-directory.ts';
 import { CertificateService } from '../../src/certificates/certificate-service.ts';
+import { BrokerTurns } from '../../src/certificates/deployment/broker-turns.ts';
 import { DeploymentRows } from '../../src/certificates/deployment/deployment-rows.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { openSealer } from '../../src/storage/sealed.ts';
@@ -165,6 +166,25 @@ describeEngines((engine, postgres) => {
         await one.rows.confirm(place(id, 1_000 + round), false);
         await expect.poll(() => two.directory.get(id)?.deployments[0]?.deployedAt).toBeTruthy();
       }
+    });
+
+    test('several processes change a broker one after the other, and one that waits too long is told', async () => {
+      const databaseUrl = await newDatabaseUrl(engine, postgres);
+      const processes = [await openTestStorage({ databaseUrl }), await openTestStorage({ databaseUrl })];
+      const turns = processes.map(({ leases }) => new BrokerTurns(leases, 60_000));
+      let [running, most] = [0, 0];
+      const work = async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+      };
+      await Promise.all([0, 1, 0, 1, 0, 1].map((process) => turns[process]?.run('brk_1', work)));
+      expect([running, most]).toEqual([0, 1]);
+      const hasty = new BrokerTurns((processes[1] as Storage).leases, 1);
+      await turns[0]?.run('brk_1', async () => {
+        await expect(hasty.run('brk_1', work)).rejects.toMatchObject({ code: 'IN_USE' });
+        await hasty.run('brk_2', work);
+      });
     });
   }
 
