@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { filterMatches, filtersOverlap } from '../../src/mqtt/filter-match.ts';
 import { readPublishProperties, writePublishProperties } from '../../src/mqtt/publish-properties.ts';
 
-const text = fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed());
+const text = fc.string({ unit: 'grapheme' });
 const properties = fc.record(
   {
     contentType: text,
