@@ -1,4 +1,5 @@
 import { requestTopic } from '../control/envelope.ts';
+import { listenerList } from '../control/listener-list.ts';
 import type { PluginFactory } from '../control/plugin.ts';
 import { runCommandOf } from '../control/plugin-arguments.ts';
 import type { MosquittoBroker } from './mosquitto-broker.ts';
@@ -17,16 +18,7 @@ export const brokerPlugin = (broker: MosquittoBroker): PluginFactory => ({
           listplugins: () => ({
             plugins: [{ name: 'dynamic-security', 'control-endpoints': [requestTopic('dynamic-security')] }],
           }),
-          listlisteners: () => ({
-            listeners: broker.listeners.map(({ number, port, protocol, host, tls, requireCertificate }) => ({
-              id: number,
-              port,
-              protocol: protocol === 'MQTT' ? 'mqtt' : 'mqtt+websockets',
-              'bind-address': host,
-              tls,
-              'require-certificate': requireCertificate,
-            })),
-          }),
+          listlisteners: () => listenerList(broker.listeners),
         },
         command,
       ),

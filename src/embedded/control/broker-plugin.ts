@@ -1,4 +1,5 @@
 import { type ControlApi, type ControlCommand, requestTopic } from '../../control/envelope.ts';
+import { listenerList } from '../../control/listener-list.ts';
 import type { ControlPlugin } from '../../control/plugin.ts';
 import { runCommandOf } from '../../control/plugin-arguments.ts';
 import type { ListenerInfo } from '../core/connection.ts';
@@ -26,16 +27,7 @@ export class BrokerPlugin implements ControlPlugin {
             'control-endpoints': [requestTopic(api)],
           })),
         }),
-        listlisteners: () => ({
-          listeners: this.#listeners().map(({ number, port, host, protocol, tls, requireCertificate }) => ({
-            id: number,
-            port,
-            protocol: protocol === 'MQTT' ? 'mqtt' : 'mqtt+websockets',
-            'bind-address': host,
-            tls,
-            'require-certificate': requireCertificate,
-          })),
-        }),
+        listlisteners: () => listenerList(this.#listeners()),
       },
       command,
     );
