@@ -52,30 +52,41 @@ export async function passThroughRestarts(
   const publisher = await here();
   const began = performance.now();
   let published = 0;
-  const send = async () => {
-    while (published < count) {
-      published += 1;
-      await publisher.publishAsync('restarts/a', String(published), { qos: 1 });
-    }
+  /** All are acknowledged when it resolves; `midway` when half of them are on their way. */
+  const publish = (messages: number, midway = () => {}) => {
+    const until = published + messages;
+    const half = published + messages / 2;
+    const send = async () => {
+      while (published < until) {
+        published += 1;
+        if (published >= half) midway();
+        await publisher.publishAsync('restarts/a', String(published), { qos: 1 });
+      }
+    };
+    return Promise.all(Array.from({ length: WINDOW }, send));
   };
-  const sending = Promise.all(Array.from({ length: WINDOW }, send));
+  const part = Math.floor(count / (2 * RESTARTS + 1));
   const untilLost: number[] = [];
   const untilBack: number[] = [];
   for (let restart = 1; restart <= RESTARTS; restart += 1) {
-    const enough = (count * restart) / (RESTARTS + 2);
-    await statusOf(bridge, ({ received }) => received >= enough);
+    let publishing: Promise<unknown> | null = null;
+    await new Promise<void>((resolve) => {
+      publishing = publish(part, resolve);
+    });
     const lost = statusOf(bridge, ({ state }) => state !== 'CONNECTED').then(() => performance.now());
     await there.stop();
     const stopped = performance.now();
     untilLost.push((await lost) - stopped);
-    const queued = statusOf(bridge, ({ queuedMessages }) => queuedMessages > 0);
-    await queued;
+    await publishing;
+    await publish(part);
+    await statusOf(bridge, ({ queuedMessages }) => queuedMessages >= part);
     await there.start();
     const started = performance.now();
     await statusOf(bridge, ({ state }) => state === 'CONNECTED');
     untilBack.push(performance.now() - started);
   }
-  await Promise.all([sending, allThere]);
+  await publish(count - published);
+  await allThere;
   const seconds = (performance.now() - began) / 1_000;
   await heardHere.until(() => heardHere.heard.length >= count);
   const status = await statusOf(bridge, ({ queuedMessages }) => queuedMessages === 0);
