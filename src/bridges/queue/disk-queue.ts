@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { CommitTurns, type Committer } from '../../streams/store/commit-turns.ts';
+import { isDamage } from '../../streams/store/segment-file.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeQueue, QueueBounds, QueueEntry } from './bridge-queue.ts';
 import { QueueFile, type QueueRow, removeQueueFile } from './queue-file.ts';
@@ -9,8 +10,8 @@ export interface DiskQueueOptions {
   /** Of its file. */
   readonly path: string;
   readonly bounds: QueueBounds;
-  /** A disk that fails, or a damaged file that was set aside; each once. */
-  readonly onProblem: (reason: string) => void;
+  /** A disk that fails, or a damaged file that was set aside; each once. Null: the disk works again. */
+  readonly onProblem: (reason: string | null) => void;
   /** Shared by queues of one thread, which then wait for the disk in turns. */
   readonly turns?: CommitTurns;
 }
@@ -101,11 +102,16 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#turns = options.turns ?? new CommitTurns();
     if (!existsSync(options.path)) return;
     const file = this.#openFile();
-    const { messages, bytes } = file.tally();
-    this.#unread = messages;
-    this.#length = messages;
-    this.#bytes = bytes;
-    this.#lastId = file.lastId();
+    try {
+      const { messages, bytes } = file.tally();
+      this.#unread = messages;
+      this.#length = messages;
+      this.#bytes = bytes;
+      this.#lastId = file.lastId();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#recovered(error);
+    }
   }
 
   get length(): number {
@@ -295,10 +301,10 @@ export class DiskQueue implements BridgeQueue, Committer {
         this.#file ??= this.#openFile();
         this.#file.change(batch, gone);
       } catch (error) {
-        this.#failed(error);
-        return false;
+        return this.#recovered(error);
       }
     }
+    if (this.#problem !== null) this.#options.onProblem(null);
     this.#problem = null;
     this.#writing = this.#writing.slice(seen);
     this.#gone = nothingGone();
@@ -333,9 +339,37 @@ export class DiskQueue implements BridgeQueue, Committer {
       this.#unread = rows.length === 0 ? 0 : this.#unread - rows.length;
       return rows.length > 0 || this.#tail.length > 0;
     } catch (error) {
+      return this.#recovered(error) && this.#hasWaiting;
+    }
+  }
+
+  /** A damaged file is set aside with what is on disk alone; all that is in memory goes into another one. False: the disk failed. */
+  #recovered(error: unknown): boolean {
+    if (!isDamage(error) || this.#file === null) {
       this.#failed(error);
       return false;
     }
+    try {
+      this.#file.setAside();
+    } catch (failure) {
+      this.#failed(failure);
+      return false;
+    }
+    const { path, onProblem } = this.#options;
+    onProblem(`${path} is damaged and was set aside with ${this.#unread} messages: ${(error as Error).message}`);
+    this.#file = null;
+    this.#gone = nothingGone();
+    this.#unread = 0;
+    const inMemory = [...this.#window.slice(this.#first), ...this.#tail];
+    const left = inMemory.filter(({ isSettled }) => !isSettled);
+    this.#length = left.length;
+    this.#bytes = left.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const entry of inMemory.filter(({ place }) => place === 'DISK')) {
+      entry.place = 'WRITING';
+      if (!entry.isSettled) this.#writing.push(entry);
+    }
+    this.#commitSoon();
+    return true;
   }
 
   #goneFromDisk(entry: Entry): void {
@@ -375,8 +409,13 @@ export class DiskQueue implements BridgeQueue, Committer {
   #removeWhenEmpty(): void {
     if (this.#length > 0 || this.#file === null || this.#isClosed) return;
     if ((statSync(this.#file.path, { throwIfNoEntry: false })?.size ?? 0) <= EMPTY_BYTES) return;
-    this.#file.remove();
+    const file = this.#file;
     this.#file = null;
+    try {
+      file.remove();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #openFile(): QueueFile {

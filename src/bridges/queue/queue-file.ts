@@ -42,6 +42,7 @@ const CHECKPOINT_PAGES = 256;
 /** What a WAL keeps of its length when it had to take a large message. */
 const WAL_BYTES = 4 * 1_048_576;
 const CACHE_KIB = 512;
+const BEYOND_ALL = 2 ** 52;
 
 interface Stored {
   readonly id: number;
@@ -96,8 +97,7 @@ export class QueueFile {
       return new QueueFile(path);
     } catch (error) {
       if (!isDamage(error)) throw error;
-      rmSync(`${path}-wal`, { force: true });
-      renameSync(path, `${path}${DAMAGED}`);
+      setFileAside(path);
       onProblem(`${path} is damaged and was set aside: ${(error as Error).message}`);
       return new QueueFile(path);
     }
@@ -107,9 +107,14 @@ export class QueueFile {
     return this.#db.prepare('SELECT messages, bytes FROM tally').get() as QueueTally;
   }
 
-  /** 0: there is none. */
+  /** 0: there is none. Of a file that is damaged there, one that no message has reached. */
   lastId(): number {
-    return Number(this.#db.prepare('SELECT max(id) FROM message').pluck().get() ?? 0);
+    try {
+      return Number(this.#db.prepare('SELECT max(id) FROM message').pluck().get() ?? 0);
+    } catch (error) {
+      if (isDamage(error)) return BEYOND_ALL;
+      throw error;
+    }
   }
 
   /** All of it or nothing. */
@@ -131,14 +136,18 @@ export class QueueFile {
     }
   }
 
-  /** In order, at most `limit` and, with at least one, `maxBytes`. */
+  /** In order, at most `limit` and, with at least one, `maxBytes`; of a damaged file what is before the damage, if there is any. */
   page(afterId: number, limit: number, maxBytes: number): QueueRow[] {
     const rows: QueueRow[] = [];
     let bytes = 0;
-    for (const row of this.#page.iterate(afterId, limit) as IterableIterator<Stored>) {
-      bytes += row.bytes;
-      if (rows.length > 0 && bytes > maxBytes) break;
-      rows.push(fromColumns(row));
+    try {
+      for (const row of this.#page.iterate(afterId, limit) as IterableIterator<Stored>) {
+        bytes += row.bytes;
+        if (rows.length > 0 && bytes > maxBytes) break;
+        rows.push(fromColumns(row));
+      }
+    } catch (error) {
+      if (rows.length === 0 || !isDamage(error)) throw error;
     }
     return rows;
   }
@@ -151,10 +160,22 @@ export class QueueFile {
     this.close();
     removeQueueFile(this.path);
   }
+
+  /** A damaged one: nothing of it is read any more. */
+  setAside(): void {
+    this.close();
+    setFileAside(this.path);
+  }
 }
 
 export const QUEUE_ENDING = '.sqlite';
 const DAMAGED = '.damaged';
+
+/** For people who can read what is left; the next damaged one takes its place. */
+function setFileAside(path: string): void {
+  rmSync(`${path}-wal`, { force: true });
+  renameSync(path, `${path}${DAMAGED}`);
+}
 
 /** With what belongs to it; one that is not there is removed already. */
 export function removeQueueFile(path: string): void {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -180,7 +180,32 @@ test('a damaged file is set aside and told, and the queue goes on', async () => 
   expect(drain(queue)).toEqual(['b']);
 });
 
-test('a disk that fails is told once; messages wait in memory, not told as taken, and are delivered', async () => {
+test('of a file that is damaged in its middle what is before comes, the rest is set aside, and the queue goes on', async () => {
+  const folder = queueFolder();
+  const first = openQueue({ folder }).queue;
+  first.setDelivering(false);
+  const numbered = Array.from({ length: 3_000 }, (_, index) => String(index).padStart(500, '0'));
+  const taken = push(first, ...numbered);
+  await first.close({ forGood: false });
+  expect(taken).toHaveLength(3_000);
+  const path = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.sqlite'))));
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0x5a, bytes.length / 2));
+  const { queue, problems } = openQueue({ folder });
+  const before = drain(queue);
+  expect(before.length).toBeGreaterThan(1_000);
+  expect(before).toEqual(numbered.slice(0, before.length));
+  expect(problems).toEqual([expect.stringContaining(`set aside with ${3_000 - before.length} messages`)]);
+  expect([queue.length, queue.bytes]).toEqual([0, 0]);
+  queue.setDelivering(false);
+  const later = push(queue, 'a', 'b');
+  await queue.close({ forGood: false });
+  expect(later).toEqual(['a', 'b']);
+  const next = openQueue({ folder });
+  expect([drain(next.queue), next.problems]).toEqual([['a', 'b'], []]);
+});
+
+test('a disk that fails is told once, and when it works again; messages wait in memory, not told as taken, and are delivered', async () => {
   const folder = join(queueFolder(), 'no-folder');
   writeFileSync(folder, '');
   const { queue, problems } = openQueue({ folder });
@@ -193,6 +218,10 @@ test('a disk that fails is told once; messages wait in memory, not told as taken
   queue.setDelivering(true);
   expect(drain(queue)).toEqual(['a', 'b', 'c']);
   expect(taken).toEqual(['a', 'b']);
+  rmSync(folder);
+  push(queue, 'd');
+  await queue.close({ forGood: false });
+  expect(problems.slice(1)).toEqual([null]);
 });
 
 test('queues of names that are not used any more are removed', async () => {
@@ -243,7 +272,13 @@ test('does what an array would do, whatever the order of steps', async () => {
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       run += 1;
       const bounds = { maxMessages: 4_000, maxBytes: LARGE.maxBytes };
-      const open = () => openBridgeQueue({ folder, name: String(run), bounds, onProblem: expect.unreachable });
+      const open = () =>
+        openBridgeQueue({
+          folder,
+          name: String(run),
+          bounds,
+          onProblem: (reason) => expect.unreachable(String(reason)),
+        });
       let queue = open();
       let pushed = 0;
       let dropped = 0;

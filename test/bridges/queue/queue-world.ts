@@ -14,7 +14,7 @@ export function queueFolder(): string {
 export const LARGE = { maxMessages: 100_000, maxBytes: 256 * 1_048_576 } as const;
 
 export function openQueue(options: Partial<BridgeQueueOptions> & { readonly folder: string }) {
-  const problems: string[] = [];
+  const problems: (string | null)[] = [];
   const queue = openBridgeQueue({
     name: 'test',
     bounds: LARGE,
