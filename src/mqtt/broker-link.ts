@@ -72,6 +72,8 @@ const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const MAX_PACKET_BYTES = 64 * 1024 * 1024;
 const CLAIM_MS = 10_000;
+/** A connection that did not last so long (ms) says little: who ends each one at once is not to be asked twenty times a second. */
+const BRIEF_MS = 2_000;
 /** Between attempts to find a filter that nobody wants. */
 const UNWANTED_MS = 1_000;
 
@@ -93,6 +95,8 @@ export class BrokerLink implements BrokerSession {
   #retry: NodeJS.Timeout | null = null;
   #attempts = 0;
   #downSince = Date.now();
+  /** Brief connections in a row. */
+  #brief = 0;
   #version: 4 | 5;
   /** The broker has answered a CONNECT of this version, so a silent refusal is no reason to try the other. */
   #versionProven = false;
@@ -344,6 +348,9 @@ export class BrokerLink implements BrokerSession {
     this.#unclaimed.close();
     if (this.#status.state === 'CONNECTED') {
       this.#downSince = Date.now();
+      const isBrief = this.#downSince - this.#status.since < BRIEF_MS;
+      this.#attempts = isBrief ? this.#brief : 0;
+      this.#brief = isBrief ? this.#brief + 1 : 0;
       this.#lost(cause ?? disconnected(undefined));
       return;
     }

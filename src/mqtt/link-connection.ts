@@ -66,6 +66,8 @@ export class LinkConnection {
   #identifiers: boolean;
   /** The broker ends the connection for a publish with more (MQTT 5, 3.2.2.3.4). */
   #maximumQos: 0 | 1 | 2 = 2;
+  /** It does, too, for one that is to be retained where it retains none (3.2.2.3.5). */
+  #retains = true;
   #failure: LinkFailure | null = null;
   #isOver = false;
   /** Rejects everything that waits for an answer to a SUBSCRIBE or UNSUBSCRIBE. */
@@ -97,11 +99,16 @@ export class LinkConnection {
     return this.#outgoing !== null && !this.#isOver;
   }
 
-  /** With no more QoS than the broker takes. Errors: as OutgoingMessages. */
+  /** With no more QoS than the broker takes, and not retained where it retains nothing. Errors: as OutgoingMessages. */
   publish(packet: OutgoingPacket, done: Taken): void {
-    const qos = this.#maximumQos;
-    if (this.#outgoing) this.#outgoing.send(packet.qos <= qos ? packet : { ...packet, qos }, done);
+    const isTaken = packet.qos <= this.#maximumQos && (this.#retains || !packet.retain);
+    if (this.#outgoing) this.#outgoing.send(isTaken ? packet : this.#asTaken(packet), done);
     else done(new ServiceError('BROKER_UNREACHABLE', 'Not connected yet'));
+  }
+
+  #asTaken(packet: OutgoingPacket): OutgoingPacket {
+    const qos = packet.qos <= this.#maximumQos ? packet.qos : this.#maximumQos;
+    return { ...packet, qos, retain: packet.retain && this.#retains };
   }
 
   /** `number`: identifies the subscription where the broker can. `retained`: those that it keeps come, too. */
@@ -175,6 +182,7 @@ export class LinkConnection {
       if (this.#isOver) return;
       this.#outgoing = new OutgoingMessages(this.#writer, this.#ids, this.#limitsOf(packet));
       if (packet.properties?.maximumQoS !== undefined) this.#maximumQos = packet.properties.maximumQoS === 0 ? 0 : 1;
+      this.#retains = packet.properties?.retainAvailable !== false;
       this.#identifiers &&= packet.properties?.subscriptionIdentifiersAvailable !== false;
       if (!packet.sessionPresent) this.#options.received?.clear();
       this.#events.onConnected(packet);

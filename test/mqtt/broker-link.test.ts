@@ -116,6 +116,33 @@ test('a broker that refuses MQTT 5 is spoken to in 3.1.1', async () => {
   expect(link.protocolVersion).toBe(4);
 });
 
+test('a broker that ends each connection at once is left alone longer and longer', async () => {
+  const times: number[] = [];
+  let sixth: () => void = () => undefined;
+  const isThere = new Promise<void>((resolve) => {
+    sixth = resolve;
+  });
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.from([0x20, 3, 0, 0, 0])));
+    if (times.push(performance.now()) === 6) sixth();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  openLink({ url: `mqtt://127.0.0.1:${port}` });
+  await isThere;
+  // Pauses of 50, 100, 200, 400 and 800 ms, of each at least three quarters.
+  expect(Number(times[5]) - Number(times[0])).toBeGreaterThan(1_100);
+});
+
+test('to a broker that retains nothing messages go all the same', async () => {
+  const broker = await startMosquitto({ lines: ['retain_available false'] });
+  const link = await connectedLink({ url: broker.url });
+  await link.publish('a', 'to be retained', { qos: 1, retain: true });
+  expect(link.status.state).toBe('CONNECTED');
+});
+
 test('TLS: the broker is verified against the given authority', async () => {
   const broker = await startMosquitto({ tls: 'server' });
   const ca = broker.certificates?.ca ?? '';
