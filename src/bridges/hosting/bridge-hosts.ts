@@ -22,17 +22,22 @@ interface Known {
   tail: Promise<unknown>;
 }
 
-/** The bridges in this thread. One of a broker and kind begins when the one before it has ended. */
+/** Milliseconds that an end may take: a session is given up within a timeout of its broker, a batch under way within less. */
+const CLOSE_MS = 15_000;
+
+/** The bridges in this thread. One of a broker and kind begins when the one before it has ended, or has had its time to. */
 export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
   readonly #voice: ThreadVoice<BridgeNews>;
   readonly #start: StartBridge;
+  readonly #closeMs: number;
   readonly #hosts = new Map<number, Known>();
   /** By broker and kind: the ends of earlier ones, while they last. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  constructor(voice: ThreadVoice<BridgeNews>, start: StartBridge) {
+  constructor(voice: ThreadVoice<BridgeNews>, start: StartBridge, closeMs = CLOSE_MS) {
     this.#voice = voice;
     this.#start = start;
+    this.#closeMs = closeMs;
   }
 
   order({ bridge, place }: BridgeOrder): void {
@@ -72,12 +77,13 @@ export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
     if (!known) return;
     this.#hosts.delete(number);
     const { key, host, tail } = known;
-    const ended = tail
+    const closed = tail
       .then(() => host)
       .then(
         ({ close }) => close(forGood),
         () => undefined,
       );
+    const ended = this.#inTime(closed, key);
     const ending = ended
       .catch(() => undefined)
       .then(() => {
@@ -85,6 +91,17 @@ export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
       });
     this.#ending.set(key, ending);
     await ended;
+  }
+
+  /** What hangs, its last configuration too, delays neither the end of the service nor the next one for ever. */
+  #inTime(closed: Promise<void>, key: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#voice.problem('error', { bridge: key }, 'a bridge did not end in time');
+        resolve();
+      }, this.#closeMs);
+      closed.finally(() => clearTimeout(timer)).then(resolve, reject);
+    });
   }
 
   async #begin(number: number, place: BridgePlace, before: Promise<void> | undefined): Promise<Host> {
