@@ -258,16 +258,26 @@ export class CloudBrokers {
   /** The ports that it got are kept from here on, so that devices find the broker again; what is deployed there moves along. */
   #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
     const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
-    const moved = running.listeners.filter(({ number, port }) => kept.has(number) && kept.get(number) !== port);
+    const known = running.listeners.flatMap((listener) => {
+      const before = kept.get(listener.number);
+      return before === undefined ? [] : [{ ...listener, before }];
+    });
+    const deployable = known.filter(({ tls }) => tls);
     return {
       listeners: {
-        update: moved.map(({ number, port }) => ({
-          where: { brokerId_number: { brokerId: id, number } },
-          data: { port },
-        })),
+        update: known
+          .filter(({ port, before }) => port !== before)
+          .map(({ number, port }) => ({ where: { brokerId_number: { brokerId: id, number } }, data: { port } })),
       },
       deployments: {
-        updateMany: moved.map(({ number, port }) => ({ where: { port: kept.get(number) ?? 0 }, data: { port } })),
+        // By way of ports that there are not: one may have moved to where another one was.
+        updateMany: [
+          ...deployable.map(({ before, port, host }) => ({
+            where: { port: before },
+            data: { port: -port, bindAddress: host },
+          })),
+          ...deployable.map(({ port }) => ({ where: { port: -port }, data: { port } })),
+        ],
       },
     };
   }

@@ -1,4 +1,5 @@
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
+import { inOrderOfPorts } from '../brokers/port-candidates.ts';
 import { BrokerPlugin } from './control/broker-plugin.ts';
 import { CertificatePlugin } from './control/certificate-plugin.ts';
 import { ClientControlPlugin } from './control/client-control-plugin.ts';
@@ -118,19 +119,22 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const onError = (error: Error) => onProblem('a listener failed', error);
     const refusals = new RefusalLog(onProblem);
     closers.push(() => refusals.close());
-    const shared = { ...DEFAULT_BROKER_LIMITS, accept: core.accept, onError, onRefused: refusals.refused };
+    const all = options.listeners;
+    const shared = { ...DEFAULT_BROKER_LIMITS, all, accept: core.accept, onError, onRefused: refusals.refused };
     closers.push(() => {
       for (const listener of listeners) listener.close();
     });
-    for (const wanted of options.listeners) {
-      const listener = await startListener(wanted, shared);
+    for (const one of inOrderOfPorts(all)) {
+      const listener = await startListener(one, shared);
       listeners.push(listener);
       certificates.begin(listener, (error) =>
-        onProblem(`TLS listener ${wanted.number} cannot use its certificates`, error),
+        onProblem(`TLS listener ${one.number} cannot use its certificates`, error),
       );
     }
+    listeners.sort((one, other) => one.info.number - other.info.number);
+    const ports = new Map(listeners.map(({ info: { number, port } }) => [number, port]));
     return {
-      listeners: options.listeners.map((wanted, at) => ({ ...wanted, port: listeners[at]?.info.port ?? 0 })),
+      listeners: all.map((one) => ({ ...one, port: ports.get(one.number) ?? one.port })),
       close,
     };
   } catch (error) {

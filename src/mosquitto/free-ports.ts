@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
-
-/** How many ports after a taken one are tried before any free one is taken. */
-const PORTS_TRIED = 20;
+import { inOrderOfPorts, portCandidates } from '../brokers/port-candidates.ts';
 
 /**
  * The listeners with ports that are free now: for port 0 any, for a taken one the next. All are held until each has one, so that
@@ -12,30 +10,31 @@ const PORTS_TRIED = 20;
 export async function withFreePorts(listeners: readonly ListenerWanted[]): Promise<ListenerWanted[]> {
   const held: Server[] = [];
   try {
-    const found: ListenerWanted[] = [];
-    for (const listener of listeners) {
-      const server = await holdPort(listener);
+    const ports = new Map<number, number>();
+    for (const listener of inOrderOfPorts(listeners)) {
+      const server = await holdPort(listener, listeners);
       held.push(server);
-      found.push({ ...listener, port: portOf(server) });
+      ports.set(listener.number, portOf(server));
     }
-    return found;
+    return listeners.map((listener) => ({ ...listener, port: ports.get(listener.number) ?? listener.port }));
   } finally {
     await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 }
 
-async function holdPort({ host, port }: ListenerWanted): Promise<Server> {
-  const last = Math.min(port + PORTS_TRIED, 65_535);
-  for (let candidate = port; ; candidate = candidate < last ? candidate + 1 : 0) {
-    const server = createServer().listen({ host, port: candidate });
+async function holdPort(listener: ListenerWanted, listeners: readonly ListenerWanted[]): Promise<Server> {
+  let taken: unknown;
+  for (const port of portCandidates(listener, listeners)) {
+    const server = createServer().listen({ host: listener.host, port });
     try {
       await once(server, 'listening');
       return server;
     } catch (error) {
-      const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      if (!isTaken || candidate === 0) throw error;
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+      taken = error;
     }
   }
+  throw taken;
 }
 
 function portOf(server: Server): number {

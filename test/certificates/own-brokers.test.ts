@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
 import { connectSecure, outcomeOf, servedBy } from '../embedded/tls.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { certificateWorld } from './certificate-world.ts';
 
 const authority = createAuthority({ name: 'Plant' });
@@ -141,3 +144,70 @@ test('deployments, removals and changes of one certificate at the same time leav
   }
   expect([...codes].filter((code) => code !== 'IN_USE')).toEqual([]);
 });
+
+test('of neighbours whose first port is taken while the service is away only that one moves, and with it what is deployed there', async () => {
+  const embeddedBroker = true;
+  const world = await certificateWorld({ embeddedBroker, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const { service } = world;
+  const { projectId } = service;
+  const certificateId = await world.store('server.pem', server.cert, server.key);
+  const brokers: { readonly id: string; readonly first: number; readonly second: number }[] = [];
+  for (const engine of ['EMBEDDED', 'MOSQUITTO']) {
+    const port = await freeNeighbours();
+    const secure = { protocol: 'MQTT', tls: true };
+    const listeners = [{ protocol: 'MQTT' }, { ...secure, port }, { ...secure, port: port + 1 }];
+    const input = { projectId, name: engine, engine, listeners };
+    const { id } = (await world.change('createCloudBroker', input, 'broker { id }')).broker;
+    await expect.poll(() => isConnected(service, id)).toBe(true);
+    const ports = (await service.storage.db.brokerListener.findMany({ where: { brokerId: id } })).map(
+      (row) => row.port,
+    );
+    const [, first = 0, second = 0] = ports;
+    const [result] = await world.deploy(certificateId, [
+      { brokerId: id, listeners: [{ port: first }, { port: second }] },
+    ]);
+    expect(result?.failed).toEqual([]);
+    brokers.push({ id, first, second });
+  }
+  const { dataDir, databaseUrl } = service.config;
+  await service.close();
+  for (const { first } of brokers) await hold(first);
+  const env = { BROKER_TIMEOUT_MS: '10000', ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) };
+  const again = await startTestService({ embeddedBroker, dataDir, env });
+  for (const { id, first, second } of brokers) {
+    await expect.poll(() => isConnected(again, id)).toBe(true);
+    const rows = await again.storage.db.brokerListener.findMany({
+      where: { brokerId: id },
+      orderBy: { number: 'asc' },
+    });
+    const moved = rows[1]?.port ?? 0;
+    expect([first, second]).not.toContain(moved);
+    expect(rows[2]?.port).toBe(second);
+    for (const port of [moved, second]) expect(await servedBy(port)).toBe(server.fingerprint256);
+    const where = { brokerId: id };
+    const deployed = await again.storage.db.certificateDeployment.findMany({ where });
+    expect(deployed.map(({ port }) => port).sort()).toEqual([moved, second].sort());
+  }
+});
+
+async function isConnected({ graphql }: Pick<TestService, 'graphql'>, id: string): Promise<boolean | undefined> {
+  return (await graphql('query ($id: ID!) { broker(id: $id) { isConnected } }', { id })).data?.broker?.isConnected;
+}
+
+async function hold(port: number): Promise<Server> {
+  const holder = createServer().listen(port, '127.0.0.1');
+  onTestFinished(() => void holder.close());
+  await once(holder, 'listening');
+  return holder;
+}
+
+/** The first of two ports in a row that are free. */
+async function freeNeighbours(): Promise<number> {
+  for (;;) {
+    const first = await hold(0);
+    const { port } = first.address() as AddressInfo;
+    const second = await hold(port + 1).catch(() => null);
+    for (const holder of [first, second]) if (holder) await new Promise((resolve) => holder.close(resolve));
+    if (second) return port;
+  }
+}

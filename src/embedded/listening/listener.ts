@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenerWanted } from '../../brokers/broker-engine.ts';
+import { portCandidates } from '../../brokers/port-candidates.ts';
 import { Connection, type ListenerInfo } from '../core/connection.ts';
 import { type HandshakeLimits, TlsGate } from './tls-gate.ts';
 import { WebSocketGate } from './websocket-gate.ts';
@@ -16,6 +17,8 @@ export interface Listener {
 export type Accept = (connection: Connection, stream: Duplex) => void;
 
 export interface ListenerOptions extends HandshakeLimits {
+  /** All listeners of the broker: a port that another one wants is left to it. */
+  readonly all?: readonly ListenerWanted[];
   readonly maxConnections: number;
   readonly maxPacketBytes: number;
   readonly accept: Accept;
@@ -24,9 +27,6 @@ export interface ListenerOptions extends HandshakeLimits {
   /** Somebody was not let in by TLS. May be called for each connection that comes. */
   readonly onRefused: (listener: ListenerInfo, reason: string) => void;
 }
-
-/** How many ports after a taken one are tried before any free one is taken. */
-const PORTS_TRIED = 20;
 
 /**
  * MQTT over TCP or WebSocket, behind TLS or not: TCP connections -> TLS (`TlsGate`) -> WebSocket (`WebSocketGate`) -> MQTT. What is not MQTT
@@ -41,7 +41,7 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   const server = createServer({ ...halfOpen, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   server.maxConnections = maxConnections;
   const { host, number } = wanted;
-  const port = await listen(server, wanted);
+  const port = await listen(server, wanted, options.all ?? []);
   const info: ListenerInfo = { number, host, port, protocol: isWeb ? 'MQTT-WS' : 'MQTT', tls, requireCertificate };
   const serve = (socket: Socket, stream: Duplex = socket) => accept(new Connection(stream, socket, info), stream);
   const web = isWeb ? new WebSocketGate(maxPacketBytes, serve) : null;
@@ -58,14 +58,14 @@ export async function startListener(wanted: ListenerWanted, options: ListenerOpt
   return { info, tls: gate, close };
 }
 
-/** The port: where that is taken the next free one, those right after it first, since people look there. */
-async function listen(server: Server, { host, port }: ListenerWanted): Promise<number> {
-  const last = Math.min(port + PORTS_TRIED, 65_535);
-  for (let candidate = port; ; candidate = candidate < last ? candidate + 1 : 0) {
-    const taken = await tryListen(server, host, candidate);
+/** The port. */
+async function listen(server: Server, wanted: ListenerWanted, all: readonly ListenerWanted[]): Promise<number> {
+  let taken: Error | null = null;
+  for (const port of portCandidates(wanted, all)) {
+    taken = await tryListen(server, wanted.host, port);
     if (!taken) break;
-    if (candidate === 0) throw taken;
   }
+  if (taken) throw taken;
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the listener has no port');
   return address.port;
