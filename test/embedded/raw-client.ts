@@ -55,5 +55,10 @@ export async function rawClient(port: number, connectFields: Partial<IConnectPac
     socket.destroy();
     await closed;
   };
-  return { packets, packet, write, send, count, until, settle, leave };
+  /** Calls with every packet that came, and with each that comes. */
+  const each = (listener: (packet: Packet) => void) => {
+    packets.forEach(listener);
+    parser.on('packet', listener);
+  };
+  return { packets, packet, write, send, count, until, settle, leave, each };
 }

@@ -137,6 +137,8 @@ export class Delivery {
     if (!window) return false;
     packet.messageId = nextPacketId(client, session);
     window.take(packet.messageId);
+    // aedes notes it a turn later. If the queue is read meanwhile, this message must not be taken for one that waits there.
+    if (entry && session) this.#options.store.queues.sent(session, entry, packet.messageId);
     return false;
   }
 
