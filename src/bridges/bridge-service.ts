@@ -245,8 +245,7 @@ const hasConnections = (config: unknown): boolean =>
   isFields(config) && Array.isArray(config.connections) && config.connections.length > 0;
 
 /** Brokers may tell of credentials where they tell of connections. */
-const BY_NAMES = SecretPlace.whole(null, { byName: true });
-const open = (status: unknown): unknown => masked(status, BY_NAMES);
+const open = (status: unknown): unknown => masked(status, SecretPlace.whole(null, { byName: true }));
 
 const FROM_A_FILE =
   'The broker runs this bridge from its configuration file, which nobody can read or change over MQTT: change mosquitto.conf, and start the broker again (2.1 reads it anew at SIGHUP). The `mqtt-bridge` that this service runs beside it can be configured here';

@@ -40,7 +40,6 @@ export class BridgePlugin implements ControlPlugin {
   readonly api: BridgeKind['api'];
   readonly #options: BridgePluginOptions;
   readonly #checkSchema: CheckValue;
-  readonly #secrets: SecretPlace;
   readonly #stops: readonly Stop[];
   #isApplied = false;
   /** Told in place of the bridge's status: what is kept must not run. */
@@ -54,7 +53,6 @@ export class BridgePlugin implements ControlPlugin {
     this.api = kind.api;
     this.#options = options;
     this.#checkSchema = compileCheck(createValidator(), kind.schema);
-    this.#secrets = SecretPlace.whole(kind.schema, { byName: false });
     this.#stops = [configs.onChange(() => this.#follow()), bridge.onStatus(() => this.#tell())];
     this.#follow();
   }
@@ -65,7 +63,7 @@ export class BridgePlugin implements ControlPlugin {
     return runCommandOf(
       {
         getschema: () => kind.schema,
-        getconfig: () => this.#inOrder(async () => masked(await asked(() => this.#kept()), this.#secrets)),
+        getconfig: () => this.#inOrder(async () => masked(await asked(() => this.#kept()), this.#secrets())),
         updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'))),
         getstatus: () => this.#inOrder(() => this.#status()),
       },
@@ -78,6 +76,10 @@ export class BridgePlugin implements ControlPlugin {
     this.#closed = true;
     for (const stop of this.#stops) stop();
     await this.#tail;
+  }
+
+  #secrets(): SecretPlace {
+    return SecretPlace.whole(this.#options.kind.schema, { byName: false });
   }
 
   /** Errors: ServiceError where it cannot be unsealed. */
@@ -101,7 +103,7 @@ export class BridgePlugin implements ControlPlugin {
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuse(configSizeIssues(change));
     const kept = this.#readable();
-    const { config, issues } = unmasked(change, kept, this.#secrets);
+    const { config, issues } = unmasked(change, kept, this.#secrets());
     // Of a secret that is missing nothing else is to be said.
     const others = this.#issues(config).filter(({ path }) => !issues.some((issue) => issue.path === path));
     refuse([...issues, ...others]);

@@ -2,7 +2,7 @@ import { isFields } from '../../control/fields.ts';
 import type { InputIssue } from '../../errors.ts';
 import { pointerStep } from '../../json-pointer.ts';
 import type { SecretPlace } from './secret-places.ts';
-import { isPlaceName, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
+import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
 
 /** Configurations are not nested deeper; whoever walks one deeper would run out of stack. */
 export const MAX_DEPTH = 50;
@@ -152,5 +152,5 @@ function placesIn(name: string, value: unknown): string[] {
   if (isFields(value)) {
     return Object.entries(value).flatMap(([key, entry]) => placesIn(key, entry).map((place) => `${name}.${place}`));
   }
-  return isPlaceName(name) ? [`${name}=${placeOf(String(value))}`] : [];
+  return isPlace(name, value) ? [`${name}=${placeOf(String(value))}`] : [];
 }

@@ -1,10 +1,11 @@
+import { isFields } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { invalid, ServiceError } from '../../errors.ts';
 import type { BridgeApi } from '../model/bridge-kind.ts';
 import { getBridgeConfig, getBridgeSchema, updateBridgeConfig } from './bridge-control.ts';
 import { masked, secretsIn, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';
-import { MASK } from './secret-text.ts';
+import { MASK, maskText } from './secret-text.ts';
 
 /*
  * Configurations of bridges that a broker runs itself. It tells them whole, so what is secret in them is told apart here: by its schema,
@@ -46,8 +47,18 @@ const SHORTEST = 4;
 
 /** A broker may repeat in its refusal what it was given. */
 function withoutSecrets({ code, message, info }: ServiceError, secrets: readonly string[]): ServiceError {
-  const open = (text: string) =>
-    secrets.reduce((rest, secret) => (secret.length < SHORTEST ? rest : rest.replaceAll(secret, MASK)), text);
-  const told = info === undefined ? {} : { info: JSON.parse(open(JSON.stringify(info))) };
-  return new ServiceError(code, open(message), told);
+  // The longest first: another one may be a part of it.
+  const told = secrets.filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
+  const openText = (text: string) => maskText(told.reduce((rest, secret) => rest.replaceAll(secret, MASK), text));
+  const open = (value: unknown): unknown => {
+    if (typeof value === 'string') return openText(value);
+    if (Array.isArray(value)) return value.map(open);
+    if (!isFields(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, open(entry)]));
+  };
+  return new ServiceError(
+    code,
+    openText(message),
+    info === undefined ? {} : { info: open(info) as Readonly<Record<string, unknown>> },
+  );
 }

@@ -3,9 +3,9 @@ export const MASK = '***';
 
 /** Names of what nobody is told: `password`, `clientSecret`, `api_key`, `sas`, `Authorization`. */
 const SECRET_NAME =
-  /(passw(or)?d|pwd|passphrase|passcode|secret|token|credentials?|signature|authorization|cookie|connection_?string|private_?key)$|^(pass|sig|sas|auth|code)$|key$/i;
+  /(passw(or)?d|pwd|passphrase|passcode|secret|token|credential|psk|signature|authorization|cookie|connection_?string|(api|access|account|private)[_-]?key)s?$|^(pass|sig|sas|auth|code)$|key$/i;
 /** Keys that open nothing. */
-const OPEN_KEY = /(public|primary|foreign|partition|routing|message|record|sort|row|group)_?-?key$/i;
+const OPEN_KEY = /(public|primary|foreign|partition|routing|message|record|sort|row|group)_?-?keys?$/i;
 
 /** What is called so may be an object that holds more than secrets. */
 const GROUP_NAME = /^(credentials?|auth|sas)$/i;
@@ -16,15 +16,17 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) &&
 
 /** Names of what says where secrets are sent to. */
 const PLACE_NAME =
-  /(url|uri|host|hostname|port|server|broker|address|endpoint|namespace|dsn|connection_?string|bootstrap|proxy)s?$/i;
+  /(url|uri|host|hostname|port|server|broker|node|address|endpoint|namespace|dsn|connection_?string|bootstrap|proxy)s?$/i;
 
-export const isPlaceName = (name: string): boolean => PLACE_NAME.test(name);
+/** By its name, or because it is a URL. */
+export const isPlace = (name: string, value: unknown): boolean =>
+  PLACE_NAME.test(name) || (typeof value === 'string' && value.includes('://'));
 
 const PEM_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 /** A secret within a text, such as the password in a URL. */
 interface Slot {
-  /** What it is called there; `:` the password of a URL. */
+  /** What it is called there, `:` the password of a URL, and the how manyth of these it is. */
   readonly name: string;
   readonly start: number;
   readonly end: number;
@@ -46,12 +48,26 @@ export function restoreText(text: string, kept: unknown): string | null {
   return withSlots(text, masked, ({ name }) => values.get(name) ?? '');
 }
 
-/** Where a text leads: of a URL its scheme, host and port; nothing of its credentials. */
+/**
+ * Where a text leads: of URLs their schemes, hosts, ports and parameters, nothing of their credentials. Whoever opens a URL may take it
+ * apart in another way, so all of them count: as browsers do, for whom `\` is a slash, and with a password that nobody encoded taken out
+ * or not.
+ */
 export function placeOf(text: string): string {
   const open = withSlots(text, slotsOf(text), () => '');
-  const [, scheme, authority = ''] = /^([a-z][a-z0-9+.:-]*:\/\/)([^/?#]*)/i.exec(open) ?? [];
-  return scheme === undefined ? open : `${scheme}${authority.slice(authority.lastIndexOf('@') + 1)}`.toLowerCase();
+  if (!/^[a-z][a-z0-9+.:-]*:\/\//i.test(open)) return open;
+  const parsed = URL.canParse(text) ? new URL(text).host : '';
+  return JSON.stringify([parsed, hostsIn(text), hostsIn(open), /[?#].*/s.exec(open)?.[0]]).toLowerCase();
 }
+
+const LONGEST_SCHEME = 50;
+
+/** Each with the scheme before it. */
+const hostsIn = (text: string): string[] =>
+  Array.from(text.matchAll(/(?<=:)\/\/([^/\\?#\s]*)/g), ({ index, 1: authority = '' }) => {
+    const scheme = /[a-z0-9+.:-]*$/i.exec(text.slice(Math.max(0, index - LONGEST_SCHEME), index))?.[0];
+    return `${scheme}//${authority.slice(authority.lastIndexOf('@') + 1)}`;
+  });
 
 function withSlots(text: string, slots: readonly Slot[], fill: (slot: Slot) => string): string {
   let result = '';
@@ -64,26 +80,36 @@ function withSlots(text: string, slots: readonly Slot[], fill: (slot: Slot) => s
   return result + text.slice(at);
 }
 
-/** In their order. */
+/** In their order. Takes time by the length of the text alone. */
 function slotsOf(text: string): Slot[] {
-  // Certificates and texts for people are no connection strings.
-  if (text.includes('\n')) return [];
-  return [...passwords(text), ...parameters(text)].sort((a, b) => a.start - b.start);
+  // In base64 there are no names.
+  if (text.includes('-----BEGIN ')) return [];
+  const counts = new Map<string, number>();
+  return [...passwords(text), ...parameters(text)]
+    .sort((a, b) => a.start - b.start)
+    .map((slot) => {
+      const count = (counts.get(slot.name) ?? 0) + 1;
+      counts.set(slot.name, count);
+      return { ...slot, name: `${slot.name} ${count}` };
+    });
 }
 
+/** An authority that has a colon, which is not that of an IPv6 address. */
+const WITH_COLON = /(?<=:)\/\/(?!\[)([^/?#:]*):([^/?#]*)/g;
+
 function* passwords(text: string): Iterable<Slot> {
-  for (const { index } of text.matchAll(/:\/\//g)) {
-    const start = index + 3;
-    const rest = text.slice(start);
-    const length = rest.search(/[/?#\s]|$/);
-    const [authority, whole] = [rest.slice(0, length), rest.slice(0, rest.search(/\s|$/))];
-    const colon = authority.indexOf(':');
-    if (colon < 0 || authority.startsWith('[')) continue;
-    const at = authority.lastIndexOf('@');
-    // A password that nobody encoded may hold a slash; a port is digits.
-    const isPort = /^\d{0,5}(,|$)/.test(authority.slice(colon + 1));
-    const end = at > colon ? at : isPort ? -1 : whole.lastIndexOf('@');
-    if (end > colon + 1) yield { name: ':', start: start + colon + 1, end: start + end };
+  for (const word of text.matchAll(/\S+/g)) {
+    const [whole] = word;
+    const lastAt = whole.lastIndexOf('@');
+    if (lastAt < 0) continue;
+    for (const { index, 0: match, 1: user = '', 2: rest = '' } of whole.matchAll(WITH_COLON)) {
+      const start = index + match.length - rest.length;
+      const at = rest.lastIndexOf('@');
+      // A password that nobody encoded may hold a slash; a port is digits.
+      const isPort = user.includes('@') || /^\d{0,5}(,|$)/.test(rest);
+      const end = at >= 0 ? start + at : isPort ? -1 : lastAt;
+      if (end > start) yield { name: ':', start: word.index + start, end: word.index + end };
+    }
   }
 }
 

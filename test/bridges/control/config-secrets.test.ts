@@ -69,16 +69,24 @@ test('a mask is only a text where no secret is', () => {
 describe('a secret that is kept goes to no other host', () => {
   const withUrl = (url: string) => ({ connections: [{ ...KEPT.connections[0], url, password: '***', headers: {} }] });
 
-  test.each(['mqtt://three:1883', 'mqtt://one:1884', 'mqtts://one:1883', 'mqtt://one.example:1883'])(
-    '%s is refused',
-    (url) => {
-      expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([
-        { path: '/connections/0/password', reason: expect.stringContaining('another host') },
-      ]);
-    },
-  );
+  test.each([
+    'mqtt://three:1883',
+    'mqtt://one:1884',
+    'mqtts://one:1883',
+    'mqtt://one.example:1883',
+    // Browsers, and what works as they do, take it for a slash.
+    'mqtt://three\\@one:1883',
+    'mqtt://three:0001883/@one:1883',
+    'mqtt://one:1883?host=three',
+    'mqtt://one:1883,mqtt://three',
+    ' mqtt://three@one:1883',
+  ])('%s is refused', (url) => {
+    expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([
+      { path: '/connections/0/password', reason: expect.stringContaining('another host') },
+    ]);
+  });
 
-  test.each(['mqtt://one:1883/path', 'MQTT://ONE:1883', 'mqtt://one:1883?x=1'])('%s is the same host', (url) => {
+  test.each(['mqtt://one:1883/path', 'MQTT://ONE:1883', 'mqtt://user@one:1883'])('%s is the same host', (url) => {
     expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([]);
   });
 
@@ -95,6 +103,17 @@ describe('a secret that is kept goes to no other host', () => {
     const given = { ...kept, sasl: { password: '***' } };
     expect(unmasked(given, kept, BY_NAME).issues).toEqual([]);
     expect(unmasked({ ...given, brokers: [{ host: 'three' }] }, kept, BY_NAME).issues).toHaveLength(1);
+  });
+
+  test('also where the host is within what is kept', () => {
+    const kept = { urls: 'mqtt://u:s1@one,mqtt://u:s2@two', sink: 'https://one', apiKeys: ['k1', 'k2'] };
+    const told = masked(kept, BY_NAME) as typeof kept;
+    expect(unmasked(told, kept, BY_NAME)).toEqual({ config: kept, issues: [] });
+    expect(unmasked({ ...told, urls: told.urls.replace('two', 'three') }, kept, BY_NAME).issues.length).toBeGreaterThan(
+      0,
+    );
+    expect(unmasked({ ...told, sink: 'https://two' }, kept, BY_NAME).issues.length).toBeGreaterThan(0);
+    expect(told).toEqual({ urls: 'mqtt://u:***@one,mqtt://u:***@two', sink: 'https://one', apiKeys: ['***', '***'] });
   });
 
   test('but a host of another entry of a list is no matter', () => {
@@ -165,6 +184,28 @@ test('credentials within a URL are kept where the rest of it changes, but not fo
   });
   expect(unmasked({ url: 'mongodb://u:***@two/db' }, kept, BY_SCHEMA).issues).toHaveLength(1);
   expect(unmasked({ url: 'mongodb://u:***@one/db' }, { url: 'mongodb://one/db' }, BY_SCHEMA).issues).toHaveLength(1);
+});
+
+test.each([
+  ['a URL in each three characters', '***', '://'.repeat(300_000)],
+  ['a password in each', '***', '://a:b'.repeat(150_000)],
+  ['parameters without an end', '***?', 'key="'.repeat(200_000)],
+  ['a scheme without an end', '***', `${'a'.repeat(900_000)}://h`],
+])('a text that is made to take long takes no longer than others: %s', (_what, mask, text) => {
+  const given = { url: mask + text, broker: text };
+  expect(unmasked({ ...given, password: '***' }, { ...given, password: 'a secret' }, BY_NAME).config).toBeDefined();
+  expect(maskText(text)).toBeTypeOf('string');
+});
+
+test('what is further on than a schema is followed is secret', () => {
+  const properties = () => Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`p${index}`, {}]));
+  const schema = { anyOf: Array.from({ length: 100 }, () => ({ patternProperties: properties() })) };
+  const config = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, 'open']));
+  const told = masked(config, SecretPlace.whole(schema, { byName: true })) as typeof config;
+  expect([told.k0, told.k99999]).toEqual(['open', '***']);
+  const entries = Array.from({ length: 100_000 }, () => 'open');
+  const circle: Record<string, unknown> = { anyOf: Array.from({ length: 100 }, () => ({ items: { $ref: '#' } })) };
+  expect(masked(entries, SecretPlace.whole(circle, { byName: true }))).toEqual(entries);
 });
 
 test('hostile schemas and configurations do no harm', () => {
