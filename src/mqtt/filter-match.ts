@@ -41,14 +41,30 @@ export function filtersOverlap(filter: string, other: string): boolean {
       : startsWithWildcard(other) && filter.charCodeAt(0) === DOLLAR
   )
     return false;
-  const [levels, others] = [filter.split('/'), other.split('/')];
-  for (let at = 0; ; at += 1) {
-    const [level, counterpart] = [levels[at], others[at]];
-    // `a/#` matches `a`, too.
-    if (level === '#' || counterpart === '#') return true;
-    if (level === undefined || counterpart === undefined) return level === counterpart;
-    if (level !== counterpart && level !== '+' && counterpart !== '+') return false;
+  let [at, position] = [0, 0];
+  for (;;) {
+    const [code, counterpart] = [filter.charCodeAt(at), other.charCodeAt(position)];
+    if (code === HASH || counterpart === HASH) return true;
+    if (code === counterpart) {
+      at += 1;
+      position += 1;
+    } else if (code === PLUS) {
+      at += 1;
+      position = levelEnd(other, position);
+    } else if (counterpart === PLUS) {
+      at = levelEnd(filter, at);
+      position += 1;
+    } else {
+      // `a/#` matches `a`, too.
+      const rest = at === filter.length ? other.slice(position, position + 3) : filter.slice(at, at + 3);
+      return (at === filter.length || position === other.length) && (rest === '' || rest === '/#');
+    }
   }
+}
+
+function levelEnd(filter: string, from: number): number {
+  const end = filter.indexOf('/', from);
+  return end < 0 ? filter.length : end;
 }
 
 const startsWithWildcard = (filter: string): boolean => filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH;

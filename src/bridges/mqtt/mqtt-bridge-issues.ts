@@ -9,6 +9,7 @@ import {
   sourceFilter,
   type TopicRule,
   targetFilter,
+  type Way,
   waysOf,
 } from './mqtt-bridge-config.ts';
 
@@ -77,18 +78,19 @@ function isReadable(read: () => unknown): boolean {
 
 function topicIssues(topics: readonly TopicRule[], path: string): InputIssue[] {
   const issues: InputIssue[] = [];
-  const checked: { readonly rule: TopicRule; readonly index: number }[] = [];
+  const checked: { readonly passages: readonly Passage[]; readonly index: number }[] = [];
   for (const [index, rule] of topics.entries()) {
     const own = ruleIssues(rule, `${path}/${index}`);
     issues.push(...own);
     if (own.length > 0) continue;
-    const other = checked.find((before) => collides(rule, before.rule));
+    const passages = passagesOf(rule);
+    const other = checked.find((before) => collide(passages, before.passages));
     if (other !== undefined)
       issues.push({
         path: `${path}/${index}/pattern`,
         reason: `matches topics that topics/${other.index} matches, too: they would be passed on twice`,
       });
-    checked.push({ rule, index });
+    checked.push({ passages, index });
   }
   return issues;
 }
@@ -114,12 +116,21 @@ function ruleIssues(rule: TopicRule, path: string): InputIssue[] {
   return issues;
 }
 
-/** The same filter twice leads to two topics on the other side; filters that only overlap would make brokers send one message twice, or not. */
-function collides(rule: TopicRule, before: TopicRule): boolean {
-  return waysOf(rule).some((way) => {
-    if (!waysOf(before).includes(way)) return false;
-    const [source, other] = [sourceFilter(rule, way), sourceFilter(before, way)];
-    if (source === other) return targetFilter(rule, way) === targetFilter(before, way);
-    return filtersOverlap(source, other);
-  });
+/** What a rule does one way: what it takes, and what that matches on the other side. */
+interface Passage {
+  readonly way: Way;
+  readonly source: string;
+  readonly target: string;
 }
+
+const passagesOf = (rule: TopicRule): Passage[] =>
+  waysOf(rule).map((way) => ({ way, source: sourceFilter(rule, way), target: targetFilter(rule, way) }));
+
+/** The same filter twice leads to two topics on the other side; filters that only overlap would make brokers send one message twice, or not. */
+const collide = (passages: readonly Passage[], before: readonly Passage[]): boolean =>
+  passages.some(({ way, source, target }) =>
+    before.some((other) => {
+      if (other.way !== way) return false;
+      return other.source === source ? other.target === target : filtersOverlap(source, other.source);
+    }),
+  );

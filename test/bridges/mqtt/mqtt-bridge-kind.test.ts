@@ -130,3 +130,12 @@ test('rules of one direction must not match the same topics, unless they lead on
   ]);
   expect(issuesOfRules({ pattern: 'a/+', direction: 'out' }, { pattern: 'a/b/+', direction: 'out' })).toEqual([]);
 });
+
+test('as many rules as there may be, of as many levels as fit into a configuration, are compared at once', () => {
+  const rules = Array.from({ length: 1_000 }, (_, index) => ({
+    pattern: `${'+/'.repeat(450)}${index}`,
+    direction: 'out' as const,
+  }));
+  expect(issuesOfRules(...rules)).toEqual([]);
+  expect(issuesOfRules(...rules.slice(0, 999), { pattern: '+/#', direction: 'out' })).toHaveLength(1);
+});
