@@ -174,7 +174,7 @@ test('a broker on Mosquitto is made, stopped, started and removed as printed', a
   let output = '';
   for await (const chunk of shell.stdout) output += chunk;
   const [made = '', ...answers] = output.trim().split(/(?<=})\n?(?={"data")/);
-  expect(JSON.parse(made).data.broker).toMatchObject({ engine: 'mosquitto', state: 'ACTIVE', problem: null });
+  expect(JSON.parse(made).data.broker).toMatchObject({ engine: 'MOSQUITTO', state: 'ACTIVE', problem: null });
   expect(answers.map((answer) => Object.keys(JSON.parse(answer).data)[0])).toEqual([
     'setTargetState',
     'setTargetState',

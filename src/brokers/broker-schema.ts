@@ -8,6 +8,7 @@ import { listConnection } from '../paging.ts';
 import { Project, ProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-directory.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
+import { type Engine, isEngine } from './cloud-engines.ts';
 import type { LicenseInformation } from './license-control.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 
@@ -37,6 +38,17 @@ export const CloudBrokerState = builder.enumType('CloudBrokerState', {
 
 export const CloudBrokerTargetState = builder.enumType('CloudBrokerTargetState', {
   values: ['ACTIVE', 'INACTIVE'] as const,
+});
+
+export const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
+  description: 'What a broker of this service runs on.',
+  values: {
+    EMBEDDED: { value: 'embedded' as Engine, description: 'Runs within this service, in a thread of its own.' },
+    MOSQUITTO: {
+      value: 'mosquitto' as Engine,
+      description: 'A Mosquitto process of this service, where Mosquitto is installed.',
+    },
+  },
 });
 
 const ConnectionState = builder.enumType('BrokerConnectionState', {
@@ -215,9 +227,10 @@ CloudBroker.implement({
     }),
     state: t.field({ type: CloudBrokerState, resolve: ({ state }) => state ?? 'NEW' }),
     targetState: t.field({ type: CloudBrokerTargetState, resolve: ({ targetState }) => targetState ?? 'ACTIVE' }),
-    engine: t.string({
-      description: 'What it runs on: embedded or mosquitto.',
-      resolve: ({ engine }) => engine ?? 'embedded',
+    engine: t.field({
+      description: 'What it runs on.',
+      type: CloudBrokerEngine,
+      resolve: ({ engine }) => (isEngine(engine) ? engine : 'embedded'),
     }),
   }),
 });

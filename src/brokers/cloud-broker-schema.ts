@@ -1,18 +1,6 @@
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import { builder, inProject, onBroker } from '../graphql/builder.ts';
-import { BrokerPayload, CloudBroker, CloudBrokerTargetState } from './broker-schema.ts';
-import type { Engine } from './cloud-engines.ts';
-
-const CloudBrokerEngine = builder.enumType('CloudBrokerEngine', {
-  description: 'What a broker of this service runs on.',
-  values: {
-    EMBEDDED: { value: 'embedded' as Engine, description: 'Runs within this service, in a thread of its own.' },
-    MOSQUITTO: {
-      value: 'mosquitto' as Engine,
-      description: 'A Mosquitto process of this service, where Mosquitto is installed.',
-    },
-  },
-});
+import { BrokerPayload, CloudBroker, CloudBrokerEngine, CloudBrokerTargetState } from './broker-schema.ts';
 
 export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
   description: 'What is spoken on a listener.',

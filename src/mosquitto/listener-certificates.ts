@@ -60,7 +60,8 @@ export class ListenerCertificates {
       );
     }
     const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
-    await this.#change(number, (before) => {
+    await this.#change(number, (before, { requireCertificate }) => {
+      if (!requireCertificate) throw new ControlRefusal(ASKS_NOBODY);
       const isKnown = before.authorities.some((one) => one.fileName === fileName);
       if (isKnown) throw new ControlRefusal('File already exists');
       return { ...before, authorities: [...before.authorities, added] };
@@ -76,19 +77,19 @@ export class ListenerCertificates {
   }
 
   /** Waits for the change before it, whatever became of that. */
-  #change(number: number, change: (before: ListenerMaterial) => ListenerMaterial): Promise<void> {
+  #change(number: number, change: Change): Promise<void> {
     const done = this.#turn.then(() => this.#changeNow(number, change));
     this.#turn = done.catch(() => undefined);
     return done;
   }
 
-  async #changeNow(number: number, change: (before: ListenerMaterial) => ListenerMaterial): Promise<void> {
+  async #changeNow(number: number, change: Change): Promise<void> {
     const { files, listeners } = this.#broker;
     const listener = listeners.find((one) => one.number === number);
     if (listener === undefined) throw new ControlRefusal('Listener not found');
     if (!listener.tls) throw new ControlRefusal('TLS is not enabled on this listener');
     const before = files.read(number);
-    const after = change(before);
+    const after = change(before, listener);
     await files.write(number, after);
     try {
       await this.#take(listener, before, after);
@@ -116,15 +117,20 @@ export class ListenerCertificates {
   }
 }
 
+type Change = (before: ListenerMaterial, listener: ListenerWanted) => ListenerMaterial;
+
+const ASKS_NOBODY =
+  'This listener was made without requireCertificate, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
+
 function takenBy(
-  { protocol, requireCertificate }: ListenerWanted,
+  { protocol }: ListenerWanted,
   from: ListenerMaterial,
   to: ListenerMaterial,
 ): 'NOTHING' | 'RELOAD' | 'RESTART' {
   // Not open before and not after.
   if (from.server === null && to.server === null) return 'NOTHING';
   if (from.server === null || to.server === null) return 'RESTART';
-  if (requireCertificate && !samePems(from.authorities, to.authorities)) return 'RESTART';
+  if (!samePems(from.authorities, to.authorities)) return 'RESTART';
   if (from.server.pem === to.server.pem) return 'NOTHING';
   return protocol === 'MQTT' ? 'RELOAD' : 'RESTART';
 }

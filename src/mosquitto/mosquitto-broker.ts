@@ -162,7 +162,8 @@ export class MosquittoBroker implements RunningBroker {
     try {
       const running = await this.#startProcess();
       this.#process = running;
-      log.info({ broker: id, ports: this.listeners.map(({ port }) => port) }, 'a Mosquitto of this service listens');
+      const open = this.listeners.filter(({ number, tls }) => !tls || this.files.inUse(number) !== null);
+      log.info({ broker: id, ports: open.map(({ port }) => port) }, 'a Mosquitto of this service listens');
       this.#tell('RUNNING');
       for (const { resolve } of waiting) resolve();
       return running;

@@ -116,6 +116,7 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   expect(await insertCa(MUTUAL, clients)).toEqual(SUCCESS);
   expect(await insertCa(MUTUAL, clients)).toContain('File already exists');
   expect(await insertCa(MUTUAL, createSelfSigned())).toContain('is no authority');
+  expect(await insertCa(WSS, clients)).toContain('made without requireCertificate');
   expect(await setServer(MUTUAL, first)).toEqual(SUCCESS);
   await connected(mutual, certificateOf(clients));
   expect(await connecting(mutual, account)).toContain('certificate required');

@@ -133,10 +133,10 @@ const connectionSchema: JsonSchema = {
 export const postgresqlBridgeKind: BridgeKind = {
   id: 'postgresql-bridge',
   api: 'cedalo/postgresql-bridge',
-  name: 'PostgreSQL Bridge',
+  name: 'PostgreSQL bridge',
   schema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'PostgreSQL Bridge',
+    title: 'PostgreSQL bridge',
     description: 'Brings messages into tables of PostgreSQL.',
     type: 'object',
     additionalProperties: false,

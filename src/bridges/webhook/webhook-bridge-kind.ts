@@ -63,10 +63,10 @@ const connectionSchema: JsonSchema = {
 export const webhookBridgeKind: BridgeKind = {
   id: 'webhook-bridge',
   api: 'cedalo/webhook-bridge',
-  name: 'Webhook Bridge',
+  name: 'Webhook bridge',
   schema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'Webhook Bridge',
+    title: 'Webhook bridge',
     description: 'Sends messages to HTTP endpoints, in batches that are signed by Standard Webhooks.',
     type: 'object',
     additionalProperties: false,

@@ -114,7 +114,7 @@ export class BrokerDeployment {
     if (this.#options.broker.type === 'CLOUD') return;
     throw new ServiceError(
       'NOT_SUPPORTED_BY_BROKER',
-      'Certificates of servers are deployed to brokers that this service runs; put this one and its key where the configuration of the broker names them. Authorities of clients can be deployed',
+      'Certificates of servers are deployed to brokers that this service runs; put this one and its key where the configuration of the broker names them',
     );
   }
 
