@@ -78,7 +78,8 @@ export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = 
 export function materialRefusal([issue]: readonly InputIssue[]): string {
   if (issue === undefined) return 'The certificate cannot be used';
   const { path, reason } = issue;
-  return path === 'cert' ? `The certificate ${reason}` : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
+  if (path === 'cert') return `The certificate ${reason}`;
+  return reason.startsWith('the ') ? `T${reason.slice(1)}` : `The private key ${reason}`;
 }
 
 const NEEDS_KEY =
