@@ -56,6 +56,10 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly isLasting?: boolean;
   /** Messages of QoS 1 and 2 that the broker may send before they are acknowledged; with 3.1.1 it decides. Default 65,535. */
   readonly receiveMaximum?: number;
+  /** Of a link that lasts: what waits in the session for filters that it no more subscribes to goes to those that match. Default false. */
+  readonly isClaimedByTopic?: boolean;
+  /** Filters that the session may have from before: ended as soon as those are subscribed that are subscribed in the moment of the connection. */
+  readonly leftOver?: readonly string[];
   /** How long messages for the filters of an earlier process wait for these to be subscribed again. Default 10,000. */
   readonly claimMs?: number;
   /** See OutgoingLimits. Default false. */
@@ -85,7 +89,7 @@ export class BrokerLink implements BrokerSession {
   /** See ConnectionOptions.received. */
   readonly #received: Set<number> | null;
   /** Filters that the session may still have and nobody listens to. */
-  readonly #leftOver = new Set<string>();
+  readonly #leftOver: Set<string>;
   #nextUnsubscribe = 0;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #onFault: (error: unknown) => void;
@@ -103,12 +107,14 @@ export class BrokerLink implements BrokerSession {
   #everConnected = false;
 
   constructor(options: BrokerLinkOptions) {
-    const { id, isLasting = false, claimMs = CLAIM_MS } = options;
+    const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
     this.#options = options;
     this.#onFault = options.onFault ?? (() => undefined);
     this.#version = options.version ?? 5;
     this.clientId = options.clientId ?? `brokergraph-${id}-${randomBytes(4).toString('hex')}`;
-    this.#subscriptions = new Subscriptions(this.#onFault, { lasting: isLasting });
+    this.#leftOver = new Set(leftOver);
+    const onStray = isClaimedByTopic ? (topic: string) => this.#unsubscribeUnwanted(topic) : undefined;
+    this.#subscriptions = new Subscriptions(this.#onFault, { lasting: isLasting, onStray });
     this.#unclaimed = new UnclaimedMessages(claimMs);
     this.#received = isLasting ? new Set() : null;
   }
@@ -270,7 +276,7 @@ export class BrokerLink implements BrokerSession {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {
           if (this.#dispatch(message, identifiers) || this.#unclaimed.add(message, identifiers)) return;
-          this.#unsubscribeUnwanted(connection, message.topic);
+          this.#unsubscribeUnwanted(message.topic);
         },
         onOver: (failure) => this.#over(connection, failure),
       });
@@ -316,8 +322,6 @@ export class BrokerLink implements BrokerSession {
     if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
     this.#everConnected = true;
     if (this.#isPaused) connection.pause();
-    if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
-    this.#leftOver.clear();
     for (const shared of this.#subscriptions.filters()) {
       shared.isGranted &&= sessionPresent;
       // MQTT 3.1.1 knows no Retain Handling: what the broker keeps would come again.
@@ -327,18 +331,22 @@ export class BrokerLink implements BrokerSession {
       );
     }
     this.#setStatus('CONNECTED', undefined, sessionPresent);
+    // After what takes their place, so that there is no gap.
+    if (this.#connection !== connection) return;
+    if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
+    this.#leftOver.clear();
   }
 
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
     this.#subscriptions.dispatch(message, identifiers);
 
   /** An earlier process left a filter in the session, which can only be told from what it matches. */
-  #unsubscribeUnwanted(connection: LinkConnection, topic: string): void {
+  #unsubscribeUnwanted(topic: string): void {
     const now = Date.now();
     if (!this.#options.isLasting || now < this.#nextUnsubscribe) return;
     this.#nextUnsubscribe = now + UNWANTED_MS;
     const filters = matchingFilters(topic).filter((filter) => !this.#subscriptions.has(filter));
-    if (filters.length > 0) connection.unsubscribe(filters);
+    if (filters.length > 0) this.#connection?.unsubscribe(filters);
   }
 
   /** The end of an attempt or of a connection, however it came. */

@@ -107,7 +107,7 @@ export class LinkConnection {
   }
 
   #asTaken(packet: OutgoingPacket): OutgoingPacket {
-    const qos = packet.qos <= this.#maximumQos ? packet.qos : this.#maximumQos;
+    const qos = Math.min(packet.qos, this.#maximumQos) as 0 | 1 | 2;
     return { ...packet, qos, retain: packet.retain && this.#retains };
   }
 

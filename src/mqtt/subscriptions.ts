@@ -28,6 +28,16 @@ export interface SharedFilter {
   readonly numbers: number[];
 }
 
+export interface SubscriptionsOptions {
+  /** See Subscriptions. */
+  readonly lasting?: boolean;
+  /**
+   * Messages that were sent for filters that are not subscribed any more go to those that match. Told of each that was sent for one which
+   * was never subscribed here.
+   */
+  readonly onStray?: ((topic: string) => void) | undefined;
+}
+
 /** Queued messages may carry the number of an earlier SUBSCRIBE of their filter; older ones than this many are dropped. */
 const NUMBERS_KEPT = 16;
 /** Largest subscription identifier that MQTT 5 can carry. */
@@ -52,12 +62,14 @@ export class Subscriptions {
   readonly #tree = new FilterTree<SharedFilter>();
   readonly #onFault: (error: unknown) => void;
   readonly #lasting: boolean;
+  readonly #onStray: ((topic: string) => void) | undefined;
   readonly #givenUp = new Set<number>();
   #lastNumber = 0;
 
-  constructor(onFault: (error: unknown) => void, { lasting = false } = {}) {
+  constructor(onFault: (error: unknown) => void, { lasting = false, onStray }: SubscriptionsOptions = {}) {
     this.#onFault = onFault;
     this.#lasting = lasting;
+    this.#onStray = onStray;
   }
 
   get size(): number {
@@ -114,17 +126,18 @@ export class Subscriptions {
 
   /** False: nobody listened to the filter that the broker sent it for. */
   dispatch(message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean {
-    if (typeof identifiers === 'number') return this.#tellNumbered(message, identifiers);
-    let isTold = false;
-    if (identifiers === undefined) {
-      for (const shared of this.#tree.match(message.topic)) {
-        this.#tell(shared, message, 0);
-        isTold = true;
-      }
+    if (identifiers === undefined) return this.#tellMatching(message);
+    if (typeof identifiers === 'number') {
+      if (this.#tellNumbered(message, identifiers)) return true;
     } else {
+      let isTold = false;
       for (const number of new Set(identifiers)) isTold = this.#tellNumbered(message, number) || isTold;
+      if (isTold) return true;
     }
-    return isTold;
+    const isKnown = [identifiers].flat().some((number) => this.#givenUp.has(number));
+    if (this.#onStray === undefined || !this.#tellMatching(message)) return isKnown;
+    if (!isKnown) this.#onStray(message.topic);
+    return true;
   }
 
   /** A SUBSCRIBE after a reconnect failed. One that got no answer says nothing about the filter. */
@@ -142,7 +155,13 @@ export class Subscriptions {
   #tellNumbered(message: BrokerMessage, number: number): boolean {
     const shared = this.#byNumber.get(number);
     if (shared) this.#tell(shared, message, number);
-    return shared !== undefined || this.#givenUp.has(number);
+    return shared !== undefined;
+  }
+
+  #tellMatching(message: BrokerMessage): boolean {
+    const matching = this.#tree.match(message.topic);
+    for (const shared of matching) this.#tell(shared, message, 0);
+    return matching.length > 0;
   }
 
   #tell(shared: SharedFilter, message: BrokerMessage, number: number): void {

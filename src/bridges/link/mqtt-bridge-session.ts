@@ -13,7 +13,10 @@ import { Echoes } from './echoes.ts';
 
 /** How a bridge reaches one broker. */
 export interface BridgeSessionOptions
-  extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller'> {
+  extends Omit<
+    BrokerLinkOptions,
+    'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller' | 'isClaimedByTopic'
+  > {
   /** The same after a restart, and in each process that may run the bridge: the session is its. */
   readonly clientId: string;
 }
@@ -43,6 +46,8 @@ export class MqttBridgeSession implements BridgeSession {
       receiveMaximum: RECEIVE_MAXIMUM,
       isLasting: true,
       isBoundedByCaller: true,
+      // A filter that takes the place of another one gets what the broker has for that.
+      isClaimedByTopic: true,
     });
     this.#link.onStatus(({ state, resumed }) => {
       if (state === 'CONNECTED' && resumed === false) this.#echoes.clear();

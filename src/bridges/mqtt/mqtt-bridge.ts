@@ -70,6 +70,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     this.#isFirst = false;
     const names = new Map(connections.map((each) => [each.name, each]));
     const kept = new Map<string, RunningConnection>();
+    const earlier = new Map<string, RunningConnection['earlier']>();
     await Promise.all(
       this.#connections.map(async (running) => {
         const next = names.get(running.config.name) ?? null;
@@ -81,16 +82,20 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
         // The client ids are free when it is closed.
         const sessionsForGood = next === null || next.active === false;
         await running.close({ sessionsForGood, queuesForGood: next === null, next });
+        if (next !== null) earlier.set(next.name, running.earlier);
       }),
     );
-    this.#connections = connections.map((config) => kept.get(config.name) ?? this.#start(config));
+    this.#connections = connections.map(
+      (config) => kept.get(config.name) ?? this.#start(config, earlier.get(config.name) ?? []),
+    );
     this.#tell();
   }
 
-  #start(config: MqttConnectionConfig): RunningConnection {
+  #start(config: MqttConnectionConfig, earlier: RunningConnection['earlier']): RunningConnection {
     return new RunningConnection({
       bridge: this.#options,
       config,
+      earlier,
       turns: this.#turns,
       onState: () => this.#tell(),
       onCount: () => {

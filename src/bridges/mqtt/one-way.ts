@@ -9,6 +9,8 @@ import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridg
 /** Messages that are published and not yet acknowledged, and what they may weigh together. */
 const MOST_UNDER_WAY = 2_000;
 const MOST_BYTES = 8 * 1_048_576;
+/** Milliseconds that what is under way has when all is closed. */
+const DRAIN_MS = 1_000;
 
 export interface OneWayOptions {
   readonly way: Way;
@@ -43,6 +45,8 @@ export class OneWay {
   #underWay = 0;
   #bytesUnderWay = 0;
   #isPumping = false;
+  /** Of `drain`: nothing is under way any more. */
+  #onDrained: (() => void) | null = null;
 
   constructor(options: OneWayOptions) {
     this.#options = options;
@@ -99,11 +103,27 @@ export class OneWay {
     this.#underWay = 0;
     this.#bytesUnderWay = 0;
     this.#queue.setDelivering(isConnected);
-    if (isConnected) this.#pump();
-    else this.#queue.restore();
+    if (!isConnected) this.#queue.restore();
+    this.#pump();
+  }
+
+  /** Nothing more is published; resolves when nothing is under way, or has had its time to come to its end: it would come twice. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#onDrained?.(), DRAIN_MS);
+      this.#onDrained = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#underWay === 0) this.#onDrained();
+    });
   }
 
   #pump(): void {
+    if (this.#onDrained !== null) {
+      if (this.#underWay === 0) this.#onDrained();
+      return;
+    }
     if (this.#isPumping) return;
     this.#isPumping = true;
     while (this.#isConnected && this.#underWay < MOST_UNDER_WAY && this.#bytesUnderWay < MOST_BYTES) {

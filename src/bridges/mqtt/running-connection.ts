@@ -16,6 +16,8 @@ export interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
   readonly config: MqttConnectionConfig;
   readonly turns: CommitTurns;
+  /** What had its sessions before: all since they were made. */
+  readonly earlier: readonly MqttConnectionConfig[];
   /** Its state or what went wrong with it. */
   readonly onState: () => void;
   readonly onCount: () => void;
@@ -28,6 +30,9 @@ export interface CloseOptions {
   /** What runs under the same name from now on. */
   readonly next: MqttConnectionConfig | null;
 }
+
+/** Configurations; what earlier ones left is ended when something comes for it. */
+const MOST_EARLIER = 10;
 
 /** From the worst to the best: the state of a connection is that of its worse side. */
 const STATES: readonly (BridgeConnectionState & LinkState)[] = [
@@ -49,6 +54,8 @@ export class RunningConnection {
   /** Why it cannot run at all. */
   #failure: string | null = null;
   #queueProblem: string | null = null;
+  /** Both sides were, so that nothing of before is left there. */
+  #isEverConnected = false;
   #isClosed = false;
 
   constructor(options: RunningConnectionOptions) {
@@ -56,8 +63,14 @@ export class RunningConnection {
     this.#options = options;
     this.#config = config;
     const clientId = bridgeClientId(bridge.brokerId, bridge.bridgeId, config.name);
-    this.#local = new MqttBridgeSession({ ...bridge.local, clientId, onFault: bridge.onFault });
-    this.#remote = new MqttBridgeSession(remoteOptions(bridge, config, clientId));
+    const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
+    this.#local = new MqttBridgeSession({
+      ...bridge.local,
+      clientId,
+      onFault: bridge.onFault,
+      leftOver: leftOver('out'),
+    });
+    this.#remote = new MqttBridgeSession({ ...remoteOptions(bridge, config, clientId), leftOver: leftOver('in') });
     try {
       for (const way of ['out', 'in'] as const) this.#addWay(way);
       this.#listen();
@@ -65,6 +78,11 @@ export class RunningConnection {
       this.#failure = error instanceof Error ? error.message : String(error);
     }
     this.#state = this.#currentState();
+  }
+
+  /** For what takes its place: all that may have left filters in its sessions. */
+  get earlier(): readonly MqttConnectionConfig[] {
+    return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.#config];
   }
 
   get config(): MqttConnectionConfig {
@@ -98,10 +116,9 @@ export class RunningConnection {
   /** What was taken is on disk first, and told as taken while there is still a connection. */
   async close({ sessionsForGood, queuesForGood, next }: CloseOptions): Promise<void> {
     this.#isClosed = true;
-    for (const { way, passing, subscriptions } of this.#ways) {
-      subscriptions.close(next === null ? null : filtersOf(next.topics, way));
-      await passing.queue.close({ forGood: queuesForGood });
-    }
+    for (const { subscriptions } of this.#ways) subscriptions.close();
+    if (!queuesForGood) await Promise.all(this.#ways.map(({ passing }) => passing.drain()));
+    await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ forGood: queuesForGood })));
     const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
     await Promise.all([
       this.#local.close({ forGood: sessionsForGood }),
@@ -165,6 +182,7 @@ export class RunningConnection {
       this.#state = state;
       this.#since = Date.now();
     }
+    if (state === 'CONNECTED') this.#isEverConnected = true;
     this.#options.onState();
   }
 
@@ -199,6 +217,13 @@ export class RunningConnection {
 
 /** Of all its queues: none of them is anybody else's. */
 export const queueNames = ({ name }: MqttConnectionConfig): string[] => [queueName(name, 'out'), queueName(name, 'in')];
+
+/** Filters of before that are none of this configuration's. */
+function filtersLeft(earlier: readonly MqttConnectionConfig[], { topics }: MqttConnectionConfig, way: Way): string[] {
+  const wanted = filtersOf(topics, way);
+  const before = new Set(earlier.flatMap((config) => [...filtersOf(config.topics, way).keys()]));
+  return [...before].filter((filter) => !wanted.has(filter));
+}
 
 const queueName = (connectionName: string, way: Way): string => `${connectionName}\n${way}`;
 

@@ -50,12 +50,10 @@ export class WaySubscriptions {
     for (const [filter, rules] of this.#filters) if (!this.#subscribed.has(filter)) void this.#subscribe(filter, rules);
   }
 
-  /** Nothing is subscribed any more, and filters that are not among these are ended; null: all stay with the session. */
-  close(kept: ReadonlyMap<string, unknown> | null): void {
+  /** Nothing is told any more; all stays with the session. */
+  close(): void {
     this.#isClosed = true;
     if (this.#retry) clearTimeout(this.#retry);
-    if (kept === null) return;
-    for (const [filter, stop] of this.#subscribed) if (!kept.has(filter)) stop?.();
   }
 
   async #subscribe(filter: string, rules: readonly TopicRule[]): Promise<void> {

@@ -273,6 +273,48 @@ test('a configuration leaves connections that it does not change undisturbed, an
   expect(theirs.heard.map(({ topic }) => topic).sort()).toEqual(['second', 'steady']);
 });
 
+test('filters that take the place of others under load lose nothing, and leave nothing behind', async () => {
+  const other = await startMosquitto();
+  const root = 'replaced';
+  const config = (pattern: string) => ({
+    connections: [{ name: 'test', url: other.url, topics: [{ pattern, direction: 'out', qos: 1 }] }],
+  });
+  const bridge = startTestBridge({ local: here() });
+  await bridge.apply(config(`${root}/#`) as never);
+  await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+  const heard = await listen(await other.client(), `${root}/#`);
+  const ours = await client();
+  let sent = 0;
+  let isOver = false;
+  const load = async () => {
+    while (!isOver) {
+      const text = String(sent);
+      sent += 1;
+      await ours.publishAsync(`${root}/a/b/c/d/e/f`, text, { qos: 1 });
+    }
+  };
+  const publishing = Promise.all(Array.from({ length: 20 }, load));
+  for (const pattern of [`${root}/a/#`, `${root}/+/b/#`, `${root}/#`, `${root}/+/+/#`]) {
+    await bridge.apply(config(pattern) as never);
+    await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+    const until = heard.heard.length + 200;
+    await heard.until(() => heard.heard.length >= until);
+  }
+  isOver = true;
+  await publishing;
+  const missing = new Set(Array.from({ length: sent }, (_, number) => String(number)));
+  let looked = 0;
+  await heard.until(() => {
+    for (; looked < heard.heard.length; looked += 1) missing.delete(String(heard.heard[looked]?.text));
+    return missing.size === 0;
+  });
+  const before = heard.heard.length;
+  await ours.publishAsync(`${root}/a/b/c/d/e/f`, 'once', { qos: 1 });
+  await ours.publishAsync(`${root}/a/b/end`, 'end', { qos: 1 });
+  await heard.text('end');
+  expect(heard.texts().slice(before)).toEqual(['once', 'end']);
+});
+
 test('a full queue drops what comes, counts it, and delivers what it has', async () => {
   const other = await startMosquitto();
   const bridge = await connectedBridge(
