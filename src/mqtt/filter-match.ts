@@ -33,39 +33,23 @@ export function filterCovers(filter: string, other: string): boolean {
   return endsInHash(filter) && levelCount(filter) <= levelCount(other);
 }
 
-/** Whether there can be a topic that both filters match. */
-export function filtersOverlap(filter: string, other: string): boolean {
-  if (
-    startsWithWildcard(filter)
-      ? other.charCodeAt(0) === DOLLAR
-      : startsWithWildcard(other) && filter.charCodeAt(0) === DOLLAR
-  )
+/** Whether there can be a topic that both filters match; filters by their levels, as `split('/')` tells them. */
+export function filtersOverlap(levels: readonly string[], others: readonly string[]): boolean {
+  const [first = '', otherFirst = ''] = [levels[0], others[0]];
+  if (startsWithWildcard(first) ? otherFirst.startsWith('$') : startsWithWildcard(otherFirst) && first.startsWith('$'))
     return false;
-  let [at, position] = [0, 0];
-  for (;;) {
-    const [code, counterpart] = [filter.charCodeAt(at), other.charCodeAt(position)];
-    if (code === HASH || counterpart === HASH) return true;
-    if (code === counterpart) {
-      at += 1;
-      position += 1;
-    } else if (code === PLUS) {
-      at += 1;
-      position = levelEnd(other, position);
-    } else if (counterpart === PLUS) {
-      at = levelEnd(filter, at);
-      position += 1;
-    } else {
-      // `a/#` matches `a`, too.
-      const rest = at === filter.length ? other.slice(position, position + 3) : filter.slice(at, at + 3);
-      return (at === filter.length || position === other.length) && (rest === '' || rest === '/#');
-    }
+  const length = Math.min(levels.length, others.length);
+  for (let at = 0; at < length; at += 1) {
+    const level = levels[at];
+    const counterpart = others[at];
+    if (level !== counterpart && !isWildcard(level) && !isWildcard(counterpart)) return false;
   }
+  // `#` is the last level; `a/#` matches `a`, too.
+  const ends = [levels[length - 1], others[length - 1], levels[length], others[length]];
+  return levels.length === others.length || ends.includes('#');
 }
 
-function levelEnd(filter: string, from: number): number {
-  const end = filter.indexOf('/', from);
-  return end < 0 ? filter.length : end;
-}
+const isWildcard = (level: string | undefined): boolean => level === '+' || level === '#';
 
 const startsWithWildcard = (filter: string): boolean => filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH;
 

@@ -121,16 +121,21 @@ interface Passage {
   readonly way: Way;
   readonly source: string;
   readonly target: string;
+  /** Of the source. */
+  readonly levels: readonly string[];
 }
 
 const passagesOf = (rule: TopicRule): Passage[] =>
-  waysOf(rule).map((way) => ({ way, source: sourceFilter(rule, way), target: targetFilter(rule, way) }));
+  waysOf(rule).map((way) => {
+    const source = sourceFilter(rule, way);
+    return { way, source, target: targetFilter(rule, way), levels: source.split('/') };
+  });
 
 /** The same filter twice leads to two topics on the other side; filters that only overlap would make brokers send one message twice, or not. */
 const collide = (passages: readonly Passage[], before: readonly Passage[]): boolean =>
-  passages.some(({ way, source, target }) =>
+  passages.some(({ way, source, target, levels }) =>
     before.some((other) => {
       if (other.way !== way) return false;
-      return other.source === source ? other.target === target : filtersOverlap(source, other.source);
+      return other.source === source ? other.target === target : filtersOverlap(levels, other.levels);
     }),
   );

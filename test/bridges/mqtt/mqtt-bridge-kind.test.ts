@@ -136,6 +136,5 @@ test('as many rules as there may be, of as many levels as fit into a configurati
     pattern: `${'+/'.repeat(450)}${index}`,
     direction: 'out' as const,
   }));
-  expect(issuesOfRules(...rules)).toEqual([]);
-  expect(issuesOfRules(...rules.slice(0, 999), { pattern: '+/#', direction: 'out' })).toHaveLength(1);
+  expect(issuesOfRules(...rules.slice(1), { pattern: '+/#', direction: 'out' })).toHaveLength(1);
 });
