@@ -17,6 +17,7 @@ import type { BrokerService } from './broker-service.ts';
 import { CloudBrokerRun, type Wanted } from './cloud-broker-run.ts';
 import { addressOf, type CloudEngines, isEngine, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
+import { endLeftBrokers } from './left-brokers.ts';
 
 export interface CloudBrokersOptions {
   readonly db: Database;
@@ -134,21 +135,18 @@ export class CloudBrokers {
   async start(): Promise<void> {
     this.#phase = 'STARTED';
     process.once('exit', this.#endAtOnce);
+    await this.#endLeftBrokers();
     const all = [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
     await Promise.all(all.map((broker) => this.#follow(broker)));
   }
 
   /** Notes that brokers which were running when the service ended are not, where this service shall not start them. */
   async noteStopped(): Promise<void> {
+    await this.#endLeftBrokers();
     const stale = [...this.#options.directory.all()].filter(
       ({ type, state }) => type === 'CLOUD' && state !== 'INACTIVE',
     );
-    await Promise.all(
-      stale.map(async ({ id }) => {
-        await endLeftOverIn(folderOf(this.#options.dataDir, id));
-        await this.#write(id, { state: 'INACTIVE' });
-      }),
-    );
+    await Promise.all(stale.map(({ id }) => this.#write(id, { state: 'INACTIVE' })));
   }
 
   async close(): Promise<void> {
@@ -157,6 +155,11 @@ export class CloudBrokers {
     await Promise.all([...this.#runs.values()].map((run) => run.wake()));
     await Promise.all([...this.#writes.values(), ...this.#removals.values()]);
     process.off('exit', this.#endAtOnce);
+  }
+
+  #endLeftBrokers(): Promise<void> {
+    const { dataDir, directory, log } = this.#options;
+    return endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
   }
 
   /** Whatever ends this process ends what it runs. */
