@@ -1,8 +1,8 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { startBrokerProcess } from './broker-process.ts';
 import { ADMINISTRATOR, connect, control, packetsOf, startTestBroker, temporaryFolder } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
@@ -29,19 +29,6 @@ const lasting = (clientId: string, sessionExpiryInterval: number, clean = false)
   clean,
   properties: { sessionExpiryInterval },
 });
-
-/** A broker that can be killed. */
-async function startBrokerProcess(folder: string) {
-  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, '0'], { execArgv: [] });
-  const exited = once(child, 'exit');
-  const kill = async () => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  onTestFinished(kill);
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return { port, kill };
-}
 
 /** Ends the connection without DISCONNECT. */
 const drop = async (client: MqttClient) => {
