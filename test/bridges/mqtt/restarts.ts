@@ -60,11 +60,12 @@ export async function passThroughRestarts(
     const send = async () => {
       while (published < until) {
         published += 1;
+        const number = published;
         if (published >= half) midway();
         // The broker here keeps 20,000 for the bridge, no more.
-        const least = published - MOST_AHEAD;
+        const least = number - MOST_AHEAD;
         if ((bridge.status()[0]?.received ?? 0) < least) await statusOf(bridge, ({ received }) => received >= least);
-        await publisher.publishAsync('restarts/a', String(published), { qos: 1 });
+        await publisher.publishAsync('restarts/a', String(number), { qos: 1 });
       }
     };
     return Promise.all(Array.from({ length: WINDOW }, send));
