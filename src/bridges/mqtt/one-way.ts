@@ -1,10 +1,11 @@
-import type { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors.ts';
 import { topicProblem } from '../../mqtt/topics.ts';
 import type { ArrivedMessage, BridgeSession } from '../link/bridge-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
 import type { BridgePath } from './bridge-path.ts';
 import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridge-config.ts';
+import { CALM_MS, Suspicion } from './suspicion.ts';
 
 /** Messages that are published and not yet acknowledged, and what they may weigh together. */
 const MOST_UNDER_WAY = 2_000;
@@ -39,6 +40,8 @@ export class OneWay {
   rejection: string | null = null;
   readonly #options: OneWayOptions;
   readonly #queue: BridgeQueue;
+  readonly #suspicion = new Suspicion();
+  #calm: NodeJS.Timeout | undefined;
   #isConnected = false;
   /** Answers of a connection before this one count no more. */
   #connection = 0;
@@ -100,6 +103,9 @@ export class OneWay {
     if (isConnected === this.#isConnected) return;
     this.#isConnected = isConnected;
     this.#connection += 1;
+    clearTimeout(this.#calm);
+    if (!isConnected) this.#blame(this.#suspicion.lost(this.#underWay));
+    else if (this.#suspicion.connected()) this.#calm = setTimeout(() => this.#pump(), CALM_MS);
     this.#underWay = 0;
     this.#bytesUnderWay = 0;
     this.#queue.setDelivering(isConnected);
@@ -109,6 +115,7 @@ export class OneWay {
 
   /** Nothing more is published; resolves when nothing is under way, or has had its time to come to its end: it would come twice. */
   drain(): Promise<void> {
+    clearTimeout(this.#calm);
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#onDrained?.(), DRAIN_MS);
       this.#onDrained = () => {
@@ -126,8 +133,10 @@ export class OneWay {
     }
     if (this.#isPumping) return;
     this.#isPumping = true;
-    while (this.#isConnected && this.#underWay < MOST_UNDER_WAY && this.#bytesUnderWay < MOST_BYTES) {
-      const entries = this.#queue.take(MOST_UNDER_WAY - this.#underWay, MOST_BYTES - this.#bytesUnderWay);
+    while (this.#isConnected && this.#bytesUnderWay < MOST_BYTES) {
+      const most = this.#suspicion.most(MOST_UNDER_WAY) - this.#underWay;
+      if (most <= 0) break;
+      const entries = this.#queue.take(most, MOST_BYTES - this.#bytesUnderWay);
       if (entries.length === 0) break;
       for (const entry of entries) this.#deliver(entry);
     }
@@ -146,9 +155,14 @@ export class OneWay {
     const bytes = message.payload.length;
     this.#underWay += 1;
     this.#bytesUnderWay += bytes;
+    this.#suspicion.sent(entry);
     this.#options.target.publish(message, (error) => {
+      if (connection !== this.#connection) return;
       // Lost with its connection: the queue gives it out again.
-      if (connection !== this.#connection || error?.code === 'BROKER_UNREACHABLE') return;
+      if (error?.code === 'BROKER_UNREACHABLE') {
+        if (error.cause instanceof ServiceError) this.#suspicion.unanswered();
+        return;
+      }
       this.#underWay -= 1;
       this.#bytesUnderWay -= bytes;
       this.#done(entry, error);
@@ -158,9 +172,17 @@ export class OneWay {
   #done(entry: QueueEntry, error: ServiceError | null): void {
     if (error === null) this.counts.delivered += 1;
     else this.#reject(`"${entry.message.topic}": ${error.message}`);
+    this.#suspicion.taken();
     this.#queue.settle(entry);
     this.#options.onCount();
     this.#pump();
+  }
+
+  #blame(entry: QueueEntry | null): void {
+    if (entry === null) return;
+    this.#reject(`"${entry.message.topic}": The broker ended the connection each time that it came`);
+    this.#queue.settle(entry);
+    this.#options.onCount();
   }
 
   #reject(reason: string): void {

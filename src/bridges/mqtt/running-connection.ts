@@ -117,7 +117,8 @@ export class RunningConnection {
   async close({ sessionsForGood, queuesForGood, next }: CloseOptions): Promise<void> {
     this.#isClosed = true;
     for (const { subscriptions } of this.#ways) subscriptions.close();
-    if (!queuesForGood) await Promise.all(this.#ways.map(({ passing }) => passing.drain()));
+    const drained = Promise.all(this.#ways.map(({ passing }) => passing.drain()));
+    if (!queuesForGood) await drained;
     await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ forGood: queuesForGood })));
     const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
     await Promise.all([

@@ -93,8 +93,8 @@ export async function listen(client: MqttClient, filter: string) {
   return { heard, packets, until, text, texts: () => heard.map((message) => message.text) };
 }
 
-/** The broker as one that speaks only MQTT 3.1.1: MQTT 5 is refused with CONNACK 1. */
-export async function withoutMqtt5(url: string): Promise<string> {
+/** The broker as one that speaks only MQTT 3.1.1: MQTT 5 is refused with CONNACK 1. It ends a connection by which `unwanted` comes. */
+export async function withoutMqtt5(url: string, unwanted?: string): Promise<string> {
   const { port } = new URL(url);
   const server = createServer((incoming) => {
     incoming.on('error', () => undefined);
@@ -108,6 +108,9 @@ export async function withoutMqtt5(url: string): Promise<string> {
       outgoing.on('close', () => incoming.destroy());
       incoming.on('close', () => outgoing.destroy());
       outgoing.write(data);
+      incoming.on('data', (more) => {
+        if (unwanted !== undefined && more.includes(unwanted)) incoming.destroy();
+      });
       incoming.pipe(outgoing).pipe(incoming);
     });
   }).listen(0, '127.0.0.1');

@@ -200,6 +200,21 @@ test('what the other broker refuses for good is rejected, told, and holds up not
   expect(bridge.status()[0]?.rejected).toBeGreaterThanOrEqual(1);
 });
 
+test('a message for which the other broker ends the connection is found, told, and holds up the others no longer', async () => {
+  const other = await startMosquitto();
+  const bridge = await connectedBridge(
+    { local: here() },
+    { url: await withoutMqtt5(other.url, 'unwanted'), topics: [{ pattern: 'poison/#', direction: 'out', qos: 1 }] },
+  );
+  const heard = await listen(await other.client(), 'poison/#');
+  const ours = await client();
+  for (const text of ['a', 'unwanted', 'b']) await ours.publishAsync('poison/x', text, { qos: 1 });
+  await heard.text('b');
+  const status = await statusOf(bridge, ({ queuedMessages, state }) => queuedMessages === 0 && state === 'CONNECTED');
+  expect(status).toMatchObject({ rejected: 1, error: expect.stringContaining('ended the connection each time') });
+  expect([...new Set(heard.texts())].filter((text) => text !== 'unwanted')).toEqual(['a', 'b']);
+});
+
 test('three brokers in a ring: each has a message once, and it does not go round', async () => {
   const brokers = [await startMosquitto(), await startMosquitto(), await startMosquitto()];
   const heard = [];
