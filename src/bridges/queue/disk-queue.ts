@@ -301,7 +301,8 @@ export class DiskQueue implements BridgeQueue, Committer {
         this.#file ??= this.#openFile();
         this.#file.change(batch, gone);
       } catch (error) {
-        return this.#recovered(error);
+        // A disk that is full has no room to note what is gone; where all is, the file goes.
+        if (this.#length > 0 || !this.#removeFile()) return this.#recovered(error);
       }
     }
     if (this.#problem !== null) this.#options.onProblem(null);
@@ -408,13 +409,19 @@ export class DiskQueue implements BridgeQueue, Committer {
 
   #removeWhenEmpty(): void {
     if (this.#length > 0 || this.#file === null || this.#isClosed) return;
-    if ((statSync(this.#file.path, { throwIfNoEntry: false })?.size ?? 0) <= EMPTY_BYTES) return;
+    if ((statSync(this.#file.path, { throwIfNoEntry: false })?.size ?? 0) > EMPTY_BYTES) this.#removeFile();
+  }
+
+  /** False: the disk does not let it go. */
+  #removeFile(): boolean {
     const file = this.#file;
     this.#file = null;
     try {
-      file.remove();
+      file?.remove();
+      return file !== null;
     } catch (error) {
       this.#failed(error);
+      return false;
     }
   }
 
