@@ -299,7 +299,7 @@ describe('what is refused, and why', () => {
     expect(told('anyExtendedKeyUsage')).toEqual([]);
   });
 
-  test('MD5, curves that are too small, and SHA-1 in RSA-PSS', () => {
+  test('MD5, curves that are too small or of no use in TLS, and SHA-1 in RSA-PSS', () => {
     const by = createAuthority({ key: 'rsa-2048' });
     const signed = (keyArgs: string[], ...args: string[]) => {
       const key = converted('', 'genpkey', ...keyArgs);
@@ -315,7 +315,17 @@ describe('what is refused, and why', () => {
     const small = signed([...ec, 'ec_paramgen_curve:prime192v1'], '-sha256');
     expect(refusal(small.cert, small.key)).toEqual([
       'cert: is weak: its EC key has 192 bits, and brokers ask for 224 at least',
+      'cert: has a key on the curve prime192v1, which clients do not take in TLS: make one on P-256, P-384 or P-521',
     ]);
+    for (const [curve, refused] of [
+      ['secp256k1', 1],
+      ['secp224r1', 1],
+      ['P-384', 0],
+      ['P-521', 0],
+    ] as const) {
+      const { cert, key } = signed([...ec, `ec_paramgen_curve:${curve}`], '-sha256');
+      expect(refusal(cert, key)).toHaveLength(refused);
+    }
     const pss = (digest: string) =>
       signed([...ec, 'ec_paramgen_curve:P-256'], `-${digest}`, '-sigopt rsa_padding_mode:pss');
     const [weak, strong] = [pss('sha1'), pss('sha256')];

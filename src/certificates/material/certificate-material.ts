@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { type InputIssue, invalid } from '../../errors.ts';
 import { chainProblem, isIssuedBy, isSelfSigned, shownName } from './chain.ts';
 import { type PemBlock, pemBlocks } from './pem-blocks.ts';
-import { weaknessOf } from './weakness.ts';
+import { unusualCurve, weaknessOf } from './weakness.ts';
 
 /**
  * Certificates with their keys as people give them: PEM texts, of which everything is found out and judged before a broker gets them.
@@ -68,7 +68,8 @@ export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = 
       .filter((reason) => reason !== null)
       .map((reason) => (index === 0 ? reason : `${shownName(certificate)} of its chain ${reason}`));
   });
-  const issues = reasons.map((reason) => ({ path: 'cert', reason }));
+  const curve = key === null ? null : unusualCurve(leaf);
+  const issues = [...reasons, ...(curve === null ? [] : [curve])].map((reason) => ({ path: 'cert', reason }));
   if (key === null && !leaf.ca) issues.push({ path: 'privateKey', reason: NEEDS_KEY });
   if (key !== null && !servesTls(leaf)) issues.push({ path: 'cert', reason: NOT_FOR_SERVERS });
   return issues;

@@ -5,6 +5,8 @@ import { keyBits } from './certificate-facts.ts';
 
 const MIN_RSA_BITS = 2_048;
 const MIN_CURVE_BITS = 224;
+/** As OpenSSL names P-256, P-384 and P-521. */
+const CURVES_OF_TLS = ['prime256v1', 'secp384r1', 'secp521r1'];
 const USABLE_KEYS = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'];
 
 /** Signature algorithms by the bytes of their object identifiers. */
@@ -34,6 +36,14 @@ export function weaknessOf(certificate: X509Certificate, isRoot: boolean): strin
   }
   const digest = isRoot ? null : weakDigest(certificate.raw);
   return digest === null ? null : `is weak: it is signed with ${digest}, which brokers and clients refuse`;
+}
+
+/** Why clients would not shake hands with who has it, however strong it is; null: they would. */
+export function unusualCurve({ publicKey }: X509Certificate): string | null {
+  if (publicKey.asymmetricKeyType !== 'ec') return null;
+  const curve = publicKey.asymmetricKeyDetails?.namedCurve;
+  if (curve !== undefined && CURVES_OF_TLS.includes(curve)) return null;
+  return `has a key on ${curve === undefined ? 'a curve without a name' : `the curve ${curve}`}, which clients do not take in TLS: make one on P-256, P-384 or P-521`;
 }
 
 /** Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { algorithm, parameters }, signature } (RFC 5280, 4.1). */
