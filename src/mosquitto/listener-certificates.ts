@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
 import {
   type CertificateMaterial,
@@ -17,7 +18,8 @@ import { servedFingerprint } from './served-certificate.ts';
  * takes them, and a handshake shows what it serves. Where that fails the files of before are put back and taken again.
  *
  * How Mosquitto takes them (2.0.11): the server's certificate of a listener for MQTT over TCP by SIGHUP, without ending a connection;
- * the first and the last one of a listener, those of WebSocket listeners, and authorities by a restart. Where nobody is asked for a
+ * the first and the last one of a listener, one with another kind of key (OpenSSL would go on serving the one before beside it), those of
+ * WebSocket listeners, and authorities by a restart. Where nobody is asked for a
  * certificate, authorities are kept for nothing, and nothing is to be taken.
  *
  * One change after the other. Errors: ControlRefusal.
@@ -132,8 +134,11 @@ function takenBy(
   if (from.server === null || to.server === null) return 'RESTART';
   if (!samePems(from.authorities, to.authorities)) return 'RESTART';
   if (from.server.pem === to.server.pem) return 'NOTHING';
-  return protocol === 'MQTT' ? 'RELOAD' : 'RESTART';
+  return protocol === 'MQTT' && keyKind(from.server) === keyKind(to.server) ? 'RELOAD' : 'RESTART';
 }
+
+const keyKind = ({ pem }: ListenerCertificate): string | undefined =>
+  new X509Certificate(pem).publicKey.asymmetricKeyType;
 
 const samePems = (some: readonly ListenerCertificate[], others: readonly ListenerCertificate[]): boolean =>
   some.length === others.length && some.every(({ pem }, index) => pem === others[index]?.pem);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
+import { CIPHERS_OF_TLS_1_2 } from '../certificates/material/ciphers.ts';
 
 export interface MosquittoConfigOptions {
   /** Of the broker; what Mosquitto keeps is there, too. */
@@ -59,7 +60,12 @@ function listenerLines(listener: ListenerWanted, filesOf: (number: number) => Li
   if (!tls) return lines;
   const files = filesOf(number);
   if (files === null) return [];
-  lines.push(`certfile ${files.server}`, `keyfile ${files.server}`, 'tls_version tlsv1.2');
+  lines.push(
+    `certfile ${files.server}`,
+    `keyfile ${files.server}`,
+    'tls_version tlsv1.2',
+    `ciphers ${CIPHERS_OF_TLS_1_2}`,
+  );
   // Without it Mosquitto asks nobody for a certificate, and with it and no authority lets nobody in.
   if (requireCertificate) lines.push('require_certificate true');
   if (requireCertificate && files.authorities !== null) lines.push(`cafile ${files.authorities}`);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -86,6 +87,22 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   expect(staying.connected).toBe(true);
   await staying.publishAsync('still', 'here', { qos: 1 });
 
+  // Another kind of key would stand beside the one before, and clients that know only that would go on seeing it.
+  const handshake = (port: number | undefined, ...args: string[]) =>
+    spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-tls1_2', ...args], { encoding: 'utf8' })
+      .status;
+  const [rsa, ECDHE_RSA, CBC] = [
+    root.issue({ key: 'rsa-2048' }),
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-SHA',
+  ];
+  expect(await setServer(MQTTS, rsa)).toEqual(SUCCESS);
+  expect(fingerprintOf(await connected(url, account))).toBe(rsa.fingerprint256);
+  expect(handshake(ports[MQTTS], '-cipher', ECDHE_RSA)).toBe(0);
+  expect(handshake(ports[MQTTS], '-cipher', CBC)).toBe(1);
+  expect(await setServer(MQTTS, second)).toEqual(SUCCESS);
+  expect(handshake(ports[MQTTS], '-cipher', ECDHE_RSA)).toBe(1);
+
   // Refused before anything is written; the listener serves what it did.
   const other = root.issue();
   expect(await setServer(MQTTS, { cert: other.cert, key: first.key })).toBe(
@@ -105,6 +122,8 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   expect(await setServer(WSS, first)).toEqual(SUCCESS);
   expect(await setServer(WSS, second)).toEqual(SUCCESS);
   await connected(wss, account);
+  expect(handshake(ports[WSS])).toBe(0);
+  expect(handshake(ports[WSS], '-cipher', 'ECDHE-ECDSA-AES128-SHA')).toBe(1);
 
   // A listener that asks for certificates lets nobody in before an authority is there, and then those of it.
   const clients = createAuthority({ name: 'Clients' });

@@ -1,5 +1,6 @@
 import { constants, randomBytes } from 'node:crypto';
 import { createSecureContext, createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
+import { CIPHERS_OF_TLS_1_2 } from '../../certificates/material/ciphers.ts';
 
 /** What a TLS listener uses; PEM texts. */
 export interface TlsMaterial {
@@ -9,21 +10,11 @@ export interface TlsMaterial {
   readonly authorities: readonly string[];
 }
 
-/**
- * Forward secrecy and authenticated encryption only. Security level 2 of OpenSSL: nobody's certificate has RSA below 2048 bits or is signed
- * with MD5 or SHA-1.
- */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-  '@SECLEVEL=2',
+  CIPHERS_OF_TLS_1_2,
 ].join(':');
 
 /**
