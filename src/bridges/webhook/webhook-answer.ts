@@ -14,7 +14,7 @@ export function answerFailure(status: number, retryAfter: string | null): SinkFa
   if (status < 400) return new SinkFailure('FAILED', `${told}: redirects are not followed`);
   if (OF_MESSAGES.has(status)) return new BadBatch(told);
   if (status === GONE) {
-    return new SinkFailure('FAILED', `${told}: it is gone, and gets nothing until the configuration changes`, {
+    return new SinkFailure('FAILED', `${told}: it is gone, and gets nothing until the connection is changed, or switched off and on (active)`, {
       isFinal: true,
     });
   }
