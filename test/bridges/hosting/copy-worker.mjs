@@ -47,7 +47,7 @@ class CopyBridge {
       client.on('connect', () => {
         client.subscribe(config.from, { qos: 1 }, () => this.#set(connection, 'CONNECTED'));
       });
-      client.on('close', () => this.#set(connection, 'UNREACHABLE'));
+      client.on('close', () => !client.disconnecting && this.#set(connection, 'UNREACHABLE'));
       client.on('error', () => undefined);
     }
   }
@@ -92,8 +92,8 @@ class CopyBridge {
     const { client } = this.#connections.get(name);
     this.#connections.delete(name);
     if (client === null) return;
-    client.removeAllListeners('close');
-    await client.endAsync();
+    // One that is not connected yet has nobody to take leave of.
+    await client.endAsync(!client.connected);
     if (!forGood) return;
     const { url, username } = this.#options.local;
     const { clientId } = client.options;
