@@ -21,10 +21,14 @@ export interface DeployedFile {
   readonly fingerprint256: string;
 }
 
+/** More than any broker has. */
+const MAX_LISTENERS = 1_000;
+
 /** Sockets of the file system are left out: nobody speaks TLS there. */
 export async function listListeners(caller: ControlCaller): Promise<ListenerEntry[]> {
   const data = await caller.call('broker', 'listListeners');
   return listIn(data, 'listeners')
+    .slice(0, MAX_LISTENERS)
     .map(readListener)
     .filter((entry) => entry !== null && entry.protocol !== 'UNIX') as ListenerEntry[];
 }
@@ -108,15 +112,21 @@ const listIn = (data: unknown, key: string): readonly unknown[] => {
   return Array.isArray(list) ? list : [];
 };
 
+const MAX_PORT = 65_535;
+const MAX_ID = 2_147_483_647;
+
+const isWhole = (value: unknown, max: number): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
+
 function readListener(value: unknown): ListenerEntry | null {
   if (!isFields(value)) return null;
   const either = (...names: string[]) => names.map((name) => fieldOf(value, name)).find((found) => found !== undefined);
   const port = fieldOf(value, 'port');
-  if (typeof port !== 'number') return null;
+  if (!isWhole(port, MAX_PORT)) return null;
   const [id, requires] = [fieldOf(value, 'id'), either('require-certificate', 'require_certificate')];
   const bindAddress = either('bind-address', 'bind_address');
   return {
-    id: typeof id === 'number' ? id : null,
+    id: isWhole(id, MAX_ID) ? id : null,
     port,
     bindAddress: typeof bindAddress === 'string' && bindAddress !== '' ? bindAddress : null,
     protocol: protocolOf(fieldOf(value, 'protocol'), port),

@@ -112,6 +112,34 @@ describe('authorities of clients on a commercial broker', () => {
     expect(broker.commands.filter(({ command }) => command === 'insertCACertificate')).toHaveLength(1);
   });
 
+  test('listeners that no broker has are left out, and of many not all are named', async () => {
+    const many = Array.from({ length: 2_000 }, (_, index) => ({ id: index, port: 10_000 + index, tls: true }));
+    const odd = [
+      { id: 1e300, port: 9_000, tls: true },
+      { id: -1, port: 9_001, tls: true },
+      { id: 1.5, port: 9_002, tls: 'yes' },
+      { id: 1, port: 1.5 },
+      { id: 1, port: 65_536 },
+      { id: 1, port: -1 },
+    ];
+    const broker = await startCommercialCertificates({ listeners: [...odd, ...many] });
+    const world = await certificateWorld();
+    const brokerId = await world.addBroker(broker.url);
+    const query = 'query ($b: ID!) { broker(id: $b) { listeners { id port tls } } }';
+    const { listeners } = (await world.service.graphql(query, { b: brokerId })).data.broker;
+    expect(listeners.slice(0, 4)).toEqual([
+      { id: null, port: 9_000, tls: true },
+      { id: null, port: 9_001, tls: true },
+      { id: null, port: 9_002, tls: false },
+      { id: 0, port: 10_000, tls: true },
+    ]);
+    expect(listeners.length).toBeLessThan(2_000);
+    const id = await world.store('factory.pem', root.cert);
+    const [result] = await world.deploy(id, [{ brokerId, listeners: [{ port: 9 }, { port: 9_000 }] }]);
+    expect(result?.failed[0]?.error.length).toBeLessThan(1_000);
+    expect(result?.failed[1]?.code).toBe('NOT_SUPPORTED_BY_BROKER');
+  });
+
   test('a lost answer is told as unknown, and keeps the certificate as it is until it is known', async () => {
     const broker = await startCommercialCertificates();
     const world = await certificateWorld();

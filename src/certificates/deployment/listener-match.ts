@@ -25,14 +25,11 @@ export function findListener(listeners: readonly ListenerEntry[], place: Listene
   const fitting = place.bindAddress === null ? onPort : withAddress(onPort, place.bindAddress);
   const [listener, ...more] = fitting;
   if (listener === undefined) {
-    const others = listeners.length === 0 ? '' : `: it listens on ${listeners.map(shown).join(', ')}`;
+    const others = listeners.length === 0 ? '' : `: it listens on ${shownAll(listeners)}`;
     throw problem('NOT_FOUND', `The broker has no listener on ${shownPlace(place)}${others}`);
   }
   if (more.length > 0) {
-    throw problem(
-      'INVALID',
-      `Several listeners have port ${port}, ${fitting.map(shown).join(', ')}: name the bindAddress`,
-    );
+    throw problem('INVALID', `Several listeners have port ${port}, ${shownAll(fitting)}: name the bindAddress`);
   }
   if (!listener.tls) throw problem('BROKER_REJECTED', `TLS is not enabled on the listener of ${shownPlace(place)}`);
   if (listener.id === null) {
@@ -59,9 +56,16 @@ const plain = (address: string): string =>
     .toLowerCase();
 
 const shown = ({ port, bindAddress, tls }: ListenerEntry): string =>
-  `${bindAddress === null ? '' : `${bindAddress}:`}${port}${tls ? ' (TLS)' : ''}`;
+  `${bindAddress === null ? '' : `${bindAddress.slice(0, MAX_ADDRESS)}:`}${port}${tls ? ' (TLS)' : ''}`;
+
+const MAX_SHOWN = 20;
+/** Longer than any. */
+const MAX_ADDRESS = 255;
+
+const shownAll = (listeners: readonly ListenerEntry[]): string =>
+  `${listeners.slice(0, MAX_SHOWN).map(shown).join(', ')}${listeners.length > MAX_SHOWN ? ', …' : ''}`;
 
 const shownPlace = ({ port, bindAddress }: ListenerPlace): string =>
-  bindAddress === null ? `port ${port}` : `port ${port} of ${bindAddress}`;
+  bindAddress === null ? `port ${port}` : `port ${port} of ${bindAddress.slice(0, MAX_ADDRESS) || 'all addresses'}`;
 
 const problem = (code: ErrorCode, message: string) => new ServiceError(code, message);
