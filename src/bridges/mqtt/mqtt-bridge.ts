@@ -10,6 +10,8 @@ import { queueNames, RunningConnection } from './running-connection.ts';
 
 /** Milliseconds between two that tell of counts alone. */
 const COUNTS_MS = 500;
+/** Milliseconds after which what could not be opened is tried again. */
+const REOPEN_MS = 30_000;
 
 /**
  * Connects one broker with others as configured. Messages of QoS 1 and 2 are acknowledged where they come from when the other side has
@@ -26,6 +28,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
   #connections: readonly RunningConnection[] = [];
   /** One configuration after the other. */
   #applying: Promise<void> = Promise.resolve();
+  #reopen: NodeJS.Timeout | undefined;
   #isFirst = true;
   #isClosed = false;
   #counts: NodeJS.Timeout | null = null;
@@ -51,6 +54,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     return this.#inTurn(async () => {
       this.#isClosed = true;
       if (this.#counts) clearTimeout(this.#counts);
+      clearTimeout(this.#reopen);
       this.#listeners.clear();
       await Promise.all(
         this.#connections.map((each) => each.close({ sessionsForGood: forGood, queuesForGood: forGood, next: null })),
@@ -65,7 +69,9 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     return done;
   }
 
-  async #apply({ connections }: MqttBridgeConfig): Promise<void> {
+  async #apply(config: MqttBridgeConfig): Promise<void> {
+    const { connections } = config;
+    clearTimeout(this.#reopen);
     if (this.#isFirst) removeOtherQueues(this.#options.folder, connections.flatMap(queueNames));
     this.#isFirst = false;
     const names = new Map(connections.map((each) => [each.name, each]));
@@ -74,7 +80,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     await Promise.all(
       this.#connections.map(async (running) => {
         const next = names.get(running.config.name) ?? null;
-        if (next !== null && isDeepStrictEqual(beside(next), beside(running.config))) {
+        if (next !== null && !running.isFailed && isDeepStrictEqual(beside(next), beside(running.config))) {
           running.setBounds(next);
           kept.set(next.name, running);
           return;
@@ -88,6 +94,9 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     this.#connections = connections.map(
       (config) => kept.get(config.name) ?? this.#start(config, earlier.get(config.name) ?? []),
     );
+    if (this.#connections.some(({ isFailed }) => isFailed)) {
+      this.#reopen = setTimeout(() => void this.#inTurn(() => this.#apply(config)), REOPEN_MS);
+    }
     this.#tell();
   }
 

@@ -1,4 +1,5 @@
 import type { LinkState } from '../../mqtt/broker-session.ts';
+import { filtersOverlap } from '../../mqtt/filter-match.ts';
 import type { CommitTurns } from '../../streams/store/commit-turns.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import { bridgeClientId } from '../link/bridge-client-id.ts';
@@ -8,7 +9,14 @@ import type { BridgeConnectionState, BridgeConnectionStatus } from '../model/bri
 import type { QueueBounds } from '../queue/bridge-queue.ts';
 import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
-import { type MqttConnectionConfig, QUEUE_BOUNDS, type Way } from './mqtt-bridge-config.ts';
+import {
+  type MqttConnectionConfig,
+  QUEUE_BOUNDS,
+  sourceFilter,
+  targetFilter,
+  type Way,
+  waysOf,
+} from './mqtt-bridge-config.ts';
 import { OneWay } from './one-way.ts';
 import { filtersOf, WaySubscriptions } from './way-subscriptions.ts';
 
@@ -42,12 +50,16 @@ const STATES: readonly (BridgeConnectionState & LinkState)[] = [
   'CONNECTED',
 ];
 
+const ROUND =
+  'Both sides are the same broker, and with MQTT 3.1.1 its messages would go round for ever: use prefixes that lead to other topics';
+
 /** One connection of the configuration: a session with each of the two brokers, and between them one or two ways. */
 export class RunningConnection {
   readonly #options: RunningConnectionOptions;
   readonly #local: BridgeSession;
   readonly #remote: BridgeSession;
   readonly #ways: { readonly way: Way; readonly passing: OneWay; readonly subscriptions: WaySubscriptions }[] = [];
+  readonly #maybeRound: boolean;
   #config: MqttConnectionConfig;
   #state: BridgeConnectionState = 'CONNECTING';
   #since = Date.now();
@@ -62,6 +74,7 @@ export class RunningConnection {
     const { bridge, config } = options;
     this.#options = options;
     this.#config = config;
+    this.#maybeRound = mayGoRound(bridge, config);
     const clientId = bridgeClientId(bridge.brokerId, bridge.bridgeId, config.name);
     const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
     this.#local = new MqttBridgeSession({
@@ -83,6 +96,11 @@ export class RunningConnection {
   /** For what takes its place: all that may have left filters in its sessions. */
   get earlier(): readonly MqttConnectionConfig[] {
     return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.#config];
+  }
+
+  /** It could not be begun, as with a queue that cannot be opened. */
+  get isFailed(): boolean {
+    return this.#failure !== null;
   }
 
   get config(): MqttConnectionConfig {
@@ -168,7 +186,7 @@ export class RunningConnection {
       session.onStatus(() => {
         for (const { passing, subscriptions } of this.#ways) {
           passing.targetChanged();
-          subscriptions.linkChanged();
+          if (!this.#goesRound) subscriptions.linkChanged();
         }
         this.#changed();
       });
@@ -197,7 +215,13 @@ export class RunningConnection {
     return this.#ways.every(({ subscriptions }) => subscriptions.isComplete) ? 'CONNECTED' : 'CONNECTING';
   }
 
+  /** With MQTT 5 it is known of each message where it has been. */
+  get #goesRound(): boolean {
+    return this.#maybeRound && (this.#local.protocolVersion === 4 || this.#remote.protocolVersion === 4);
+  }
+
   get #refusal(): string | null {
+    if (this.#goesRound) return ROUND;
     for (const { way, subscriptions } of this.#ways) {
       const { problem } = subscriptions;
       if (problem !== null) return `${way === 'out' ? 'Local' : 'Remote'} broker: ${problem}`;
@@ -214,6 +238,16 @@ export class RunningConnection {
     const rejection = this.#ways.find(({ passing }) => passing.rejection !== null)?.passing.rejection;
     return this.#refusal ?? this.#queueProblem ?? (rejection ? `Not passed on: ${rejection}` : null);
   }
+}
+
+/** Both sides are one broker, and what comes to one of its topics may be taken from there again. */
+function mayGoRound({ brokerId, local }: BridgeOptions, { url, topics }: MqttConnectionConfig): boolean {
+  const names = namesOfLocal(brokerId, local.url);
+  if (!namesOfRemote(url).some((name) => names.includes(name))) return false;
+  const all = (of: typeof sourceFilter) =>
+    topics.flatMap((rule) => waysOf(rule).map((way) => of(rule, way).split('/')));
+  const [sources, targets] = [all(sourceFilter), all(targetFilter)];
+  return targets.some((target) => sources.some((source) => filtersOverlap(source, target)));
 }
 
 /** Of all its queues: none of them is anybody else's. */

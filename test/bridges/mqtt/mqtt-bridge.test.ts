@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PATH_PROPERTY } from '../../../src/bridges/mqtt/bridge-path.ts';
 import { ADMINISTRATOR, connect, useTestBroker } from '../../embedded/embedded.ts';
 import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
 import { startRelay } from '../../support/relay.ts';
-import { connectedBridge, listen, startTestBridge, statusOf, withoutMqtt5 } from './bridge-world.ts';
+import { bridgeFolder, connectedBridge, listen, startTestBridge, statusOf, withoutMqtt5 } from './bridge-world.ts';
 
 const embedded = useTestBroker();
 const here = () => ({ url: `mqtt://127.0.0.1:${embedded().mqttPort}`, ...ADMINISTRATOR });
@@ -213,6 +216,44 @@ test('a message for which the other broker ends the connection is found, told, a
   const status = await statusOf(bridge, ({ queuedMessages, state }) => queuedMessages === 0 && state === 'CONNECTED');
   expect(status).toMatchObject({ rejected: 1, error: expect.stringContaining('ended the connection each time') });
   expect([...new Set(heard.texts())].filter((text) => text !== 'unwanted')).toEqual(['a', 'b']);
+});
+
+test('a queue that cannot be opened is told, and tried again', async () => {
+  const other = await startMosquitto();
+  const folder = bridgeFolder();
+  const file = createHash('sha256').update('test\nout').digest('hex').slice(0, 32);
+  const path = join(folder, `${file}.sqlite`);
+  mkdirSync(path);
+  const bridge = startTestBridge({ local: here(), folder });
+  const config = {
+    connections: [{ name: 'test', url: other.url, topics: [{ pattern: 'x', direction: 'out' }] }],
+  } as const;
+  await bridge.apply(config);
+  expect(bridge.status()).toMatchObject([{ state: 'FAILED', error: expect.stringContaining('open') }]);
+  rmSync(path, { recursive: true });
+  await bridge.apply(config);
+  await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+});
+
+test('one broker on both sides: MQTT 3.1.1 is refused where messages would go round', async () => {
+  const other = await startMosquitto();
+  const old = await withoutMqtt5(other.url);
+  const bridge = startTestBridge({ local: { url: old } });
+  const config = (remotePrefix: string) => ({
+    connections: [{ name: 'test', url: old, topics: [{ pattern: 'round/#', direction: 'out', remotePrefix }] }],
+  });
+  await bridge.apply(config('round/') as never);
+  expect(await statusOf(bridge, ({ state }) => state === 'FAILED')).toMatchObject({
+    error: expect.stringContaining('go round'),
+  });
+  const theirs = await other.client();
+  const heard = await listen(theirs, '#');
+  await theirs.publishAsync('round/a', 'not passed on', { qos: 1 });
+  await bridge.apply(config('copy/') as never);
+  await statusOf(bridge, ({ state }) => state === 'CONNECTED');
+  await theirs.publishAsync('round/b', 'passed on', { qos: 1 });
+  await heard.until(() => heard.heard.length === 3);
+  expect(heard.heard.map(({ topic }) => topic)).toEqual(['round/a', 'round/b', 'copy/round/b']);
 });
 
 test('three brokers in a ring: each has a message once, and it does not go round', async () => {
