@@ -166,3 +166,18 @@ test('whatever a session is sent, and however late it acknowledges, it gets each
     { numRuns: 12, endOnFailure: true },
   );
 });
+
+test.each([1, 2] as const)(
+  'what is too large for a client leaves its window open for what comes after (QoS %i)',
+  async (qos) => {
+    const id = `large-${qos}`;
+    const properties = { sessionExpiryInterval: 600, receiveMaximum: 1, maximumPacketSize: 100 };
+    const first = await rawClient(shared().mqttPort, { clientId: id, clean: false, properties }, id);
+    await first.leave();
+    const publisher = await connect(shared().mqttPort);
+    for (const text of ['x'.repeat(100), 'small']) await publisher.publishAsync(id, text, { qos });
+    const back = await rawClient(shared().mqttPort, { clientId: id, clean: false, properties });
+    await back.until('publish', 1);
+    expect(back.packets.at(-1)).toMatchObject({ cmd: 'publish', payload: Buffer.from('small') });
+  },
+);

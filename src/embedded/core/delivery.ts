@@ -170,15 +170,24 @@ export class Delivery {
   }
 
   /** Sends a queued message under its packet id. QoS 2 goes when that is on disk: it is sent again under the same one. */
-  #sendEntry(client: Client, { window }: Connection, session: Session, entry: QueueEntry): void {
+  #sendEntry(client: Client, connection: Connection, session: Session, entry: QueueEntry): void {
     const { queues } = this.#options.store;
+    const { window } = connection;
     const packetId = entry.packetId ?? nextPacketId(client, session);
     queues.sent(session, entry, packetId);
     window?.take(packetId);
     const sendNow = () => send(client, queuedPacket(entry));
-    if (entry.qos === 1) sendNow();
+    if (entry.qos === 1) {
+      sendNow();
+      return;
+    }
+    const sendOnDisk = () => {
+      sendNow();
+      // It was too large, or is no longer allowed: nobody will acknowledge it, so the next one goes now.
+      if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);
+    };
     // A journal that cannot be written ends the broker.
-    else this.#options.store.commit().then(sendNow, () => {});
+    this.#options.store.commit().then(sendOnDisk, () => {});
   }
 
   /**
