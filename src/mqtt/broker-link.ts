@@ -174,7 +174,7 @@ export class BrokerLink implements BrokerSession {
   restart(why: string): void {
     if (!this.#connection) return;
     void this.#dropConnection(true);
-    this.#downSince = Date.now();
+    this.#wasConnected();
     this.#lost({ state: 'UNREACHABLE', text: why });
   }
 
@@ -355,10 +355,7 @@ export class BrokerLink implements BrokerSession {
     this.#connection = null;
     this.#unclaimed.close();
     if (this.#status.state === 'CONNECTED') {
-      this.#downSince = Date.now();
-      const isBrief = this.#downSince - this.#status.since < BRIEF_MS;
-      this.#attempts = isBrief ? this.#brief : 0;
-      this.#brief = isBrief ? this.#brief + 1 : 0;
+      this.#wasConnected();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }
@@ -368,6 +365,14 @@ export class BrokerLink implements BrokerSession {
     // The broker is there and said what it wants: that is a step of connecting, not a failure to wait after.
     if (version === 5 && this.#version === 4 && cause !== null) this.#attempt();
     else this.#lost(failure);
+  }
+
+  /** A connection has ended just now. */
+  #wasConnected(): void {
+    this.#downSince = Date.now();
+    const isBrief = this.#downSince - this.#status.since < BRIEF_MS;
+    this.#attempts = isBrief ? this.#brief : 0;
+    this.#brief = isBrief ? this.#brief + 1 : 0;
   }
 
   /** Brokers without MQTT 5 answer CONNACK 1 or 0x84, or close without a word; the latter proves nothing, so both are tried in turn. */

@@ -1,10 +1,11 @@
 import { ServiceError } from '../errors.ts';
 
-/** What the reason code of a PUBACK or PUBREC means to the caller of publish. */
-export const publishRefusal = (code: number): ServiceError =>
-  code === 0x87
-    ? new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there')
-    : new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`);
+/** What the reason code of a PUBACK or PUBREC means to the caller of publish. BROKER_TIMEOUT: it may well be taken later. */
+export function publishRefusal(code: number): ServiceError {
+  if (code === 0x87) return new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there');
+  if (code === 0x97) return new ServiceError('BROKER_TIMEOUT', 'The broker has no quota left for this client');
+  return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`);
+}
 
 /** What the reason code of a SUBACK means to the caller of subscribe. */
 export function subscribeRefusal(error: Error): ServiceError {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { generate, type Packet, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ArrivedMessage, BridgeSession } from '../../../src/bridges/link/bridge-session.ts';
 import { MqttBridgeSession } from '../../../src/bridges/link/mqtt-bridge-session.ts';
@@ -71,3 +74,39 @@ test.each([4, 5] as const)(
     if (version === 5) expect(again.texts()).not.toContain('kept');
   },
 );
+
+test('a message for which the broker has no quota left is to be sent again, on another connection', async () => {
+  const quota = [0x97, 0x97, 0];
+  const server = createServer((socket) => {
+    const packets = parser({ protocolVersion: 5 });
+    const answer = (packet: object) => socket.write(generate(packet as Packet, { protocolVersion: 5 }));
+    packets.on('packet', ({ cmd, messageId }) => {
+      if (cmd === 'connect') answer({ cmd: 'connack', sessionPresent: false, reasonCode: 0 });
+      if (cmd === 'publish') answer({ cmd: 'puback', messageId, reasonCode: quota.shift() });
+    });
+    socket.on('data', (data) => packets.parse(data));
+    socket.on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const session = await openSession(`mqtt://127.0.0.1:${port}`, 5);
+  const message = {
+    topic: 'a',
+    payload: Buffer.from('a'),
+    qos: 1,
+    retain: false,
+    properties: null,
+    receivedAt: 0,
+  } as const;
+  const publish = () =>
+    new Promise<string | undefined>((resolve) => session.publish(message, (error) => resolve(error?.code)));
+  const answers = [await publish()];
+  while (answers.at(-1) !== undefined) {
+    await new Promise<void>((resolve) => {
+      session.onStatus(({ state }) => state === 'CONNECTED' && resolve());
+    });
+    answers.push(await publish());
+  }
+  expect(answers).toEqual(['BROKER_UNREACHABLE', 'BROKER_UNREACHABLE', undefined]);
+});
