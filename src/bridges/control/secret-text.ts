@@ -18,9 +18,13 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) &&
 const PLACE_NAME =
   /(url|uri|host|hostname|port|server|broker|node|address|endpoint|namespace|dsn|connection_?string|bootstrap|proxy)s?$/i;
 
+/** Names of what says whom secrets are sent to once they are there. */
+const PROTECTION_NAME =
+  /^(tls|ssl|ca|ssl_?mode|(verify|tls|ssl)_?(ca|mode|enabled|insecure)|ca_?(cert|certificate|file)s?|reject_?unauthorized)$/i;
+
 /** By its name, or because it is a URL. */
 export const isPlace = (name: string, value: unknown): boolean =>
-  PLACE_NAME.test(name) || (typeof value === 'string' && value.includes('://'));
+  PLACE_NAME.test(name) || PROTECTION_NAME.test(name) || (typeof value === 'string' && value.includes('://'));
 
 const PEM_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 

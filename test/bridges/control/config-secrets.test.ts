@@ -90,6 +90,15 @@ describe('a secret that is kept goes to no other host', () => {
     expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([]);
   });
 
+  test.each([{ verifyCa: false }, { tls: false }, { ca: 'PEM of another authority' }])(
+    'nor with %o to whoever is there',
+    (change) => {
+      const kept = { host: 'one', password: 'a secret', tls: true, ca: 'PEM' };
+      expect(unmasked({ ...kept, password: '***' }, kept, BY_NAME).issues).toEqual([]);
+      expect(unmasked({ ...kept, password: '***', ...change }, kept, BY_NAME).issues).toHaveLength(1);
+    },
+  );
+
   test('also where the host stands beside or above', () => {
     const kept = { server: { hostname: 'one' }, credentials: { username: 'u', password: 'a secret' } };
     const given = (hostname: string) => ({ server: { hostname }, credentials: { username: 'u', password: '***' } });
