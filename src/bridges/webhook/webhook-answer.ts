@@ -14,9 +14,13 @@ export function answerFailure(status: number, retryAfter: string | null): SinkFa
   if (status < 400) return new SinkFailure('FAILED', `${told}: redirects are not followed`);
   if (OF_MESSAGES.has(status)) return new BadBatch(told);
   if (status === GONE) {
-    return new SinkFailure('FAILED', `${told}: it is gone, and gets nothing until the connection is changed, or switched off and on (active)`, {
-      isFinal: true,
-    });
+    return new SinkFailure(
+      'FAILED',
+      `${told}: it is gone, and gets nothing until the connection is changed, or switched off and on (active)`,
+      {
+        isFinal: true,
+      },
+    );
   }
   const retryAfterMs = retryAfter === null ? undefined : retryAfterOf(retryAfter, Date.now());
   if (OF_CREDENTIALS.has(status)) return new SinkFailure('UNAUTHORISED', told, { retryAfterMs });
