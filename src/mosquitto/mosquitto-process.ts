@@ -61,12 +61,10 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
       if (child.pid === undefined) resolve(failure);
     });
     child.once('close', (code, signal) => {
-      rmSync(pidFile, { force: true });
+      forget(pidFile);
       resolve(failure ?? endOf(code, signal, log.problems));
     });
   });
-  // At once: a service that is killed now must find it again.
-  if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid), { mode: 0o600 });
   const running: MosquittoProcess = {
     ended,
     reload: async () => {
@@ -81,6 +79,8 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
   stop.addEventListener('abort', onStop);
   void ended.then(() => stop.removeEventListener('abort', onStop));
   try {
+    // At once: a service that is killed now must find it again.
+    if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid), { mode: 0o600 });
     const ready = Promise.race([log.next(/^mosquitto version \S+ running$/), failing(ended)]);
     await within(START_MS, ready, `Mosquitto did not listen within ${START_MS / 1_000} s`);
   } catch (error) {
@@ -88,6 +88,15 @@ export async function startMosquittoProcess(options: MosquittoProcessOptions): P
     throw error;
   }
   return running;
+}
+
+/** Where it cannot be removed it names a process that is no Mosquitto of this folder, and does no harm. */
+function forget(pidFile: string): void {
+  try {
+    rmSync(pidFile, { force: true });
+  } catch {
+    // The folder cannot be written, which the next start tells.
+  }
 }
 
 async function end(child: ChildProcess, ended: Promise<string>, patienceMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -140,6 +140,30 @@ test('a taken port moves to the next free one, and why it cannot listen later is
   await until('FAILED', 2);
   expect(reasons[0]).toBe('Mosquitto was ended by SIGKILL');
   expect(reasons[1]).toContain('is damaged');
+});
+
+test('a folder in which nothing can be written is a failure like others: no process is left, and it runs when it can be', async () => {
+  const folder = temporaryFolder();
+  const pidFile = join(folder, 'mosquitto.pid');
+  const reasons: string[] = [];
+  const { until, onState } = stateTrail();
+  await start({
+    folder,
+    onState: (state, error) => {
+      if (error !== undefined) reasons.push(error);
+      onState(state);
+    },
+  });
+  const pid = pidIn(folder);
+  // As root, whom no mode keeps from writing: what is in the way can be neither written nor removed.
+  rmSync(pidFile);
+  mkdirSync(pidFile);
+  process.kill(pid, 'SIGKILL');
+  await until('FAILED', 2);
+  expect(reasons).toEqual(['Mosquitto was ended by SIGKILL', expect.stringContaining('EISDIR')]);
+  rmdirSync(pidFile);
+  await until('RUNNING', 2);
+  expect(pidIn(folder)).not.toBe(pid);
 });
 
 test('a process that only bears the number of one that was left over is let be, and a broker that is closed ends its own', async () => {
