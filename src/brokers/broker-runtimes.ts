@@ -113,11 +113,13 @@ export class BrokerRuntimes {
   }
 
   /** Errors: BROKER_UNREACHABLE (no address, or the entry cannot be used as it stands). */
-  get({ id, name, url }: BrokerRecord): BrokerRuntime {
+  get({ id, name, url, type, state }: BrokerRecord): BrokerRuntime {
     const runtime = this.#runtimes.get(id);
     if (runtime !== undefined) return runtime;
     if (url === null) throw withoutAddress(name);
-    throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? 'Not connected yet');
+    const isStopped = type === 'CLOUD' && state === 'INACTIVE';
+    const reason = isStopped ? `The broker "${name}" is stopped: start it first` : 'Not connected yet';
+    throw new ServiceError('BROKER_UNREACHABLE', this.status(id).lastError ?? reason);
   }
 
   /**

@@ -14,7 +14,10 @@ export function servedFingerprint({ host, port }: ListenerWanted): Promise<strin
       else resolve(fingerprint);
     });
     socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new Error('the listener does not answer')));
-    socket.on('error', reject);
+    // OpenSSL's message is for programmers; what it says is in `reason`.
+    socket.on('error', (error: Error & { readonly reason?: string }) =>
+      reject(new Error(error.reason ?? error.message)),
+    );
   });
 }
 

@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startClient } from '../support/mosquitto.ts';
 import type { TestService } from '../support/service.ts';
-import { administratorOf, createBroker, folderOf, pidOf, portsOf, startRunning, urlOf } from './cloud-mosquitto.ts';
+import {
+  administratorOf,
+  ask,
+  createBroker,
+  folderOf,
+  pidOf,
+  portsOf,
+  startRunning,
+  urlOf,
+} from './cloud-mosquitto.ts';
 
 const SET_STATE = `mutation ($input: SetTargetStateInput!) {
   setTargetState(input: $input) { broker { ... on CloudBroker { targetState } } }
@@ -28,6 +37,9 @@ test('a Mosquitto that is killed comes back by itself, and is stopped, started a
   const { broker } = await states.until('INACTIVE');
   expect(Date.parse(broker.shutdownAt)).toBeGreaterThanOrEqual(Date.parse(broker.deployedAt));
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  await expect(ask(service, id, 'broker', 'listListeners')).rejects.toThrow(
+    'The broker "Plant" is stopped: start it first',
+  );
   await setState(service, id, 'ACTIVE');
   expect((await states.until('ACTIVE')).broker).toMatchObject({ url, shutdownAt: null });
   expect(states.told.slice(3)).toEqual(['ERROR', 'ACTIVE', 'SHUTTING_DOWN', 'INACTIVE', 'PROVISIONING', 'ACTIVE']);
