@@ -9,9 +9,8 @@ import { isTooDeep, MAX_DEPTH } from './config-secrets.ts';
 /** The event with the `status` of all connections of a bridge, at each change. */
 export const BRIDGE_STATUS = 'bridgeStatus';
 
-/** Characters of JSON. */
-const MAX_CONFIG_LENGTH = 1_000_000;
-const MAX_ANSWER_LENGTH = 4_000_000;
+/** Characters of JSON, of what is given and of what brokers tell: masking takes a second for a million. */
+const MAX_LENGTH = 1_000_000;
 
 const BRIDGE_ID = /^[a-z0-9][a-z0-9._-]{0,99}-bridge$/i;
 
@@ -69,8 +68,8 @@ export function onBridgeStatus(caller: ControlCaller, api: BridgeApi, listener: 
 /** What no bridge takes. */
 export function configSizeIssues(config: unknown): readonly InputIssue[] {
   if (isTooDeep(config)) return [{ path: '/', reason: `must not be nested deeper than ${MAX_DEPTH} levels` }];
-  if (JSON.stringify(config).length <= MAX_CONFIG_LENGTH) return [];
-  return [{ path: '/', reason: `must not have more than ${MAX_CONFIG_LENGTH} characters` }];
+  if (JSON.stringify(config).length <= MAX_LENGTH) return [];
+  return [{ path: '/', reason: `must not have more than ${MAX_LENGTH} characters` }];
 }
 
 function told(api: BridgeApi, command: string, data: unknown, isAnswer: (data: unknown) => boolean): unknown {
@@ -81,8 +80,7 @@ function told(api: BridgeApi, command: string, data: unknown, isAnswer: (data: u
   });
 }
 
-const isReadable = (data: unknown): boolean =>
-  !isTooDeep(data) && JSON.stringify(data ?? null).length <= MAX_ANSWER_LENGTH;
+const isReadable = (data: unknown): boolean => !isTooDeep(data) && JSON.stringify(data ?? null).length <= MAX_LENGTH;
 
 /** What a plugin of ours refused over MQTT, where there is only the text. */
 function withIssue(error: ServiceError): ServiceError {
