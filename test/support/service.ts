@@ -1,3 +1,6 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { ProjectRole } from '../../src/auth/viewer.ts';
@@ -64,25 +67,50 @@ export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.me
 export const streamWorker = new URL('../../dist/streams/hosting/stream-worker.js', import.meta.url);
 export const bridgeWorker = new URL('../../dist/bridges/hosting/bridge-worker.js', import.meta.url);
 
+const SETTINGS = {
+  PORT: '0',
+  MQTT_PORT: '0',
+  MQTT_WS_PORT: '0',
+  MQTT_TLS_PORT: 'off',
+  ROOT_EMAIL: ROOT.email,
+  ROOT_PASSWORD: ROOT.password,
+  BROKER_TIMEOUT_MS: '2000',
+};
+
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const databaseUrl = await databaseOfRun();
   const config = readConfig({
-    PORT: '0',
+    ...SETTINGS,
     DATA_DIR: options.dataDir ?? temporaryFolder(),
-    MQTT_PORT: '0',
-    MQTT_WS_PORT: '0',
-    MQTT_TLS_PORT: 'off',
     EMBEDDED_BROKER: options.embeddedBroker ? 'on' : 'off',
-    ROOT_EMAIL: ROOT.email,
-    ROOT_PASSWORD: ROOT.password,
-    BROKER_TIMEOUT_MS: '2000',
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
     ...options.env,
   });
+  const isUsual = config.rootEmail === ROOT.email && config.rootPassword === ROOT.password;
+  if (options.dataDir === undefined && config.databaseUrl === undefined && isUsual) {
+    begun ??= firstDatabase();
+    copyFileSync(await begun, join(config.dataDir, DATABASE));
+  }
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   const service = await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker });
   onTestFinished(() => service.close());
   return clientsOf(service, config);
+}
+
+const DATABASE = 'brokergraph.db';
+let begun: Promise<string> | null = null;
+
+/**
+ * The file that a first start leaves, with all tables and the root administrator. Making those takes a third of a start, so a process of
+ * tests does it once. Its path.
+ */
+async function firstDatabase(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-first-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const config = readConfig({ ...SETTINGS, DATA_DIR: folder, EMBEDDED_BROKER: 'off' });
+  const log = pino({ level: 'silent' });
+  await (await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker })).close();
+  return join(folder, DATABASE);
 }
 
 async function clientsOf(service: RunningService, config: Config): Promise<TestService> {
@@ -101,8 +129,10 @@ async function clientsOf(service: RunningService, config: Config): Promise<TestS
     return data.login.token as string;
   };
   let root = '';
-  root = await login(ROOT.email, ROOT.password);
-  const first = await service.storage.db.project.findFirst();
+  const { db } = service.storage;
+  const administrator = await db.user.findUnique({ where: { email: ROOT.email } });
+  root = administrator ? (await service.services.auth.openSession(administrator.id)).token : '';
+  const first = await db.project.findFirst();
   const projectId =
     first?.id ??
     (await graphql('mutation { createProject(input: { name: "Test" }) { project { id } } }')).data.createProject.project
