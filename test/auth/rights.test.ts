@@ -12,6 +12,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequiredRole } from '../../src/auth/viewer.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { apiRoutes } from '../../src/rest/api-routes.ts';
+import { createAuthority } from '../support/certificates.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 // Every root field of the schema and every entry of the REST interface, tried by callers below the role it asks for and by one
@@ -32,11 +33,14 @@ const requiresOf = (field: Field) => field.extensions.requires as RequiredRole |
 interface World extends TestService {
   readonly brokerId: string;
   readonly tokenId: string;
+  readonly certificateId: string;
 }
+
+const { cert } = createAuthority();
 
 const world = async (): Promise<World> => furnished(await startTestService());
 
-/** The service with a project of its own, where there is a broker and a token. */
+/** The service with a project of its own, where there is a broker, a token and a certificate. */
 async function furnished(service: TestService): Promise<World> {
   const { data: made } = await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');
   const projectId = made.createProject.project.id;
@@ -45,8 +49,11 @@ async function furnished(service: TestService): Promise<World> {
     url: 'mqtt://127.0.0.1:1',
   });
   const { data } = await service.graphql(
-    'mutation ($p: ID!) { createToken(input: { projectId: $p, name: "t", role: VIEWER }) { token { id } } }',
-    { p: projectId },
+    `mutation ($p: ID!, $c: String!) {
+      createToken(input: { projectId: $p, name: "t", role: VIEWER }) { token { id } }
+      createCertificate(input: { projectId: $p, filename: "ca.pem", cert: $c }) { certificate { id } }
+    }`,
+    { p: projectId, c: cert },
   );
   return {
     ...service,
@@ -54,6 +61,7 @@ async function furnished(service: TestService): Promise<World> {
     person: (role, project = projectId) => service.person(role, project),
     brokerId: body.id,
     tokenId: data.createToken.token.id,
+    certificateId: data.createCertificate.certificate.id,
   };
 }
 
@@ -71,6 +79,7 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
     if (name === 'brokerId' || (name === 'id' && parent === 'broker')) return ids.brokerId;
     if (name === 'projectId' || (name === 'id' && parent === 'project')) return ids.projectId;
     if (name === 'tokenId') return ids.tokenId;
+    if (name === 'certificateId') return ids.certificateId;
     return 'usr_0000000000unknown';
   }
   if (type.name === 'Int') return 1;
