@@ -3,7 +3,7 @@ import { type Fields, isFields } from '../control/fields.ts';
 import type { ControlProvider } from '../control/plugin.ts';
 import type { SysBridge } from './live/sys-bridges.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
-import type { BridgeConnectionState } from './model/bridge-status.ts';
+import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';
 
 /** A bridge of a broker as callers see it. */
 export interface BridgeView {
@@ -43,6 +43,7 @@ export interface BridgeConnectionView {
   readonly delivered: number | null;
   readonly dropped: number | null;
   readonly rejected: number | null;
+  readonly lastRejection: BridgeRejection | null;
 }
 
 const STATES: ReadonlySet<unknown> = new Set<BridgeConnectionState>([
@@ -76,7 +77,7 @@ function connectionOf(name: string, fields: Fields): BridgeConnectionView {
     name,
     isConnected,
     state: STATES.has(state) ? (state as BridgeConnectionState) : isConnected ? 'CONNECTED' : null,
-    since: typeof since === 'number' && Math.abs(since) <= LAST_TIME ? since : null,
+    since: timeOf(since),
     error: textOf(fields.error ?? fields.errorMessage ?? fields.message),
     queuedMessages: countOf(fields.queuedMessages),
     queuedBytes: countOf(fields.queuedBytes),
@@ -84,8 +85,18 @@ function connectionOf(name: string, fields: Fields): BridgeConnectionView {
     delivered: countOf(fields.delivered),
     dropped: countOf(fields.dropped),
     rejected: countOf(fields.rejected),
+    lastRejection: rejectionOf(fields.lastRejection),
   };
 }
+
+function rejectionOf(value: unknown): BridgeRejection | null {
+  const at = isFields(value) ? timeOf(value.at) : null;
+  const reason = isFields(value) ? textOf(value.reason) : null;
+  return at === null || reason === null ? null : { at, reason };
+}
+
+const timeOf = (value: unknown): number | null =>
+  typeof value === 'number' && Math.abs(value) <= LAST_TIME ? value : null;
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;

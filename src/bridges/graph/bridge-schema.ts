@@ -4,7 +4,7 @@ import { QUESTION_COST } from '../../graphql/page-cost.ts';
 import { mayAskBroker, walk } from '../../graphql/walk-limit.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
 import type { SysBridgeOrigin } from '../live/sys-bridges.ts';
-import type { BridgeConnectionState } from '../model/bridge-status.ts';
+import type { BridgeConnectionState, BridgeRejection } from '../model/bridge-status.ts';
 
 const BridgeConnectionStateType = builder.enumType('BridgeConnectionState', {
   description: 'Whether a connection of a bridge works.',
@@ -28,6 +28,14 @@ const BridgeOriginType = builder.enumType('BridgeOrigin', {
 });
 
 const UNTOLD = 'Null: its provider does not tell.';
+
+const Rejection = builder.objectRef<BridgeRejection>('BridgeRejection').implement({
+  description: 'A message that could not be delivered as it is.',
+  fields: (t) => ({
+    at: t.field({ description: 'When that was known.', type: 'DateTime', resolve: ({ at }) => new Date(at) }),
+    reason: t.exposeString('reason', { description: 'Why, without what was in it.' }),
+  }),
+});
 
 export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('BridgeConnectionStatus').implement({
   description: 'What one connection of a bridge tells. Counts are since the bridge was started where it runs.',
@@ -66,6 +74,12 @@ export const BridgeConnectionType = builder.objectRef<BridgeConnectionView>('Bri
     rejected: t.exposeFloat('rejected', {
       description: `Messages that cannot be delivered as they are. ${UNTOLD}`,
       nullable: true,
+    }),
+    lastRejection: t.field({
+      description: 'The last one of these. Null: there was none, or its provider does not tell.',
+      type: Rejection,
+      nullable: true,
+      resolve: ({ lastRejection }) => lastRejection,
     }),
   }),
 });

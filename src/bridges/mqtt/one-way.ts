@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors.ts';
 import { topicProblem } from '../../mqtt/topics.ts';
 import type { ArrivedMessage, BridgeSession } from '../link/bridge-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
+import type { BridgeRejection } from '../model/bridge-status.ts';
 import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
 import type { BridgePath } from './bridge-path.ts';
 import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridge-config.ts';
@@ -36,8 +37,7 @@ export interface WayCounts {
  */
 export class OneWay {
   readonly counts: WayCounts = { received: 0, delivered: 0, expired: 0, rejected: 0 };
-  /** Why the last message was rejected; null: none was. */
-  rejection: string | null = null;
+  lastRejection: BridgeRejection | null = null;
   readonly #options: OneWayOptions;
   readonly #queue: BridgeQueue;
   readonly #suspicion = new Suspicion();
@@ -187,7 +187,7 @@ export class OneWay {
 
   #reject(reason: string): void {
     this.counts.rejected += 1;
-    this.rejection = reason;
+    this.lastRejection = { at: Date.now(), reason };
   }
 }
 

@@ -5,7 +5,7 @@ import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import { bridgeClientId } from '../link/bridge-client-id.ts';
 import type { BridgeSession } from '../link/bridge-session.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
-import type { BridgeConnectionState, BridgeConnectionStatus } from '../model/bridge-status.ts';
+import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
 import type { QueueBounds } from '../queue/bridge-queue.ts';
 import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
 import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
@@ -110,6 +110,7 @@ export class RunningConnection {
   status(): BridgeConnectionStatus {
     const sum = (count: (way: OneWay) => number) => this.#ways.reduce((all, { passing }) => all + count(passing), 0);
     const error = this.#error();
+    const lastRejection = this.#lastRejection();
     return {
       connectionName: this.#config.name,
       isConnected: this.#sides.every(([, { status }]) => status.state === 'CONNECTED'),
@@ -122,6 +123,7 @@ export class RunningConnection {
       delivered: sum(({ counts }) => counts.delivered),
       dropped: sum(({ counts, queue }) => counts.expired + queue.dropped),
       rejected: sum(({ counts }) => counts.rejected),
+      ...(lastRejection === null ? {} : { lastRejection }),
     };
   }
 
@@ -235,8 +237,12 @@ export class RunningConnection {
     for (const [name, { status }] of this.#sides) {
       if (status.state === this.#state && status.lastError !== undefined) return `${name}: ${status.lastError}`;
     }
-    const rejection = this.#ways.find(({ passing }) => passing.rejection !== null)?.passing.rejection;
-    return this.#refusal ?? this.#queueProblem ?? (rejection ? `Not passed on: ${rejection}` : null);
+    return this.#refusal ?? this.#queueProblem;
+  }
+
+  #lastRejection(): BridgeRejection | null {
+    const rejections = this.#ways.flatMap(({ passing }) => passing.lastRejection ?? []);
+    return rejections.sort((one, other) => other.at - one.at)[0] ?? null;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ArrivedMessage } from '../link/bridge-session.ts';
 import { type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
-import type { BridgeConnectionState, BridgeConnectionStatus } from '../model/bridge-status.ts';
+import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
 import type { BridgeQueue } from '../queue/bridge-queue.ts';
 import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
 import { withMessageId } from './message-id.ts';
@@ -50,7 +50,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
   #delivery: SinkDelivery | null = null;
   #wantsIds = false;
   #sinkState: State = { state: 'CONNECTING', error: null };
-  #reason: string | null = null;
+  #lastRejection: BridgeRejection | null = null;
   #told: State = { state: 'INACTIVE', error: null };
   #since = Date.now();
   #received = 0;
@@ -91,6 +91,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
       delivered: this.#delivered,
       dropped: this.#queue.dropped,
       rejected: this.#rejected,
+      ...(this.#lastRejection === null ? {} : { lastRejection: this.#lastRejection }),
     };
   }
 
@@ -99,7 +100,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     this.#config = config;
     await this.#delivery?.close();
     this.#delivery = null;
-    this.#reason = null;
+    this.#lastRejection = null;
     this.#queue.setBounds({ ...QUEUE_BOUNDS, ...config.queue });
     if (config.active === false) {
       this.#queue.setDelivering(false);
@@ -120,7 +121,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
       onDelivered: (delivered, rejected, reason) => {
         this.#delivered += delivered;
         this.#rejected += rejected;
-        if (reason !== null) this.#reason = `Rejected: ${reason}`;
+        if (reason !== null) this.#lastRejection = { at: Date.now(), reason };
         this.#changed();
       },
       onFault: this.#options.onFault,
@@ -194,6 +195,6 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
       return { state: 'CONNECTING', error: null };
     }
     if (this.#sinkState.state !== 'CONNECTED') return this.#sinkState;
-    return { state: 'CONNECTED', error: this.#queueProblem ?? this.#reason };
+    return { state: 'CONNECTED', error: this.#queueProblem };
   }
 }

@@ -30,7 +30,7 @@ const LIST = `query ($b: ID!) { broker(id: $b) { bridges {
 } } }`;
 const FOLLOW = `subscription ($b: ID!, $after: Float) { bridgeStatus(brokerId: $b, bridgeId: "mqtt-bridge", after: $after) {
   kind sequence missed isConnected status
-  connections { name isConnected state since error queuedMessages queuedBytes received delivered dropped rejected }
+  connections { name isConnected state since error queuedMessages queuedBytes received delivered dropped rejected lastRejection { at reason } }
 } }`;
 
 test('a bridge of this service is configured, passes messages and is followed live, and its secrets never come out', async () => {

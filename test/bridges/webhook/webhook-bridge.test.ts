@@ -157,7 +157,8 @@ test('of a batch that is refused the message to blame is found and counted, and 
   const status = await until(({ delivered, rejected }) => delivered + rejected === messages.length + 1);
 
   expect(status).toMatchObject({ state: 'CONNECTED', delivered: 60, rejected: 2, dropped: 0 });
-  expect(status.error).toBe('Rejected: The endpoint answered 413');
+  expect(status).toMatchObject({ lastRejection: { at: expect.any(Number), reason: 'The endpoint answered 413' } });
+  expect(status).not.toHaveProperty('error');
   expect(topicsOf(endpoint.taken)).toEqual(
     topicsOf(messages.map(([topic]) => ({ topic }))).filter((t) => t !== 'plant/bad'),
   );
