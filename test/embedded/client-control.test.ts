@@ -308,7 +308,7 @@ test('a session has at most as many filters as it may, by whichever way they com
   expect(await subscribe('one/more')).toEqual(tooMany);
   expect(await run(admin, 'unsubscribeClient', { clientid: 'full', topic: 'full/0' })).toEqual(DONE);
   expect(await subscribe('one/more')).toEqual(DONE);
-}, 30_000);
+});
 
 test.each<[string, Fields]>([
   ['Invalid/missing clientid', { topic: 'a', qos: 1 }],
@@ -394,7 +394,7 @@ test('what was answered survives kill -9, for a client that is connected and for
     expect(packets.at(-1)).toMatchObject({ text: 'flagged', qos: 2, retain: true });
     expect(packets.at(-1)?.properties?.subscriptionIdentifier).toBe(version === 5 ? 5 : undefined);
   }
-}, 30_000);
+});
 
 test('no payload ends the broker, and what is refused leaves nothing behind', async () => {
   const failures: string[] = [];
@@ -452,4 +452,4 @@ test('no payload ends the broker, and what is refused leaves nothing behind', as
     expect([...(subscriptions as string[])].sort()).toEqual([...(kept[clientid] ?? [])].sort());
   }
   expect(failures).toEqual([]);
-}, 30_000);
+});

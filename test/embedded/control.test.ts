@@ -170,4 +170,4 @@ test('no payload on any $CONTROL topic ends the broker or goes unanswered', asyn
     { numRuns: 400 },
   );
   expect(failures).toEqual([]);
-}, 30_000);
+});

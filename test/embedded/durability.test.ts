@@ -144,7 +144,7 @@ test('a QoS 2 message that was acknowledged is delivered exactly once, across ki
   expect(new Set(received).size).toBe(received.length);
   const numbers = new Set(received.map((text) => Number(text.split(':')[1])));
   expect(Array.from({ length: total }, (_, index) => index).filter((index) => !numbers.has(index))).toEqual([]);
-}, 60_000);
+});
 
 test('a will is published at the next start when the broker was killed', async () => {
   const folder = temporaryFolder();
@@ -193,7 +193,7 @@ test('a broker that fails says so, and starts anew on the same port with what wa
   await publisher.publishAsync('a', 'kept', { qos: 1 });
   const { until } = collectFrom(url, { clientId: 'device', clean: false });
   expect((await until((seen) => seen.length > 0))[0]?.text).toBe('kept');
-}, 60_000);
+});
 
 test('a journal that cannot be written acknowledges nothing, says why, and is tried again', async () => {
   const folder = temporaryFolder();

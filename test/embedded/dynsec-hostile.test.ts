@@ -59,7 +59,7 @@ test('no command with whatever fields ends the broker, goes unanswered, or is a 
   )) as [{ clients: string[] }, { totalCount: number }, { totalCount: number }];
   expect(clients.clients).toContain('admin');
   expect(groups.totalCount + roles.totalCount).toBeGreaterThan(2);
-}, 60_000);
+});
 
 test('bytes that are no request are answered, and the next request is served', async () => {
   const { mqttPort } = await startTestBroker();

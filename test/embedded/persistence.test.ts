@@ -10,7 +10,7 @@ test('the persistence passes the suite that aedes-persistence ships for implemen
   const { stdout } = await promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', suite]);
   expect(stdout).toMatch(/^# fail 0$/m);
   expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(45);
-}, 60_000);
+});
 
 const level = fc.constantFrom('a', 'b', '', '$x');
 const topics = fc.array(level, { minLength: 1, maxLength: 4 }).map((levels) => levels.join('/'));

@@ -116,4 +116,4 @@ test('who reads the target of a stream too slowly slows its publishers down, not
   await publishing;
   expect(acknowledged).toBe(total);
   expect(failed).toEqual([]);
-}, 60_000);
+});

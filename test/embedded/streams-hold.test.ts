@@ -173,7 +173,7 @@ test('a QoS 2 publish that comes again before PUBREL is one message, and is answ
   await again.until(2);
   again.told[1]?.release();
   expect((await known).filter((text) => text === 'held').length).toBeLessThanOrEqual(1);
-}, 20_000);
+});
 
 test('while paused, publishers of what matches wait and stop being read; others, and streams themselves, go on', async () => {
   const { session, port, registry } = await startTappedCore();

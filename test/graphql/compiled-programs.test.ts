@@ -25,7 +25,7 @@ async function askAllVariants(operations: Operations, name: string): Promise<voi
   }
 }
 
-test('documents that never come back do not fill the memory with programs', { timeout: 60_000 }, async () => {
+test('documents that never come back do not fill the memory with programs', async () => {
   const operations = new Operations({ schema });
   const used = () => {
     collectGarbage();

@@ -10,7 +10,7 @@ const KILLS = 6;
 const MOST_ROWS = 120;
 
 describeEngines((engine, postgres) => {
-  test('a process killed at any moment has lost nothing that it was told is stored', { timeout: 60_000 }, async () => {
+  test('a process killed at any moment has lost nothing that it was told is stored', async () => {
     const dataDir = temporaryFolder();
     const databaseUrl = await newDatabaseUrl(engine, postgres);
     const acknowledged: string[] = [];

@@ -160,7 +160,7 @@ describeEngines((engine, postgres) => {
     expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
   });
 
-  test('prisma/schema.prisma asks for nothing that the migrations do not make', { timeout: 30_000 }, async () => {
+  test('prisma/schema.prisma asks for nothing that the migrations do not make', async () => {
     const env = { ...process.env };
     if (engine === 'postgresql') env.SHADOW_DATABASE_URL = await postgres.createDatabase();
     // Exit code 2 rejects, with the missing SQL in the error.
@@ -176,9 +176,7 @@ describeEngines((engine, postgres) => {
     expect(await query('SELECT "one"()')).toEqual([{ one: 1 }]);
   });
 
-  test('of processes that start together on one database only one applies a migration', {
-    timeout: 30_000,
-  }, async () => {
+  test('of processes that start together on one database only one applies a migration', async () => {
     const { url, query } = await newDatabase(engine, postgres);
     const started = await Promise.all([1, 2, 3].map(() => startStorageProcess('hold', temporaryFolder(), url)));
     const names = readMigrations(migrationsFolder(engine)).map(({ name }) => name);

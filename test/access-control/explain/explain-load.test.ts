@@ -78,4 +78,4 @@ test('one document holds a few explanations, and not dozens', async () => {
   const few = await asking(15);
   expect(few.errors).toBeUndefined();
   expect(few.data.a14.allowed).toBe(false);
-}, 30_000);
+});

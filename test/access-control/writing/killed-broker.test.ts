@@ -81,7 +81,7 @@ test('Mosquitto killed in the middle of 200 changes: the report is what it has, 
 
 test('Mosquitto killed before it has seen the payload: nothing of it happened, and the rest goes on', async () => {
   expect(await killedWith(9, 0, 0)).toBe(false);
-}, 30_000);
+});
 
 /** Kills it with a payload, so many writes of its file and milliseconds later. True: it came back with a part of the payload. */
 async function killedWith(payload: number, writes: number, laterMs: number): Promise<boolean> {
