@@ -105,7 +105,7 @@ export class OneWay {
     this.#connection += 1;
     clearTimeout(this.#calm);
     if (!isConnected) this.#blame(this.#suspicion.lost(this.#underWay));
-    else if (this.#suspicion.connected()) this.#calm = setTimeout(() => this.#pump(), CALM_MS);
+    else if (this.#suspicion.connected()) this.#calm = setTimeout(() => this.#calmed(), CALM_MS);
     this.#underWay = 0;
     this.#bytesUnderWay = 0;
     this.#queue.setDelivering(isConnected);
@@ -167,6 +167,11 @@ export class OneWay {
       this.#bytesUnderWay -= bytes;
       this.#done(entry, error);
     });
+  }
+
+  #calmed(): void {
+    this.#suspicion.calm();
+    this.#pump();
   }
 
   #done(entry: QueueEntry, error: ServiceError | null): void {

@@ -17,7 +17,7 @@ const STRIKES = 3;
 export class Suspicion {
   #isCautious = false;
   #hasTaken = false;
-  #connectedAt = 0;
+  #isCalm = false;
   #suspect: QueueEntry | null = null;
   #sentAt = 0;
   #strikes = 0;
@@ -25,14 +25,18 @@ export class Suspicion {
   /** Messages that may be under way at once, of so many. */
   most(usual: number): number {
     if (!this.#isCautious) return usual;
-    return performance.now() - this.#connectedAt < CALM_MS ? 0 : 1;
+    return this.#isCalm ? 1 : 0;
   }
 
-  /** True: nothing is to be sent before CALM_MS. */
+  /** True: nothing is to be sent before `calm` is called, after CALM_MS. */
   connected(): boolean {
     this.#hasTaken = false;
-    this.#connectedAt = performance.now();
+    this.#isCalm = false;
     return this.#isCautious;
+  }
+
+  calm(): void {
+    this.#isCalm = true;
   }
 
   sent(entry: QueueEntry): void {
