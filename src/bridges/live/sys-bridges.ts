@@ -42,7 +42,7 @@ export class SysBridges {
   readonly #listeners = new Set<(remoteClientId: string) => void>();
   readonly #stops: Stop[];
   #isReading = false;
-  /** `performance.now()` of the first line; null: none came. */
+  /** `performance.now()` of the first line of this connection; null: none came. */
   #readSince: number | null = null;
   #closed = false;
 
@@ -51,6 +51,7 @@ export class SysBridges {
     this.#stops = [
       sys.onValue((value) => this.#told(value)),
       session.onStatus(({ state }) => {
+        this.#readSince = null;
         // Other settings: it may be another broker.
         if (state === 'CONNECTING') this.#forget();
       }),
@@ -67,7 +68,7 @@ export class SysBridges {
 
   /**
    * A bridge that was removed leaves its last state at the broker. One that is down and that the log has not named for two minutes is
-   * taken for such.
+   * taken for such; while the broker is away, nobody knows.
    */
   isLeft({ isConnected, origin }: SysBridge): boolean {
     return (
@@ -168,7 +169,6 @@ export class SysBridges {
     this.#bridges.clear();
     this.#connecting.clear();
     this.#arrived.clear();
-    this.#readSince = null;
     for (const id of ids) this.#tell(id);
   }
 
