@@ -1,4 +1,4 @@
-import type { AnyRoute } from '../rest/route.ts';
+import type { AnyRoute, RouteInput } from '../rest/route.ts';
 import { BRIDGE_CONFIG, BRIDGE_STATUS, BRIDGES } from './bridge-bodies.ts';
 
 const BRIDGES_PATH = '/api/projects/{projectId}/brokers/{brokerId}/bridges';
@@ -12,6 +12,8 @@ const read = (selection: string) =>
   `query ($projectId: ID!, $brokerId: ID!, $bridgeId: ID!) {
   project(id: $projectId) { broker(id: $brokerId) { bridge(id: $bridgeId) { ${selection} } } }
 }`;
+
+const noBridge = ({ params }: RouteInput) => `There is no bridge "${params.bridgeId?.slice(0, 200)}"`;
 
 export const bridgeRoutes: readonly AnyRoute[] = [
   {
@@ -38,6 +40,7 @@ export const bridgeRoutes: readonly AnyRoute[] = [
     operation: read('config(strict: true)'),
     variables: ({ params }) => params,
     pick: 'project.broker.bridge.config',
+    notFound: noBridge,
     response: BRIDGE_CONFIG,
     errors: READ_ERRORS,
   },
@@ -63,6 +66,7 @@ export const bridgeRoutes: readonly AnyRoute[] = [
     operation: read('status'),
     variables: ({ params }) => params,
     pick: 'project.broker.bridge.status',
+    notFound: noBridge,
     response: BRIDGE_STATUS,
     errors: READ_ERRORS,
   },

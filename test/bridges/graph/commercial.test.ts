@@ -127,7 +127,8 @@ test('odd answers are refused with clear words or left out, and names that the b
   const unknown = await world.rest('GET', '/bridges/kafka-bridge/status');
   expect([unknown.status, unknown.body.code]).toEqual([404, 'NOT_FOUND']);
   for (const id of ['nothing', 'x%2Fy-bridge', '%2B-bridge', 'connection-none']) {
-    expect((await world.rest('GET', `/bridges/${id}/config`)).status).toBe(404);
+    const { status, body } = await world.rest('GET', `/bridges/${id}/config`);
+    expect([status, body.message]).toEqual([404, `There is no bridge "${decodeURIComponent(id)}"`]);
   }
   const refused = await world.unchanged('updateBridgeConfig', { bridgeId: 'kafka-bridge', config: {} });
   expect(refused.extensions.code).toBe('NOT_FOUND');
