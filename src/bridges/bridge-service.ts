@@ -73,18 +73,20 @@ export class BridgeService {
     });
   }
 
-  /** Those of this service first, then the broker's plugins, then the connections of a Mosquitto. */
+  /**
+   * Those of this service first, then the broker's plugins, then the connections of a Mosquitto. Of a broker that has been away since this
+   * service began, those that are configured here.
+   */
   async list(broker: BrokerRecord): Promise<BridgeView[]> {
-    const { kinds } = this.#options;
     return this.#ask(broker, async ({ controls }) => {
-      const [ours, ids] = await Promise.all([
-        Promise.all(kinds.map((kind) => this.#ofKind(broker, controls, kind))),
-        findBridgeIds(controls),
+      const answers = await Promise.allSettled([
+        ...this.#options.kinds.map((kind) => this.#ofKind(broker, controls, kind)),
+        this.#pluginsOf(broker, controls),
       ]);
-      const known = new Set(kinds.map(({ id }) => id));
-      const own = ids.filter((id) => !known.has(id));
-      const theirs = await Promise.all(own.map((id) => ofBroker(broker, controls, id)));
-      return [...ours.filter((bridge) => bridge !== null), ...theirs, ...this.#sysViews(broker)];
+      const bridges = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
+      const failed = answers.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+      if (failed !== undefined && !(isAway(failed.reason) && bridges.length > 0)) throw failed.reason;
+      return [...bridges, ...this.#sysViews(broker)];
     });
   }
 
@@ -160,6 +162,13 @@ export class BridgeService {
     if (provider === 'NONE') return null;
     const isActive = provider === 'BROKER' || hasConnections(await getBridgeConfig(controls, api));
     return { id, name, broker, provider, isActive, api, sys: null };
+  }
+
+  /** Those that the broker has itself, beside the kinds of this service. */
+  async #pluginsOf(broker: BrokerRecord, controls: ControlCaller): Promise<BridgeView[]> {
+    const known = new Set(this.#options.kinds.map(({ id }) => id));
+    const own = (await findBridgeIds(controls)).filter((id) => !known.has(id));
+    return Promise.all(own.map((id) => ofBroker(broker, controls, id)));
   }
 
   async #found(broker: BrokerRecord, id: string): Promise<BridgeView> {
@@ -240,6 +249,8 @@ async function ofBroker(broker: BrokerRecord, controls: ControlCaller, id: strin
   const isActive = await servesBridge(controls, id);
   return { id, name: id, broker, provider: 'BROKER', isActive, api: bridgeApi(id), sys: null };
 }
+
+const isAway = (error: unknown) => error instanceof ServiceError && error.code === 'BROKER_UNREACHABLE';
 
 const hasConnections = (config: unknown): boolean =>
   isFields(config) && Array.isArray(config.connections) && config.connections.length > 0;

@@ -25,7 +25,8 @@ import { withoutNulls } from './without-nulls.ts';
  *
  * Who serves an API is found out when it is first needed, once for all who ask at that time, remembered for the connection and
  * found out again after a reconnect; `eager` APIs, those with listeners and those whose plugins begin with the connection right then. That nobody serves it because the broker
- * refused something is remembered for `doubtMs`, and not over a change of the broker's access control that is seen. A hosted plugin lives on over reconnects,
+ * refused something is remembered for `doubtMs`, and not over a change of the broker's access control that is seen. While the broker is away
+ * and has not been asked yet, a plugin of ours that keeps something serves until it can be. A hosted plugin lives on over reconnects,
  * since it has to bridge the gap, and ends when the broker turns out to serve the API, when the link gets other settings, or
  * with `close`.
  */
@@ -203,7 +204,14 @@ export class BrokerControls implements ControlCaller {
 
   async #resolve(api: ControlApi): Promise<Resolution> {
     const { timeoutMs, silenceMs = 1_000 } = this.#options;
-    await whenConnected(this.#session, timeoutMs);
+    try {
+      await whenConnected(this.#session, timeoutMs);
+    } catch (error) {
+      const kept = await this.#hostKept(api);
+      if (kept === null) throw error;
+      // The connection that comes finds it out anew, unless it came meanwhile.
+      if (this.#session.status.state !== 'CONNECTED') return kept;
+    }
     const { served, reason, refused } = await probe(this.#client, api, silenceMs);
     const since = Date.now();
     if (served) {
@@ -219,6 +227,14 @@ export class BrokerControls implements ControlCaller {
       plugin: null,
       mayPass: refused || hosted?.refused === true || hosted?.mayPass === true,
     };
+  }
+
+  /** Null: nothing of ours can serve it while the broker is away. */
+  async #hostKept(api: ControlApi): Promise<Resolution | null> {
+    if (this.#session.status.state !== 'UNREACHABLE' || this.#factories.get(api)?.isKept?.() !== true) return null;
+    const plugin = await this.#host(api);
+    if (plugin === null || 'unavailable' in plugin) return null;
+    return { capability: { api, provider: 'GATEWAY', since: Date.now() }, plugin, mayPass: false };
   }
 
   #isDoubtful({ done }: Resolving): boolean {

@@ -78,6 +78,8 @@ export interface PluginFactory {
    * connection begins, before anything else is asked there, unless what was begun or made on an earlier one lives.
    */
   begin?(host: PluginHost): BegunPlugin;
+  /** Something is kept here for the broker that is to be told, and changed, also before the broker has been asked at all: it is away. */
+  isKept?(): boolean;
 }
 
 /** What follows a broker already, and may turn out to be needless. It tells no events until it is finished. */

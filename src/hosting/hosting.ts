@@ -58,8 +58,9 @@ export class Hosting {
   /** For BrokerRuntimes. */
   plugins(link: BrokerLinkOptions): PluginFactory[] {
     const { name, kinds, leases, calls, log } = this.#options;
-    return kinds.map(({ api, hints, begin }) => ({
+    return kinds.map(({ api, hints, begin, isWanted }) => ({
       api,
+      isKept: () => isWanted(link.id),
       create: async ({ emit, isHeard }) => {
         if (!this.#started) {
           return { unavailable: `What serves ${api} is run by the service, which does not run in this process` };

@@ -292,3 +292,33 @@ test('listPages tells when the list moved between pages, and asks for less where
   expect(await read()).toMatchObject({ items: names, isSteady: true });
   expect(counts.slice(0, 3)).toEqual([8, 4, 2]);
 });
+
+test('a plugin that keeps something serves while the broker has not been asked yet, and ends when the broker serves the API itself', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  await broker.stop();
+  const kept: PluginFactory & { closed: number } = {
+    api: 'dynamic-security',
+    closed: 0,
+    isKept: () => true,
+    async create() {
+      return {
+        api: 'dynamic-security',
+        execute: () => 'kept',
+        close: () => {
+          this.closed += 1;
+        },
+      };
+    },
+  };
+  const link = openLink({ url: broker.url, ...ADMIN });
+  const controls = controlsOf(link, { plugins: [kept, { ...topictree }], silenceMs: 100 });
+  await reached(link, 'UNREACHABLE');
+  expect(await controls.capability('dynamic-security')).toMatchObject({ provider: 'GATEWAY' });
+  expect(await controls.call('dynamic-security', 'listGroups')).toBe('kept');
+  await expect(controls.call('cedalo/topictree', 'setTtl')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await broker.start();
+  await reached(link, 'CONNECTED');
+  expect(await controls.call('dynamic-security', 'listGroups')).toEqual({ totalCount: 0, groups: [] });
+  expect(kept.closed).toBe(1);
+  expect(await controls.capability('cedalo/topictree')).toMatchObject({ provider: 'GATEWAY' });
+});

@@ -72,3 +72,62 @@ test('a bridge runs again with the service, is its own connection on both sides,
   expect(await hasSession(line, String(clientId))).toBe(false);
   expect(await hasSession(centre, `${clientId}-remote`)).toBe(false);
 });
+
+test('a service that starts while its broker is away tells the bridges kept for it, and takes configurations that run once it is there', async () => {
+  const [line, centre] = [await startMosquitto(), await startMosquitto()];
+  const dataDir = temporaryFolder();
+  const env = { BROKER_TIMEOUT_MS: '20000' };
+  const first = await startTestService({ dataDir, env });
+  const brokers = `/api/projects/${first.projectId}/brokers`;
+  const addBroker = async (name: string) =>
+    (await first.rest('POST', brokers, first.root, { name, url: line.url })).body.id as string;
+  const [id, bareId] = [await addBroker('line'), await addBroker('bare')];
+  const bridges = `${brokers}/${id}/bridges`;
+  const topics = [{ pattern: 'plant/#', direction: 'out', qos: 1, remotePrefix: 'line/' }];
+  const config = bridgeTo(centre, topics);
+  expect((await first.rest('PUT', `${bridges}/mqtt-bridge/config`, first.root, config)).status).toBe(204);
+  await first.close();
+  await line.stop();
+
+  const databaseUrl = first.config.databaseUrl;
+  const second = await startTestService({
+    dataDir,
+    env: databaseUrl === undefined ? env : { ...env, DATABASE_URL: databaseUrl },
+  });
+  const get = (path: string) => second.rest('GET', path);
+  // The first attempt to connect is waited for.
+  await expect.poll(async () => (await get(bridges)).body).toEqual([{ id: 'mqtt-bridge', isActive: true }]);
+  const masked = { connections: [{ name: 'centre', password: '***', topics: [{ pattern: 'plant/#' }] }] };
+  expect((await get(`${bridges}/mqtt-bridge/config`)).body).toMatchObject(masked);
+  await expect
+    .poll(async () => (await get(`${bridges}/mqtt-bridge/status`)).body)
+    .toMatchObject([
+      {
+        connectionName: 'centre',
+        isConnected: false,
+        state: 'UNREACHABLE',
+        queuedMessages: 0,
+        error: expect.any(String),
+      },
+    ]);
+  const put = (body: unknown, path = bridges) => second.rest('PUT', `${path}/mqtt-bridge/config`, second.root, body);
+  expect((await put({ connections: [{ name: 'centre' }] })).status).toBe(400);
+  const [connection] = config.connections;
+  const moved = { ...connection, password: '***', topics: [{ ...topics[0], remotePrefix: 'moved/' }] };
+  expect((await put({ connections: [moved] })).status).toBe(204);
+  // Where nothing is kept, the broker may have such bridges itself.
+  for (const answer of [
+    await get(`${bridges}/webhook-bridge/config`),
+    await get(`${brokers}/${bareId}/bridges`),
+    await put(config, `${brokers}/${bareId}/bridges`),
+  ]) {
+    expect([answer.status, answer.body.code]).toEqual([503, 'BROKER_UNREACHABLE']);
+  }
+
+  const arrived = await heard(await centre.client(), 'moved/plant/a');
+  await line.start();
+  await expect.poll(() => statusOf(second, id)).toMatchObject([{ connectionName: 'centre', state: 'CONNECTED' }]);
+  await (await line.client()).publishAsync('plant/a', '1', { qos: 1 });
+  await expect.poll(() => arrived).toEqual(['1']);
+  await expect.poll(async () => (await get(bridges)).body).toHaveLength(3);
+});
