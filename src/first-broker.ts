@@ -1,6 +1,6 @@
 import type { BrokerDirectory, BrokerRecord } from './brokers/broker-directory.ts';
 import type { ListenerWanted } from './brokers/broker-engine.ts';
-import { ADMINISTRATOR, type CloudBrokers, passwordFile } from './brokers/cloud-brokers.ts';
+import { ADMINISTRATOR, type CloudBrokers, passwordFile } from './cloud-brokers/cloud-brokers.ts';
 import { type Config, SETTINGS } from './config.ts';
 import type { ListenerProtocol } from './generated/sqlite/client.ts';
 import type { Services } from './services.ts';

@@ -11,8 +11,6 @@ import { BrokerDirectory } from './brokers/broker-directory.ts';
 import { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import { BrokerService } from './brokers/broker-service.ts';
-import { CloudBrokers } from './brokers/cloud-brokers.ts';
-import { CloudEngines } from './brokers/cloud-engines.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
 import { CertificateDirectory } from './certificates/certificate-directory.ts';
 import { CertificateService } from './certificates/certificate-service.ts';
@@ -25,6 +23,8 @@ import { ClientControlService } from './clients/control/client-control-service.t
 import { inspectPlugin } from './clients/inspect/inspect-plugin.ts';
 import { OwnConnections } from './clients/own-connections.ts';
 import { Closers } from './closers.ts';
+import { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
+import { CloudEngines } from './cloud-brokers/cloud-engines.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { compileOperation } from './graphql/operations.ts';

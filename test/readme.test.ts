@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { passwordFile } from '../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../src/cloud-brokers/cloud-brokers.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
 import { temporaryFolder } from './support/database.ts';

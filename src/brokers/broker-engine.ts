@@ -1,5 +1,11 @@
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 
+/** What brokers can be run on: as `Broker.engine` keeps it. */
+export const ENGINES = ['embedded', 'mosquitto'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((one) => one === engine);
+
 /** Where a broker that this service runs shall listen. Port 0: any free one; a taken one: the next free one. */
 export interface ListenerWanted {
   /** From 1; the same as long as the listener is there. `listener_id` in the control APIs. */

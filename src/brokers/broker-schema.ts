@@ -7,8 +7,8 @@ import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { listConnection } from '../paging.ts';
 import { Project, ProjectSettings } from '../projects/project-schema.ts';
 import type { BrokerRecord } from './broker-directory.ts';
+import { type Engine, isEngine } from './broker-engine.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
-import { type Engine, isEngine } from './cloud-engines.ts';
 import type { LicenseInformation } from './license-control.ts';
 import type { SysTopicsSample } from './sys-topics.ts';
 

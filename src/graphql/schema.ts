@@ -5,7 +5,7 @@ import '../projects/project-schema.ts';
 import '../auth/viewer-schema.ts';
 import '../tokens/token-schema.ts';
 import '../brokers/broker-schema.ts';
-import '../brokers/cloud-broker-schema.ts';
+import '../cloud-brokers/cloud-broker-schema.ts';
 import '../brokers/broker-status-schema.ts';
 import '../brokers/broker-metrics-schema.ts';
 import '../clients/graph/client-schema.ts';

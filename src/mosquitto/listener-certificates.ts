@@ -9,9 +9,17 @@ import {
 } from '../certificates/material/certificate-material.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import { type InputIssue, ServiceError } from '../errors.ts';
-import type { ListenerCertificate, ListenerMaterial } from './listener-files.ts';
-import type { MosquittoBroker } from './mosquitto-broker.ts';
+import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './listener-files.ts';
 import { servedFingerprint } from './served-certificate.ts';
+
+/** What uses the files: a Mosquitto that this service runs. */
+interface CertificateUser {
+  readonly listeners: readonly ListenerWanted[];
+  readonly files: ListenerFiles;
+  /** Takes what can be taken while it runs. */
+  reload(): Promise<void>;
+  restart(): Promise<void>;
+}
 
 /**
  * Certificates on the listeners of a Mosquitto that this service runs. What is given is judged first; then its files are replaced, Mosquitto
@@ -19,16 +27,15 @@ import { servedFingerprint } from './served-certificate.ts';
  *
  * How Mosquitto takes them (2.0.11): the server's certificate of a listener for MQTT over TCP by SIGHUP, without ending a connection;
  * the first and the last one of a listener, one with another kind of key (OpenSSL would go on serving the one before beside it), those of
- * WebSocket listeners, and authorities by a restart. Where nobody is asked for a
- * certificate, authorities are kept for nothing, and nothing is to be taken.
+ * WebSocket listeners, and authorities by a restart. Listeners that ask nobody for a certificate have no authorities.
  *
  * One change after the other. Errors: ControlRefusal.
  */
 export class ListenerCertificates {
-  readonly #broker: MosquittoBroker;
+  readonly #broker: CertificateUser;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(broker: MosquittoBroker) {
+  constructor(broker: CertificateUser) {
     this.#broker = broker;
   }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { startScriptedBroker } from '../support/aedes-broker.ts';
 import { freePort, startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { connectSecure, outcomeOf, servedBy } from '../embedded/tls.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { startTestService, type TestService } from '../support/service.ts';

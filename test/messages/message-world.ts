@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IClientOptions, MqttClient } from 'mqtt';
-import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { subscribe, type TestSubscription } from '../support/subscription.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { subscribe, type TestSubscription } from '../support/subscription.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
-import { passwordFile } from '../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { ADMIN, type Mosquitto, startClient, startMosquitto } from '../support/mosquitto.ts';
 import { type GraphqlAnswer, type RestAnswer, startTestService, type TestService } from '../support/service.ts';
 import { subscribe, type TestSubscription } from '../support/subscription.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import { CommitTurns } from '../../streams/store/commit-turns.ts';
+import { CommitTurns } from '../../storage/commit-turns.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';

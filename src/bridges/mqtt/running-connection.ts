@@ -1,6 +1,6 @@
 import type { LinkState } from '../../mqtt/broker-session.ts';
 import { filtersOverlap } from '../../mqtt/filter-match.ts';
-import type { CommitTurns } from '../../streams/store/commit-turns.ts';
+import type { CommitTurns } from '../../storage/commit-turns.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import { bridgeClientId } from '../link/bridge-client-id.ts';
 import type { BridgeSession } from '../link/bridge-session.ts';

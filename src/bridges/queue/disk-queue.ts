@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import { CommitTurns, type Committer } from '../../streams/store/commit-turns.ts';
-import { isDamage } from '../../streams/store/segment-file.ts';
+import { CommitTurns, type Committer } from '../../storage/commit-turns.ts';
+import { isDamage } from '../../storage/sqlite-damage.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeQueue, QueueBounds, QueueEntry } from './bridge-queue.ts';
 import { QueueFile, type QueueRow, removeQueueFile } from './queue-file.ts';

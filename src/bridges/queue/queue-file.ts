@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { readPublishProperties, writePublishProperties } from '../../mqtt/publish-properties.ts';
-import { isDamage } from '../../streams/store/segment-file.ts';
+import { isDamage } from '../../storage/sqlite-damage.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 
 /** A message with its place in the queue, and what it counts for in its bounds. */

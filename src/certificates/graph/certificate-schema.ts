@@ -1,5 +1,5 @@
 import { Broker } from '../../brokers/broker-schema.ts';
-import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
+import { ListenerProtocolEnum } from '../../cloud-brokers/cloud-broker-schema.ts';
 import { builder } from '../../graphql/builder.ts';
 import { Node } from '../../graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';

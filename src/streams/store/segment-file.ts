@@ -170,12 +170,6 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** The file is not what it was, as against a disk that is full or gone. */
-export function isDamage(error: unknown): boolean {
-  if (!(error instanceof Database.SqliteError)) return false;
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(error.code) || error.message.startsWith('no such table');
-}
-
 let template: Buffer | null = null;
 
 /** Copied, because SQLite takes five fsyncs to make the same. */

@@ -1,7 +1,7 @@
 import { inTurns, type Steps } from '../../steps.ts';
+import type { CommitTurns, Committer } from '../../storage/commit-turns.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
-import type { CommitTurns, Committer } from './commit-turns.ts';
 import type { DiskUse } from './disk-use.ts';
 import { erase, eraseRange } from './erasing.ts';
 import { type MessageLog, type NewMessage, type ReadOptions, type StoredMessage, storedAt } from './message-store.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { atOnce, inTurns, type Steps } from '../../steps.ts';
-import { CommitTurns } from './commit-turns.ts';
+import { CommitTurns } from '../../storage/commit-turns.ts';
 import { DiskUse } from './disk-use.ts';
 import type { MessageLog, MessageStore } from './message-store.ts';
 import { OpenFiles } from './open-files.ts';

@@ -1,9 +1,10 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDamage } from '../../storage/sqlite-damage.ts';
 import type { DiskUse } from './disk-use.ts';
 import type { StoredMessage } from './message-store.ts';
 import type { OpenFiles } from './open-files.ts';
-import { createSegmentFile, isDamage, type SegmentFacts, type SegmentFile } from './segment-file.ts';
+import { createSegmentFile, type SegmentFacts, type SegmentFile } from './segment-file.ts';
 
 /** What all segments of a store share. */
 export interface SegmentParts {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createClient as createSseClient } from 'graphql-sse';
 import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { passwordFile } from '../../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../../src/cloud-brokers/cloud-brokers.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
 import { bearer, startTestService, type TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';

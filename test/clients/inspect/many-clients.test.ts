@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
-import { passwordFile } from '../../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../../src/cloud-brokers/cloud-brokers.ts';
 import { bearer, startTestService, type TestService } from '../../support/service.ts';
 import { subscribe } from '../../support/subscription.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { onTestFinished } from 'vitest';
-import { passwordFile } from '../../../src/brokers/cloud-brokers.ts';
+import { passwordFile } from '../../../src/cloud-brokers/cloud-brokers.ts';
 import { dynsecDone } from '../../embedded/dynsec.ts';
 import { FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
 import { startTestService, type TestService } from '../../support/service.ts';

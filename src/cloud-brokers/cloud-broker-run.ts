@@ -1,5 +1,5 @@
+import type { RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import type { CloudBrokerState } from '../generated/sqlite/client.ts';
-import type { RunningBroker, RunningState } from './broker-engine.ts';
 
 /** CLOSED: the service ends, and starts it again when it is back. */
 export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';

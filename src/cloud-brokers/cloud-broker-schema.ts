@@ -1,6 +1,6 @@
+import { BrokerPayload, CloudBroker, CloudBrokerEngine, CloudBrokerTargetState } from '../brokers/broker-schema.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import { builder, inProject, onBroker } from '../graphql/builder.ts';
-import { BrokerPayload, CloudBroker, CloudBrokerEngine, CloudBrokerTargetState } from './broker-schema.ts';
 
 export const ListenerProtocolEnum = builder.enumType('ListenerProtocol', {
   description: 'What is spoken on a listener.',

@@ -1,7 +1,7 @@
+import type { Engine } from '../brokers/broker-engine.ts';
 import type { InputIssue } from '../errors.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
-import type { Engine } from './cloud-engines.ts';
 
 export interface ListenerInput {
   readonly protocol: ListenerProtocol;

@@ -1,16 +1,10 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { Engine, ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
-import type { BrokerRecord } from './broker-directory.ts';
-import type { ListenerWanted, RunningBroker, RunningState } from './broker-engine.ts';
-
-/** What brokers can be run on: as `Broker.engine` keeps it. */
-export const ENGINES = ['embedded', 'mosquitto'] as const;
-export type Engine = (typeof ENGINES)[number];
-
-export const isEngine = (engine: string | null): engine is Engine => ENGINES.some((one) => one === engine);
 
 export interface CloudEnginesOptions {
   /** Address that the listeners bind. */
