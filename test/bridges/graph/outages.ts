@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import type { MqttClient } from 'mqtt';
 import { expect } from 'vitest';
 import { streamWorld } from '../../streams/stream-world.ts';
 import { startClient, startMosquitto } from '../../support/mosquitto.ts';
@@ -34,7 +34,7 @@ export async function followOutages(times: number): Promise<Outages> {
   const untilBack: number[] = [];
   for (let time = 1; time <= times; time += 1) {
     const witness = await startClient(remote.url);
-    const closed = once(witness, 'close').then(() => performance.now());
+    const closed = timeOf(witness, 'close');
     const lost = told(false);
     await remote.stop();
     const down = await lost;
@@ -47,7 +47,7 @@ export async function followOutages(times: number): Promise<Outages> {
     const back = told(true);
     await remote.start();
     const reader = await startClient(remote.url);
-    const passed = once(reader, 'message').then(() => performance.now());
+    const passed = timeOf(reader, 'message');
     await reader.subscribeAsync('outages/#', { qos: 1 });
     last = await back;
     expect(last).toMatchObject({ kind: 'CHANGE', connections: [{ state: 'CONNECTED', error: null }] });
@@ -57,3 +57,6 @@ export async function followOutages(times: number): Promise<Outages> {
   }
   return { untilLost, untilBack };
 }
+
+const timeOf = (client: MqttClient, event: 'close' | 'message') =>
+  new Promise<number>((resolve) => client.once(event, () => resolve(performance.now())));
