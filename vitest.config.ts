@@ -5,7 +5,7 @@ const long = process.env.TEST_LONG === 'on';
 /**
  * Files that measure the memory of their process have one of their own. All others run one after the other in processes that stay:
  * the service and its schema are loaded once, not once per file, which takes most files longer than their tests. So they leave their
- * process as it was: timers that are real, no variable of the environment, no listener.
+ * process as it was: timers that are real (as-it-was.ts sees to it), no variable of the environment, no listener.
  */
 const APART = ['test/graphql/compiled-programs.test.ts', 'test/graphql/live/slow-reader.test.ts'];
 
@@ -17,6 +17,7 @@ export default defineConfig({
   },
   test: {
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/as-it-was.ts'],
     testTimeout: long ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.

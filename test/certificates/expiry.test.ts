@@ -110,14 +110,9 @@ describe('by the calendar', () => {
     for (let days = 0; days < 3; days++) expiry.watch('p', days, {});
     expiry.start();
     expect(vi.getTimerCount()).toBe(1);
+    const end = Date.now() + 20 * DAY_MS;
     let fired = 0;
-    const original = globalThis.setTimeout;
-    const counting = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) => {
-      fired += 1;
-      return original(work, ms);
-    }) as typeof setTimeout);
-    vi.advanceTimersByTime(20 * DAY_MS);
-    counting.mockRestore();
+    for (; Date.now() < end; fired++) vi.advanceTimersToNextTimer();
     // Once an hour, and for each moment that matters.
     expect(fired).toBeLessThan(20 * 24 + 20 + 20 * 4 + 10);
     expiry.close();
