@@ -71,8 +71,12 @@ export class OutgoingMessages {
       done(refusal);
       return;
     }
-    if (this.#queue.size > 0 || !this.#goesOut(packet.qos)) this.#queue.push({ packet, done });
-    else this.#write(packet, done);
+    if (this.#queue.size === 0 && this.#goesOut(packet.qos)) {
+      this.#write(packet, done);
+      return;
+    }
+    this.#queue.push({ packet, done });
+    this.#writer.hurry();
   }
 
   /** Each PUBACK, PUBREC and PUBCOMP. */
@@ -140,7 +144,10 @@ export class OutgoingMessages {
 
   #sendQueued(): void {
     for (let next = this.#queue.first; next; next = this.#queue.first) {
-      if (!this.#goesOut(next.packet.qos)) break;
+      if (!this.#goesOut(next.packet.qos)) {
+        this.#writer.hurry();
+        break;
+      }
       this.#queue.shift();
       this.#write(next.packet, next.done);
     }

@@ -80,6 +80,11 @@ export class PacketWriter {
     return this.#stream.writableLength + this.#to - this.#from;
   }
 
+  /** Packets wait for an answer to those that were written. */
+  hurry(): void {
+    this.#turns.hurry();
+  }
+
   /** `id` of QoS 1 and 2. `written` is called once, when the bytes are on their way or the stream is over. */
   publish({ topic, payload, qos, retain, properties }: OutgoingPacket, id: number, written?: Written): void {
     if (this.#isClosed) {

@@ -5,6 +5,7 @@
 export class Turns {
   readonly #onEnd: () => void;
   #due: (() => void)[] = [];
+  #isHurried = false;
 
   constructor(onEnd: () => void = () => undefined) {
     this.#onEnd = onEnd;
@@ -16,10 +17,16 @@ export class Turns {
     this.#due.push(work);
   }
 
+  /** Something waits for an answer of a broker: behind this turn the thread goes on at once. */
+  hurry(): void {
+    this.#isHurried = true;
+  }
+
   readonly #end = (): void => {
     const due = this.#due;
     this.#due = [];
     for (const work of due) work();
-    this.#onEnd();
+    if (!this.#isHurried) this.#onEnd();
+    this.#isHurried = false;
   };
 }

@@ -1,5 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { OutgoingMessages } from '../../src/mqtt/outgoing-messages.ts';
+import { PacketIds } from '../../src/mqtt/packet-ids.ts';
 import { PacketWriter, PUBACK } from '../../src/mqtt/packet-writer.ts';
 import { Turns } from '../../src/mqtt/turns.ts';
 
@@ -20,6 +22,40 @@ test('all that is asked for in a turn is done at its end, in order, and then wha
   expect(done).toEqual(['a', 'b', 'end', 'c', 'end']);
   await turn();
   expect(done).toHaveLength(5);
+  // What waits for an answer is not held up, whoever asks for it and whenever in the turn.
+  turns.hurry();
+  turns.atEnd(() => done.push('d'));
+  await turn();
+  turns.atEnd(() => done.push('e'));
+  await turn();
+  expect(done.slice(5)).toEqual(['d', 'e', 'end']);
+});
+
+test('a connection whose broker takes no more at a time has what comes behind the turn left out, until it takes all', async () => {
+  let ends = 0;
+  const turns = new Turns(() => {
+    ends += 1;
+  });
+  const limits = {
+    timeoutMs: 60_000,
+    version: 5 as const,
+    receiveMaximum: 1,
+    maximumPacketSize: 1_000,
+    isBoundedByCaller: true,
+  };
+  const outgoing = new OutgoingMessages(new PacketWriter(new PassThrough(), 5, turns), new PacketIds(), limits);
+  const taken: number[] = [];
+  const message = { topic: 'a', payload: 'b', qos: 1, retain: false } as const;
+  for (const number of [1, 2, 3]) outgoing.send(message, () => taken.push(number));
+  await turn();
+  expect(ends).toBe(0);
+  outgoing.answered('puback', 1, 0);
+  await turn();
+  expect([ends, taken]).toEqual([0, [1]]);
+  outgoing.answered('puback', 2, 0);
+  await turn();
+  expect([ends, taken]).toEqual([1, [1, 2]]);
+  outgoing.over();
 });
 
 test('connections that share them have written, each once, when the turn is over', async () => {

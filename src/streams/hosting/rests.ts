@@ -1,7 +1,4 @@
-/**
- * Milliseconds. Short beside what a message takes from its publisher through two brokers' sockets and a stream, and shorter than
- * Mosquitto needs for the 20 messages that it takes at once, so that resting costs neither much time nor any throughput.
- */
+/** Milliseconds. Short beside what a message takes from its publisher through two brokers' sockets and a stream. */
 const REST_MS = 0.3;
 
 /**
@@ -9,6 +6,9 @@ const REST_MS = 0.3;
  * each, which costs more than all that is done for the message. So after a turn of the event loop that followed the one before it at
  * once, the thread sleeps for REST_MS, and finds with the next turn what came meanwhile. A thread with little to do is woken at once, and
  * one whose turns take longer than a rest, because it finds much in each, never sleeps.
+ *
+ * It is not called behind turns with which messages wait for the broker to take those before them (Turns.hurry): Mosquitto takes 20 at a
+ * time unless told otherwise, and a rest would be added to each of its answers, which halved the throughput.
  */
 export class Rests {
   /** Nobody wakes the thread: nothing is ever written there. */
