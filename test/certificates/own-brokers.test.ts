@@ -1,6 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { connectSecure, outcomeOf, servedBy } from '../embedded/tls.ts';
@@ -201,13 +202,12 @@ async function hold(port: number): Promise<Server> {
   return holder;
 }
 
-/** The first of two ports in a row that are free. */
+/** The first of two ports in a row that are free, below those that systems give to who asks for any: a test beside this one may. */
 async function freeNeighbours(): Promise<number> {
   for (;;) {
-    const first = await hold(0);
-    const { port } = first.address() as AddressInfo;
-    const second = await hold(port + 1).catch(() => null);
-    for (const holder of [first, second]) if (holder) await new Promise((resolve) => holder.close(resolve));
-    if (second) return port;
+    const port = 20_000 + 2 * randomInt(5_000);
+    const holders = await Promise.all([port, port + 1].map((each) => hold(each).catch(() => null)));
+    for (const holder of holders) if (holder) await new Promise((resolve) => holder.close(resolve));
+    if (holders.every((holder) => holder !== null)) return port;
   }
 }
