@@ -6,7 +6,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -16,6 +15,7 @@ import { clientsPage } from '../src/access-control/reading/access-pages.ts';
 import { BrokerControls } from '../src/control/broker-controls.ts';
 import { BrokerLink } from '../src/mqtt/broker-link.ts';
 import { accountsFile } from '../test/support/accounts-file.ts';
+import { freePort } from './support/free-port.ts';
 
 const CLIENTS = 20_000;
 const GROUPS = 500;
@@ -145,15 +145,6 @@ async function stopBroker(): Promise<void> {
   const exited = once(mosquitto, 'exit');
   mosquitto.kill();
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
