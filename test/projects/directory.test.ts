@@ -12,7 +12,7 @@ test('a project that is written while all of them are read again stays', async (
   const now = new Date();
   // As a write leaves it that ends while the reading, which did not see it yet, is under way.
   const id = newId('project');
-  const texts = { name: 'new', description: '', strictRoles: false, topicPayloads: true };
+  const texts = { name: 'new', description: '', strictRoles: false, topicPayloads: true, clusterPasswords: false };
   const owners = { ownerUserId: null, ownerUser: null, ownerOrganisationId: null, ownerOrganisation: null };
   directory.put({ id, ...texts, ...owners, createdAt: now, updatedAt: now });
   await directory.close();
