@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
-import type { Broker, ClusterMode } from '../generated/sqlite/client.ts';
+import type { Broker, ClusterMode, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
@@ -93,6 +93,22 @@ export class BrokerService {
       periodStart,
       periodEnd: periodEnd ?? null,
     });
+  }
+
+  /**
+   * The entry that stands for a cluster, within the transaction that makes the cluster; to be announced after it. It has the address
+   * of one of the nodes to show, and no secret: it is connected to as a node is, by the entry of that one.
+   */
+  createClusterEntry(
+    tx: Prisma.TransactionClient,
+    projectId: string,
+    { name, mode, like }: { readonly name: string; readonly mode: ClusterMode; readonly like: BrokerRecord },
+  ): Promise<BrokerRow> {
+    const id = newId('broker');
+    const { url, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } = like;
+    const connection = { url, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
+    const data = { ...connection, id, projectId, type: 'SELF_HOSTED', name, ha: true, clusterMode: mode } as const;
+    return tx.broker.create({ data, include: BROKER_PARTS });
   }
 
   /** Only what is given changes; null clears. Errors: INVALID, NOT_FOUND. */

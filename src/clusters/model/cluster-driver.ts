@@ -1,6 +1,6 @@
 import type { ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import type { ClusterRecord, NewNode } from './cluster.ts';
+import type { ClusterRecord } from './cluster.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 
 /** What became of one node; null: it was done. */
@@ -10,19 +10,26 @@ export interface NodeOutcome {
   readonly error: ServiceError | null;
 }
 
-/** One way in which clusters are held together. The rows are the caller's, and written when it resolves. */
+/**
+ * One way in which clusters are held together. Their rows are the caller's: written before `create` and `join`, and taken back where
+ * these reject; gone after `leave` and `dissolve`.
+ */
 export interface ClusterDriver {
   /**
-   * Makes brokers that are in no cluster one. All or nothing: what was begun on some nodes is taken back when another refuses, and
-   * what could not be is told by `info.nodes`. Errors: BROKER_UNREACHABLE, BROKER_REJECTED, NOT_SUPPORTED_BY_BROKER, with the node named.
+   * Makes the nodes a cluster. All or nothing: what was begun on some is taken back when another one refuses, and what could not be is
+   * told in `info.nodes`. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT, BROKER_REJECTED, with the node named.
    */
-  create(name: string, nodes: readonly NewNode[]): Promise<void>;
+  create(cluster: ClusterRecord): Promise<void>;
+  /** Brings one node of the cluster in. Errors: as `create`. */
+  join(cluster: ClusterRecord, nodeId: number): Promise<void>;
   /** Errors: as `create`. */
-  join(cluster: ClusterRecord, node: NewNode): Promise<void>;
   leave(cluster: ClusterRecord, nodeId: number): Promise<void>;
-  /** Tells each node; when one cannot be told, nothing is done unless `purge`, and the errors say which. Never rejects. */
+  /** Tells each node. When one cannot be asked nothing is done, unless `purge`. Never rejects; one outcome for each node. */
   dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]>;
+  /** Never rejects: what is wrong is in it. */
   status(cluster: ClusterRecord): Promise<ClusterStatus>;
-  /** Tells that the status may be another one. */
-  onChange(clusterId: string, listener: () => void): Stop;
+  /** The broker entry by which the whole cluster is asked now. Null: none can be. */
+  standIn(cluster: ClusterRecord): string | null;
+  /** Tells that status or stand-in of a cluster may be another one. */
+  onChange(listener: (clusterId: string) => void): Stop;
 }

@@ -8,6 +8,7 @@ export type ClusterKeeper = 'BROKER' | 'GATEWAY';
 export interface ClusterRecord {
   /** Of the broker entry that stands for it. */
   readonly id: string;
+  readonly projectId: string;
   readonly name: string;
   readonly mode: ClusterMode;
   readonly keeper: ClusterKeeper;

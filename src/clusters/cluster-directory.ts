@@ -1,0 +1,89 @@
+import type { Logger } from 'pino';
+import type { AccessDocument } from '../access-control/documents/access-document.ts';
+import type { Cluster, ClusterNode, Prisma } from '../generated/sqlite/client.ts';
+import { ANYTHING, type Changes } from '../storage/changes.ts';
+import type { Database } from '../storage/database.ts';
+import { Directory } from '../storage/directory.ts';
+import type { ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
+
+/** What is read with each row. */
+export const CLUSTER_PARTS = {
+  nodes: { orderBy: { nodeId: 'asc' } },
+  broker: { select: { projectId: true } },
+} as const satisfies Prisma.ClusterInclude;
+
+export type ClusterRow = Cluster & {
+  readonly nodes: readonly ClusterNode[];
+  readonly broker: { readonly projectId: string };
+};
+
+const CHANGED = 'cluster';
+
+/** Every cluster with its nodes. */
+export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  /** By the id of a node's entry. */
+  #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
+
+  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+    super({
+      changes,
+      log,
+      // Its id is that of a broker entry, with which it goes.
+      kinds: [CHANGED, 'broker'],
+      rowsOf: (id) => db.cluster.findMany({ where: id === ANYTHING ? {} : { id }, include: CLUSTER_PARTS }),
+      toEntry: toRecord,
+    });
+    this.#db = db;
+    this.#changes = changes;
+    // Before anybody else is told.
+    this.onChange(() => {
+      this.#byNode = null;
+    });
+  }
+
+  /** In order of creation. */
+  ofProject(projectId: string): readonly ClusterRecord[] {
+    return this.all().filter((cluster) => cluster.projectId === projectId);
+  }
+
+  /** The cluster that a broker is a node of. */
+  ofNode(brokerId: string): ClusterRecord | null {
+    this.#byNode ??= new Map(
+      this.all().flatMap((cluster) => cluster.nodes.map((node) => [node.brokerId, cluster] as const)),
+    );
+    return this.#byNode.get(brokerId) ?? null;
+  }
+
+  /** What was just written, for this process and for others; null: it is gone. */
+  async written(id: string): Promise<ClusterRecord | null> {
+    const row = await this.#db.cluster.findUnique({ where: { id }, include: CLUSTER_PARTS });
+    if (row === null) this.drop(id);
+    const record = row && this.put(row);
+    await this.#changes.announce(CHANGED, id);
+    return record;
+  }
+}
+
+function toRecord({ nodes, broker, document, keeper, createdAt, ...row }: ClusterRow): ClusterRecord {
+  const { id, name, mode, revision, autoRepair } = row;
+  return {
+    id,
+    projectId: broker.projectId,
+    name,
+    mode,
+    // Written by this service alone.
+    keeper: keeper as ClusterKeeper,
+    document: document === null ? null : (JSON.parse(document) as AccessDocument),
+    revision,
+    autoRepair,
+    createdAt: createdAt.toISOString(),
+    nodes: nodes.map(nodeOf),
+  };
+}
+
+const nodeOf = ({ missingPasswords, ...node }: ClusterNode): ClusterNodeRecord => ({
+  ...node,
+  missingPasswords: JSON.parse(missingPasswords) as string[],
+});
