@@ -11,6 +11,7 @@ import type { ListenerService } from './certificates/listener-service.ts';
 import type { ClientService } from './clients/client-service.ts';
 import type { ClientControlService } from './clients/control/client-control-service.ts';
 import type { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
+import type { ClusterService } from './clusters/cluster-service.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
 import type { StreamService } from './streams/stream-service.ts';
@@ -39,4 +40,5 @@ export interface Services {
   readonly accessControl: AccessControlService;
   readonly streams: StreamService;
   readonly bridges: BridgeService;
+  readonly clusters: ClusterService;
 }

@@ -20,7 +20,7 @@ export const BrokerType = builder.enumType('BrokerType', {
   } as const,
 });
 
-const ClusterMode = builder.enumType('ClusterMode', { values: ['FULL', 'DYNSEC', 'HP'] as const });
+export const ClusterMode = builder.enumType('ClusterMode', { values: ['FULL', 'DYNSEC', 'HP'] as const });
 
 export const CloudBrokerState = builder.enumType('CloudBrokerState', {
   values: [

@@ -66,6 +66,12 @@ export class BrokerService {
     return broker;
   }
 
+  /** Null where the viewer does not see it. */
+  seen(id: string, viewer: Viewer | null): BrokerRecord | null {
+    const broker = this.#directory.get(id);
+    return broker !== null && seesBroker(requireSignedIn(viewer), broker) ? broker : null;
+  }
+
   /** The brokers of a project that the viewer sees, in order of creation. */
   visibleIn(projectId: string, viewer: Viewer | null): readonly BrokerRecord[] {
     const brokers = this.#directory.ofProject(projectId);

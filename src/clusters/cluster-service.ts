@@ -1,14 +1,7 @@
-import {
-  type ProjectRole,
-  requireProjectRole,
-  requireSignedIn,
-  requireWholeProject,
-  seesBroker,
-  type Viewer,
-} from '../auth/viewer.ts';
+import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
-import { notFound, ServiceError } from '../errors.ts';
+import { invalid, notFound, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound, isUniqueViolation } from '../storage/prisma-errors.ts';
@@ -36,11 +29,19 @@ export interface NewCluster {
 }
 
 export interface DeletedCluster {
+  /** As it was. */
   readonly cluster: ClusterRecord;
+  /** By number of the node. */
   readonly outcomes: readonly NodeOutcome[];
-  /** Its rows are gone; false: nothing was changed. */
-  readonly isDeleted: boolean;
 }
+
+/** One of several clusters that something was done to; null: it was done. */
+export interface ClusterResult extends DeletedCluster {
+  readonly error: ServiceError | null;
+}
+
+/** What is told of a node that is to join; the rest follows from the cluster and the broker's entry. */
+export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
 
 /** A cluster serves as long as one node does; commercial ones vote, and need three. */
 const LEAST_NODES = { BROKER: 3, GATEWAY: 2 } as const;
@@ -73,9 +74,10 @@ export class ClusterService {
     return only ? clusters.filter(({ id }) => only.has(id)) : clusters;
   }
 
-  /** The cluster that a broker is a node of, for those who see it. */
-  ofNode(broker: BrokerRecord, viewer: Viewer | null): ClusterRecord | null {
-    const cluster = this.#options.directory.ofNode(broker.id);
+  /** The cluster that an entry stands for, or is a node of, for those who see it. */
+  around({ id }: BrokerRecord, viewer: Viewer | null): ClusterRecord | null {
+    const { directory } = this.#options;
+    const cluster = directory.get(id) ?? directory.ofNode(id);
     return cluster !== null && seesBroker(requireSignedIn(viewer), cluster) ? cluster : null;
   }
 
@@ -84,8 +86,7 @@ export class ClusterService {
   }
 
   /** Errors: INVALID, NOT_FOUND (the project), NOT_SUPPORTED_BY_BROKER, and those of brokers that refuse or cannot be asked. */
-  async create(projectId: string, viewer: Viewer | null, { name, mode, nodes }: NewCluster): Promise<ClusterRecord> {
-    requireWholeProject(requireSignedIn(viewer));
+  async create(projectId: string, { name, mode, nodes }: NewCluster): Promise<ClusterRecord> {
     const { keepers, brokerDirectory } = this.#options;
     checkName(name);
     checkNodes(projectId, nodes, LEAST_NODES.GATEWAY, this.#known);
@@ -106,10 +107,10 @@ export class ClusterService {
   }
 
   /** Errors: as `create`; NOT_FOUND. */
-  async join(id: string, node: NodeInput): Promise<ClusterRecord> {
-    const { directory, keepers, db } = this.#options;
-    const cluster = directory.get(id);
-    if (cluster === null) throw notFound('cluster', id);
+  async join(id: string, joining: JoiningNode): Promise<ClusterRecord> {
+    const { directory, keepers, db, brokerDirectory } = this.#options;
+    const cluster = this.#read(id);
+    const node = completed(cluster, joining, brokerDirectory);
     checkJoining(cluster, node, this.#known);
     await keepers.checkNode(cluster, node);
     const { nodeId, brokerId, name, address, port } = node;
@@ -135,8 +136,7 @@ export class ClusterService {
     which: { readonly nodeId?: number | null; readonly brokerId?: string | null },
   ): Promise<ClusterRecord> {
     const { directory, keepers, db } = this.#options;
-    const cluster = directory.get(id);
-    if (cluster === null) throw notFound('cluster', id);
+    const cluster = this.#read(id);
     const { nodeId, brokerId } = which;
     const node = cluster.nodes.find(
       (one) =>
@@ -175,15 +175,37 @@ export class ClusterService {
     return this.#read(id);
   }
 
-  /** `purge`: its rows go also where brokers could not be told. Errors: NOT_FOUND. */
-  async remove(id: string, { purge }: { readonly purge: boolean }): Promise<DeletedCluster> {
-    const { directory, keepers } = this.#options;
-    const cluster = directory.get(id);
-    if (cluster === null) throw notFound('cluster', id);
-    const outcomes = await keepers.of(cluster).dissolve(cluster, { purge });
-    const isDeleted = purge || outcomes.every(({ error }) => error === null);
-    if (isDeleted) await this.#remove(id);
-    return { cluster, outcomes, isDeleted };
+  /**
+   * `purge`: its rows go also where brokers could not be told. Errors: NOT_FOUND, INVALID (another name), and without `purge` that of the
+   * first node that could not be told: nothing was done then, and `info.nodes` says which.
+   */
+  async remove(
+    id: string,
+    { name, purge }: { readonly name: string | null; readonly purge: boolean },
+  ): Promise<DeletedCluster> {
+    const cluster = this.#read(id);
+    if (name !== null && name !== cluster.name) {
+      throw invalid([{ path: 'input.name', reason: 'is not that of the cluster' }]);
+    }
+    const { error, ...deleted } = await this.#dissolve(cluster, purge);
+    if (error !== null) throw error;
+    return deleted;
+  }
+
+  /** All of a project, in order of creation; each is done or fails by itself. */
+  async removeAll(projectId: string, { purge }: { readonly purge: boolean }): Promise<ClusterResult[]> {
+    const results: ClusterResult[] = [];
+    for (const cluster of this.#options.directory.ofProject(projectId)) {
+      results.push(await this.#dissolve(cluster, purge));
+    }
+    return results;
+  }
+
+  async #dissolve(cluster: ClusterRecord, purge: boolean): Promise<ClusterResult> {
+    const outcomes = await this.#options.keepers.of(cluster).dissolve(cluster, { purge });
+    const error = purge ? null : notDissolved(cluster, outcomes);
+    if (error === null) await this.#remove(cluster.id);
+    return { cluster, outcomes, error };
   }
 
   get #known() {
@@ -223,6 +245,42 @@ export class ClusterService {
     if (cluster === null) throw notFound('cluster', id);
     return cluster;
   }
+}
+
+/** Null: every node was told. */
+function notDissolved({ name }: ClusterRecord, outcomes: readonly NodeOutcome[]): ServiceError | null {
+  const nodes = outcomes.flatMap(({ nodeId, brokerId, error }) =>
+    error === null ? [] : [{ nodeId, brokerId, code: error.code, error: error.message }],
+  );
+  const [first] = nodes;
+  if (first === undefined) return null;
+  return new ServiceError(
+    first.code,
+    `"${name}" was not dissolved, for node ${first.nodeId} was not told: ${first.error}`,
+    {
+      info: { nodes },
+    },
+  );
+}
+
+/** Errors: INVALID (no broker is named). */
+function completed({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerDirectory): NodeInput {
+  const broker =
+    node.brokerId == null
+      ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && url === node.url && !ha)
+      : brokers.get(node.brokerId);
+  if (node.brokerId == null && broker == null) {
+    throw invalid([{ path: 'input.brokerId', reason: 'is needed, or the url of a broker of the project' }]);
+  }
+  const host = broker?.url == null ? '' : new URL(broker.url).hostname;
+  return {
+    ...node,
+    brokerId: broker?.id ?? node.brokerId ?? '',
+    nodeId: node.nodeId ?? Math.max(0, ...nodes.map(({ nodeId }) => nodeId)) + 1,
+    name: node.name ?? broker?.name ?? '',
+    address: node.address ?? host,
+    port: node.port ?? nodes[0]?.port ?? 0,
+  };
 }
 
 const withoutConnection = ({ nodeId, brokerId, name, address, port }: NodeInput): NewNode => ({

@@ -3,6 +3,7 @@ import { bridgeRoutes } from '../bridges/bridge-routes.ts';
 import { brokerRoutes } from '../brokers/broker-routes.ts';
 import { certificateRoutes } from '../certificates/certificate-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
+import { clusterRoutes } from '../clusters/cluster-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { streamRoutes } from '../streams/stream-routes.ts';
 import { pendingRoutes } from './pending-routes.ts';
@@ -14,6 +15,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...brokerRoutes,
   ...bridgeRoutes,
   ...certificateRoutes,
+  ...clusterRoutes,
   ...clientRoutes,
   ...accessControlRoutes,
   ...streamRoutes,

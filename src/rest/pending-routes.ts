@@ -21,16 +21,6 @@ const section = (number: string, tag: string, since: Revision, rows: readonly Ro
 
 /** What the interface documents and this service does not serve yet. An entry leaves when its domain's routes take it over. */
 export const pendingRoutes: readonly PendingRoute[] = [
-  ...section('4.4', 'Clusters', '3.0', [
-    ['GET', `${PROJECT}/clusters`, 'VIEWER', 'List the clusters of a project'],
-    ['POST', `${PROJECT}/clusters`, 'ADMIN', 'Create a cluster'],
-    ['DELETE', `${PROJECT}/clusters`, 'ADMIN', 'Delete all clusters of a project'],
-    ['GET', `${PROJECT}/clusters/status`, 'VIEWER', 'Read the raft status of each cluster'],
-    ['GET', `${PROJECT}/clusters/{clusterId}`, 'VIEWER', 'Read a cluster'],
-    ['DELETE', `${PROJECT}/clusters/{clusterId}`, 'ADMIN', 'Delete a cluster'],
-    ['PUT', `${PROJECT}/clusters/{clusterId}/join`, 'EDITOR', 'Add a node to a cluster'],
-    ['PUT', `${PROJECT}/clusters/{clusterId}/leave`, 'EDITOR', 'Remove a node from a cluster'],
-  ]),
   ...section('4.9', 'Topic tree', '3.0', [
     ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
     ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],

@@ -24,15 +24,20 @@ export interface NodeRaft {
  */
 export type NodeSyncState = 'EQUAL' | 'BEHIND' | 'DRIFTED' | 'UNKNOWN';
 
+export const DIFFERENCE_KINDS = ['ROLE', 'GROUP', 'CLIENT', 'DEFAULT_ACL', 'ANONYMOUS_GROUP'] as const;
+
+/** A part of a node's access control that is not as the cluster has it; the name is empty where there is one of it. */
+export interface NodeDifference {
+  readonly kind: (typeof DIFFERENCE_KINDS)[number];
+  readonly name: string;
+}
+
 export interface NodeSync {
   readonly state: NodeSyncState;
   /** Epoch milliseconds since when it is so. */
   readonly since: number;
   /** Objects that differ from what the node shall have, by kind and name, at most 100; empty unless DRIFTED or BEHIND. */
-  readonly differences: readonly {
-    readonly kind: 'ROLE' | 'GROUP' | 'CLIENT' | 'DEFAULT_ACL' | 'ANONYMOUS_GROUP';
-    readonly name: string;
-  }[];
+  readonly differences: readonly NodeDifference[];
   readonly differenceCount: number;
   readonly missingPasswords: readonly string[];
 }
