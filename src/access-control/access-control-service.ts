@@ -4,6 +4,7 @@ import type { ClientService, ConnectedClients } from '../clients/client-service.
 import { notFound } from '../errors.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../paging.ts';
 import { inTurns } from '../steps.ts';
+import { type AccessDiff, changesTowards } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportPlan, type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
@@ -41,6 +42,20 @@ export interface ImportReport extends Omit<ImportPlan, 'changes'> {
   readonly report: WriteReport;
 }
 
+/** Access control that several brokers have in common, as one. */
+export interface SharedAccess {
+  /** The broker whose access control is read. Errors: BROKER_UNREACHABLE. */
+  reader(): BrokerRecord;
+  write(wanted: WantedChanges, dryRun: boolean): Promise<WriteReport>;
+}
+
+export interface AccessControlOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly clients: ClientService;
+  /** Null: the broker has its own. */
+  readonly sharedOf?: (broker: BrokerRecord) => SharedAccess | null;
+}
+
 interface BrokerAccess {
   readonly index: AccessIndex;
   readonly writer: AccessWriter;
@@ -53,12 +68,14 @@ interface BrokerAccess {
 export class AccessControlService {
   readonly #runtimes: BrokerRuntimes;
   readonly #clients: ClientService;
+  readonly #sharedOf: (broker: BrokerRecord) => SharedAccess | null;
   readonly #brokers = new Map<string, BrokerAccess>();
   readonly #holders = new WeakMap<AccessPolicy, RoleHolders>();
 
-  constructor({ runtimes, clients }: { readonly runtimes: BrokerRuntimes; readonly clients: ClientService }) {
+  constructor({ runtimes, clients, sharedOf = () => null }: AccessControlOptions) {
     this.#runtimes = runtimes;
     this.#clients = clients;
+    this.#sharedOf = sharedOf;
     runtimes.onRuntime((runtime, change) => {
       if (change === 'CLOSING') this.#close(runtime.id);
     });
@@ -66,7 +83,8 @@ export class AccessControlService {
 
   /** Errors: of a broker that cannot be asked; NOT_SUPPORTED_BY_BROKER without dynamic security. */
   async view(broker: BrokerRecord): Promise<AccessView> {
-    return this.#viewOf(broker, await this.#runtimes.ask(broker, (runtime) => this.#of(broker, runtime).index.read()));
+    const reader = this.#readerOf(broker);
+    return this.#viewOf(broker, await this.#runtimes.ask(reader, (runtime) => this.#of(reader, runtime).index.read()));
   }
 
   /** Errors: as `view`; INVALID. */
@@ -100,6 +118,8 @@ export class AccessControlService {
 
   /** Errors: as `view`, before anything was sent. What became of the changes is the report's. */
   async write(broker: BrokerRecord, wanted: WantedChanges, dryRun: boolean): Promise<WriteReport> {
+    const shared = this.#sharedOf(broker);
+    if (shared !== null) return shared.write(wanted, dryRun);
     const { index, writer } = await this.#access(broker);
     const changes = typeof wanted === 'function' ? wanted((await index.read()).policy) : wanted;
     return writer.write(changes, { dryRun });
@@ -127,19 +147,27 @@ export class AccessControlService {
   /** Errors: as `view`. */
   async exportDocument(broker: BrokerRecord): Promise<AccessDocument> {
     // It is kept, and compared with the next one: what others changed a moment ago belongs into it.
-    const { policy } = await this.#runtimes.ask(broker, (runtime) => this.#of(broker, runtime).index.current());
+    const reader = this.#readerOf(broker);
+    const { policy } = await this.#runtimes.ask(reader, (runtime) => this.#of(reader, runtime).index.current());
     return inTurns(documentOf(policy));
   }
 
   /** Errors: as `view`; INVALID with every issue of the source. */
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
-    const { index, writer } = await this.#access(broker);
-    const { policy, dialect } = await index.current();
+    const reader = this.#readerOf(broker);
+    const { policy, dialect } = await (await this.#access(reader)).index.current();
     const { source, dryRun, deleteOthers, passwords, setPasswords } = request;
-    const gatewayUsername = broker.username;
+    const gatewayUsername = reader.username;
     const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
     const { changes, ...plan } = await inTurns(planImport(policy, dialect, source, options));
-    return { ...plan, report: await writer.write(changes, { dryRun }) };
+    return { ...plan, report: await this.write(broker, changes, dryRun) };
+  }
+
+  /** What a broker would have to change to hold the document, and nothing else. Errors: as `view`. */
+  async differences(broker: BrokerRecord, document: AccessDocument): Promise<AccessDiff> {
+    const { policy, dialect } = await (await this.#access(broker)).index.current();
+    const options = { ...ALL_OF_IT, gatewayUsername: broker.username };
+    return inTurns(changesTowards(policy, dialect, document, options));
   }
 
   close(): void {
@@ -153,6 +181,11 @@ export class AccessControlService {
 
   #access(broker: BrokerRecord): Promise<BrokerAccess> {
     return this.#runtimes.ask(broker, async (runtime) => this.#of(broker, runtime));
+  }
+
+  /** Errors: BROKER_UNREACHABLE. */
+  #readerOf(broker: BrokerRecord): BrokerRecord {
+    return this.#sharedOf(broker)?.reader() ?? broker;
   }
 
   /** The entry's user name is as long as its runtime: a change of it makes a new one. */
@@ -186,6 +219,8 @@ export class AccessControlService {
     return new AccessView({ broker, snapshot, holders, connected: () => this.#clients.connected(broker) });
   }
 }
+
+const ALL_OF_IT = { deleteOthers: true, passwords: new Map<string, string>(), setPasswords: false } as const;
 
 function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): ListConnection<Seen<T>> {
   return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node } })) };

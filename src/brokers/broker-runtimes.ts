@@ -50,6 +50,8 @@ export interface BrokerRuntimesOptions {
   readonly maxLinks: number;
   /** What this service runs beside a broker, by what its link is made from. */
   readonly beside: (link: BrokerLinkOptions) => HostedBeside;
+  /** By which entry the broker of an entry is reached that stands for several; itself for any other. Null: none of them can be. */
+  readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
   readonly log: Logger;
 }
 
@@ -177,6 +179,16 @@ export class BrokerRuntimes {
   onRuntime(listener: (runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void): void {
     this.#listeners.add(listener);
     for (const runtime of this.#runtimes.values()) listener(runtime, 'OPENED');
+  }
+
+  /** Another entry stands in for it now. */
+  reopen(id: string): void {
+    const broker = this.#options.directory.get(id);
+    if (broker === null || this.#opening !== 'ALL') return;
+    this.#enqueue(id, async () => {
+      await this.#closeRuntime(id);
+      await this.#openRuntime(broker);
+    });
   }
 
   async close(): Promise<void> {
@@ -313,14 +325,16 @@ export class BrokerRuntimes {
     await Promise.all([runtime.observer.close(), this.#fleet.close(id)]);
   }
 
-  async #linkOptions(broker: BrokerRecord): Promise<BrokerLinkOptions> {
-    const { id, url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
-    const { sealer, rules, timeoutMs, log } = this.#options;
+  async #linkOptions({ id, name, ...entry }: BrokerRecord): Promise<BrokerLinkOptions> {
+    const { sealer, rules, timeoutMs, log, standInOf = (itself) => itself } = this.#options;
+    const broker = standInOf({ id, name, ...entry });
+    if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', `No node of "${name}" is reached`);
+    const { url, username, sealedPassword, sealedClientKey, verifyCaCert } = broker;
     if (url === null) throw withoutAddress(broker.name);
     const inline = {
       ca: broker.caCert,
       cert: broker.clientCert,
-      key: open(sealer, sealedClientKey, `${id}/clientKey`),
+      key: open(sealer, sealedClientKey, `${broker.id}/clientKey`),
     };
     const files = { ca: broker.caCertFile, cert: broker.clientCertFile, key: broker.clientKeyFile };
     const tls: { ca?: string; cert?: string; key?: string } = {};
@@ -329,7 +343,7 @@ export class BrokerRuntimes {
       const pem = inline[name] ?? (file === null ? null : await readConnectionFile(file, rules.filesDir));
       if (pem !== null) tls[name] = pem;
     }
-    const password = open(sealer, sealedPassword, `${id}/password`);
+    const password = open(sealer, sealedPassword, `${broker.id}/password`);
     return {
       id,
       url,

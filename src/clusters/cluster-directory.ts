@@ -4,7 +4,7 @@ import type { Cluster, ClusterNode, Prisma } from '../generated/sqlite/client.ts
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { Directory } from '../storage/directory.ts';
-import type { ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
+import type { BegunWrite, ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
 
 /** What is read with each row. */
 export const CLUSTER_PARTS = {
@@ -56,17 +56,22 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
     return this.#byNode.get(brokerId) ?? null;
   }
 
-  /** What was just written, for this process and for others; null: it is gone. */
-  async written(id: string): Promise<ClusterRecord | null> {
+  /** As it is stored now. */
+  async refresh(id: string): Promise<ClusterRecord | null> {
     const row = await this.#db.cluster.findUnique({ where: { id }, include: CLUSTER_PARTS });
     if (row === null) this.drop(id);
-    const record = row && this.put(row);
+    return row && this.put(row);
+  }
+
+  /** What was just written, for this process and for others; null: it is gone. */
+  async written(id: string): Promise<ClusterRecord | null> {
+    const record = await this.refresh(id);
     await this.#changes.announce(CHANGED, id);
     return record;
   }
 }
 
-function toRecord({ nodes, broker, document, keeper, createdAt, ...row }: ClusterRow): ClusterRecord {
+function toRecord({ nodes, broker, document, writing, keeper, createdAt, ...row }: ClusterRow): ClusterRecord {
   const { id, name, mode, revision, autoRepair } = row;
   return {
     id,
@@ -77,6 +82,7 @@ function toRecord({ nodes, broker, document, keeper, createdAt, ...row }: Cluste
     keeper: keeper as ClusterKeeper,
     document: document === null ? null : (JSON.parse(document) as AccessDocument),
     revision,
+    writing: writing === null ? null : (JSON.parse(writing) as BegunWrite),
     autoRepair,
     createdAt: createdAt.toISOString(),
     nodes: nodes.map(nodeOf),

@@ -3,6 +3,7 @@ import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ControlApi } from '../control/envelope.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
+import type { Stop } from '../mqtt/broker-session.ts';
 import type { ClusterKeeper, ClusterRecord, NewNode } from './model/cluster.ts';
 import type { ClusterDriver } from './model/cluster-driver.ts';
 
@@ -27,6 +28,14 @@ export class ClusterKeepers {
 
   of({ keeper }: Pick<ClusterRecord, 'keeper'>): ClusterDriver {
     return this.#options.drivers[keeper];
+  }
+
+  /** Tells that status or stand-in of a cluster may be another one. */
+  onChange(listener: (clusterId: string) => void): Stop {
+    const stops = Object.values(this.#options.drivers).map((driver) => driver.onChange(listener));
+    return () => {
+      for (const stop of stops) stop();
+    };
   }
 
   /** Errors: NOT_SUPPORTED_BY_BROKER, with what each node lacks; those of brokers that cannot be asked. */

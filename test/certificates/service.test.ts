@@ -3,15 +3,16 @@ import type { Viewer } from '../../src/auth/viewer.ts';
 import { BrokerDirectory } from '../../src/brokers/broker-directory.ts';
 import { CertificateDirectory } from '../../src/certificates/certificate-directory.ts';
 import { CertificateService } from '../../src/certificates/certificate-service.ts';
-import { BrokerTurns } from '../../src/certificates/deployment/broker-turns.ts';
 import { DeploymentRows } from '../../src/certificates/deployment/deployment-rows.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { LeasedTurns } from '../../src/storage/leased-turns.ts';
 import { openSealer } from '../../src/storage/sealed.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../support/database.ts';
 import { describeEngines } from '../support/engines.ts';
 
+const CERTIFICATES = { name: 'certificates of this broker', prefix: 'certificates' } as const;
 const root = createAuthority({ name: 'Factory' });
 const server = root.issue({ name: 'broker' });
 const renewed = root.issue({ name: 'broker' });
@@ -171,7 +172,7 @@ describeEngines((engine, postgres) => {
     test('several processes change a broker one after the other, and one that waits too long is told', async () => {
       const databaseUrl = await newDatabaseUrl(engine, postgres);
       const processes = [await openTestStorage({ databaseUrl }), await openTestStorage({ databaseUrl })];
-      const turns = processes.map(({ leases }) => new BrokerTurns(leases, 60_000));
+      const turns = processes.map(({ leases }) => new LeasedTurns({ leases, ...CERTIFICATES, timeoutMs: 60_000 }));
       let [running, most] = [0, 0];
       const work = async () => {
         most = Math.max(most, ++running);
@@ -180,7 +181,7 @@ describeEngines((engine, postgres) => {
       };
       await Promise.all([0, 1, 0, 1, 0, 1].map((process) => turns[process]?.run('brk_1', work)));
       expect([running, most]).toEqual([0, 1]);
-      const hasty = new BrokerTurns((processes[1] as Storage).leases, 1);
+      const hasty = new LeasedTurns({ leases: (processes[1] as Storage).leases, ...CERTIFICATES, timeoutMs: 1 });
       await turns[0]?.run('brk_1', async () => {
         await expect(hasty.run('brk_1', work)).rejects.toMatchObject({ code: 'IN_USE' });
         await hasty.run('brk_2', work);

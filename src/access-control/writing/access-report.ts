@@ -42,10 +42,21 @@ export interface BlastRadius {
   readonly isComplete: boolean;
 }
 
+/** What became of a list of changes on one of several brokers that have their access control in common. */
+export interface NodeReport {
+  readonly nodeId: number;
+  readonly brokerId: string;
+  readonly outcome: ChangeOutcome;
+  /** Why it was not done; it is as soon as the broker is reached. Null: it was. */
+  readonly error: ServiceError | null;
+}
+
 export interface WriteReport {
   /** The worst of `changes`: UNKNOWN, PARTLY_APPLIED, REJECTED beside APPLIED (then PARTLY_APPLIED), REJECTED, APPLIED, UNCHANGED. */
   readonly outcome: ChangeOutcome;
   /** One for each change, in their order. */
   readonly changes: readonly ChangeReport[];
   readonly blastRadius: BlastRadius;
+  /** Of brokers that have their access control in common: by number, the one whose report this is among them. */
+  readonly nodes?: readonly NodeReport[];
 }

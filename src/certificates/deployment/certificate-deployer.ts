@@ -4,6 +4,7 @@ import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../brokers/broker-service.ts';
 import { type ErrorCode, type InputIssue, invalid, ServiceError } from '../../errors.ts';
 import { Slots } from '../../slots.ts';
+import { LeasedTurns } from '../../storage/leased-turns.ts';
 import type { Sealer } from '../../storage/sealed.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { CertificateDirectory, CertificateRecord, CertificateRow } from '../certificate-directory.ts';
@@ -11,7 +12,6 @@ import { placed } from '../certificate-input.ts';
 import { keyContext } from '../certificate-service.ts';
 import { type CertificateMaterial, checkedMaterial } from '../material/certificate-material.ts';
 import { BrokerDeployment, type ListenerOutcome } from './broker-deployment.ts';
-import { BrokerTurns } from './broker-turns.ts';
 import { DeploymentRows } from './deployment-rows.ts';
 import type { ListenerPlace } from './listener-match.ts';
 
@@ -61,13 +61,18 @@ const MAX_LISTENERS = 100;
 export class CertificateDeployer {
   readonly #options: CertificateDeployerOptions;
   readonly #rows: DeploymentRows;
-  readonly #turns: BrokerTurns;
+  readonly #turns: LeasedTurns;
 
   constructor(options: CertificateDeployerOptions) {
     const { storage, directory, timeoutMs } = options;
     this.#options = options;
     this.#rows = new DeploymentRows(storage.db, directory);
-    this.#turns = new BrokerTurns(storage.leases, timeoutMs * 2);
+    this.#turns = new LeasedTurns({
+      leases: storage.leases,
+      name: 'certificates of this broker',
+      prefix: 'certificates',
+      timeoutMs: timeoutMs * 2,
+    });
   }
 
   /** One result for each target, in their order. Errors: INVALID (the targets; a certificate that expired), NOT_FOUND. */

@@ -16,12 +16,21 @@ export interface ClusterRecord {
   readonly document: AccessDocument | null;
   /** Grows with each change of `document`. */
   readonly revision: number;
+  /** A write that began and has not come into `document` yet; null: none. */
+  readonly writing: BegunWrite | null;
   /** A node that somebody changed otherwise is brought back without being asked. */
   readonly autoRepair: boolean;
   /** ISO 8601. */
   readonly createdAt: string;
   /** By nodeId. */
   readonly nodes: readonly ClusterNodeRecord[];
+}
+
+/** What is known of a write when the process that did it is gone: it was done on this node at most. */
+export interface BegunWrite {
+  readonly nodeId: number;
+  /** Accounts whose password it sets. */
+  readonly usernames: readonly string[];
 }
 
 export interface ClusterNodeRecord {

@@ -9,6 +9,7 @@ CREATE TABLE "Cluster" (
     "keeper" TEXT NOT NULL,
     "document" TEXT,
     "revision" INTEGER NOT NULL DEFAULT 0,
+    "writing" TEXT,
     "autoRepair" BOOLEAN NOT NULL DEFAULT false,
     "createdAt" TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updatedAt" TIMESTAMP(3) NOT NULL,
@@ -35,7 +36,7 @@ CREATE TABLE "ClusterPassword" (
     "clusterId" TEXT NOT NULL,
     "username" TEXT NOT NULL,
     "sealedPassword" TEXT NOT NULL,
-    "updatedAt" TIMESTAMP(3) NOT NULL,
+    "revision" INTEGER NOT NULL,
 
     CONSTRAINT "ClusterPassword_pkey" PRIMARY KEY ("clusterId","username")
 );

@@ -9,6 +9,7 @@ CREATE TABLE "Cluster" (
     "keeper" TEXT NOT NULL,
     "document" TEXT,
     "revision" INTEGER NOT NULL DEFAULT 0,
+    "writing" TEXT,
     "autoRepair" BOOLEAN NOT NULL DEFAULT false,
     "createdAt" DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updatedAt" DATETIME NOT NULL,
@@ -36,7 +37,7 @@ CREATE TABLE "ClusterPassword" (
     "clusterId" TEXT NOT NULL,
     "username" TEXT NOT NULL,
     "sealedPassword" TEXT NOT NULL,
-    "updatedAt" DATETIME NOT NULL,
+    "revision" INTEGER NOT NULL,
 
     PRIMARY KEY ("clusterId", "username"),
     CONSTRAINT "ClusterPassword_clusterId_fkey" FOREIGN KEY ("clusterId") REFERENCES "Cluster" ("id") ON DELETE CASCADE ON UPDATE CASCADE

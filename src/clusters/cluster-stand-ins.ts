@@ -1,0 +1,61 @@
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { Stop } from '../mqtt/broker-session.ts';
+import type { ClusterDirectory } from './cluster-directory.ts';
+import type { ClusterKeepers } from './cluster-keepers.ts';
+
+export interface ClusterStandInsOptions {
+  readonly directory: ClusterDirectory;
+  readonly brokers: BrokerDirectory;
+}
+
+/**
+ * By which node each cluster is reached: the one that its keeper names. Of nodes that are alike, the one that was taken stays while it is
+ * connected, since whatever follows the cluster begins anew with another one.
+ */
+export class ClusterStandIns {
+  readonly #options: ClusterStandInsOptions;
+  /** The entry of the node, by cluster. */
+  readonly #taken = new Map<string, string>();
+  readonly #stops: Stop[] = [];
+
+  constructor(options: ClusterStandInsOptions) {
+    this.#options = options;
+  }
+
+  /** For BrokerRuntimes. */
+  readonly of = (broker: BrokerRecord): BrokerRecord | null => {
+    const { directory, brokers } = this.#options;
+    const cluster = directory.get(broker.id);
+    if (cluster === null) return broker;
+    // Until one is known to be reached, the first one tells why it is not.
+    const taken = this.#taken.get(broker.id) ?? cluster.nodes[0]?.brokerId;
+    return taken === undefined ? null : brokers.get(taken);
+  };
+
+  start(keepers: ClusterKeepers, runtimes: BrokerRuntimes): void {
+    const { directory } = this.#options;
+    const look = (clusterId: string) => this.#look(clusterId, keepers, runtimes);
+    this.#stops.push(
+      keepers.onChange(look),
+      directory.onRemove(({ id }) => this.#taken.delete(id)),
+    );
+    for (const { id } of directory.all()) look(id);
+  }
+
+  close(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  #look(clusterId: string, keepers: ClusterKeepers, runtimes: BrokerRuntimes): void {
+    const cluster = this.#options.directory.get(clusterId);
+    if (cluster === null) return;
+    const before = this.#taken.get(clusterId);
+    const isNode = cluster.nodes.some(({ brokerId }) => brokerId === before);
+    if (cluster.keeper === 'GATEWAY' && before !== undefined && isNode && runtimes.isConnected(before)) return;
+    const now = keepers.of(cluster).standIn(cluster);
+    if (now === null || now === before) return;
+    this.#taken.set(clusterId, now);
+    if ((before ?? cluster.nodes[0]?.brokerId) !== now) runtimes.reopen(clusterId);
+  }
+}
