@@ -11,6 +11,8 @@ export interface ProjectRecord {
   readonly name: string;
   readonly description: string;
   readonly strictRoles: boolean;
+  /** What is published in its brokers is kept, and told, in the topic tree. */
+  readonly topicPayloads: boolean;
   readonly owner: ProjectOwner;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -44,12 +46,13 @@ export class ProjectDirectory extends Directory<ProjectRow, ProjectRecord> {
 }
 
 function toRecord(row: ProjectRow): ProjectRecord {
-  const { id, name, description, strictRoles, createdAt, updatedAt, ownerUser, ownerOrganisation } = row;
+  const { id, name, description, strictRoles, topicPayloads, createdAt, updatedAt, ownerUser, ownerOrganisation } = row;
   return {
     id,
     name,
     description,
     strictRoles,
+    topicPayloads,
     owner: {
       userId: ownerUser?.id ?? null,
       organisationId: ownerOrganisation?.id ?? null,
