@@ -28,8 +28,8 @@ export interface HostingOptions {
   readonly kinds: readonly HostedKind[];
   /** Told of brokers that are removed. */
   readonly brokers: BrokerDirectory;
-  /** In it there is a folder for each broker, gone with it. */
-  readonly folder: string;
+  /** In it there is a folder for each broker, gone with it; null: nothing is stored. */
+  readonly folder: string | null;
   readonly leases: Leases;
   /** To and from other processes on the same database; null: there can be none. */
   readonly calls: HostedCalls | null;
@@ -132,6 +132,7 @@ export class Hosting {
   /** A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased. */
   async #tellLeft(): Promise<void> {
     const { name, brokers, folder, log } = this.#options;
+    if (folder === null) return;
     try {
       const folders = await leftFolders(folder, (id) => brokers.get(id) !== null);
       if (folders.length > 0) {
@@ -154,6 +155,7 @@ export class Hosting {
       hosted.delete(brokerId);
     }
     forget(brokerId);
+    if (folder === null) return;
     const erase = async () => {
       await Promise.all(ending);
       await rm(join(folder, brokerId), { recursive: true, force: true });
