@@ -64,6 +64,8 @@ export interface FindTopics {
   readonly first: number;
   /** Count all that match, too: with `search` or `filter` that looks at each topic. */
   readonly withCount?: boolean | undefined;
+  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  readonly withPayloads?: boolean | undefined;
 }
 
 export interface TopicPage {
@@ -81,6 +83,8 @@ export interface ListLevels {
   readonly after?: string | undefined;
   /** At most 10,000, and MAX_ANSWER_CHARACTERS. */
   readonly first: number;
+  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  readonly withPayloads?: boolean | undefined;
 }
 
 export interface LevelPage {
@@ -98,6 +102,8 @@ export interface AskChanges {
   readonly since: string | null;
   /** At most so many of each list; 1,000 at most, and MAX_ANSWER_CHARACTERS of all. */
   readonly first: number;
+  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  readonly withPayloads?: boolean | undefined;
 }
 
 export interface TopicChanges {
