@@ -19,6 +19,8 @@ export interface TopicTreeOptions {
   readonly maxBytes: number;
   /** Bytes that are kept of each topic's last payload; 0: none. */
   readonly payloadLimit: number;
+  /** Asked for topics that are not listed, before the limits: one that is not admitted is neither listed nor counted. Default: all are. */
+  readonly admits?: ((topic: string) => boolean) | undefined;
 }
 
 /**
@@ -28,14 +30,16 @@ export interface TopicTreeOptions {
 export class TopicTree {
   limit: number;
   maxBytes: number;
+  admits: ((topic: string) => boolean) | undefined;
   #payloadLimit: number;
   readonly #map = new Map<string, RecordedTopic>();
   #leftOut = 0;
   #leftOutAt: number | null = null;
 
-  constructor({ limit, maxBytes, payloadLimit }: TopicTreeOptions) {
+  constructor({ limit, maxBytes, payloadLimit, admits }: TopicTreeOptions) {
     this.limit = limit;
     this.maxBytes = maxBytes;
+    this.admits = admits;
     this.#payloadLimit = payloadLimit;
   }
 
@@ -75,6 +79,7 @@ export class TopicTree {
    */
   record(topic: string, now: number, qos: 0 | 1 | 2, retain: boolean, payload: Uint8Array | null): boolean {
     const known = this.#map.get(topic);
+    if (known === undefined && this.admits?.(topic) === false) return false;
     if (known === undefined && this.#map.size >= this.limit) {
       this.#leftOut++;
       this.#leftOutAt = now;
@@ -115,6 +120,18 @@ export class TopicTree {
   /** The listed topics at and below a prefix of whole levels; without one all. A last `/` or `/#` is ignored. */
   count(prefix?: string): number {
     return prefix === undefined ? this.#map.size : this.#below(prefix).length;
+  }
+
+  has(topic: string): boolean {
+    return this.#map.has(topic);
+  }
+
+  /** As if the topic were used now, which counts no message; nothing for one that is not listed. */
+  touch(topic: string, now: number): void {
+    const known = this.#map.get(topic);
+    if (known === undefined) return;
+    this.#map.delete(topic);
+    this.#map.set(topic, { ...known, lastSeen: now });
   }
 
   get(topic: string): RecordedTopic | null {
