@@ -16,7 +16,8 @@ import { leftFolders } from './left-folders.ts';
 /** One API that is hosted. */
 export interface HostedKind {
   readonly api: ControlApi;
-  readonly hints: EventHints;
+  /** Null: it tells no events. */
+  readonly hints: EventHints | null;
   /** Something is kept for the broker, which runs without being asked for. */
   isWanted(brokerId: string): boolean;
   begin(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
