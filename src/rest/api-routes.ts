@@ -5,6 +5,7 @@ import { certificateRoutes } from '../certificates/certificate-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { streamRoutes } from '../streams/stream-routes.ts';
+import { topicRoutes } from '../topic-tree/topic-routes.ts';
 import { pendingRoutes } from './pending-routes.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -17,5 +18,6 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...clientRoutes,
   ...accessControlRoutes,
   ...streamRoutes,
+  ...topicRoutes,
   ...pendingRoutes,
 ];

@@ -3,7 +3,6 @@ import type { Revision } from './revisions.ts';
 import type { PendingRoute, RouteMethod } from './route.ts';
 
 const PROJECT = '/api/projects/{projectId}';
-const BROKER = `${PROJECT}/brokers/{brokerId}`;
 
 type Row = readonly [method: RouteMethod, path: string, role: RequiredRole, summary: string];
 
@@ -30,11 +29,6 @@ export const pendingRoutes: readonly PendingRoute[] = [
     ['DELETE', `${PROJECT}/clusters/{clusterId}`, 'ADMIN', 'Delete a cluster'],
     ['PUT', `${PROJECT}/clusters/{clusterId}/join`, 'EDITOR', 'Add a node to a cluster'],
     ['PUT', `${PROJECT}/clusters/{clusterId}/leave`, 'EDITOR', 'Remove a node from a cluster'],
-  ]),
-  ...section('4.9', 'Topic tree', '3.0', [
-    ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
-    ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],
-    ['PUT', `${BROKER}/topictree/ttl`, 'VIEWER', 'Change the topic TTL'],
   ]),
   ...section('4.10', 'Tokens', '3.1', [
     ['GET', `${PROJECT}/tokens`, 'VIEWER', 'List the tokens of a project'],
