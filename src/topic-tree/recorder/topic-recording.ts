@@ -52,7 +52,6 @@ export class TopicRecording {
   readonly #published: TopicTree;
   readonly #subscribed: TopicTree;
   #settings: TopicSettings;
-  #recorded: RecordedTopics;
   #messages = 0;
   /** Of the clock, a tick ago at most: for each message the clock itself would cost as much as the tree. */
   #now: number;
@@ -65,33 +64,42 @@ export class TopicRecording {
     this.#maxBytes = maxBytes;
     this.#isHeld = isHeld;
     this.#settings = settings;
-    this.#recorded = new RecordedTopics(settings);
     this.#now = clock.now();
     this.#since = this.#now;
     const { publishLimit, subscribeLimit, payloadLimit } = settings;
-    this.#published = new TopicTree({ limit: publishLimit, maxBytes, payloadLimit });
-    this.#subscribed = new TopicTree({ limit: subscribeLimit, maxBytes, payloadLimit: 0 });
+    const { has, hasSubscription } = new RecordedTopics(settings);
+    this.#published = new TopicTree({ limit: publishLimit, maxBytes, payloadLimit, admits: has });
+    this.#subscribed = new TopicTree({ limit: subscribeLimit, maxBytes, payloadLimit: 0, admits: hasSubscription });
     this.#ticks = setInterval(() => this.#tick(), TICK_MS);
     this.#ticks.unref();
   }
 
   /** A message. Its payload may change afterwards. */
   record(topic: string, payload: Uint8Array, qos: 0 | 1 | 2, retain: boolean): void {
-    if (!this.#recorded.has(topic)) return;
     if (this.#published.record(topic, this.#now, qos, retain, payload)) this.#messages += 1;
   }
 
-  /** A filter that somebody subscribed to now, or has subscribed to when this begins. */
-  subscribed(filter: string, qos: 0 | 1 | 2): void {
-    if (!this.#recorded.hasSubscription(filter)) return;
+  /** A filter that somebody subscribed to now, or has subscribed to when this begins. False: it is not listed. */
+  subscribed(filter: string, qos: 0 | 1 | 2): boolean {
     this.#subscribed.maxBytes = this.#maxBytes - this.#published.bytes;
-    this.#subscribed.record(filter, this.#now, qos, false, null);
+    const isListed = this.#subscribed.record(filter, this.#now, qos, false, null);
     this.#published.maxBytes = this.#maxBytes - this.#subscribed.bytes;
+    return isListed;
+  }
+
+  /** The last one who held a filter holds it no more: it goes one TTL from now. */
+  released(filter: string): void {
+    this.#subscribed.touch(filter, this.#now);
   }
 
   /** A topic of messages is listed. */
   has(topic: string): boolean {
-    return this.#published.get(topic) !== null;
+    return this.#published.has(topic);
+  }
+
+  /** A topic filter is listed. */
+  hasSubscription(filter: string): boolean {
+    return this.#subscribed.has(filter);
   }
 
   get settings(): TopicSettings {
@@ -117,11 +125,12 @@ export class TopicRecording {
     this.#published.payloadLimit = settings.payloadLimit;
     this.#tick();
     if (areSameFilters(before, settings)) return;
-    const recorded = new RecordedTopics(settings);
-    this.#recorded = recorded;
+    const { has, hasSubscription } = new RecordedTopics(settings);
+    this.#published.admits = has;
+    this.#subscribed.admits = hasSubscription;
     this.#removing = this.#removing.then(async () => {
-      await this.#published.remove((topic) => !recorded.has(topic));
-      await this.#subscribed.remove((filter) => !recorded.hasSubscription(filter));
+      await this.#published.remove((topic) => !has(topic));
+      await this.#subscribed.remove((filter) => !hasSubscription(filter));
     });
     await this.#removing;
   }
