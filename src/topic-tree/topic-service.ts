@@ -34,7 +34,7 @@ export interface FindTopicsInput extends SelectionInput, PageArguments, TopicDet
   readonly withCount: boolean;
 }
 
-export interface LevelsInput extends PageArguments, TopicDetails {
+export interface LevelsInput extends Omit<PageArguments, 'offset'>, TopicDetails {
   readonly kind: TopicKind;
   /** Null: the first level. */
   readonly of: string | null;
@@ -117,8 +117,7 @@ export class TopicService {
 
   /** One level of the tree. Errors: INVALID. */
   async levels(place: TopicPlace, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
-    const { first, after, offset } = forwards(input);
-    if (offset !== undefined) throw invalid([{ path: 'offset', reason: 'levels are paged by after' }]);
+    const { first, after } = forwards(input);
     const { kind, of } = input;
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
     const question = { kind, of, first, after: levelOf(after), withPayloads };

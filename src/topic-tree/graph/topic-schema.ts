@@ -5,9 +5,19 @@ import { builder } from '../../graphql/builder.ts';
 import { COUNTED_BY_PAGE, pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import { selects } from '../../graphql/selects.ts';
 import { mayAskBroker, walk } from '../../graphql/walk-limit.ts';
+import type { ListConnection } from '../../paging.ts';
 import type { RecorderState, TopicKind } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
-import { countsOf, kindsIn, type LevelView, reasonOf, type TopicTreeView, type TopicView } from '../topic-view.ts';
+import type { LevelsInput } from '../topic-service.ts';
+import {
+  countsOf,
+  kindsIn,
+  type LevelView,
+  reasonOf,
+  type TopicPlace,
+  type TopicTreeView,
+  type TopicView,
+} from '../topic-view.ts';
 
 export const TopicKindType = builder.enumType('TopicKind', {
   description: 'What a topic was used for.',
@@ -121,9 +131,36 @@ const oneKind = { type: TopicKindType, description: 'Only these. Left out: of bo
 const PREFIX =
   'Only this topic and those below it, by whole levels: `plant/line1` is not the beginning of `plant/line10`.';
 const UNSEEN = 'Null for SUBSCRIBED where subscriptions cannot be seen: `unavailable` says why.';
-const LEVEL_COUNT = 'Of all levels beside these, whatever the page.';
+const IN_ORDER = 'in order of their names.';
 
 export const TopicLevel = builder.objectRef<LevelView>('TopicLevel');
+const TopicLevelConnection = builder.connectionObject(
+  {
+    name: 'TopicLevelConnection',
+    description: 'Levels beside each other.',
+    type: TopicLevel,
+    fields: (t) => ({
+      totalCount: t.int({
+        description: 'Of all levels beside these, whatever the page.',
+        resolve: (connection) => (connection as ListConnection<LevelView>).totalCount,
+      }),
+    }),
+  },
+  { name: 'TopicLevelEdge', description: 'A level in its place.' },
+);
+
+async function levelsOf(
+  place: TopicPlace,
+  input: Omit<LevelsInput, 'withPayloads'>,
+  context: RequestContext,
+  info: GraphQLResolveInfo,
+): Promise<ListConnection<LevelView>> {
+  const asked = { ...input, withPayloads: asksForPayloads(info) };
+  const found = await context.services.topics.levels(place, context.viewer, asked);
+  walk(context, found.edges);
+  return found;
+}
+
 TopicLevel.implement({
   description: 'One level of a topic tree: a topic, a place where topics are below, or both.',
   fields: (t) => ({
@@ -142,27 +179,17 @@ TopicLevel.implement({
     }),
     children: t.connection(
       {
-        description: 'The levels right below, in order of their names.',
+        description: `The levels right below, ${IN_ORDER}`,
         type: TopicLevel,
         nullable: true,
         complexity: pageCost,
         resolve: async (parent, args, context, info) => {
           const { level, kind } = parent;
           if (level.childCount > 0 && !(await mayAskBroker(context, false))) return null;
-          const input = { ...args, kind, of: level.topic, withPayloads: asksForPayloads(info) };
-          const found = await context.services.topics.levels(parent, context.viewer, input);
-          walk(context, found.edges);
-          return found;
+          return levelsOf(parent, { ...args, kind, of: level.topic }, context, info);
         },
       },
-      {
-        name: 'TopicLevelConnection',
-        description: 'Levels beside each other.',
-        fields: (connection) => ({
-          totalCount: connection.exposeInt('totalCount', { description: LEVEL_COUNT }),
-        }),
-      },
-      { name: 'TopicLevelEdge', description: 'A level in its place.' },
+      TopicLevelConnection,
     ),
   }),
 });
@@ -309,6 +336,26 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         }),
       },
       { name: 'TopicEdge', description: 'A topic in its place.' },
+    ),
+    children: t.connection(
+      {
+        description: `The levels right below one, or the first levels of all topics, ${IN_ORDER} ${UNSEEN}`,
+        type: TopicLevel,
+        nullable: true,
+        complexity: pageCost,
+        args: {
+          of: t.arg.string({
+            description: 'The levels down to there, as `topic` of a level. Left out: the first levels.',
+          }),
+          kind: t.arg(kindArgument),
+        },
+        resolve: async (tree, args, context, info) => {
+          const kind = args.kind ?? 'PUBLISHED';
+          if (countsOf(tree, kind) === null || !(await mayAskBroker(context, false))) return null;
+          return levelsOf(tree, { ...args, kind, of: args.of ?? null }, context, info);
+        },
+      },
+      TopicLevelConnection,
     ),
     topic: t.field({
       description: 'Null: it is not listed.',
