@@ -15,6 +15,7 @@ import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
 import type { StreamService } from './streams/stream-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
+import type { TopicService } from './topic-tree/topic-service.ts';
 import type { OrganisationService } from './users/organisation-service.ts';
 import type { UserService } from './users/user-service.ts';
 
@@ -39,4 +40,5 @@ export interface Services {
   readonly accessControl: AccessControlService;
   readonly streams: StreamService;
   readonly bridges: BridgeService;
+  readonly topics: TopicService;
 }

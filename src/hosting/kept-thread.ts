@@ -57,6 +57,10 @@ export class KeptThread<Order, Question, News> {
     this.#options = options;
   }
 
+  get isRunning(): boolean {
+    return this.#thread !== null;
+  }
+
   /** Started when there is none. */
   current(): WorkerThread<Order, Question, News> | ThreadDown {
     if (this.#down !== null) return { down: this.#down };

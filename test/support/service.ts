@@ -65,7 +65,10 @@ const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token use
 
 export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.meta.url);
 export const streamWorker = new URL('../../dist/streams/hosting/stream-worker.js', import.meta.url);
+export const topicWorker = new URL('../../dist/topic-tree/hosting/topic-worker.js', import.meta.url);
 export const bridgeWorker = new URL('../../dist/bridges/hosting/bridge-worker.js', import.meta.url);
+
+const WORKERS = { embeddedWorker, streamWorker, bridgeWorker, topicWorker };
 
 const SETTINGS = {
   PORT: '0',
@@ -92,7 +95,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     copyFileSync(await begun, join(config.dataDir, DATABASE));
   }
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
-  const service = await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker });
+  const service = await startService(config, { log, ...WORKERS });
   onTestFinished(() => service.close());
   return clientsOf(service, config);
 }
@@ -109,7 +112,7 @@ async function firstDatabase(): Promise<string> {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const config = readConfig({ ...SETTINGS, DATA_DIR: folder, EMBEDDED_BROKER: 'off' });
   const log = pino({ level: 'silent' });
-  await (await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker })).close();
+  await (await startService(config, { log, ...WORKERS })).close();
   return join(folder, DATABASE);
 }
 

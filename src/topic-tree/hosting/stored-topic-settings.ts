@@ -1,13 +1,6 @@
 import { isFields } from '../../control/fields.ts';
-import { filterProblem } from '../../mqtt/topics.ts';
-import {
-  DEFAULT_TOPIC_SETTINGS,
-  MAX_FILTERS,
-  MAX_PAYLOAD_LIMIT,
-  MAX_TOPIC_LIMIT,
-  MAX_TTL_SECONDS,
-  type TopicSettings,
-} from '../model/topic-settings.ts';
+import { SETTING_KEYS, topicSettingIssues } from '../control/topic-setting-issues.ts';
+import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
 
 /**
  * Settings as they were stored, by whatever version: what cannot be used, or is not there, is as it is by default, so that a damaged row
@@ -15,27 +8,10 @@ import {
  */
 export function readStoredSettings(text: string): { readonly settings: TopicSettings; readonly isWhole: boolean } {
   const stored = parsed(text);
-  let isWhole = stored !== null;
-  const take = <Key extends keyof TopicSettings>(
-    key: Key,
-    isUsable: (value: unknown) => boolean,
-  ): TopicSettings[Key] => {
-    const value = stored?.[key];
-    if (value === undefined) return DEFAULT_TOPIC_SETTINGS[key];
-    if (isUsable(value)) return value as TopicSettings[Key];
-    isWhole = false;
-    return DEFAULT_TOPIC_SETTINGS[key];
-  };
-  const settings: TopicSettings = {
-    ttlSeconds: take('ttlSeconds', isWholeNumber(1, MAX_TTL_SECONDS)),
-    filters: take('filters', areFilters),
-    excludedFilters: take('excludedFilters', areFilters),
-    publishLimit: take('publishLimit', isWholeNumber(0, MAX_TOPIC_LIMIT)),
-    subscribeLimit: take('subscribeLimit', isWholeNumber(0, MAX_TOPIC_LIMIT)),
-    payloadLimit: take('payloadLimit', isWholeNumber(0, MAX_PAYLOAD_LIMIT)),
-    isAlwaysOn: take('isAlwaysOn', (value) => typeof value === 'boolean'),
-  };
-  return { settings, isWhole };
+  const given = SETTING_KEYS.filter((key) => stored?.[key] !== undefined);
+  const usable = given.filter((key) => topicSettingIssues({ [key]: stored?.[key] }).length === 0);
+  const settings = { ...DEFAULT_TOPIC_SETTINGS, ...Object.fromEntries(usable.map((key) => [key, stored?.[key]])) };
+  return { settings, isWhole: stored !== null && usable.length === given.length };
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> | null {
@@ -46,11 +22,3 @@ function parsed(text: string): Readonly<Record<string, unknown>> | null {
     return null;
   }
 }
-
-const isWholeNumber = (lowest: number, highest: number) => (value: unknown) =>
-  Number.isInteger(value) && (value as number) >= lowest && (value as number) <= highest;
-
-const areFilters = (value: unknown) =>
-  Array.isArray(value) &&
-  value.length <= MAX_FILTERS &&
-  value.every((filter) => typeof filter === 'string' && filterProblem(filter) === null);
