@@ -7,6 +7,7 @@ import type { ProjectRole } from '../../src/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type RunningService, startService } from '../../src/service.ts';
 import { databaseOfRun, temporaryFolder } from './database.ts';
+import { workerUrl } from './workers.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
 
@@ -63,12 +64,12 @@ export interface TestServiceOptions {
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
 
-export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.meta.url);
-export const streamWorker = new URL('../../dist/streams/hosting/stream-worker.js', import.meta.url);
-export const topicWorker = new URL('../../dist/topic-tree/hosting/topic-worker.js', import.meta.url);
-export const bridgeWorker = new URL('../../dist/bridges/hosting/bridge-worker.js', import.meta.url);
-
-const WORKERS = { embeddedWorker, streamWorker, bridgeWorker, topicWorker };
+const WORKERS = {
+  embeddedWorker: workerUrl('embedded/worker.js'),
+  streamWorker: workerUrl('streams/hosting/stream-worker.js'),
+  bridgeWorker: workerUrl('bridges/hosting/bridge-worker.js'),
+  topicWorker: workerUrl('topic-tree/hosting/topic-worker.js'),
+};
 
 const SETTINGS = {
   PORT: '0',
