@@ -241,6 +241,12 @@ export const SETTINGS = {
     parse: integer(1, 1_000_000_000),
     help: 'Most that messages of streams take on disk for one broker, MB of 1,048,576 bytes; beyond it none are stored',
   }),
+  topicTreeMaxMb: setting({
+    env: 'TOPIC_TREE_MAX_MB',
+    fallback: '512',
+    parse: integer(1, 1_000_000),
+    help: 'Most that recorded topics of one broker take in memory, MB of 1,048,576 bytes; beyond it topics are left out',
+  }),
   maxQueryCost: setting({
     env: 'MAX_QUERY_COST',
     fallback: '50000',

@@ -25,10 +25,12 @@ import { OwnConnections } from './clients/own-connections.ts';
 import { Closers } from './closers.ts';
 import { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from './cloud-brokers/cloud-engines.ts';
+import { Clusters } from './clusters/clusters.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
+import { allBeside } from './hosting/beside.ts';
 import { HostedCalls } from './hosting/hosted-calls.ts';
 import { MessageService } from './messages/message-service.ts';
 import type { RunOperation } from './operator-door.ts';
@@ -41,6 +43,9 @@ import { StreamHosting } from './streams/hosting/stream-hosting.ts';
 import { WorkerEngines } from './streams/hosting/worker-engines.ts';
 import { StreamService } from './streams/stream-service.ts';
 import { TokenService } from './tokens/token-service.ts';
+import { TopicThread } from './topic-tree/hosting/topic-thread.ts';
+import { TopicTreeHosting } from './topic-tree/hosting/topic-tree-hosting.ts';
+import { TopicService } from './topic-tree/topic-service.ts';
 import { OrganisationService } from './users/organisation-service.ts';
 import { UserService } from './users/user-service.ts';
 
@@ -52,6 +57,8 @@ export interface ServiceParts {
   readonly streamWorker?: URL;
   /** That of the bridges beside brokers, likewise. */
   readonly bridgeWorker?: URL;
+  /** That of the recorders of topics beside brokers, likewise. */
+  readonly topicWorker?: URL;
 }
 
 /** Everything that works without a network: storage, services, and operations on the graph as the operator. */
@@ -63,6 +70,8 @@ export interface ServiceCore {
   readonly certificateDirectory: CertificateDirectory;
   readonly streamHosting: StreamHosting;
   readonly bridgeHosting: BridgeHosting;
+  readonly topicTreeHosting: TopicTreeHosting;
+  readonly clusters: Clusters;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -82,7 +91,7 @@ const OPERATOR: Viewer = {
 /** Errors: ServiceError IN_USE when another process owns the data folder. */
 export async function startCore(
   config: Config,
-  { log, embeddedWorker, streamWorker, bridgeWorker }: ServiceParts,
+  { log, embeddedWorker, streamWorker, bridgeWorker, topicWorker }: ServiceParts,
 ): Promise<ServiceCore> {
   const closers = new Closers();
   try {
@@ -145,6 +154,20 @@ export async function startCore(
     });
     closers.add(() => bridgeHosting.close());
     await bridgeHosting.load();
+    const topicThread = new TopicThread({ workerUrl: topicWorker, log });
+    closers.add(() => topicThread.close());
+    const topicTreeBytes = config.topicTreeMaxMb * 1_048_576;
+    const topicTreeHosting = new TopicTreeHosting({
+      storage,
+      brokers: brokerDirectory,
+      projects: projectDirectory,
+      thread: topicThread,
+      maxBytes: topicTreeBytes,
+      calls,
+      log,
+    });
+    closers.add(() => topicTreeHosting.close());
+    await topicTreeHosting.load();
     const cloudBrokers = new CloudBrokers({
       db,
       brokers,
@@ -154,6 +177,7 @@ export async function startCore(
         host: config.mqttHost,
         workerUrl: embeddedWorker,
         streamStorageBytes,
+        topicTreeBytes,
         mosquitto: {
           binary: config.mosquittoBinary,
           plugin: config.mosquittoDynsecPlugin,
@@ -165,28 +189,34 @@ export async function startCore(
       maxBrokers: config.maxCloudBrokers,
       log,
     });
+    const clusters = new Clusters({
+      storage,
+      sealer,
+      brokers,
+      brokerDirectory,
+      projects: projectDirectory,
+      timeoutMs,
+      log,
+    });
+    closers.add(() => clusters.close());
+    await clusters.load();
     const runtimes = new BrokerRuntimes({
       directory: brokerDirectory,
       sealer,
       rules,
       timeoutMs: config.brokerTimeoutMs,
       maxLinks: config.maxBrokerLinks,
-      beside: (link) => {
-        const streams = streamHosting.beside(link);
-        const bridges = bridgeHosting.beside(link);
-        return {
-          ...bridges,
-          plugins: [
-            inspectPlugin,
-            clientControlPlugin,
-            licensePlugin,
-            ...cloudBrokers.pluginsBeside(link.id),
-            ...streams.plugins,
-            ...bridges.plugins,
-          ],
-          clientIds: streams.clientIds,
-        };
-      },
+      beside: (link) =>
+        allBeside([
+          {
+            plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)],
+            clientIds: [],
+          },
+          streamHosting.beside(link),
+          bridgeHosting.beside(link),
+          topicTreeHosting.beside(link),
+        ]),
+      standInOf: clusters.standInOf,
       log,
     });
     closers.add(() => runtimes.close());
@@ -197,8 +227,9 @@ export async function startCore(
     closers.add(() => clients.close());
     const messages = new MessageService({ runtimes, directory: brokerDirectory, timeoutMs: config.brokerTimeoutMs });
     closers.add(() => messages.close());
-    const accessControl = new AccessControlService({ runtimes, clients });
+    const accessControl = new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf });
     closers.add(() => accessControl.close());
+    const { service: clusterService, live: clusterLive } = clusters.connect(runtimes, accessControl);
     const streams = new StreamService({
       runtimes,
       directory: brokerDirectory,
@@ -212,6 +243,13 @@ export async function startCore(
       onFault: (error) => log.error({ err: error }, 'bridges could not be followed'),
     });
     closers.add(() => bridges.close());
+    const topics = new TopicService({
+      runtimes,
+      directory: brokerDirectory,
+      projects: projectDirectory,
+      onFault: (error) => log.error({ err: error }, 'topics could not be followed'),
+    });
+    closers.add(() => topics.close());
     const certificates = new CertificateService({
       db,
       directory: certificateDirectory,
@@ -254,6 +292,9 @@ export async function startCore(
       accessControl,
       streams,
       bridges,
+      topics,
+      clusters: clusterService,
+      clusterLive,
     };
     const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
     return {
@@ -264,6 +305,8 @@ export async function startCore(
       certificateDirectory,
       streamHosting,
       bridgeHosting,
+      topicTreeHosting,
+      clusters,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };

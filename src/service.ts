@@ -62,6 +62,8 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       certificateDirectory,
       streamHosting,
       bridgeHosting,
+      topicTreeHosting,
+      clusters,
       runAsOperator,
     } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
@@ -82,6 +84,8 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(() => services.runtimes.close());
     streamHosting.start(services.runtimes);
     bridgeHosting.start(services.runtimes);
+    topicTreeHosting.start(services.runtimes);
+    clusters.start();
     await services.runtimes.start();
     services.certificateExpiry.start();
 

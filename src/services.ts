@@ -11,11 +11,13 @@ import type { ListenerService } from './certificates/listener-service.ts';
 import type { ClientService } from './clients/client-service.ts';
 import type { ClientControlService } from './clients/control/client-control-service.ts';
 import type { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
+import type { ClusterLive } from './clusters/cluster-live.ts';
 import type { ClusterService } from './clusters/cluster-service.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
 import type { StreamService } from './streams/stream-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
+import type { TopicService } from './topic-tree/topic-service.ts';
 import type { OrganisationService } from './users/organisation-service.ts';
 import type { UserService } from './users/user-service.ts';
 
@@ -40,5 +42,7 @@ export interface Services {
   readonly accessControl: AccessControlService;
   readonly streams: StreamService;
   readonly bridges: BridgeService;
+  readonly topics: TopicService;
   readonly clusters: ClusterService;
+  readonly clusterLive: ClusterLive;
 }

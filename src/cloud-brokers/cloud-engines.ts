@@ -13,6 +13,8 @@ export interface CloudEnginesOptions {
   readonly workerUrl?: URL | undefined;
   /** Bound on what stored messages of streams take on disk, of each embedded broker. */
   readonly streamStorageBytes?: number;
+  /** Bound on what recorded topics take in memory, of each embedded broker. */
+  readonly topicTreeBytes?: number;
   readonly mosquitto: MosquittoPlaces;
   readonly log: Logger;
 }
@@ -41,7 +43,7 @@ export class CloudEngines {
 
   /** Rejects where it cannot run; the reason is for the operator. */
   async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
-    const { workerUrl, streamStorageBytes, mosquitto, log } = this.#options;
+    const { workerUrl, streamStorageBytes, topicTreeBytes, mosquitto, log } = this.#options;
     const { id, engine } = broker;
     const listeners = this.listenersOf(broker.listeners);
     if (engine === 'embedded') {
@@ -52,6 +54,7 @@ export class CloudEngines {
         administrator,
         ...(workerUrl === undefined ? {} : { workerUrl }),
         ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
+        ...(topicTreeBytes === undefined ? {} : { topicTreeBytes }),
         log,
         onState,
       });

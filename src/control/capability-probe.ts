@@ -24,7 +24,7 @@ const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonl
   'dynamic-security': ['getDefaultACLAccess', {}],
   'cedalo/inspect': ['listClients', { verbose: false, count: 1, offset: 0 }],
   'cedalo/client-control': ['getCapabilities', {}],
-  'cedalo/topictree': ['topicCount', {}],
+  'cedalo/topictree': ['getTtl', {}],
   'stream-processing': ['listStreams', { verbose: false, count: 1, offset: 0 }],
   'certificate-management': ['getCapabilities', {}],
   'cedalo/ha': ['getCluster', {}],

@@ -23,6 +23,7 @@ import { RefusalLog } from './listening/refusal-log.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
+import { type EmbeddedTopics, startTopics } from './topics/embedded-topics.ts';
 import type { WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
@@ -61,6 +62,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       publish: (topic, payload) => core.own.publish(topic, payload),
       onBug: (error, command) => hooks.onProblem(`the command ${command.slice(0, 100)} failed`, error),
     });
+    let topics: EmbeddedTopics | null = null;
+    closers.push(() => topics?.close());
     let streams: EmbeddedStreams | null = null;
     closers.push(() => streams?.close());
     closers.push(() => control.close());
@@ -109,6 +112,10 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
     control.register(new CertificatePlugin(certificates));
 
+    // As this service names its own connections to the broker.
+    const ownClientIds = `brokergraph-${options.id}-`;
+    const { topicTreeBytes: maxBytes } = options;
+    topics = await startTopics({ core, registry, store, control, ownClientIds, maxBytes, onProblem });
     streams = await startStreams({ folder, maxBytes: options.streamStorageBytes, journal, core, control, onProblem });
     await core.resume();
 

@@ -31,6 +31,8 @@ export interface EmbeddedBrokerOptions {
   readonly sysIntervalMs?: number;
   /** Bound on what the stored messages of its streams take on disk; 10 GiB. */
   readonly streamStorageBytes?: number;
+  /** Bound on what its recorded topics take in memory; 512 MiB. */
+  readonly topicTreeBytes?: number;
 }
 
 /** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
@@ -121,12 +123,14 @@ class BrokerSupervisor implements RunningBroker {
     const { id, folder, administrator, version = '0', log, onState, workerUrl } = this.#options;
     onState?.('STARTING');
     const workerData: WorkerOptions = {
+      id,
       folder,
       version,
       listeners: this.#listeners,
       administrator,
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
+      topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
     };
     const thread = new Worker(workerUrl ?? new URL('./worker.js', import.meta.url), {
       name: `broker ${id}`,

@@ -2,12 +2,15 @@ import type { ListenerWanted } from '../brokers/broker-engine.ts';
 
 /** What the service and a broker's worker thread tell each other. */
 export interface WorkerOptions {
+  /** As the service knows the broker. */
+  readonly id: string;
   readonly folder: string;
   readonly version: string;
   readonly listeners: readonly ListenerWanted[];
   readonly administrator: { readonly username: string; readonly password: string };
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
+  readonly topicTreeBytes: number;
 }
 
 export type WorkerMessage =

@@ -17,7 +17,8 @@ export interface HostedPluginOptions {
   readonly brokerId: string;
   /** When nothing runs here yet. */
   readonly begin: (emit: (event: ControlEvent) => void) => Hosted | Promise<Hosted>;
-  readonly hints: EventHints;
+  /** Null: other processes are told no events. */
+  readonly hints: EventHints | null;
   readonly leases: Leases;
   /** To and from other processes on the same database; null: there can be none. */
   readonly calls: HostedCalls | null;
@@ -62,7 +63,8 @@ export class HostedPlugin implements ControlPlugin {
       this.#inOrder(() => (held ? this.#begin() : this.#end())),
     );
     const isListening = () => !this.#lease.held && isHeard();
-    this.#stopEvents = calls?.hints.follow(brokerId, { api, hints, isListening, tell: emit }) ?? (() => undefined);
+    const follower = hints && { api, hints, isListening, tell: emit };
+    this.#stopEvents = (follower && calls?.hints.follow(brokerId, follower)) ?? (() => undefined);
   }
 
   /** In this process. */
@@ -104,7 +106,7 @@ export class HostedPlugin implements ControlPlugin {
     if (this.#running !== null || !this.#lease.held) return;
     const hosted = await begin((event) => {
       emit(event);
-      const hint = hints.hintOf(event);
+      const hint = hints?.hintOf(event) ?? null;
       if (hint !== null) calls?.hints.tell(brokerId, this.api, hint);
     });
     const { plugin } = hosted;

@@ -16,7 +16,8 @@ import { leftFolders } from './left-folders.ts';
 /** One API that is hosted. */
 export interface HostedKind {
   readonly api: ControlApi;
-  readonly hints: EventHints;
+  /** Null: it tells no events. */
+  readonly hints: EventHints | null;
   /** Something is kept for the broker, which runs without being asked for. */
   isWanted(brokerId: string): boolean;
   begin(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
@@ -28,8 +29,8 @@ export interface HostingOptions {
   readonly kinds: readonly HostedKind[];
   /** Told of brokers that are removed. */
   readonly brokers: BrokerDirectory;
-  /** In it there is a folder for each broker, gone with it. */
-  readonly folder: string;
+  /** In it there is a folder for each broker, gone with it; null: nothing is stored. */
+  readonly folder: string | null;
   readonly leases: Leases;
   /** To and from other processes on the same database; null: there can be none. */
   readonly calls: HostedCalls | null;
@@ -132,6 +133,7 @@ export class Hosting {
   /** A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased. */
   async #tellLeft(): Promise<void> {
     const { name, brokers, folder, log } = this.#options;
+    if (folder === null) return;
     try {
       const folders = await leftFolders(folder, (id) => brokers.get(id) !== null);
       if (folders.length > 0) {
@@ -154,6 +156,7 @@ export class Hosting {
       hosted.delete(brokerId);
     }
     forget(brokerId);
+    if (folder === null) return;
     const erase = async () => {
       await Promise.all(ending);
       await rm(join(folder, brokerId), { recursive: true, force: true });

@@ -10,11 +10,14 @@ export interface KeptThreadOptions<News> {
   readonly maxHeapMegabytes?: number | undefined;
   /** How long the thread waits for somebody to use it when nobody does any more; 60,000. */
   readonly lingerMs?: number | undefined;
-  readonly onNews: (news: News) => void;
+  /** Whose news it is: a number of `numberFor`. */
+  readonly numberOf: (news: News) => number;
 }
 
 /** Who has something in the thread, and puts it there again. */
-export interface ThreadUser<Thread> {
+export interface ThreadUser<Thread, News> {
+  /** By what it has in the thread. */
+  told(news: News): void;
   /** The thread is gone, and with it what was in it. */
   threadEnded(reason: string): void;
   /** There is a thread again. */
@@ -37,7 +40,9 @@ const STEADY_MS = 60_000;
  */
 export class KeptThread<Order, Question, News> {
   readonly #options: KeptThreadOptions<News>;
-  readonly #users = new Set<ThreadUser<WorkerThread<Order, Question, News>>>();
+  readonly #users = new Set<ThreadUser<WorkerThread<Order, Question, News>, News>>();
+  /** By the number of what each has in the thread. */
+  readonly #byNumber = new Map<number, ThreadUser<WorkerThread<Order, Question, News>, News>>();
   #thread: WorkerThread<Order, Question, News> | null = null;
   #startedAt = 0;
   #down: string | null = null;
@@ -52,6 +57,10 @@ export class KeptThread<Order, Question, News> {
     this.#options = options;
   }
 
+  get isRunning(): boolean {
+    return this.#thread !== null;
+  }
+
   /** Started when there is none. */
   current(): WorkerThread<Order, Question, News> | ThreadDown {
     if (this.#down !== null) return { down: this.#down };
@@ -59,18 +68,23 @@ export class KeptThread<Order, Question, News> {
     return this.#thread;
   }
 
-  /** For telling apart what is in it; never the same. */
-  nextNumber(): number {
+  /** For telling apart what is in it: never the same, and until the user's next one the news of that number are told to it. */
+  numberFor(user: ThreadUser<WorkerThread<Order, Question, News>, News>): number {
+    this.#forgetNumbers(user);
     this.#lastNumber += 1;
+    this.#byNumber.set(this.#lastNumber, user);
     return this.#lastNumber;
   }
 
   /** It has something to run, or nothing any more. */
-  use(user: ThreadUser<WorkerThread<Order, Question, News>>, isUsed: boolean): void {
+  use(user: ThreadUser<WorkerThread<Order, Question, News>, News>, isUsed: boolean): void {
     if (this.#lingering) clearTimeout(this.#lingering);
     this.#lingering = null;
     if (isUsed) this.#users.add(user);
-    else this.#users.delete(user);
+    else {
+      this.#users.delete(user);
+      this.#forgetNumbers(user);
+    }
     if (this.#users.size > 0 || this.#thread === null) return;
     this.#lingering = setTimeout(() => this.#end(), this.#options.lingerMs ?? 60_000).unref();
   }
@@ -85,14 +99,14 @@ export class KeptThread<Order, Question, News> {
   }
 
   #start(): WorkerThread<Order, Question, News> {
-    const { name, workerUrl, log, maxHeapMegabytes = 512, onNews } = this.#options;
+    const { name, workerUrl, log, maxHeapMegabytes = 512, numberOf } = this.#options;
     this.#startedAt = Date.now();
     const thread = new WorkerThread<Order, Question, News>({
       name,
       workerUrl,
       maxHeapMegabytes,
       log,
-      onNews,
+      onNews: (news) => this.#byNumber.get(numberOf(news))?.told(news),
       onEnd: (reason) => {
         if (this.#thread === thread) this.#lost(reason ?? 'it was ended');
       },
@@ -122,6 +136,10 @@ export class KeptThread<Order, Question, News> {
     const { name, log } = this.#options;
     log.info({}, `the thread of the ${name} is started again`);
     for (const user of this.#users) user.threadStarted(thread);
+  }
+
+  #forgetNumbers(user: ThreadUser<WorkerThread<Order, Question, News>, News>): void {
+    for (const [number, one] of this.#byNumber) if (one === user) this.#byNumber.delete(number);
   }
 
   #end(): void {

@@ -252,6 +252,13 @@ export class BrokerLink implements BrokerSession {
     this.#connection?.resume();
   }
 
+  /** Resolves when the broker has answered, and all that it sent before was told. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT. */
+  async ping(): Promise<void> {
+    const connection = this.#connection;
+    if (!connection?.isConnected) throw unreachable(this.#status);
+    await connection.ping();
+  }
+
   async knock(): Promise<string> {
     if (!this.#connection?.isConnected) throw unreachable(this.#status);
     const clientId = `${this.clientId}-probe`;

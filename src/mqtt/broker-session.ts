@@ -28,7 +28,7 @@ export interface SubscribeOptions {
   readonly retained?: boolean;
   /** MQTT 5 alone, of a filter with one subscriber: what this connection publishes itself does not come (No Local, 3.8.3.1). */
   readonly noLocal?: boolean;
-  /** MQTT 5 alone: live messages keep the retain flag (Retain As Published, 3.8.3.1). */
+  /** MQTT 5 alone: live messages keep the retain flag (Retain As Published, 3.8.3.1), and come without `retained`, too; not to be set with 3.1.1. */
   readonly retainAsPublished?: boolean;
   /** Messages that the broker keeps come only where the session did not have the filter yet (Retain Handling 1, MQTT 5, 3.8.3.1; with 3.1.1 as far as the link knows). */
   readonly retainedOnce?: boolean;

@@ -1,6 +1,7 @@
 import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
 import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
+import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
 import { endClient } from './end-client.ts';
 import { HeldMessages } from './held-messages.ts';
@@ -74,6 +75,7 @@ export class LinkConnection {
   readonly #waiting = new Set<(error: ServiceError) => void>();
   /** By packet id of the SUBSCRIBE. */
   readonly #granting = new Map<number, () => void>();
+  readonly #awaitedPings = new AwaitedPings();
   #isPaused = false;
   #pings: NodeJS.Timeout | null = null;
 
@@ -128,6 +130,14 @@ export class LinkConnection {
       const id = this.#ids.getLastAllocated();
       // mqtt.js tells of the answer when it has read on.
       if (onGranted && id !== before) this.#granting.set(id, () => this.#waiting.has(settle) && onGranted());
+    });
+  }
+
+  /** Resolves with the broker's answer: what it sent before that was told. */
+  ping(): Promise<void> {
+    return this.#answered((settle) => {
+      this.#client.sendPing();
+      this.#awaitedPings.whenAnswered(() => settle(null));
     });
   }
 
@@ -192,6 +202,10 @@ export class LinkConnection {
       if (packet.cmd === 'puback' || packet.cmd === 'pubrec' || packet.cmd === 'pubcomp')
         this.#outgoing?.answered(packet.cmd, packet.messageId ?? 0, packet.reasonCode ?? 0);
       else if (packet.cmd === 'suback') this.#granted(packet);
+      else if (packet.cmd === 'pingresp') this.#awaitedPings.answered();
+    });
+    client.on('packetsend', ({ cmd }) => {
+      if (cmd === 'pingreq') this.#awaitedPings.sent();
     });
     client.on('message', (topic, payload, { qos, retain, properties }) => {
       if (!this.#isOver) this.#events.onMessage({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);

@@ -166,7 +166,8 @@ export class Subscriptions {
 
   #tell(shared: SharedFilter, message: BrokerMessage, number: number): void {
     for (const { listener, retained, since } of shared.listeners) {
-      if (message.retain && (!retained || since < number)) continue;
+      // With Retain As Published the flag is that of the message, and who keeps none sends none.
+      if (message.retain && ((!retained && !shared.retainAsPublished) || since < number)) continue;
       try {
         listener(message);
       } catch (error) {

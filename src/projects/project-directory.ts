@@ -11,6 +11,9 @@ export interface ProjectRecord {
   readonly name: string;
   readonly description: string;
   readonly strictRoles: boolean;
+  /** What is published in its brokers is kept, and told, in the topic tree. */
+  readonly topicPayloads: boolean;
+  readonly clusterPasswords: boolean;
   readonly owner: ProjectOwner;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -44,12 +47,25 @@ export class ProjectDirectory extends Directory<ProjectRow, ProjectRecord> {
 }
 
 function toRecord(row: ProjectRow): ProjectRecord {
-  const { id, name, description, strictRoles, createdAt, updatedAt, ownerUser, ownerOrganisation } = row;
+  const {
+    id,
+    name,
+    description,
+    strictRoles,
+    topicPayloads,
+    clusterPasswords,
+    createdAt,
+    updatedAt,
+    ownerUser,
+    ownerOrganisation,
+  } = row;
   return {
     id,
     name,
     description,
     strictRoles,
+    topicPayloads,
+    clusterPasswords,
     owner: {
       userId: ownerUser?.id ?? null,
       organisationId: ownerOrganisation?.id ?? null,

@@ -35,6 +35,9 @@ export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings
     strictRoles: t.exposeBoolean('strictRoles', {
       description: 'Writing operations need EDITOR even where the REST interface documents Viewer.',
     }),
+    topicPayloads: t.exposeBoolean('topicPayloads', {
+      description: 'The topic trees of its brokers keep the beginning of each topic’s last payload.',
+    }),
   }),
 });
 
@@ -99,6 +102,9 @@ const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
     name: t.string(),
     description: t.string(),
     strictRoles: t.boolean(),
+    topicPayloads: t.boolean({
+      description: 'False: nothing of payloads is kept or told in topic trees, from now on and of what was kept.',
+    }),
   }),
 });
 const DeleteProjectInput = builder.inputType('DeleteProjectInput', {

@@ -20,6 +20,7 @@ export interface ProjectChange {
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly strictRoles?: boolean | null | undefined;
+  readonly topicPayloads?: boolean | null | undefined;
 }
 
 export type MemberWithUser = ProjectMember & { readonly user: User };
@@ -112,6 +113,7 @@ export class ProjectService {
       ...(name === undefined ? {} : { name }),
       ...(description === undefined ? {} : { description }),
       ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
+      ...(change.topicPayloads == null ? {} : { topicPayloads: change.topicPayloads }),
     };
     const row = await this.#db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })

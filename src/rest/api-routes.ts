@@ -6,6 +6,7 @@ import { clientRoutes } from '../clients/client-routes.ts';
 import { clusterRoutes } from '../clusters/cluster-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { streamRoutes } from '../streams/stream-routes.ts';
+import { topicRoutes } from '../topic-tree/topic-routes.ts';
 import { pendingRoutes } from './pending-routes.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -19,5 +20,6 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...clientRoutes,
   ...accessControlRoutes,
   ...streamRoutes,
+  ...topicRoutes,
   ...pendingRoutes,
 ];

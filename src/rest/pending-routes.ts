@@ -3,7 +3,6 @@ import type { Revision } from './revisions.ts';
 import type { PendingRoute, RouteMethod } from './route.ts';
 
 const PROJECT = '/api/projects/{projectId}';
-const BROKER = `${PROJECT}/brokers/{brokerId}`;
 
 type Row = readonly [method: RouteMethod, path: string, role: RequiredRole, summary: string];
 
@@ -21,11 +20,6 @@ const section = (number: string, tag: string, since: Revision, rows: readonly Ro
 
 /** What the interface documents and this service does not serve yet. An entry leaves when its domain's routes take it over. */
 export const pendingRoutes: readonly PendingRoute[] = [
-  ...section('4.9', 'Topic tree', '3.0', [
-    ['GET', `${BROKER}/topictree`, 'VIEWER', 'Read the topic tree'],
-    ['GET', `${BROKER}/topictree/ttl`, 'VIEWER', 'Read the topic TTL'],
-    ['PUT', `${BROKER}/topictree/ttl`, 'VIEWER', 'Change the topic TTL'],
-  ]),
   ...section('4.10', 'Tokens', '3.1', [
     ['GET', `${PROJECT}/tokens`, 'VIEWER', 'List the tokens of a project'],
     ['POST', `${PROJECT}/tokens`, 'ADMIN', 'Create a token'],

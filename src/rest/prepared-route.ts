@@ -33,11 +33,14 @@ export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
   readonly checkBody: CheckValue | null;
-  readonly pick: readonly string[] | null;
+  /** Of several the first that leads to something. */
+  readonly picks: readonly (readonly string[])[] | null;
   /** Writes what is picked. */
   readonly write: WriteJson;
   readonly total: readonly string[] | null;
   readonly pageInfo: readonly string[] | null;
+  /** The next page of a list in the body, where the route has some. */
+  readonly next: { readonly operation: CompiledOperation<C>; readonly pick: readonly string[] } | null;
   readonly status: 200 | 204 | 207;
   readonly versions: Readonly<Record<Revision, PreparedVersion>>;
 }
@@ -82,7 +85,8 @@ export function prepareRoute<C>(
     const data = keyTree(schema, document, spellingsOf(route, schema));
     const status = route.status ?? 200;
     if (status !== 204 && route.pick === undefined) throw new Error('an answer with a body needs "pick"');
-    const body = route.pick == null ? null : selected(data, route.pick);
+    const picks = typeof route.pick === 'string' ? [route.pick] : (route.pick ?? []);
+    const [body = null] = picks.map((pick) => selected(data, pick));
     if (body?.written) throw new Error('an enum cannot be a whole body');
     if (route.total !== undefined) selected(data, route.total);
     if (route.stream !== undefined) {
@@ -92,15 +96,22 @@ export function prepareRoute<C>(
     const versions = Object.fromEntries(
       REVISIONS.map((revision) => [revision, prepareVersion(route, { body, ajv }, revision)]),
     ) as Record<Revision, PreparedVersion>;
-    const pick = route.pick?.split('.') ?? null;
+    const steps = picks.map((pick) => pick.split('.'));
+    const [first] = steps;
     return {
       route,
       operation,
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
-      pick,
-      write: (pick && createJsonWriter(schema, document, { path: pick })) ?? JSON.stringify,
+      picks: route.pick == null ? null : steps,
+      write: (first && steps.length === 1 && createJsonWriter(schema, document, { path: first })) || JSON.stringify,
       total: route.total?.split('.') ?? null,
       pageInfo: route.stream?.pageInfo.split('.') ?? null,
+      next: route.lists
+        ? {
+            operation: compileOperation(schema, route.lists.next.operation, { plainScalars: PLAIN_SCALARS }),
+            pick: route.lists.next.pick.split('.'),
+          }
+        : null,
       status,
       versions,
     };

@@ -67,8 +67,11 @@ export interface Route extends RouteBase {
   /** A GraphQL document with one operation. */
   readonly operation: string;
   readonly variables?: (input: RouteInput) => Record<string, unknown>;
-  /** Dots lead from `data` to the body; a null on the way is NOT_FOUND. Null: the body is an empty object. Not needed with 204. */
-  readonly pick?: string | null;
+  /**
+   * Dots lead from `data` to the body; of several the first that leads to something. A null on the way is NOT_FOUND. Null: the body is an
+   * empty object. Not needed with 204.
+   */
+  readonly pick?: string | readonly string[] | null;
   /** What the NOT_FOUND of `pick` says; for entries whose query names what is looked for. */
   readonly notFound?: (input: RouteInput) => string;
   /** Dots lead from `data` to the number told as `X-Total-Count`. */
@@ -100,12 +103,39 @@ export interface Route extends RouteBase {
     readonly pageInfo: string;
     readonly pageSize: number;
   };
+  /**
+   * For bodies that are objects, or lists of objects, with long lists in them: each list is read and written page by page, so that it
+   * never stands in memory. The operation gives the first pages, with `first` as `wanted` and at most `pageSize`.
+   */
+  readonly lists?: RouteLists;
   /** What older revisions lack, and newer ones have dropped. */
   readonly revisions?: {
     /** By name of the query parameter. */
     readonly query?: Readonly<Record<string, Existence>>;
     /** By path of the key in the body, as in `omitNull` without `*`. */
     readonly response?: Readonly<Record<string, Existence>>;
+  };
+}
+
+export interface RouteLists {
+  /** Entries of each list at most; Infinity: all. */
+  readonly wanted: (input: RouteInput) => number;
+  readonly pageSize: number;
+  /** Key of the list in the object that it is a part of; beside it stands `pageInfo { hasNextPage endCursor }`, which is not told. */
+  readonly key: string;
+  /** Keys of these objects in the body, or in each entry of it. */
+  readonly within: readonly string[];
+  /** The next page of one of them. */
+  readonly next: {
+    readonly operation: string;
+    /** Beside these come `first` and `after`. `entry`: the object that has the key `within`. */
+    readonly variables: (
+      input: RouteInput,
+      within: string,
+      entry: Readonly<Record<string, unknown>>,
+    ) => Record<string, unknown>;
+    /** Dots lead from `data` to an object with the list and `pageInfo`. */
+    readonly pick: string;
   };
 }
 

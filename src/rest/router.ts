@@ -20,12 +20,14 @@ import { readJsonBody, UnreadBodyError } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange } from './exchange.ts';
 import { placeInRequest } from './issue-places.ts';
+import { type AskNext, longLists } from './long-lists.ts';
 import { follow, totalOf } from './pick.ts';
 import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
 import { existsIn, REVISIONS, type Revision, revisionOf } from './revisions.ts';
 import type { AnyRoute, RouteInput } from './route.ts';
-import { type ListPage, pageOf, streamList } from './stream-list.ts';
+import { type ListPage, listPieces, pageOf } from './stream-list.ts';
+import { streamText } from './stream-text.ts';
 
 export interface RestServerOptions<C> {
   readonly routes: readonly AnyRoute[];
@@ -170,9 +172,9 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const result = operation.execute(context, variables);
     if (result instanceof Promise) {
       result
-        .then((known) => finish(exchange, prepared, input, known, pages))
+        .then((known) => finish(exchange, prepared, input, known, context, pages))
         .catch((error: unknown) => fail(exchange, error));
-    } else finish(exchange, prepared, input, result, pages);
+    } else finish(exchange, prepared, input, result, context, pages);
   }
 
   function finish(
@@ -180,6 +182,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     prepared: PreparedRoute<C>,
     input: RouteInput,
     result: ExecutionResult,
+    context: C,
     pages: Pages<C> | null,
   ): void {
     const error = firstError(exchange, result);
@@ -191,18 +194,58 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     }
     const { status, pageInfo } = prepared;
     const total = totalOf(result.data, prepared.total);
+    if (prepared.route.lists) {
+      writeWithLists(exchange, prepared, input, bodyOf(prepared, input, result), context);
+      return;
+    }
     const text = textOf(exchange, prepared, input, result);
     if (status === 204) exchange.empty(204);
     else if (pages === null || !pageOf(result, pageInfo).hasNextPage) exchange.json(status, text, total);
     else {
       const first: ListPage = { text, ...pageOf(result, pageInfo) };
-      streamList(exchange, status, total, first, nextPageOf(exchange, prepared, input, pages)).catch((err: unknown) => {
-        log.error(
-          { err, requestId: exchange.requestId, path: prepared.route.path },
-          'a list broke off while it was written',
-        );
-      });
+      const pieces = listPieces(first, nextPageOf(exchange, prepared, input, pages));
+      writePieces(exchange, prepared, pieces, total);
     }
+  }
+
+  function writePieces(
+    exchange: Exchange,
+    { status, route }: PreparedRoute<C>,
+    pieces: AsyncIterable<string>,
+    total?: number,
+  ): void {
+    streamText(exchange, status, total, pieces).catch((err: unknown) => {
+      log.error({ err, requestId: exchange.requestId, path: route.path }, 'a list broke off while it was written');
+    });
+  }
+
+  /** A body with lists in it, of which some may go on after what the operation gave. */
+  function writeWithLists(
+    exchange: Exchange,
+    prepared: PreparedRoute<C>,
+    input: RouteInput,
+    body: unknown,
+    context: C,
+  ): void {
+    const { route, next, versions, status, write } = prepared;
+    const { lists } = route;
+    versions[exchange.revision].trim?.(body);
+    const goOn = lists && longLists(body, { ...lists, wanted: lists.wanted(input) });
+    if (!lists || !goOn || next === null) {
+      exchange.json(status, write(body));
+      return;
+    }
+    const askNext: AskNext = async ({ within, entry }, first, after) => {
+      await nextTurn();
+      const variables = { ...lists.next.variables(input, within, entry), first, after };
+      const result = await next.operation.execute(context, variables);
+      const error = firstError(exchange, result);
+      if (error) throw new ServiceError(error.extensions.code, error.message);
+      const page = follow(result.data, next.pick);
+      if (page === null || page === undefined) throw new Error('There is nothing left of the list');
+      return page as Record<string, unknown>;
+    };
+    writePieces(exchange, prepared, goOn(askNext));
   }
 
   /** Runs the operation for one page after the other, until there are none or as many entries as were wanted. */
@@ -232,18 +275,25 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     return result.errors ? publicResult(result, { requestId, log }).errors?.[0] : undefined;
   }
 
-  /** The part of a result that is answered, as JSON. Errors: NOT_FOUND where there is nothing to pick. */
+  /** The part of a result that is answered. Errors: NOT_FOUND where there is nothing to pick. */
+  function bodyOf({ picks, route }: PreparedRoute<C>, input: RouteInput, { data }: ExecutionResult): unknown {
+    for (const pick of picks ?? []) {
+      const body = follow(data, pick);
+      if (body !== null && body !== undefined) return body;
+    }
+    throw new ServiceError('NOT_FOUND', route.notFound?.(input) ?? `${route.summary}: there is no such thing`);
+  }
+
+  /** The same as JSON. */
   function textOf(
     { revision }: Exchange,
-    { pick, route, versions, write }: PreparedRoute<C>,
+    prepared: PreparedRoute<C>,
     input: RouteInput,
-    { data }: ExecutionResult,
+    result: ExecutionResult,
   ): string {
-    if (pick === null) return route.pick === null ? '{}' : '';
-    const body = follow(data, pick);
-    if (body === null || body === undefined) {
-      throw new ServiceError('NOT_FOUND', route.notFound?.(input) ?? `${route.summary}: there is no such thing`);
-    }
+    const { picks, route, versions, write } = prepared;
+    if (picks === null) return route.pick === null ? '{}' : '';
+    const body = bodyOf(prepared, input, result);
     const { nameKey, singleBy = '' } = route;
     if (
       nameKey !== undefined &&

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../../src/cli/program.ts';
 import { temporaryFolder } from '../support/database.ts';
 
@@ -15,10 +17,15 @@ interface Run {
   readonly err: string;
 }
 
-function start(
-  args: readonly string[],
-  env: Record<string, string>,
-): { child: ChildProcess; output: { out: string; err: string }; done: Promise<Run> } {
+interface Running {
+  readonly child: ChildProcess;
+  readonly output: { out: string; err: string };
+  readonly done: Promise<Run>;
+  /** As by `kill -9`. */
+  kill(): Promise<unknown>;
+}
+
+function start(args: readonly string[], env: Record<string, string>): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -27,14 +34,22 @@ function start(
   child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk));
   child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk));
   const done = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
-  onTestFinished(async () => {
+  const kill = () => {
     child.kill('SIGKILL');
-    await done;
-  });
-  return { child, output, done };
+    return done;
+  };
+  return { child, output, done, kill };
 }
 
-const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => start(args, env).done;
+function startForTest(args: readonly string[], env: Record<string, string>): Running {
+  const running = start(args, env);
+  onTestFinished(async () => {
+    await running.kill();
+  });
+  return running;
+}
+
+const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => startForTest(args, env).done;
 
 /** What a command does, without the second that a process takes to start. */
 async function runHere(args: readonly string[], env: Record<string, string>): Promise<Run> {
@@ -55,9 +70,13 @@ async function runHere(args: readonly string[], env: Record<string, string>): Pr
   return { code, ...output };
 }
 
-/** A running service; answers when its start message is complete. */
-async function serve(env: Record<string, string>) {
-  const running = start(['serve'], { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0', ...env });
+const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
+
+/** A running service for this test. */
+const serve = (env: Record<string, string>) => ready(startForTest(['serve'], { ...SERVE, ...env }));
+
+/** Answers when its start message is complete. */
+async function ready(running: Running) {
   await new Promise<void>((resolve, reject) => {
     running.child.stdout?.on('data', () => {
       if (/is ready[\s\S]*\n\n$/.test(running.output.out)) resolve();
@@ -95,92 +114,124 @@ test('bad settings are all reported at once, and nothing starts', async () => {
   expect(() => statSync(dataDir)).toThrow();
 });
 
-test('users and tokens are managed without a running service, and beside one', async () => {
-  const env = { DATA_DIR: temporaryFolder() };
-  const created = json(await run(['user', 'create', 'ann@example.com', '--root', '--json'], env));
-  expect(created).toMatchObject({ email: 'ann@example.com', isRootAdmin: true, password: expect.any(String) });
-  expect(json(await runHere(['user', 'list', '--json'], env))).toMatchObject([{ email: 'ann@example.com' }]);
-  expect((await runHere(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
+describe('a service on a folder where somebody has added a user, and one beside it', () => {
+  const folderOf = (name: string) => mkdtempSync(join(tmpdir(), `brokergraph-${name}-`));
+  const env = { DATA_DIR: folderOf('first'), ROOT_PASSWORD: 'a known password' };
+  const neighbourEnv = { ...env, DATA_DIR: folderOf('neighbour') };
+  const started: Running[] = [];
+  const serveAll = (more: Record<string, string>) => {
+    const running = start(['serve'], { ...SERVE, ...more });
+    started.push(running);
+    return ready(running);
+  };
+  let password = '';
+  let first: Awaited<ReturnType<typeof ready>>;
+  let neighbour: Awaited<ReturnType<typeof ready>>;
 
-  const service = await serve(env);
-  const graphql = async (query: string, token?: string) => {
-    const response = await fetch(`${service.url}/graphql`, {
+  beforeAll(async () => {
+    const creating = start(['user', 'create', 'ann@example.com', '--root', '--json'], env);
+    started.push(creating);
+    const created = json(await creating.done);
+    expect(created).toMatchObject({ email: 'ann@example.com', isRootAdmin: true, password: expect.any(String) });
+    password = created.password;
+    expect(json(await runHere(['user', 'list', '--json'], env))).toMatchObject([{ email: 'ann@example.com' }]);
+    expect((await runHere(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
+
+    first = await serveAll(env);
+    const plant = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("planted"); })');
+    neighbour = await serveAll({
+      ...neighbourEnv,
+      MQTT_PORT: portOf(first.mqtt),
+      NODE_OPTIONS: `--import=data:text/javascript,${plant}`,
+    });
+  });
+  afterAll(async () => {
+    await Promise.all(started.map((running) => running.kill()));
+    for (const { DATA_DIR } of [env, neighbourEnv]) rmSync(DATA_DIR, { recursive: true, force: true });
+  });
+
+  const portOf = (url: string) => url.split(':').at(-1) ?? '';
+  const graphql = async (url: string, query: string, token?: string) => {
+    const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
       body: JSON.stringify({ query }),
     });
     return (await response.json()) as { data: Record<string, never> };
   };
-  const login = async (password: string) =>
-    (await graphql(`mutation { login(input: { email: "ann@example.com", password: "${password}" }) { token } }`)).data;
-  expect(await login(created.password)).toMatchObject({ login: { token: expect.any(String) } });
+  const login = async (url: string, secret: string) =>
+    (await graphql(url, `mutation { login(input: { email: "ann@example.com", password: "${secret}" }) { token } }`))
+      .data;
 
-  const reset = json(await run(['user', 'reset-password', 'ann@example.com', '--json'], env));
-  const { token } = (await login(reset.password)).login as unknown as { token: string };
-  const { projects } = (await graphql('{ projects { nodes { id } } }', token)).data as unknown as {
-    projects: { nodes: { id: string }[] };
-  };
-  const project = projects.nodes[0]?.id ?? '';
-  expect(json(await runHere(['project', 'list', '--json'], env))).toMatchObject([
-    { id: project, name: 'First project' },
-  ]);
-  const made = json(
-    await runHere(['token', 'create', '--project', project, '--name', 'ci', '--role', 'VIEWER', '--json'], env),
-  );
-  expect(
-    (
-      await fetch(`${service.url}/api/projects/${project}/brokers`, {
-        headers: { authorization: `Bearer ${made.secret}` },
-      })
-    ).status,
-  ).toBe(200);
-  expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
-  expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
-  expect(
-    (
-      await fetch(`${service.url}/api/projects/${project}/brokers`, {
-        headers: { authorization: `Bearer ${made.secret}` },
-      })
-    ).status,
-  ).toBe(401);
-});
+  test('users and tokens are managed beside it', async () => {
+    expect(await login(first.url, password)).toMatchObject({ login: { token: expect.any(String) } });
 
-test('a second instance on the same data folder is refused with who owns it', async () => {
-  const env = { DATA_DIR: temporaryFolder() };
-  const first = await serve(env);
-  const second = await run(['serve'], { ...env, PORT: '0' });
-  expect(second.code).toBe(1);
-  expect(second.err).toContain(String(first.child.pid));
-  expect(second.err).toContain('DATA_DIR');
-});
+    const reset = json(await run(['user', 'reset-password', 'ann@example.com', '--json'], env));
+    expect(await login(first.url, password)).toBeNull();
+    password = reset.password;
+    const { token } = (await login(first.url, password)).login as unknown as { token: string };
+    const { projects } = (await graphql(first.url, '{ projects { nodes { id } } }', token)).data as unknown as {
+      projects: { nodes: { id: string }[] };
+    };
+    const project = projects.nodes[0]?.id ?? '';
+    expect(json(await runHere(['project', 'list', '--json'], env))).toMatchObject([
+      { id: project, name: 'First project' },
+    ]);
+    const made = json(
+      await runHere(['token', 'create', '--project', project, '--name', 'ci', '--role', 'VIEWER', '--json'], env),
+    );
+    const statusWithToken = async () => {
+      const headers = { authorization: `Bearer ${made.secret}` };
+      return (await fetch(`${first.url}/api/projects/${project}/brokers`, { headers })).status;
+    };
+    expect(await statusWithToken()).toBe(200);
+    expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
+    expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
+    expect(await statusWithToken()).toBe(401);
+  });
 
-test('SIGTERM ends the service with clients connected, and the next start finds everything', async () => {
-  const env = { DATA_DIR: temporaryFolder(), ROOT_PASSWORD: 'a known password' };
-  const first = await serve(env);
-  const { readFileSync } = await import('node:fs');
-  const password = readFileSync(`${env.DATA_DIR}/${first.passwordFile.split('/').slice(-3).join('/')}`, 'utf8');
-  const client = await connectAsync(first.mqtt, { username: 'admin', password, reconnectPeriod: 0 });
-  onTestFinished(() => client.endAsync(true));
-  const stream = await fetch(`${first.url}/graphql`, { headers: { accept: 'text/event-stream' } });
-  void stream.body?.cancel();
+  test('a second instance on the same data folder is refused with who owns it', async () => {
+    const second = await run(['serve'], { ...env, PORT: '0' });
+    expect(second.code).toBe(1);
+    expect(second.err).toContain(String(first.child.pid));
+    expect(second.err).toContain('DATA_DIR');
+  });
 
-  first.child.kill('SIGTERM');
-  const { code, err } = await first.done;
-  expect(code).toBe(0);
-  expect(err).toContain('stopped');
+  test('a taken MQTT port is replaced by the next free one, and the start message says so', () => {
+    expect(neighbour.mqtt).not.toBe(first.mqtt);
+    expect(neighbour.output.out).toContain(`port ${portOf(first.mqtt)} is taken`);
+  });
 
-  const second = await serve(env);
-  expect(second.rootPassword).toBe('');
-  const response = await fetch(`${second.url}/readyz`);
-  expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);
-});
+  test('SIGTERM ends it with clients connected, and the next start finds everything', async () => {
+    const file = join(env.DATA_DIR, ...first.passwordFile.split('/').slice(-3));
+    const client = await connectAsync(first.mqtt, {
+      username: 'admin',
+      password: readFileSync(file, 'utf8'),
+      reconnectPeriod: 0,
+    });
+    onTestFinished(() => client.endAsync(true));
+    const stream = await fetch(`${first.url}/graphql`, { headers: { accept: 'text/event-stream' } });
+    void stream.body?.cancel();
 
-test('a taken MQTT port is replaced by the next free one, and the start message says so', async () => {
-  const first = await serve({ DATA_DIR: temporaryFolder() });
-  const taken = first.mqtt.split(':').at(-1) ?? '';
-  const second = await serve({ DATA_DIR: temporaryFolder(), MQTT_PORT: taken });
-  expect(second.mqtt).not.toBe(first.mqtt);
-  expect(second.output.out).toContain(`port ${taken} is taken`);
+    first.child.kill('SIGTERM');
+    const { code, err } = await first.done;
+    expect(code).toBe(0);
+    expect(err).toContain('stopped');
+
+    const second = await serve(env);
+    expect(second.rootPassword).toBe('');
+    const response = await fetch(`${second.url}/readyz`);
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);
+    expect(await login(second.url, password)).toMatchObject({ login: { token: expect.any(String) } });
+  });
+
+  test('a bug that nobody caught is a line of the log, and ends the service with an error', async () => {
+    neighbour.child.kill('SIGUSR2');
+    const { code, err } = await neighbour.done;
+    expect(code).toBe(1);
+    const line = err.split('\n').find((text) => text.includes('ended by a bug')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ level: 60, err: { message: 'planted' } });
+  });
 });
 
 test('migrate brings the database up to date and says when it is', async () => {
@@ -196,18 +247,4 @@ test('a reader who leaves early ends no command with an error', async () => {
   const { child, output, done } = start(['--help'], {});
   child.stdout?.destroy();
   expect({ ...(await done), err: output.err }).toMatchObject({ code: 0, err: '' });
-});
-
-test('a bug that nobody caught is a line of the log, and ends the service with an error', async () => {
-  const plant = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("planted"); })');
-  const { child, done } = await serve({
-    DATA_DIR: temporaryFolder(),
-    EMBEDDED_BROKER: 'off',
-    NODE_OPTIONS: `--import=data:text/javascript,${plant}`,
-  });
-  child.kill('SIGUSR2');
-  const { code, err } = await done;
-  expect(code).toBe(1);
-  const line = err.split('\n').find((text) => text.includes('ended by a bug')) ?? '{}';
-  expect(JSON.parse(line)).toMatchObject({ level: 60, err: { message: 'planted' } });
 });

@@ -5,9 +5,9 @@ import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ListenerWanted, RunningBroker } from '../../src/brokers/broker-engine.ts';
 import { type EmbeddedBrokerOptions, startEmbeddedBroker } from '../../src/embedded/embedded-broker.ts';
+import { workerUrl } from '../support/workers.ts';
 
-/** Worker threads cannot run TypeScript on Node 20. */
-export const WORKER_URL = new URL('../../dist/embedded/worker.js', import.meta.url);
+const WORKER_URL = workerUrl('embedded/worker.js');
 export const ADMINISTRATOR = {
   username: 'admin',
   password: 'correct horse',

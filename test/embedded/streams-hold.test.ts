@@ -254,7 +254,7 @@ test('closing does not wait for what is held, and tells nobody that it was taken
   const refused = await new Promise((resolve) => session.publish('x', 'late', 1, resolve));
   expect(refused).toMatchObject({ code: 'BROKER_UNREACHABLE' });
   await expect(session.subscribe('x', () => {})).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
-  expect(core.tap.take({ topic: 'x', payload: '', qos: 0 }, true)).toBe(null);
+  expect(core.tap.take({ topic: 'x', payload: '', qos: 0, retain: false }, true)).toBe(null);
   expect(problems).toEqual([]);
 });
 

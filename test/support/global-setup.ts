@@ -1,20 +1,31 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { bundleWorkers } from './bundled-workers.ts';
 import { startCluster } from './postgres.ts';
 
 /**
- * Once per run: compiled code, because worker threads and child processes run that; and with TEST_ENGINE=postgresql a
- * PostgreSQL server, so that every test's database is one of its own there.
+ * Once per run: compiled code, because worker threads and child processes run that; its workers as single files; and with
+ * TEST_ENGINE=postgresql a PostgreSQL server, so that every test's database is one of its own there.
  */
-export async function setup(): Promise<(() => Promise<void>) | undefined> {
+export async function setup(): Promise<() => Promise<void>> {
   if (process.env.SKIP_BUILD !== 'on') {
     const build = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url));
     execFileSync(process.execPath, [build], { stdio: 'inherit' });
     // Each project of vitest.config.ts calls this, one after the other.
     process.env.SKIP_BUILD = 'on';
   }
-  if (process.env.TEST_ENGINE !== 'postgresql' || process.env.TEST_POSTGRES_URL) return undefined;
-  const cluster = await startCluster();
-  process.env.TEST_POSTGRES_URL = cluster.url;
-  return () => cluster.stop();
+  const ends: (() => void | Promise<void>)[] = [];
+  if (process.env.TEST_WORKERS === undefined) {
+    const workers = await bundleWorkers();
+    process.env.TEST_WORKERS = workers.folder;
+    ends.push(workers.remove);
+  }
+  if (process.env.TEST_ENGINE === 'postgresql' && !process.env.TEST_POSTGRES_URL) {
+    const cluster = await startCluster();
+    process.env.TEST_POSTGRES_URL = cluster.url;
+    ends.push(() => cluster.stop());
+  }
+  return async () => {
+    for (const end of ends) await end();
+  };
 }

@@ -7,6 +7,7 @@ import type { ProjectRole } from '../../src/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type RunningService, startService } from '../../src/service.ts';
 import { databaseOfRun, temporaryFolder } from './database.ts';
+import { workerUrl } from './workers.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
 
@@ -63,9 +64,12 @@ export interface TestServiceOptions {
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
 
-export const embeddedWorker = new URL('../../dist/embedded/worker.js', import.meta.url);
-export const streamWorker = new URL('../../dist/streams/hosting/stream-worker.js', import.meta.url);
-export const bridgeWorker = new URL('../../dist/bridges/hosting/bridge-worker.js', import.meta.url);
+const WORKERS = {
+  embeddedWorker: workerUrl('embedded/worker.js'),
+  streamWorker: workerUrl('streams/hosting/stream-worker.js'),
+  bridgeWorker: workerUrl('bridges/hosting/bridge-worker.js'),
+  topicWorker: workerUrl('topic-tree/hosting/topic-worker.js'),
+};
 
 const SETTINGS = {
   PORT: '0',
@@ -92,7 +96,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     copyFileSync(await begun, join(config.dataDir, DATABASE));
   }
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
-  const service = await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker });
+  const service = await startService(config, { log, ...WORKERS });
   onTestFinished(() => service.close());
   return clientsOf(service, config);
 }
@@ -109,7 +113,7 @@ async function firstDatabase(): Promise<string> {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const config = readConfig({ ...SETTINGS, DATA_DIR: folder, EMBEDDED_BROKER: 'off' });
   const log = pino({ level: 'silent' });
-  await (await startService(config, { log, embeddedWorker, streamWorker, bridgeWorker })).close();
+  await (await startService(config, { log, ...WORKERS })).close();
   return join(folder, DATABASE);
 }
 

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { BridgeConfig } from '../../generated/sqlite/client.ts';
+import { HostedRows } from '../../hosting/hosted-rows.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { ANYTHING, type Changes } from '../../storage/changes.ts';
 import type { Database } from '../../storage/database.ts';
-import { Directory } from '../../storage/directory.ts';
 import { goneMeansNotFound } from '../../storage/prisma-errors.ts';
 import type { Sealer } from '../../storage/sealed.ts';
 import type { BridgeConfigs } from '../control/bridge-configs.ts';
@@ -20,69 +20,58 @@ interface BridgeRow extends Omit<BridgeConfig, 'updatedAt'> {
   readonly id: string;
 }
 
-const CHANGED = 'bridgeConfig';
-
 /** The configurations of the bridges that this service runs, of all brokers: kept in the database, held in memory, sealed in both. */
 export class BridgeDirectory {
   readonly #options: BridgeDirectoryOptions;
-  readonly #directory: Directory<BridgeRow, BridgeRow>;
+  readonly #rows: HostedRows<BridgeRow>;
   readonly #configs = new Map<string, DatabaseBridgeConfigs>();
-  readonly #listeners = new Set<(brokerId: string) => void>();
 
   constructor(options: BridgeDirectoryOptions) {
     const { db, changes, log } = options;
     this.#options = options;
-    this.#directory = new Directory<BridgeRow, BridgeRow>({
+    this.#rows = new HostedRows<BridgeRow>({
       changes,
       log,
-      kinds: [CHANGED],
+      kind: 'bridgeConfig',
       rowsOf: async (id) => {
         const [brokerId = '', bridge = ''] = id.split('/');
         const rows = await db.bridgeConfig.findMany({ where: id === ANYTHING ? {} : { brokerId, bridge } });
         return rows.map(toRow);
       },
-      toEntry: (row) => row,
-    });
-    this.#directory.onChange((after, before) => {
-      const row = after ?? before;
-      if (row === null) return;
-      this.#configs.get(row.id)?.changed();
-      for (const listener of this.#listeners) listener(row.brokerId);
     });
   }
 
   load(): Promise<void> {
-    return this.#directory.load();
+    return this.#rows.load();
   }
 
   of(brokerId: string, bridge: string): BridgeConfigs {
     const id = `${brokerId}/${bridge}`;
     const known = this.#configs.get(id);
     if (known !== undefined) return known;
-    const made = new DatabaseBridgeConfigs({ ...this.#options, directory: this.#directory, brokerId, bridge });
+    const made = new DatabaseBridgeConfigs({ ...this.#options, rows: this.#rows, brokerId, bridge });
     this.#configs.set(id, made);
     return made;
   }
 
   /** Tells of brokers that a bridge of was configured, by whomever. */
   onChange(listener: (brokerId: string) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#rows.onChange(listener);
   }
 
   /** Its rows went with it. */
   brokerRemoved(brokerId: string): void {
-    for (const row of this.#directory.all()) if (row.brokerId === brokerId) this.#directory.drop(row.id);
+    this.#rows.brokerRemoved(brokerId);
     for (const id of this.#configs.keys()) if (id.startsWith(`${brokerId}/`)) this.#configs.delete(id);
   }
 
   close(): Promise<void> {
-    return this.#directory.close();
+    return this.#rows.close();
   }
 }
 
 interface DatabaseBridgeConfigsOptions extends BridgeDirectoryOptions {
-  readonly directory: Directory<BridgeRow, BridgeRow>;
+  readonly rows: HostedRows<BridgeRow>;
   readonly brokerId: string;
   readonly bridge: string;
 }
@@ -93,10 +82,7 @@ class DatabaseBridgeConfigs implements BridgeConfigs {
   /** What is kept, sealed with this. */
   readonly #context: string;
   readonly #id: string;
-  readonly #listeners = new Set<() => void>();
   #opened: { readonly sealed: string; readonly config: unknown } | null = null;
-  /** What this process wrote is being noted, which is no news. */
-  #isOwn = false;
 
   constructor(options: DatabaseBridgeConfigsOptions) {
     this.#options = options;
@@ -105,8 +91,8 @@ class DatabaseBridgeConfigs implements BridgeConfigs {
   }
 
   get(): unknown {
-    const { directory, sealer } = this.#options;
-    const sealed = directory.get(this.#id)?.sealedConfig;
+    const { rows, sealer } = this.#options;
+    const sealed = rows.get(this.#id)?.sealedConfig;
     if (sealed === undefined) return null;
     if (this.#opened?.sealed !== sealed) {
       this.#opened = { sealed, config: JSON.parse(sealer.open(sealed, this.#context)) };
@@ -115,7 +101,7 @@ class DatabaseBridgeConfigs implements BridgeConfigs {
   }
 
   async put(config: unknown): Promise<void> {
-    const { db, changes, sealer, directory, brokerId, bridge } = this.#options;
+    const { db, sealer, rows, brokerId, bridge } = this.#options;
     const sealedConfig = sealer.seal(JSON.stringify(config), this.#context);
     const row = await db.bridgeConfig
       .upsert({
@@ -124,23 +110,11 @@ class DatabaseBridgeConfigs implements BridgeConfigs {
         update: { sealedConfig },
       })
       .catch(goneMeansNotFound('broker', brokerId));
-    this.#isOwn = true;
-    try {
-      directory.put(toRow(row));
-    } finally {
-      this.#isOwn = false;
-    }
-    await changes.announce(CHANGED, this.#id);
+    await rows.written(toRow(row));
   }
 
   onChange(listener: () => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** The directory has it otherwise now. */
-  changed(): void {
-    if (!this.#isOwn) for (const listener of this.#listeners) listener();
+    return this.#options.rows.follow(this.#id, listener);
   }
 }
 

@@ -7,6 +7,7 @@ import type { ControlEvent } from '../../control/envelope.ts';
 import type { HostedCalls } from '../../hosting/hosted-calls.ts';
 import type { Hosted } from '../../hosting/hosted-plugin.ts';
 import { Hosting } from '../../hosting/hosting.ts';
+import { localOf } from '../../hosting/local-broker.ts';
 import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { Sealer } from '../../storage/sealed.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -15,7 +16,6 @@ import type { Bridge } from '../model/bridge.ts';
 import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
 import { BridgeDirectory } from './bridge-directory.ts';
 import { bridgeHints } from './bridge-hints.ts';
-import type { LocalBroker } from './bridge-options.ts';
 import type { BridgePlace } from './bridge-protocol.ts';
 import { connectionsOf } from './thread-bridge.ts';
 
@@ -108,21 +108,3 @@ export class BridgeHosting {
     return { plugin, end: () => bridge.close({ forGood: false }) };
   }
 }
-
-const LOCAL = [
-  'id',
-  'url',
-  'username',
-  'password',
-  'ca',
-  'cert',
-  'key',
-  'verifyCa',
-  'timeoutMs',
-] as const satisfies (keyof LocalBroker)[];
-
-/** Of a link's settings what another connection to the same broker needs, and another thread can be told. */
-const localOf = (link: BrokerLinkOptions): LocalBroker =>
-  Object.fromEntries(
-    LOCAL.filter((key) => link[key] !== undefined).map((key) => [key, link[key]]),
-  ) as unknown as LocalBroker;

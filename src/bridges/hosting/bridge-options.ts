@@ -1,10 +1,4 @@
-import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
-
-/** How to reach the broker that a bridge stands beside: its address, credentials and TLS. */
-export type LocalBroker = Pick<
-  BrokerLinkOptions,
-  'id' | 'url' | 'username' | 'password' | 'ca' | 'cert' | 'key' | 'verifyCa' | 'timeoutMs'
->;
+import type { LocalBroker } from '../../hosting/local-broker.ts';
 
 /** What one kind of bridge beside one broker is started with; its configuration follows by `apply`. */
 export interface BridgeOptions {

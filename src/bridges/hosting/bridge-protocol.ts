@@ -1,3 +1,4 @@
+import type { KeptThread } from '../../hosting/kept-thread.ts';
 import type { WorkerThread } from '../../hosting/worker-thread.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
@@ -23,3 +24,4 @@ export interface BridgeNews {
 }
 
 export type BridgeWorkerThread = WorkerThread<BridgeOrder, BridgeQuestion, BridgeNews>;
+export type BridgeKeptThread = KeptThread<BridgeOrder, BridgeQuestion, BridgeNews>;

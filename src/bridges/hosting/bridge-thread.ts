@@ -18,7 +18,6 @@ export interface BridgeThreadOptions {
 export class BridgeThread {
   readonly #thread: KeptThread<BridgeOrder, BridgeQuestion, BridgeNews>;
   readonly #bridges = new Set<ThreadBridge>();
-  readonly #byNumber = new Map<number, ThreadBridge>();
 
   constructor(options: BridgeThreadOptions) {
     const { workerUrl = new URL('./bridge-worker.js', import.meta.url), log, maxHeapMegabytes, lingerMs } = options;
@@ -28,24 +27,13 @@ export class BridgeThread {
       log,
       maxHeapMegabytes,
       lingerMs,
-      onNews: ({ bridge, status }) => this.#byNumber.get(bridge)?.changed(bridge, status),
+      numberOf: ({ bridge }) => bridge,
     });
   }
 
   /** Nothing happens until a configuration with connections is applied. One at a time for each place, or one after the other. */
   open(place: BridgePlace): Bridge {
-    const bridge: ThreadBridge = new ThreadBridge(
-      {
-        thread: () => this.#thread.current(),
-        numberFor: (one) => this.#numberFor(one),
-        onUse: (one, isUsed) => this.#thread.use(one, isUsed),
-        onClosed: (one) => {
-          this.#bridges.delete(one);
-          this.#forgetNumbers(one);
-        },
-      },
-      place,
-    );
+    const bridge: ThreadBridge = new ThreadBridge(this.#thread, place, () => this.#bridges.delete(bridge));
     this.#bridges.add(bridge);
     return bridge;
   }
@@ -54,16 +42,5 @@ export class BridgeThread {
   async close(): Promise<void> {
     await Promise.all([...this.#bridges].map((bridge) => bridge.close({ forGood: false })));
     await this.#thread.close();
-  }
-
-  #numberFor(bridge: ThreadBridge): number {
-    this.#forgetNumbers(bridge);
-    const number = this.#thread.nextNumber();
-    this.#byNumber.set(number, bridge);
-    return number;
-  }
-
-  #forgetNumbers(bridge: ThreadBridge): void {
-    for (const [number, one] of this.#byNumber) if (one === bridge) this.#byNumber.delete(number);
   }
 }

@@ -1,21 +1,10 @@
 import { isFields } from '../../control/fields.ts';
 import { ServiceError } from '../../errors.ts';
-import type { ThreadDown, ThreadUser } from '../../hosting/kept-thread.ts';
+import type { ThreadUser } from '../../hosting/kept-thread.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
-import type { BridgePlace, BridgeWorkerThread } from './bridge-protocol.ts';
-
-/** Whose bridge it is: where its thread comes from. */
-export interface BridgeOwner {
-  /** Started when there is none. */
-  thread(): BridgeWorkerThread | ThreadDown;
-  /** Never the same. What the thread tells of that number is told to the bridge. */
-  numberFor(bridge: ThreadBridge): number;
-  /** It has something to run, or nothing any more. */
-  onUse(bridge: ThreadBridge, isUsed: boolean): void;
-  onClosed(bridge: ThreadBridge): void;
-}
+import type { BridgeKeptThread, BridgeNews, BridgePlace, BridgeWorkerThread } from './bridge-protocol.ts';
 
 /** Until what cannot run is tried again. */
 const REOPEN_MS = 30_000;
@@ -27,9 +16,10 @@ const REOPEN_MS = 30_000;
  * While the thread is down, or what the bridge needs is not there, its connections are FAILED with the reason; its configuration is
  * applied again when that has passed. Errors of `apply`: BROKER_UNREACHABLE when it was closed.
  */
-export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
-  readonly #owner: BridgeOwner;
+export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread, BridgeNews> {
+  readonly #thread: BridgeKeptThread;
   readonly #place: BridgePlace;
+  readonly #onClosed: () => void;
   readonly #listeners = new Set<() => void>();
   #config: unknown = null;
   #status: readonly BridgeConnectionStatus[] = [];
@@ -41,9 +31,10 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
   #ending: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(owner: BridgeOwner, place: BridgePlace) {
-    this.#owner = owner;
+  constructor(thread: BridgeKeptThread, place: BridgePlace, onClosed: () => void) {
+    this.#thread = thread;
     this.#place = place;
+    this.#onClosed = onClosed;
   }
 
   async apply(config: unknown): Promise<void> {
@@ -52,8 +43,8 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
     if (connectionsOf(config).length === 0 && !this.#isUsed) return;
     this.#use(true);
     this.#forgetFailure();
-    const thread = this.#owner.thread();
-    if ('down' in thread) this.#told(this.#failed(thread.down));
+    const thread = this.#thread.current();
+    if ('down' in thread) this.#tell(this.#failed(thread.down));
     else await this.#applyTo(thread);
   }
 
@@ -71,19 +62,18 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
       this.#isClosed = true;
       this.#listeners.clear();
       this.#end(forGood);
-      this.#owner.onClosed(this);
+      this.#onClosed();
     }
     await this.#ending;
   }
 
-  /** Of its owner: the thread tells. */
-  changed(number: number, status: readonly BridgeConnectionStatus[]): void {
-    if (this.#open?.number === number) this.#told(status);
+  told({ bridge, status }: BridgeNews): void {
+    if (this.#open?.number === bridge) this.#tell(status);
   }
 
   threadEnded(reason: string): void {
     this.#open = null;
-    this.#told(this.#failed(reason));
+    this.#tell(this.#failed(reason));
   }
 
   threadStarted(thread: BridgeWorkerThread): void {
@@ -97,7 +87,7 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
     try {
       const status = await thread.ask({ type: 'apply', bridge: open.number, config });
       if (this.#open !== open) return;
-      this.#told(status as readonly BridgeConnectionStatus[]);
+      this.#tell(status as readonly BridgeConnectionStatus[]);
       if (connectionsOf(this.#config).length === 0) this.#end(true);
     } catch (error) {
       if (this.#open === open) this.#cannotRun(error instanceof Error ? error.message : String(error));
@@ -105,7 +95,7 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
   }
 
   #opened(thread: BridgeWorkerThread): { readonly number: number; readonly thread: BridgeWorkerThread } {
-    const number = this.#owner.numberFor(this);
+    const number = this.#thread.numberFor(this);
     this.#open = { number, thread };
     thread.order({ bridge: number, place: this.#place });
     return this.#open;
@@ -116,11 +106,11 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
     this.#leave(false);
     const retry = setTimeout(() => {
       this.#failure = null;
-      const thread = this.#owner.thread();
+      const thread = this.#thread.current();
       if (!('down' in thread)) this.threadStarted(thread);
     }, REOPEN_MS).unref();
     this.#failure = { down: `The bridge cannot run: ${reason}`, retry };
-    this.#told(this.#failed(this.#failure.down));
+    this.#tell(this.#failed(this.#failure.down));
   }
 
   #end(forGood: boolean): void {
@@ -148,10 +138,10 @@ export class ThreadBridge implements Bridge, ThreadUser<BridgeWorkerThread> {
 
   #use(isUsed: boolean): void {
     this.#isUsed = isUsed;
-    this.#owner.onUse(this, isUsed);
+    this.#thread.use(this, isUsed);
   }
 
-  #told(status: readonly BridgeConnectionStatus[]): void {
+  #tell(status: readonly BridgeConnectionStatus[]): void {
     this.#status = status;
     for (const listener of [...this.#listeners]) listener();
   }

@@ -45,7 +45,8 @@ const ClusterStatusEvent = builder.objectRef<ClusterEvent>('ClusterStatusEvent')
 
 builder.subscriptionFields((t) => ({
   clusterStatus: t.field({
-    description: 'How the clusters of a project are, of those that the caller sees: nodes that come and go, lag and drift.',
+    description:
+      'How the clusters of a project are, of those that the caller sees: nodes that come and go, lag and drift.',
     type: ClusterStatusEvent,
     ...inProject('VIEWER'),
     args: {

@@ -21,6 +21,14 @@ import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
 
+/** Told what becomes of subscriptions that end with their connections, each time after it did. Those of sessions the store tells. */
+export interface BriefSubscriptionListener {
+  /** It may have had them before. */
+  subscribed(client: Client, subscriptions: readonly { readonly topic: string; readonly qos: 0 | 1 | 2 }[]): void;
+  /** It may not have had the filter. Told of all when the connection ends. */
+  unsubscribed(client: Client, filter: string): void;
+}
+
 export interface BrokerCoreOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
@@ -41,6 +49,8 @@ export class BrokerCore {
   readonly tap = new PublishTap();
   /** What the broker itself publishes. */
   readonly own: OwnPublishes;
+  /** Set by whoever records them; null: nobody does. */
+  briefSubscriptionListener: BriefSubscriptionListener | null = null;
   readonly #options: BrokerCoreOptions;
   readonly #aedes: Aedes;
   readonly #admission: Admission;
@@ -165,9 +175,18 @@ export class BrokerCore {
       const connection = this.#connections.get(client);
       if (connection) this.#delivery.drained(client, connection);
     });
-    aedes.on('unsubscribe', (_filters, client) => {
+    aedes.on('subscribe', (subscriptions, client) => {
+      // It is told, too, where the connection has ended meanwhile.
+      if (this.briefSubscriptionListener === null || !client.clean || client.closed) return;
+      // Above 2 it says why it was refused.
+      const granted = subscriptions.filter(({ qos }) => qos <= 2);
+      this.briefSubscriptionListener.subscribed(client, granted);
+    });
+    aedes.on('unsubscribe', (filters, client) => {
       const connection = this.#connections.get(client);
       if (connection) connection.filters = Object.keys(subscriptionsOf(client)).length;
+      if (this.briefSubscriptionListener === null || !client.clean) return;
+      for (const filter of filters) this.briefSubscriptionListener.unsubscribed(client, filter);
     });
     // EventEmitter's own event, which the types leave out: a failing persistence.
     (aedes as NodeJS.EventEmitter).on('error', (error: Error) => onProblem('the broker core failed', error));

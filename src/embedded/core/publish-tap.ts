@@ -5,12 +5,18 @@ export interface Published {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
 }
 
 type TapListener = (message: StreamMessage) => void;
 
-/** Everything that is published and not below `$`, for listeners by topic filter, of which none begins with `$`. */
+/** Everything that is published, once; told to listeners by topic filter, of which none begins with `$`. */
 export class PublishTap {
+  /**
+   * Told of each message as it is taken, below `$` too; null: nobody is. It must not throw, publish, or keep the payload, which may be
+   * a part of what was read from a socket.
+   */
+  watcher: ((published: Published) => void) | null = null;
   readonly #listeners = new FilterTree<{ readonly tell: TapListener }>();
   #count = 0;
   #isPaused = false;
@@ -33,6 +39,7 @@ export class PublishTap {
 
   /** Null: nobody listens on its topic. While paused a client waits for the end of the pause, too. */
   take(published: Published, isOfClient: boolean): TappedMessage | null {
+    this.watcher?.(published);
     if (this.#count === 0) return null;
     const listeners = this.#listeners.match(published.topic);
     if (listeners.length === 0) return null;

@@ -74,6 +74,11 @@ export class RetainedStore {
     }
   }
 
+  /** Those that did not expire. They may change meanwhile: what is put again may come once more. */
+  *all(): Generator<RetainedPacket> {
+    for (const packet of this.#packets.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
+  }
+
   *#matching(filters: readonly string[]): Generator<RetainedPacket> {
     for (const filter of filters) {
       if (!hasWildcard(filter)) {

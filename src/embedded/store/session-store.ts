@@ -20,6 +20,15 @@ export interface MatchedSubscription extends SubscriptionRecord {
   readonly topic: string;
 }
 
+/** Told what becomes of subscriptions of sessions, each time after it did. */
+export interface SubscriptionListener {
+  /** `isNew`: it did not have it before. */
+  subscribed(session: Session, filter: string, qos: 0 | 1 | 2, isNew: boolean): void;
+  unsubscribed(session: Session, filter: string): void;
+  /** It has none any more. */
+  ended(session: Session): void;
+}
+
 /**
  * Persistent sessions and their subscriptions, indexed in memory, written to the journal; their queues are in `MessageQueues`.
  * Whoever acknowledges anything to a client waits for the journal's commit first; nothing here waits. How many sessions and
@@ -32,6 +41,8 @@ export class SessionStore {
   readonly #tree = new SubscriptionTree<MatchedSubscription>();
   /** Told each client id whose session began or ended; set by whoever lists them. */
   onMember: (clientId: string) => void = () => {};
+  /** Set by whoever records them; null: nobody does. */
+  subscriptionListener: SubscriptionListener | null = null;
 
   constructor(journal: Journal, queues: MessageQueues) {
     this.#journal = journal;
@@ -103,6 +114,7 @@ export class SessionStore {
     for (const filter of session.subscriptions.keys()) this.#tree.remove(filter, clientId);
     this.#queues.end(session);
     this.#sessions.delete(clientId);
+    this.subscriptionListener?.ended(session);
     this.onMember(clientId);
     this.#journal.add('DELETE FROM session WHERE client_id = ?', clientId);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ?', clientId);
@@ -110,8 +122,11 @@ export class SessionStore {
   }
 
   subscribe(clientId: string, filter: string, record: SubscriptionRecord): void {
-    this.#index(this.#ensure(clientId), filter, record);
+    const session = this.#ensure(clientId);
+    const isNew = !session.subscriptions.has(filter);
+    this.#index(session, filter, record);
     const { qos, ...rest } = record;
+    this.subscriptionListener?.subscribed(session, filter, qos, isNew);
     const options = Object.values(rest).some((value) => value !== undefined) ? JSON.stringify(rest) : null;
     const sql = 'INSERT OR REPLACE INTO subscription (client_id, filter, qos, options) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, clientId, filter, qos, options);
@@ -121,6 +136,7 @@ export class SessionStore {
     const session = this.#sessions.get(clientId);
     if (!session?.subscriptions.delete(filter)) return;
     this.#tree.remove(filter, clientId);
+    this.subscriptionListener?.unsubscribed(session, filter);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ? AND filter = ?', clientId, filter);
     // A session that never connected here has nothing left to be kept for.
     if (session.subscriptions.size > 0 || session.about !== null) return;

@@ -6,18 +6,14 @@ import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { failedReport } from './failed-report.ts';
-import type { EngineAnswer, EngineMethod, EngineOptions, EngineThread } from './worker-protocol.ts';
-
-/** Whose engine it is: where its thread comes from. */
-export interface EngineOwner {
-  /** Started when there is none. */
-  thread(): EngineThread | ThreadDown;
-  /** Never the same. */
-  nextNumber(): number;
-  /** It has something to run, or nothing any more. */
-  onUse(engine: WorkerEngine, isUsed: boolean): void;
-  onClosed(engine: WorkerEngine): void;
-}
+import type {
+  EngineAnswer,
+  EngineKeptThread,
+  EngineMethod,
+  EngineNews,
+  EngineOptions,
+  EngineThread,
+} from './worker-protocol.ts';
 
 /** Until what could not be opened is tried again. */
 const REOPEN_MS = 30_000;
@@ -29,9 +25,10 @@ const REOPEN_MS = 30_000;
  * While the thread is down its streams are FAILED with the reason; all that is put is put again when it is back.
  * Errors: those of StreamEngine; INTERNAL_ERROR for a bug.
  */
-export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
-  readonly #owner: EngineOwner;
+export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread, EngineNews> {
+  readonly #kept: EngineKeptThread;
   readonly #options: EngineOptions;
+  readonly #onClosed: () => void;
   readonly #put = new Map<string, StreamDefinition>();
   /** As they were told last. */
   readonly #reports = new Map<string, StreamReport>();
@@ -43,19 +40,16 @@ export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
   #ending: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(owner: EngineOwner, options: EngineOptions) {
-    this.#owner = owner;
+  constructor(kept: EngineKeptThread, options: EngineOptions, onClosed: () => void) {
+    this.#kept = kept;
     this.#options = options;
-  }
-
-  get number(): number | null {
-    return this.#open?.number ?? null;
+    this.#onClosed = onClosed;
   }
 
   async put(id: string, definition: StreamDefinition): Promise<void> {
     this.#assertOpen();
     this.#put.set(id, definition);
-    this.#owner.onUse(this, true);
+    this.#kept.use(this, true);
     const wasOpen = this.#open !== null;
     const thread = this.#thread();
     // It is put when there is something to put it to, and its report says that it is not yet.
@@ -113,49 +107,54 @@ export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
       this.#isClosed = true;
       this.#listeners.clear();
       this.#end(false);
-      this.#owner.onClosed(this);
+      this.#onClosed();
     }
     await this.#ending;
   }
 
-  /** Of its owner: the thread tells. */
-  changed(id: string, report: StreamReport): void {
-    if (!this.#put.has(id)) return;
-    this.#reports.set(id, report);
-    for (const listener of [...this.#listeners]) listener(id, report);
+  told(news: EngineNews): void {
+    if (this.#open?.number !== news.engine) return;
+    if (news.type === 'changed') this.#changed(news.id, news.report);
+    else this.#failed(news.reason);
   }
 
-  /** Of its owner: the thread is there, and what it needs for this one is not. */
-  failed(reason: string): void {
-    const retry = setTimeout(() => {
-      this.#failure = null;
-      const thread = this.#owner.thread();
-      if (!('down' in thread)) this.threadStarted(thread);
-    }, REOPEN_MS).unref();
-    this.#failure = { reason: `Streams cannot run on the broker: ${reason}`, retry };
-    this.threadEnded(this.#failure.reason);
-  }
-
-  /** Of its owner: the thread is gone, and with it what was in it. */
+  /** The thread is gone, and with it what was in it. */
   threadEnded(reason: string): void {
     this.#open = null;
-    for (const id of this.#put.keys()) this.changed(id, failedReport(this.#reports.get(id), reason));
+    for (const id of this.#put.keys()) this.#changed(id, failedReport(this.#reports.get(id), reason));
   }
 
-  /** Of its owner: there is a thread again. */
+  /** There is a thread again. */
   threadStarted(thread: EngineThread): void {
     if (this.#isClosed || this.#put.size === 0 || this.#open !== null || this.#failure !== null) return;
     // Another end of the thread has it put again.
     this.#begin(thread, null).catch(() => undefined);
   }
 
+  #changed(id: string, report: StreamReport): void {
+    if (!this.#put.has(id)) return;
+    this.#reports.set(id, report);
+    for (const listener of [...this.#listeners]) listener(id, report);
+  }
+
+  /** The thread is there, and what it needs for this one is not. */
+  #failed(reason: string): void {
+    const retry = setTimeout(() => {
+      this.#failure = null;
+      const thread = this.#kept.current();
+      if (!('down' in thread)) this.threadStarted(thread);
+    }, REOPEN_MS).unref();
+    this.#failure = { reason: `Streams cannot run on the broker: ${reason}`, retry };
+    this.threadEnded(this.#failure.reason);
+  }
+
   #thread(): EngineThread | ThreadDown {
-    return this.#failure === null ? this.#owner.thread() : { down: this.#failure.reason };
+    return this.#failure === null ? this.#kept.current() : { down: this.#failure.reason };
   }
 
   /** All that is put; resolves with the one that is waited for. */
   async #begin(thread: EngineThread, waitFor: string | null): Promise<void> {
-    const number = this.#owner.nextNumber();
+    const number = this.#kept.numberFor(this);
     this.#open = { number, thread };
     thread.order({ engine: number, options: this.#options });
     const puts = [...this.#put].map(async ([id, definition]) => {
@@ -171,7 +170,7 @@ export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
     if (this.#failure) clearTimeout(this.#failure.retry);
     this.#failure = null;
     if (open === null) {
-      this.#owner.onUse(this, false);
+      this.#kept.use(this, false);
       return;
     }
     const before = this.#ending;
@@ -179,7 +178,7 @@ export class WorkerEngine implements StreamEngine, ThreadUser<EngineThread> {
     const closed = open.thread.ask({ type: 'close', engine: open.number, forGood }).catch(() => undefined);
     this.#ending = Promise.all([before, closed]).then(() => {
       // Something may have been put meanwhile that waits for a thread.
-      if (this.#isClosed || this.#put.size === 0) this.#owner.onUse(this, false);
+      if (this.#isClosed || this.#put.size === 0) this.#kept.use(this, false);
     });
   }
 

@@ -35,21 +35,14 @@ export class WorkerEngines {
       log,
       maxHeapMegabytes,
       lingerMs,
-      onNews: (news) => this.#told(news),
+      numberOf: ({ engine }) => engine,
     });
   }
 
   /** Nothing happens until a stream is put. One at a time for each broker, or one after the other. */
   open(brokerId: string, link: BrokerLinkOptions): StreamEngine {
-    const engine: WorkerEngine = new WorkerEngine(
-      {
-        thread: () => this.#thread.current(),
-        nextNumber: () => this.#thread.nextNumber(),
-        onUse: (used, isUsed) => this.#thread.use(used, isUsed),
-        onClosed: (closed) => this.#engines.delete(closed),
-      },
-      this.#engineOptions(brokerId, link),
-    );
+    const options = this.#engineOptions(brokerId, link);
+    const engine: WorkerEngine = new WorkerEngine(this.#thread, options, () => this.#engines.delete(engine));
     this.#engines.add(engine);
     return engine;
   }
@@ -58,14 +51,6 @@ export class WorkerEngines {
   async close(): Promise<void> {
     await Promise.all([...this.#engines].map((engine) => engine.close()));
     await this.#thread.close();
-  }
-
-  #told(news: EngineNews): void {
-    for (const engine of this.#engines) {
-      if (engine.number !== news.engine) continue;
-      if (news.type === 'changed') engine.changed(news.id, news.report);
-      else engine.failed(news.reason);
-    }
   }
 
   /** What can be told to another thread. */

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../errors.ts';
 import { reasonOf, type ThreadVoice } from '../../hosting/serve-thread.ts';
+import { Rests } from '../../mqtt/rests.ts';
 import { Turns } from '../../mqtt/turns.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
 import { compileQuery } from '../query/compile-query.ts';
 import { openSegmentStore } from '../store/segment-store.ts';
 import { MqttStreamSession } from './mqtt-stream-session.ts';
-import { Rests } from './rests.ts';
 import type { EngineMethod, EngineNews, EngineOptions } from './worker-protocol.ts';
 
 interface Host {

@@ -1,3 +1,4 @@
+import type { KeptThread } from '../../hosting/kept-thread.ts';
 import type { WorkerThread } from '../../hosting/worker-thread.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
 import type { StreamReport } from '../model/stream-report.ts';
@@ -39,3 +40,4 @@ export type EngineNews =
   | { readonly type: 'changed'; readonly engine: number; readonly id: string; readonly report: StreamReport };
 
 export type EngineThread = WorkerThread<EngineOrder, EngineQuestion, EngineNews>;
+export type EngineKeptThread = KeptThread<EngineOrder, EngineQuestion, EngineNews>;

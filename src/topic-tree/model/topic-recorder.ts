@@ -3,6 +3,12 @@ import type { TopicSettings } from './topic-settings.ts';
 /** PUBLISHED: topics of messages. SUBSCRIBED: topic filters of subscriptions. */
 export type TopicKind = 'PUBLISHED' | 'SUBSCRIBED';
 
+/**
+ * Characters of topics and payloads in one answer, about: a list ends with the one that reaches it, and says that there are more. So
+ * 10,000 topics with 64 KiB of payload each, or with very long names, break no process on the way.
+ */
+export const MAX_ANSWER_CHARACTERS = 4_000_000;
+
 /** One topic as it is recorded. Times are epoch milliseconds, true to a quarter of a second. */
 export interface RecordedTopic {
   readonly topic: string;
@@ -54,10 +60,12 @@ export interface FindTopics {
   readonly after?: string | undefined;
   /** Left out at the start, of those after `after`. */
   readonly offset?: number | undefined;
-  /** At most 10,000. */
+  /** At most 10,000; MAX_ANSWER_CHARACTERS may make it fewer. */
   readonly first: number;
   /** Count all that match, too: with `search` or `filter` that looks at each topic. */
   readonly withCount?: boolean | undefined;
+  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  readonly withPayloads?: boolean | undefined;
 }
 
 export interface TopicPage {
@@ -73,8 +81,10 @@ export interface ListLevels {
   readonly of: string | null;
   /** Only levels after the one of this name. */
   readonly after?: string | undefined;
-  /** At most 10,000. */
+  /** At most 10,000, and MAX_ANSWER_CHARACTERS. */
   readonly first: number;
+  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  readonly withPayloads?: boolean | undefined;
 }
 
 export interface LevelPage {
@@ -90,8 +100,10 @@ export interface AskChanges {
   readonly prefix?: string | undefined;
   /** `cursor` of the answer before; null: from now on. */
   readonly since: string | null;
-  /** At most so many of each list; 1,000 at most. */
+  /** At most so many of each list; 1,000 at most, and MAX_ANSWER_CHARACTERS of all. */
   readonly first: number;
+  /** False: `payload` is null in the answer, whatever is kept. Default: true. */
+  readonly withPayloads?: boolean | undefined;
 }
 
 export interface TopicChanges {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
-import type { LocalBroker } from '../../../src/bridges/hosting/bridge-options.ts';
 import type { Bridge } from '../../../src/bridges/model/bridge.ts';
 import type { BridgeConnectionStatus } from '../../../src/bridges/model/bridge-status.ts';
 import { startMqttBridge } from '../../../src/bridges/mqtt/mqtt-bridge.ts';
@@ -14,6 +13,7 @@ import type {
   MqttConnectionConfig,
   TopicRule,
 } from '../../../src/bridges/mqtt/mqtt-bridge-config.ts';
+import type { LocalBroker } from '../../../src/hosting/local-broker.ts';
 
 export interface TestBridgeOptions {
   readonly local: Partial<LocalBroker> & { readonly url: string };

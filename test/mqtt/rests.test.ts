@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Rests } from '../../../src/streams/hosting/rests.ts';
+import { Rests } from '../../src/mqtt/rests.ts';
 
 test('a thread rests behind turns that follow each other at once, and not behind a long one or after idle time', () => {
   let now = 1_000;

@@ -1,0 +1,107 @@
+import type { Logger } from 'pino';
+import type { AccessControlService, SharedAccess } from '../access-control/access-control-service.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerService } from '../brokers/broker-service.ts';
+import type { ProjectDirectory } from '../projects/project-directory.ts';
+import { LeasedTurns } from '../storage/leased-turns.ts';
+import type { Sealer } from '../storage/sealed.ts';
+import type { Storage } from '../storage/storage.ts';
+import { ClusterDirectory } from './cluster-directory.ts';
+import { ClusterKeepers } from './cluster-keepers.ts';
+import { ClusterLive } from './cluster-live.ts';
+import { ClusterService } from './cluster-service.ts';
+import { ClusterStandIns } from './cluster-stand-ins.ts';
+import { ClusterRows } from './dynsec/cluster-rows.ts';
+import { DynsecDriver } from './dynsec/dynsec-driver.ts';
+import { HaDriver } from './ha/ha-driver.ts';
+
+export interface ClustersOptions {
+  readonly storage: Pick<Storage, 'db' | 'changes' | 'leases'>;
+  readonly sealer: Sealer;
+  readonly brokers: BrokerService;
+  readonly brokerDirectory: BrokerDirectory;
+  readonly projects: ProjectDirectory;
+  readonly timeoutMs: number;
+  readonly log: Logger;
+}
+
+interface Connected {
+  readonly runtimes: BrokerRuntimes;
+  readonly keepers: ClusterKeepers;
+  readonly ha: HaDriver;
+  readonly dynsec: DynsecDriver;
+  readonly service: ClusterService;
+  readonly live: ClusterLive;
+}
+
+/** The parts of clusters, put together in two steps: links to brokers need to know of clusters, and what runs clusters needs links. */
+export class Clusters {
+  readonly #options: ClustersOptions;
+  readonly #directory: ClusterDirectory;
+  readonly #standIns: ClusterStandIns;
+  #connected: Connected | null = null;
+
+  constructor(options: ClustersOptions) {
+    const { storage, brokerDirectory, log } = options;
+    this.#options = options;
+    this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
+    this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
+  }
+
+  load(): Promise<void> {
+    return this.#directory.load();
+  }
+
+  /** For BrokerRuntimes. */
+  readonly standInOf = (broker: BrokerRecord): BrokerRecord | null => this.#standIns.of(broker);
+
+  /** For AccessControlService. */
+  readonly sharedAccessOf = (broker: BrokerRecord): SharedAccess | null =>
+    this.#connected?.dynsec.sharedAccess(broker) ?? null;
+
+  connect(runtimes: BrokerRuntimes, access: AccessControlService): Pick<Connected, 'service' | 'live'> {
+    const { storage, sealer, brokers, brokerDirectory, projects, timeoutMs, log } = this.#options;
+    const { db, leases } = storage;
+    const directory = this.#directory;
+    const ha = new HaDriver({ directory, brokers: brokerDirectory, runtimes });
+    const dynsec = new DynsecDriver({
+      directory,
+      brokers: brokerDirectory,
+      runtimes,
+      access,
+      rows: new ClusterRows({ db, directory, sealer }),
+      // A write waits for those before it, of which each may take long.
+      turns: new LeasedTurns({ leases, name: 'this cluster', prefix: 'cluster', timeoutMs: timeoutMs * 6 }),
+      keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
+      log,
+    });
+    const keepers = new ClusterKeepers({
+      drivers: { BROKER: ha, GATEWAY: dynsec },
+      brokers: brokerDirectory,
+      runtimes,
+    });
+    const service = new ClusterService({ db, directory, brokers, brokerDirectory, keepers, sealer });
+    const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
+    const live = new ClusterLive({ directory, keepers, onFault });
+    this.#connected = { runtimes, keepers, ha, dynsec, service, live };
+    return { service, live };
+  }
+
+  /** From here on clusters are followed, and kept together. */
+  start(): void {
+    if (this.#connected === null) return;
+    const { runtimes, keepers, ha, dynsec } = this.#connected;
+    this.#standIns.start(keepers, runtimes);
+    ha.start();
+    dynsec.start();
+  }
+
+  async close(): Promise<void> {
+    this.#standIns.close();
+    this.#connected?.live.close();
+    this.#connected?.ha.close();
+    this.#connected?.dynsec.close();
+    await this.#directory.close();
+  }
+}

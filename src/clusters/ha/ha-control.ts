@@ -1,0 +1,104 @@
+import type { ControlApi } from '../../control/envelope.ts';
+import type { ControlCaller } from '../../control/plugin.ts';
+import type { ClusterMode } from '../../generated/sqlite/client.ts';
+import type { NodeRaft, RaftRole, RaftState } from '../model/cluster-status.ts';
+
+/** The control API of commercial clusters (AsyncAPI of 2.7 and 2.8; `syncmode` of `createCluster` is not in it, and in REST). */
+export const CLUSTER_API: ControlApi = 'cedalo/ha';
+
+/** A node as commands name it. */
+export interface HaNode {
+  readonly address: string;
+  readonly port: number;
+  readonly nodeid: number;
+}
+
+/** What a node says of its cluster; the leader is told by the raft's state where `isLeader` has no answer. */
+export interface HaNodeStatus {
+  readonly raft: NodeRaft;
+  readonly isLeader: boolean;
+  /** What it knows the cluster by; null: it does not say. */
+  readonly name: string | null;
+}
+
+const MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const satisfies Record<ClusterMode, string>;
+const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satisfies RaftState[];
+const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies RaftRole[];
+
+/** To the first node. Errors of all: those of the broker. */
+export function createCluster(
+  controls: ControlCaller,
+  cluster: {
+    readonly name: string;
+    readonly mode: ClusterMode;
+    readonly nodes: readonly HaNode[];
+    readonly own: number;
+  },
+): Promise<unknown> {
+  return controls.call(CLUSTER_API, 'createCluster', memberFields(cluster));
+}
+
+/** To the node that joins. */
+export function joinCluster(
+  controls: ControlCaller,
+  cluster: {
+    readonly name: string;
+    readonly mode: ClusterMode;
+    readonly nodes: readonly HaNode[];
+    readonly own: number;
+  },
+): Promise<unknown> {
+  return controls.call(CLUSTER_API, 'joinCluster', memberFields(cluster));
+}
+
+/** To the leader. */
+export const addNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
+  controls.call(CLUSTER_API, 'addNode', { clustername, ...node });
+
+/** To the leader. */
+export const removeNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
+  controls.call(CLUSTER_API, 'removeNode', { clustername, ...node });
+
+/** To the node that leaves. */
+export const leaveCluster = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
+  controls.call(CLUSTER_API, 'leaveCluster', { clustername, ...node });
+
+/** To each node. */
+export const deleteCluster = (controls: ControlCaller, clustername: string): Promise<unknown> =>
+  controls.call(CLUSTER_API, 'deleteCluster', { clustername });
+
+/** Of the node that is asked, as number `nodeid`. */
+export async function getNodeStatus(controls: ControlCaller, nodeid: number): Promise<HaNodeStatus> {
+  const [raft, leader] = await controls.callAll(CLUSTER_API, [{ command: 'getRaftStatus' }, { command: 'isLeader' }]);
+  if (raft === undefined || raft.status === 'rejected') throw raft?.reason;
+  const status = fieldsOf(raft.value);
+  const says = leader?.status === 'fulfilled' ? fieldsOf(leader.value) : {};
+  const own = (Array.isArray(status.nodes) ? status.nodes : []).map(fieldsOf).find(({ id }) => numberOf(id) === nodeid);
+  const state = STATES[numberOf(status.state) ?? 0] ?? 'UNAVAILABLE';
+  return {
+    raft: {
+      state,
+      role: ROLES[numberOf(own?.role) ?? -1] ?? null,
+      term: numberOf(status.current_term),
+      commitIndex: numberOf(status.commit_index),
+      lastApplied: numberOf(status.last_applied),
+      lastStored: numberOf(status.last_stored),
+    },
+    isLeader: typeof says.leader === 'boolean' ? says.leader : state === 'LEADER',
+    name: typeof says.clustername === 'string' ? says.clustername : null,
+  };
+}
+
+function memberFields({ name, mode, nodes, own }: Parameters<typeof createCluster>[1]) {
+  return {
+    clustername: name,
+    syncmode: MODES[mode],
+    nodes: nodes.map((node) => (node.nodeid === own ? { ...node, mynode: true } : node)),
+  };
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+const numberOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -1,0 +1,38 @@
+import { TopicTreePlugin } from '../../topic-tree/control/topic-tree-plugin.ts';
+import type { ControlServer } from '../control/control-server.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { EmbeddedTopicRecorder } from './embedded-topic-recorder.ts';
+import { JournalTopicSettings } from './journal-topic-settings.ts';
+
+export interface EmbeddedTopicsOptions {
+  readonly core: BrokerCore;
+  readonly registry: ClientRegistry;
+  readonly store: BrokerStore;
+  readonly control: ControlServer;
+  /** Clients that begin with it are nobody: this service itself. */
+  readonly ownClientIds: string;
+  /** Bound on what recorded topics take in memory. */
+  readonly maxBytes: number;
+  readonly onProblem: (problem: string, error: unknown) => void;
+}
+
+export interface EmbeddedTopics {
+  close(): Promise<void>;
+}
+
+/** Registers `cedalo/topictree`. Where its settings have it always on, it records when this resolves. */
+export async function startTopics(options: EmbeddedTopicsOptions): Promise<EmbeddedTopics> {
+  const { core, registry, store, control, ownClientIds, maxBytes, onProblem } = options;
+  const { sessions, retained } = store;
+  const recorder = new EmbeddedTopicRecorder({ core, registry, sessions, retained, ownClientIds, maxBytes, onProblem });
+  const plugin = new TopicTreePlugin({
+    settings: new JournalTopicSettings(store.journal),
+    recorder,
+    onFault: (error) => onProblem('topics could not be recorded', error),
+  });
+  control.register(plugin);
+  await plugin.started;
+  return recorder;
+}

@@ -1,0 +1,19 @@
+import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
+
+/**
+ * Whether an operation selects one of these fields anywhere below the field that is resolved: for what costs more to read than to leave
+ * out. Says yes as well where a variable of `@skip` or `@include` says no.
+ */
+export function selects({ fieldNodes, fragments }: GraphQLResolveInfo, ...names: readonly string[]): boolean {
+  const seen = new Set<string>();
+  const isIn = (set: SelectionSetNode | undefined): boolean =>
+    set?.selections.some((selection) => {
+      if (selection.kind === Kind.FIELD) return names.includes(selection.name.value) || isIn(selection.selectionSet);
+      if (selection.kind === Kind.INLINE_FRAGMENT) return isIn(selection.selectionSet);
+      const { value } = selection.name;
+      if (seen.has(value)) return false;
+      seen.add(value);
+      return isIn(fragments[value]?.selectionSet);
+    }) ?? false;
+  return fieldNodes.some(({ selectionSet }) => isIn(selectionSet));
+}

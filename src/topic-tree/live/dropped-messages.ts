@@ -1,0 +1,47 @@
+import type { SysTopics } from '../../brokers/sys-topics.ts';
+
+const LEVELS = ['broker', 'publish', 'messages', 'dropped'] as const;
+const TOPIC = `$SYS/${LEVELS.join('/')}`;
+
+/**
+ * How many messages a broker dropped since a recording began, by its own count: for all of its clients together. A recording that
+ * began before this service looked counts from the earliest number that is known.
+ */
+export class DroppedMessages {
+  readonly #sys: Pick<SysTopics, 'valueOf' | 'history'>;
+  #since: number | null = null;
+  #first = 0;
+
+  constructor(sys: Pick<SysTopics, 'valueOf' | 'history'>) {
+    this.#sys = sys;
+  }
+
+  /** `since`: when the recording began, epoch milliseconds. Null: the broker does not tell. */
+  since(since: number | null): number | null {
+    const now = numberOf(this.#sys.valueOf(TOPIC));
+    if (now === null || since === null) return null;
+    if (since !== this.#since) {
+      this.#since = since;
+      this.#first = this.#at(since) ?? now;
+    }
+    // The broker was restarted.
+    if (now < this.#first) this.#first = 0;
+    return now - this.#first;
+  }
+
+  #at(moment: number): number | null {
+    let found: number | null = null;
+    for (const { topics, date } of this.#sys.history()) {
+      if (date > moment && found !== null) break;
+      let value: unknown = topics;
+      for (const level of LEVELS)
+        value = typeof value === 'object' && value !== null ? Reflect.get(value, level) : null;
+      found = numberOf(value) ?? found;
+    }
+    return found;
+  }
+}
+
+function numberOf(text: unknown): number | null {
+  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,143 @@
+import { ServiceError } from '../../errors.ts';
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
+import type { LiveSource } from '../../live/live-source.ts';
+import type { KindCounts, RecordedTopic, TopicChanges } from '../model/topic-recorder.ts';
+
+/** How many topics there are, and which became different. */
+export interface TopicChange extends KindCounts {
+  /** This service to the broker; while not, what was told last stays. */
+  readonly isConnected: boolean;
+  readonly added: readonly RecordedTopic[];
+  readonly changed: readonly RecordedTopic[];
+  readonly expired: readonly string[];
+  readonly addedLeftOut: number;
+  readonly changedLeftOut: number;
+  readonly expiredLeftOut: number;
+}
+
+export type TopicEvent = BroadcastEvent<TopicChange, TopicChange>;
+
+export interface TopicFeedOptions {
+  /** What happened since an answer before. Errors: of a broker that cannot be asked. */
+  readonly ask: (since: string | null) => Promise<TopicChanges>;
+  readonly isConnected: () => boolean;
+  /** Nobody has watched for a while; it may be closed. */
+  readonly onIdle: () => void;
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** At most two events a second. */
+const TICK_MS = 500;
+/** An answer that takes long is asked for in this many times as long. */
+const REST = 10;
+/** What nobody watches is kept for so long, for those who come back. */
+const IDLE_TICKS = 20;
+/** Changes kept for those who read slowly or come back, and characters of topics and payloads that they have together. */
+const MAX_KEPT = 240;
+const MAX_KEPT_CHARACTERS = 4_000_000;
+
+const NO_LISTS = { added: [], changed: [], expired: [], addedLeftOut: 0, changedLeftOut: 0, expiredLeftOut: 0 };
+
+/**
+ * What becomes different among the topics of one kind below one prefix, for everybody who follows it. Asked for while somebody
+ * watches, and by whatever serves the broker's topics at the time: connections and their settings may change meanwhile.
+ */
+export class TopicFeed {
+  readonly #options: TopicFeedOptions;
+  readonly #broadcast: Broadcast<TopicChange, TopicChange>;
+  readonly #ticker: NodeJS.Timeout;
+  #state: TopicChange = { isConnected: false, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
+  /** Of the last answer; null: none yet. */
+  #cursor: string | null = null;
+  #asking: Promise<void> | null = null;
+  #idleTicks = 0;
+  /** `performance.now()`. */
+  #nextAt = 0;
+
+  constructor(options: TopicFeedOptions) {
+    this.#options = options;
+    this.#broadcast = new Broadcast(() => ({ ...this.#state, ...NO_LISTS }), {
+      history: MAX_KEPT,
+      maxWeight: MAX_KEPT_CHARACTERS,
+      weigh: charactersOf,
+    });
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+    this.#ticker.unref();
+  }
+
+  /** The counts now, then each change. Errors: of a broker that cannot be asked. */
+  async watch(options: SubscriberOptions): Promise<LiveSource<TopicEvent>> {
+    this.#idleTicks = 0;
+    if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#look();
+    return this.#broadcast.subscribe(options);
+  }
+
+  /** Ends the streams of all who watch. */
+  close(error?: unknown): void {
+    clearInterval(this.#ticker);
+    this.#broadcast.close(error);
+  }
+
+  #tick(): void {
+    this.#idleTicks = this.#broadcast.subscriberCount > 0 ? 0 : this.#idleTicks + 1;
+    if (this.#idleTicks > IDLE_TICKS) this.#options.onIdle();
+    if (this.#idleTicks > 0 || this.#nextAt > performance.now()) return;
+    this.#look().catch((error: unknown) => {
+      // Of a broker that cannot be asked, what was told last stays.
+      if (!(error instanceof ServiceError)) this.#options.onFault(error);
+      else this.#tell({ ...this.#state, ...NO_LISTS });
+    });
+  }
+
+  /** One look at a time, for all who wait for it. */
+  #look(): Promise<void> {
+    this.#asking ??= this.#lookNow().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #lookNow(): Promise<void> {
+    const begun = performance.now();
+    try {
+      const since = this.#cursor;
+      const { cursor, isContinued, counts, ...lists } = await this.#options.ask(since);
+      this.#cursor = cursor;
+      const state = { ...this.#state, ...counts, ...lists };
+      if (since !== null && isContinued) this.#tell(state);
+      else this.#begin(state);
+    } finally {
+      // A little less than a tick, which may be early.
+      this.#nextAt = begun + Math.max(TICK_MS * 0.9, (performance.now() - begun) * REST);
+    }
+  }
+
+  /** What was told before leads to this no more. */
+  #begin(state: TopicChange): void {
+    this.#state = { ...state, ...NO_LISTS, isConnected: this.#options.isConnected() };
+    this.#broadcast.forget();
+  }
+
+  #tell(change: TopicChange): void {
+    const isConnected = this.#options.isConnected();
+    const before = this.#state;
+    const isSame =
+      isConnected === before.isConnected &&
+      change.count === before.count &&
+      change.leftOut === before.leftOut &&
+      change.isTruncated === before.isTruncated;
+    if (isSame && change.added.length + change.changed.length + change.expired.length === 0) return;
+    this.#state = { ...change, isConnected };
+    this.#broadcast.publish(this.#state);
+  }
+}
+
+function charactersOf({ added, changed, expired }: TopicChange): number {
+  let characters = 100;
+  for (const list of [added, changed]) {
+    for (const { topic, payload } of list) characters += 100 + topic.length + (payload?.data.length ?? 0);
+  }
+  for (const topic of expired) characters += topic.length;
+  return characters;
+}
