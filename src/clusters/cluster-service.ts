@@ -158,6 +158,19 @@ export class ClusterService {
     return this.#read(id);
   }
 
+  /** Errors: NOT_FOUND, NOT_SUPPORTED_BY_BROKER (the brokers keep it themselves), those of the node. */
+  async repair(id: string, nodeId: number, { adopt }: { readonly adopt: boolean }): Promise<ClusterRecord> {
+    const cluster = this.#read(id);
+    if (!cluster.nodes.some((node) => node.nodeId === nodeId)) throw notFound('node', String(nodeId));
+    const { repair } = this.#options.keepers.of(cluster);
+    if (repair === undefined) {
+      const reason = 'The brokers of this cluster keep themselves equal';
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    }
+    await repair(cluster, nodeId, { adopt });
+    return this.#read(id);
+  }
+
   /** Only what is given changes. Errors: INVALID, NOT_FOUND. */
   async update(
     id: string,

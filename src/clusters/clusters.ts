@@ -3,6 +3,7 @@ import type { AccessControlService, SharedAccess } from '../access-control/acces
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
+import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
@@ -31,6 +32,7 @@ interface Connected {
   readonly keepers: ClusterKeepers;
   readonly ha: HaDriver;
   readonly dynsec: DynsecDriver;
+  readonly rows: ClusterRows;
   readonly service: ClusterService;
   readonly live: ClusterLive;
 }
@@ -41,6 +43,7 @@ export class Clusters {
   readonly #directory: ClusterDirectory;
   readonly #standIns: ClusterStandIns;
   #connected: Connected | null = null;
+  #stop: Stop = () => undefined;
 
   constructor(options: ClustersOptions) {
     const { storage, brokerDirectory, log } = options;
@@ -64,13 +67,14 @@ export class Clusters {
     const { storage, sealer, brokers, brokerDirectory, projects, timeoutMs, log } = this.#options;
     const { db, leases } = storage;
     const directory = this.#directory;
+    const rows = new ClusterRows({ db, directory, sealer });
     const ha = new HaDriver({ directory, brokers: brokerDirectory, runtimes });
     const dynsec = new DynsecDriver({
       directory,
       brokers: brokerDirectory,
       runtimes,
       access,
-      rows: new ClusterRows({ db, directory, sealer }),
+      rows,
       // A write waits for those before it, of which each may take long.
       turns: new LeasedTurns({ leases, name: 'this cluster', prefix: 'cluster', timeoutMs: timeoutMs * 6 }),
       keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
@@ -84,20 +88,29 @@ export class Clusters {
     const service = new ClusterService({ db, directory, brokers, brokerDirectory, keepers, sealer });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { runtimes, keepers, ha, dynsec, service, live };
+    this.#connected = { runtimes, keepers, ha, dynsec, rows, service, live };
     return { service, live };
   }
 
   /** From here on clusters are followed, and kept together. */
   start(): void {
     if (this.#connected === null) return;
-    const { runtimes, keepers, ha, dynsec } = this.#connected;
+    const { runtimes, keepers, ha, dynsec, rows } = this.#connected;
+    const { projects, log } = this.#options;
+    this.#stop = projects.onChange((after, before) => {
+      if (after === null || after.clusterPasswords || before?.clusterPasswords !== true) return;
+      const ids = this.#directory.ofProject(after.id).map(({ id }) => id);
+      rows.forgetPasswords(ids).catch((error: unknown) => {
+        log.error({ err: error, projectId: after.id }, 'kept passwords of clusters could not be erased');
+      });
+    });
     this.#standIns.start(keepers, runtimes);
     ha.start();
     dynsec.start();
   }
 
   async close(): Promise<void> {
+    this.#stop();
     this.#standIns.close();
     this.#connected?.live.close();
     this.#connected?.ha.close();

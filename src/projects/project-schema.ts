@@ -38,6 +38,9 @@ export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings
     topicPayloads: t.exposeBoolean('topicPayloads', {
       description: 'The topic trees of its brokers keep the beginning of each topic’s last payload.',
     }),
+    clusterPasswords: t.exposeBoolean('clusterPasswords', {
+      description: 'Passwords that are set on clusters are kept, sealed, for nodes that are away or join later.',
+    }),
   }),
 });
 
@@ -104,6 +107,9 @@ const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
     strictRoles: t.boolean(),
     topicPayloads: t.boolean({
       description: 'False: nothing of payloads is kept or told in topic trees, from now on and of what was kept.',
+    }),
+    clusterPasswords: t.boolean({
+      description: 'True: passwords that are set on clusters are kept, sealed. False: those that were kept are erased.',
     }),
   }),
 });

@@ -21,6 +21,7 @@ export interface ProjectChange {
   readonly description?: string | null | undefined;
   readonly strictRoles?: boolean | null | undefined;
   readonly topicPayloads?: boolean | null | undefined;
+  readonly clusterPasswords?: boolean | null | undefined;
 }
 
 export type MemberWithUser = ProjectMember & { readonly user: User };
@@ -114,6 +115,7 @@ export class ProjectService {
       ...(description === undefined ? {} : { description }),
       ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
       ...(change.topicPayloads == null ? {} : { topicPayloads: change.topicPayloads }),
+      ...(change.clusterPasswords == null ? {} : { clusterPasswords: change.clusterPasswords }),
     };
     const row = await this.#db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })

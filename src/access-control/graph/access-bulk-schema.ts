@@ -4,7 +4,7 @@ import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
 import { capital, DRY_RUN, target, VERBS } from './access-mutations-schema.ts';
-import { AccessChangeReport, BlastRadius, ChangeOutcome } from './access-report-schema.ts';
+import { AccessChangeReport, BlastRadius, ChangeOutcome, nodesField } from './access-report-schema.ts';
 
 /** More changes in one call are refused. */
 const MAX_CHANGES = 10_000;
@@ -49,6 +49,7 @@ const ChangeAccessControlPayload = builder.objectRef<WriteReport>('ChangeAccessC
       resolve: ({ changes }) => [...changes],
     }),
     blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+    ...nodesField(t),
   }),
 });
 

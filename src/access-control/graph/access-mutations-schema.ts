@@ -3,7 +3,7 @@ import type { RequestContext } from '../../context.ts';
 import { ServiceError, withPlaces } from '../../errors.ts';
 import { builder, writesOnBroker } from '../../graphql/builder.ts';
 import type { AccessChange } from '../writing/access-change.ts';
-import type { BlastRadius, ChangeReport } from '../writing/access-report.ts';
+import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
 import { AccessClient, AccessGroup, AccessRole, DefaultAcl } from './access-objects-schema.ts';
 import { reportFields } from './access-report-schema.ts';
@@ -21,6 +21,7 @@ interface Written extends ChangeReport {
   readonly broker: BrokerRecord;
   readonly change: AccessChange;
   readonly blastRadius: BlastRadius;
+  readonly nodes?: readonly NodeReport[] | undefined;
 }
 
 const INSIDE_PROJECT = 'When given, the broker must be in this project.';
@@ -142,7 +143,7 @@ for (const { name, verb, payload } of VERBS) {
           throw withPlaces(result.error, (path) => `input.${path}`);
         }
         if (mustApply) throwUnlessApplied(result);
-        return { ...result, broker, change, blastRadius: report.blastRadius };
+        return { ...result, broker, change, blastRadius: report.blastRadius, nodes: report.nodes };
       },
     }),
   );

@@ -5,6 +5,7 @@ import type {
   CHANGE_OUTCOMES,
   ChangeReport,
   CommandReport,
+  NodeReport,
 } from '../writing/access-report.ts';
 
 export const ChangeOutcome = builder.enumType('ChangeOutcome', {
@@ -95,9 +96,39 @@ export const BlastRadius = builder.objectRef<BlastRadiusData>('BlastRadius').imp
   }),
 });
 
+const AccessNodeReport = builder.objectRef<NodeReport>('AccessNodeReport').implement({
+  description: 'What became of changes on one node of a cluster.',
+  fields: (t) => ({
+    nodeId: t.exposeInt('nodeId', { description: 'Of the node.' }),
+    brokerId: t.exposeID('brokerId', { description: 'The entry of the node.' }),
+    outcome: t.field({
+      description: 'REJECTED: not done; where the node was not reached it is as soon as that is.',
+      type: ChangeOutcome,
+      resolve: ({ outcome }) => outcome,
+    }),
+    error: t.field({
+      description: 'Why it was not done; null: it was.',
+      type: ChangeError,
+      nullable: true,
+      resolve: ({ error }) => reasonOf(error),
+    }),
+  }),
+});
+
+type NodesFields<T> = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], T>;
+
+/** What a report of several brokers tells beside that of the first. */
+export const nodesField = <T extends { readonly nodes?: readonly NodeReport[] | undefined }>(t: NodesFields<T>) => ({
+  nodes: t.field({
+    description: 'Of a cluster whose nodes this service keeps equal: what became of it on each, by number. Else empty.',
+    type: [AccessNodeReport],
+    resolve: ({ nodes = [] }) => [...nodes],
+  }),
+});
+
 type ReportFields<T extends ChangeReport> = PothosSchemaTypes.ObjectFieldBuilder<
   (typeof builder)['$inferSchemaTypes'],
-  T & { readonly blastRadius: BlastRadiusData }
+  T & { readonly blastRadius: BlastRadiusData; readonly nodes?: readonly NodeReport[] | undefined }
 >;
 
 /** What every mutation of one object tells beside the object. */
@@ -115,4 +146,5 @@ export const reportFields = <T extends ChangeReport>(t: ReportFields<T>) => ({
     resolve: ({ error }) => reasonOf(error),
   }),
   blastRadius: t.field({ type: BlastRadius, resolve: ({ blastRadius }) => blastRadius }),
+  ...nodesField(t),
 });

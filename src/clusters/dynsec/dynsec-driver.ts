@@ -154,19 +154,18 @@ export class DynsecDriver implements ClusterDriver {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Brings a node back to what the cluster has. Errors: as `join`. */
-  async repair(record: ClusterRecord, nodeId: number): Promise<void> {
-    const { cluster, states } = this.#keptOf(record.id);
+  readonly repair = async (
+    { id }: ClusterRecord,
+    nodeId: number,
+    { adopt }: { readonly adopt: boolean },
+  ): Promise<void> => {
+    const { cluster, states } = this.#keptOf(id);
+    if (adopt) return cluster.adopt(nodeId);
     await cluster.look(nodeId, { repair: true });
     const { state, error } = states.of(nodeId);
-    if (state !== 'EQUAL')
-      throw error ?? new ServiceError('BROKER_REJECTED', 'The node does not take what the cluster has');
-  }
-
-  /** What somebody else changed on a node is what the cluster has from now on. Errors: those of the node. */
-  adopt({ id }: ClusterRecord, nodeId: number): Promise<void> {
-    return this.#keptOf(id).cluster.adopt(nodeId);
-  }
+    if (state === 'EQUAL') return;
+    throw error ?? new ServiceError('BROKER_REJECTED', 'The node does not take what the cluster has');
+  };
 
   #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, reader: string | null): NodeStatus {
     const { nodeId, brokerId, missingPasswords } = node;

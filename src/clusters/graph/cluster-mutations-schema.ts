@@ -109,6 +109,18 @@ const UpdateClusterInput = builder.inputType('UpdateClusterInput', {
   }),
 });
 
+const RepairClusterNodeInput = builder.inputType('RepairClusterNodeInput', {
+  description: 'Which node somebody else changed, and what counts.',
+  fields: (t) => ({
+    ...target(t),
+    nodeId: t.int({ description: 'Of the node.', required: true }),
+    adopt: t.boolean({
+      description: 'True: what the node has is what the cluster has from now on. False: the other way round.',
+      defaultValue: false,
+    }),
+  }),
+});
+
 const DeleteClusterInput = builder.inputType('DeleteClusterInput', {
   description: 'Which cluster to dissolve.',
   fields: (t) => ({
@@ -235,6 +247,16 @@ builder.mutationFields((t) => ({
     },
     resolve: async (_root, { input: { clusterId, projectId: _, ...change } }, { services }) => ({
       cluster: await services.clusters.update(clusterId, change),
+    }),
+  }),
+  repairClusterNode: t.field({
+    description:
+      'Where this service keeps a cluster: makes a node that somebody else changed equal to the others again, or the others equal to it.',
+    type: ClusterPayload,
+    ...onCluster('EDITOR'),
+    args: { input: t.arg({ description: 'Which node, and how.', type: RepairClusterNodeInput, required: true }) },
+    resolve: async (_root, { input: { clusterId, nodeId, adopt } }, { services }) => ({
+      cluster: await services.clusters.repair(clusterId, nodeId, { adopt: adopt ?? false }),
     }),
   }),
   deleteClusters: t.field({

@@ -26,6 +26,11 @@ export interface ClusterDriver {
   leave(cluster: ClusterRecord, nodeId: number): Promise<void>;
   /** Tells each node. When one cannot be asked nothing is done, unless `purge`. Never rejects; one outcome for each node. */
   dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]>;
+  /**
+   * Where this service keeps the nodes equal: makes one equal to the others again, or with `adopt` the others equal to it. Errors: those
+   * of the node.
+   */
+  readonly repair?: (cluster: ClusterRecord, nodeId: number, options: { readonly adopt: boolean }) => Promise<void>;
   /** Never rejects: what is wrong is in it. */
   status(cluster: ClusterRecord): Promise<ClusterStatus>;
   /** The broker entry by which the whole cluster is asked now. Null: none can be. */
