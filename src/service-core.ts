@@ -115,7 +115,14 @@ export async function startCore(
     closers.add(() => auth.close());
     projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });
-    const brokers = new BrokerService({ db, changes, directory: brokerDirectory, sealer, rules });
+    const brokers = new BrokerService({
+      db,
+      changes,
+      directory: brokerDirectory,
+      sealer,
+      rules,
+      clusterOf: (brokerId) => clusters.around(brokerId),
+    });
     const streamStorageBytes = config.streamStorageMaxMb * 1_048_576;
     const streamsFolder = join(dataDir, 'streams');
     const engines = new WorkerEngines({

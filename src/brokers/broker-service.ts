@@ -35,6 +35,14 @@ export interface BrokerServiceOptions {
   readonly directory: BrokerDirectory;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
+  /** The cluster that an entry stands for, or is a node of; null: none. Default: none. */
+  readonly clusterOf?: (brokerId: string) => BrokerCluster | null;
+}
+
+export interface BrokerCluster {
+  readonly name: string;
+  /** The entry stands for it; else it is a node. */
+  readonly isEntry: boolean;
 }
 
 /** The brokers of projects as entries: who may see them, adding, changing, removing. Their live side is BrokerRuntimes. */
@@ -44,13 +52,15 @@ export class BrokerService {
   readonly #directory: BrokerDirectory;
   readonly #sealer: Sealer;
   readonly #rules: ConnectionRules;
+  readonly #clusterOf: (brokerId: string) => BrokerCluster | null;
 
-  constructor({ db, changes, directory, sealer, rules }: BrokerServiceOptions) {
+  constructor({ db, changes, directory, sealer, rules, clusterOf = () => null }: BrokerServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#directory = directory;
     this.#sealer = sealer;
     this.#rules = rules;
+    this.#clusterOf = clusterOf;
   }
 
   /**
@@ -121,7 +131,8 @@ export class BrokerService {
   async update(id: string, input: BrokerInput): Promise<BrokerRecord> {
     const broker = this.#directory.get(id);
     if (broker === null) throw notFound('broker', id);
-    if (broker.type === 'CLOUD') refuseConnection(input);
+    if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
+    if (this.#clusterOf(id)?.isEntry) refuseConnection(input, 'a cluster is reached by its nodes', CLUSTER_KEYS);
     await checkConnection(connectionOf(input), this.#rules);
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
@@ -134,8 +145,15 @@ export class BrokerService {
     return this.announce(row);
   }
 
-  /** Errors: NOT_FOUND. */
+  /** Errors: NOT_FOUND, IN_USE (by a cluster). */
   async remove(id: string): Promise<void> {
+    const cluster = this.#clusterOf(id);
+    if (cluster !== null) throw usedBy(cluster);
+    await this.removeClusterEntry(id);
+  }
+
+  /** What stands for a cluster goes with it. Errors: NOT_FOUND. */
+  async removeClusterEntry(id: string): Promise<void> {
     const { count } = await this.#db.broker.deleteMany({ where: { id } });
     this.#directory.drop(id);
     if (count === 0) throw notFound('broker', id);
@@ -254,12 +272,27 @@ function connectionOf(input: BrokerInput): BrokerConnectionInput {
   return Object.fromEntries(CONNECTION_KEYS.map((key) => [key, input[key]]));
 }
 
-function refuseConnection(input: BrokerInput): void {
-  const issues = CONNECTION_KEYS.filter((key) => input[key] !== undefined).map((key) => ({
-    path: `input.${key}`,
-    reason: 'cannot be changed: this service runs the broker itself',
-  }));
+/** What a cluster is, too. */
+const CLUSTER_KEYS = [...CONNECTION_KEYS, 'verifyCaCert', 'ha', 'clusterMode'] as const satisfies (keyof BrokerInput)[];
+
+function refuseConnection(
+  input: BrokerInput,
+  why: string,
+  keys: readonly (keyof BrokerInput)[] = CONNECTION_KEYS,
+): void {
+  const issues = keys
+    .filter((key) => input[key] !== undefined)
+    .map((key) => ({ path: `input.${key}`, reason: `cannot be changed: ${why}` }));
   if (issues.length > 0) throw invalid(issues);
+}
+
+function usedBy({ name, isEntry }: BrokerCluster): ServiceError {
+  return new ServiceError(
+    'IN_USE',
+    isEntry
+      ? `The entry stands for the cluster "${name}": delete the cluster`
+      : `The broker is a node of the cluster "${name}": let it leave first, or delete the cluster`,
+  );
 }
 
 /**

@@ -249,7 +249,7 @@ export class ClusterService {
 
   /** With the entry go the rows of the cluster. */
   async #remove(id: string): Promise<void> {
-    await this.#options.brokers.remove(id);
+    await this.#options.brokers.removeClusterEntry(id);
     await this.#options.directory.written(id);
   }
 

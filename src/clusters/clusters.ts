@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { AccessControlService, SharedAccess } from '../access-control/access-control-service.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import type { BrokerService } from '../brokers/broker-service.ts';
+import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
@@ -58,6 +58,13 @@ export class Clusters {
 
   /** For BrokerRuntimes. */
   readonly standInOf = (broker: BrokerRecord): BrokerRecord | null => this.#standIns.of(broker);
+
+  /** For BrokerService. */
+  around(brokerId: string): BrokerCluster | null {
+    const entry = this.#directory.get(brokerId);
+    const cluster = entry ?? this.#directory.ofNode(brokerId);
+    return cluster && { name: cluster.name, isEntry: entry !== null };
+  }
 
   /** For AccessControlService. */
   readonly sharedAccessOf = (broker: BrokerRecord): SharedAccess | null =>
