@@ -147,10 +147,10 @@ export class TopicService {
    * input of a mutation.
    */
   async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
-    const place = this.placeOf(broker, nodeId);
-    const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
     const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
     try {
+      const place = this.placeOf(broker, nodeId);
+      const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
       await Promise.all(
         places.map((at) => this.#ask(at.broker, ({ controls }) => this.#askers.of(controls).updateSettings(wanted))),
       );
