@@ -205,6 +205,7 @@ export class TopicRecording {
   #tick(): void {
     this.#now = this.#clock.now();
     this.#subscribed.maxBytes = this.#maxBytes - this.#published.bytes;
+    this.#published.maxBytes = this.#maxBytes - this.#subscribed.bytes;
     if (this.#slice === null) this.#expire();
   }
 
