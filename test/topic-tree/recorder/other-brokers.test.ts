@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
+import { generate } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { startClient } from '../../support/mosquitto.ts';
 import { startRelay } from '../../support/relay.ts';
@@ -20,6 +21,10 @@ const publish = (topic: string, changes: object = {}) => ({
 /** A broker that knows MQTT 3.1.1 alone. */
 async function startAedes() {
   const aedes = await Aedes.createBroker();
+  aedes.preConnect = ({ conn }, { protocolVersion }, callback) => {
+    if (protocolVersion !== 4) conn.end(generate({ cmd: 'connack', returnCode: 1, sessionPresent: false }));
+    callback(null, protocolVersion === 4);
+  };
   const server = createServer(aedes.handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(async () => {

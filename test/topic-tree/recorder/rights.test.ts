@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { recorded, recorderOf, statusOf, until } from './remote-recorder.ts';
 
+const BOB = { username: 'bob', password: 'builder' } as const;
 const ALICE = { username: 'alice', password: 'wonderland' } as const;
 
 /** Commands of dynamic security, each answered before this resolves. */
@@ -37,9 +38,10 @@ async function startWithAlice() {
     { command: 'createRole', rolename: 'writer' },
     acl('subscribePattern', 'site/#'),
     { command: 'addRoleACL', rolename: 'writer', acltype: 'publishClientSend', topic: '#', allow: true },
-    { command: 'addClientRole', username: 'admin', rolename: 'writer' },
+    { command: 'createClient', ...BOB },
+    { command: 'addClientRole', username: 'bob', rolename: 'writer' },
   );
-  return { broker, publisher: await broker.client(), admin: await broker.client() };
+  return { broker, publisher: await broker.client(BOB), admin };
 }
 
 test('a denied filter is named with the missing ACL, those permitted go on, and rights given and taken later count', async () => {
