@@ -195,8 +195,12 @@ export function commercial(lists: (asked: Asked) => unknown) {
 
 const pick = ({ command: _c, correlationData: _d, ...rest }: Asked) => rest;
 
-export async function controlsOf(url: string, plugins: readonly PluginFactory[] = [], { timeoutMs = 5_000 } = {}) {
-  const link = await connectedLink({ url });
+export async function controlsOf(
+  url: string,
+  plugins: readonly PluginFactory[] = [],
+  { timeoutMs = 5_000, ...account }: { timeoutMs?: number; username?: string; password?: string } = {},
+) {
+  const link = await connectedLink({ url, ...account });
   const controls = new BrokerControls(link, { timeoutMs, silenceMs: timeoutMs, plugins });
   onTestFinished(() => controls.close());
   return Object.assign(controls, { link });
