@@ -16,7 +16,7 @@ const partsOf = ({ core, registry, store: { sessions, retained } }: Tapped) => {
 function startRecorder(tapped: Tapped) {
   const problems: string[] = [];
   const onProblem = (problem: string) => problems.push(problem);
-  const recorder = new EmbeddedTopicRecorder({ ...partsOf(tapped), maxBytes: 1_048_576, onProblem });
+  const recorder = new EmbeddedTopicRecorder({ ...partsOf(tapped), maxBytes: 64 * 1_048_576, onProblem });
   onTestFinished(() => recorder.close());
   const names = async () =>
     (await recorder.ask('find', { kind: 'PUBLISHED', first: 10 })).topics.map(({ topic }) => topic);
