@@ -91,7 +91,7 @@ export class TopicService {
   /** The recording as it is now; begins one. */
   async tree(place: TopicPlace): Promise<TopicTreeView> {
     return this.#ask(place.broker, async ({ id, controls }) => {
-      const status = await this.#askers.of(controls).ask('status', {});
+      const status = await this.#askers.of(controls).status(place.broker.username);
       const { provider } = await controls.capability(TOPIC_API);
       // A broker that records its topics itself misses none of them.
       const dropped = provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(status.since) ?? null) : null;
