@@ -128,6 +128,21 @@ test('a broker that says nothing to what it does not know is a commercial one', 
   expect((await askerOf(controls).ask('find', ALL)).topics).toMatchObject([{ topic: 'a' }]);
 });
 
+test('what is held of a commercial broker is given up at the end, and read anew by who asks after it', async () => {
+  const { dataOf } = commercial(() => ({ publishTopics: { count: 1, data: ['a'] } }));
+  const { controls, commands } = await startScripted(dataOf);
+  const askers = new TopicAskers({ freshMs: 3_600_000 });
+  onTestFinished(() => askers.close());
+  const ask = (since: string | null) => askers.of(controls).ask('changes', { kind: 'PUBLISHED', since, first: 1 });
+  const { cursor } = await ask(null);
+  expect(await ask(cursor)).toMatchObject({ isContinued: true, counts: { count: 1 } });
+  const readings = () => commands().filter(({ command }) => command === 'listTopics').length;
+  expect(readings()).toBe(1);
+  askers.close();
+  expect(await ask(cursor)).toMatchObject({ isContinued: false, counts: { count: 1 } });
+  expect(readings()).toBe(2);
+});
+
 test('where nobody serves topics each question says so', async () => {
   const broker = await startScriptedBroker(() => [JSON.stringify({ error: 'endpoint not available' })]);
   const asker = askerOf(await controlsOf(broker.url));
