@@ -10,6 +10,8 @@ import type { TopicNews, TopicOrder, TopicThreadQuestion } from './topic-protoco
 interface Host {
   readonly recorder: RemoteTopicRecorder;
   readonly lists: Slots;
+  /** Longest wait of whoever asks. */
+  readonly timeoutMs: number;
 }
 
 /** Long lists of one recorder that are made at once: each may have megabytes, and all of the thread share its heap. */
@@ -28,17 +30,17 @@ export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
 
   order({ recorder: number, place }: TopicOrder): void {
     const { tell, problem } = this.#voice;
-    const brokerId = place.local.id;
+    const { id: brokerId, timeoutMs } = place.local;
     const recorder = new RemoteTopicRecorder({
       ...place,
       turns: this.#turns,
       onStopped: () => tell({ recorder: number }),
       onFault: (error) => problem('error', { brokerId, reason: reasonOf(error) }, 'a recorder of topics failed'),
     });
-    this.#hosts.set(number, { recorder, lists: new Slots(LISTS_AT_ONCE) });
+    this.#hosts.set(number, { recorder, lists: new Slots(LISTS_AT_ONCE), timeoutMs });
   }
 
-  /** Errors: those of TopicRecorder. */
+  /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that waited behind others until nobody waited for it any more. */
   async ask(asked: TopicThreadQuestion): Promise<unknown> {
     const host = this.#hosts.get(asked.recorder);
     if (asked.type === 'close') {
@@ -46,10 +48,15 @@ export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
       return host?.recorder.close();
     }
     if (host === undefined) throw new ServiceError('BROKER_UNREACHABLE', 'The recorder of topics was closed');
-    const { recorder, lists } = host;
+    const { recorder, lists, timeoutMs } = host;
     if (asked.type === 'apply') return recorder.apply(asked.settings);
     // The service says what TopicQuestions has, as it has it.
     const answer = () => recorder.ask(asked.about, asked.question as never);
-    return LISTS.has(asked.about) ? lists.run(answer) : answer();
+    if (!LISTS.has(asked.about)) return answer();
+    const until = performance.now() + timeoutMs;
+    return lists.run(() => {
+      if (performance.now() < until) return answer();
+      throw new ServiceError('BROKER_TIMEOUT', 'The question waited too long behind others');
+    });
   }
 }
