@@ -107,13 +107,15 @@ test('a commercial broker is asked by the documented commands, whose settings ar
 });
 
 test('what a commercial broker refuses is told, and what it does not know is as by default', async () => {
-  const { dataOf } = commercial(() => undefined);
+  const { dataOf, state } = commercial(() => undefined);
   const { controls } = await startScripted((asked) => {
     if (asked.command === 'getLimits' || asked.command === 'listFilters') return new Error('Unknown command');
     return asked.command === 'setTtl' ? new Error('No licence for it') : dataOf(asked);
   });
   const asker = askerOf(controls);
   expect(await asker.settings()).toMatchObject({ ttlSeconds: 60, publishLimit: 50_000, filters: [] });
+  state.ttl = 1e300;
+  expect(await asker.settings()).toMatchObject({ ttlSeconds: 2_147_483_647 });
   await expect(asker.updateSettings({ ttlSeconds: 5 })).rejects.toMatchObject({
     code: 'BROKER_REJECTED',
     info: { brokerError: 'No licence for it' },
@@ -157,6 +159,8 @@ test('after a reconnect it is found out anew who is asked', async () => {
   const { broker } = await startScripted((asked) => {
     if (!isOurs) return dataOf(asked);
     if (asked.command === 'getRecording') return { always: false };
+    if (asked.command === 'getTopicStatus')
+      return { state: 'ODD', published: { count: 1e300, leftOut: 'x' }, since: {} };
     return asked.command === 'findTopics' ? { topics: [recorded], hasMore: false } : dataOf(asked);
   });
   const relay = await startRelay(Number(new URL(broker.url).port));
@@ -168,4 +172,10 @@ test('after a reconnect it is found out anew who is asked', async () => {
   relay.cut();
   await again;
   expect((await asker.ask('find', ALL)).topics).toEqual([recorded]);
+  expect(await asker.ask('status', {})).toMatchObject({
+    state: 'STARTING',
+    published: { count: 2_147_483_647, leftOut: 0, isTruncated: false },
+    since: null,
+    subscribed: null,
+  });
 });
