@@ -41,19 +41,22 @@ export class LevelNames {
 
   /** The number of the name between two places of a text; NONE: it is not in use. */
   find(text: string, from: number, to: number): number {
-    return this.#find(text, from, to, hashOfText(text, from, to));
+    const hash = hashOfText(text, from, to);
+    for (let name = this.#byText.first(hash); name !== NONE; name = this.#byText.next(name)) {
+      if (this.#rows.get(name, HASH) === hash && this.#is(name, text, from, to)) return name;
+    }
+    return NONE;
   }
 
-  /** As `find`, for one more use, which makes the name if need be. */
-  use(text: string, from: number, to: number): number {
-    const hash = hashOfText(text, from, to);
-    const known = this.#find(text, from, to, hash);
-    if (known !== NONE) {
-      this.#rows.set(known, USES, this.#rows.get(known, USES) + 1);
-      return known;
-    }
+  /** One more use of a name. */
+  use(name: number): void {
+    this.#rows.set(name, USES, this.#rows.get(name, USES) + 1);
+  }
+
+  /** Makes a name that `find` did not find, for its first use. */
+  add(text: string, from: number, to: number): number {
     const name = this.#rows.add();
-    this.#rows.set(name, HASH, hash);
+    this.#rows.set(name, HASH, hashOfText(text, from, to));
     this.#rows.set(name, USES, 1);
     this.#write(name, text, from, to);
     this.#byText.add(name);
@@ -129,13 +132,6 @@ export class LevelNames {
       }
     });
     return numberOf;
-  }
-
-  #find(text: string, from: number, to: number, hash: number): number {
-    for (let name = this.#byText.first(hash); name !== NONE; name = this.#byText.next(name)) {
-      if (this.#rows.get(name, HASH) === hash && this.#is(name, text, from, to)) return name;
-    }
-    return NONE;
   }
 
   #is(name: number, text: string, from: number, to: number): boolean {

@@ -1,5 +1,5 @@
 /**
- * Time in ticks of a tenth of a second since the first time that was told, in 32 bits, which are 13 years. It never goes back.
+ * Time in ticks of a twentieth of a second since the first time that was told, in 32 bits, which are six years. It never goes back.
  *
  * Who asks what was used since the last time has to be told each use once, also those of the tick in which it asks. So a question ends
  * the tick: what is used next is of the next one, which may begin a little early.
@@ -31,8 +31,8 @@ export class Ticks {
   }
 
   /**
-   * Ends the tick that is now, and answers it. Not where that would be the third within one: the one that was ended last is the answer
-   * then.
+   * Ends the tick that is now, and answers it. Not where it would run ahead of the time by more than four: the one that was ended last
+   * is the answer then.
    */
   end(time: number): number {
     this.advance(time);
@@ -41,7 +41,7 @@ export class Ticks {
   }
 }
 
-const TICK_MS = 100;
+const TICK_MS = 50;
 /** Told times are true to a quarter of a second. */
-const MAX_EARLY = 2;
+const MAX_EARLY = 4;
 const MAX_TICK = 2 ** 32 - 8;

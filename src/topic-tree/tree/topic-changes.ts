@@ -10,7 +10,7 @@ import type { TopicStore } from './topic-store.ts';
  * Answers what became different since an answer before. A cursor is the tick that ended with that answer and the number of the last topic
  * that had expired: what was used since is at the newer end of the list by last use.
  *
- * Who asks at most ten times a second, with all others, is told each use once; else a topic may be told of as changed twice.
+ * While all together ask at most twenty times a second, each is told each use once; else a topic may be told of as changed twice.
  */
 export class TopicChangeTeller {
   readonly #store: TopicStore;

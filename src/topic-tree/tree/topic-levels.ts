@@ -131,9 +131,13 @@ export class TopicLevels {
     let node = ROOT;
     for (let from = 0; from <= topic.length; ) {
       const to = endOfLevel(topic, from);
-      const name = this.names.find(topic, from, to);
+      let name = this.names.find(topic, from, to);
       const known = name === NONE ? NONE : this.child(node, name);
-      node = known === NONE ? this.#make(node, this.names.use(topic, from, to)) : known;
+      if (known === NONE) {
+        if (name === NONE) name = this.names.add(topic, from, to);
+        else this.names.use(name);
+        node = this.#make(node, name);
+      } else node = known;
       from = to + 1;
     }
     this.#rows.set(node, USE, use);

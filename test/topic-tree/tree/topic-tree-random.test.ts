@@ -47,13 +47,13 @@ function someTopic(random: Random): string {
   return Array.from({ length: 1 + random(4) }, level).join('/');
 }
 
-test.each([1, 2, 3])('does what a plain map does, whatever comes (seed %i)', async (seed) => {
+test.each([1, 2])('does what a plain map does, whatever comes (seed %i)', async (seed) => {
   const random = chance(seed);
-  const limit = seed === 3 ? 400 : 100_000;
+  const limit = seed === 2 ? 400 : 100_000;
   const tree = new TopicTree({ limit, maxBytes: 100e6, payloadLimit: 50 });
   const model = new TopicModel(limit);
   let now = 1_000_000;
-  for (let step = 0; step < 30_000; step += 1) {
+  for (let step = 0; step < 15_000; step += 1) {
     const action = random(100);
     if (action < 90) {
       const topic = someTopic(random);
@@ -67,8 +67,8 @@ test.each([1, 2, 3])('does what a plain map does, whatever comes (seed %i)', asy
       while (tree.expire(lastUse, now, 1 + random(50)));
       model.expire(lastUse);
     }
-    if (step % 600 === 599) await compare(tree, model, random);
-    if (step % 10_000 === 9_999) {
+    if (step % 750 === 749) await compare(tree, model, random);
+    if (step % 7_500 === 7_499) {
       now += 60_000;
       while (tree.expire(now - 60_000 + 100, now, 1_000));
       model.expire(now - 60_000 + 100);
