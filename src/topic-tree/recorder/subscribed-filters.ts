@@ -56,7 +56,7 @@ export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
   readonly #stopListening: Stop;
   readonly #retries: NodeJS.Timeout;
-  /** Asked for each on its own, first. */
+  /** Of one kind, and asked for first. */
   #apart: readonly string[] = [];
   #wanted: readonly string[] = [];
   /** By filter, in the order in which they were asked for. */
@@ -138,7 +138,10 @@ export class SubscribedFilters {
     this.#strikes.set(filter, strikes);
     if (strikes < MOST_STRIKES) return;
     const text = `The broker ends the connection when "${filter}" is subscribed to.`;
-    this.#refusals.set(filter, { isDenied: true, isRightMissing: false, text, endsConnection: true });
+    // Those apart are of one kind: who does so for one does it for all, and each attempt costs a connection.
+    for (const refused of this.#apart.includes(filter) ? this.#apart : [filter]) {
+      this.#refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
+    }
   }
 
   #forgetAll(): void {

@@ -7,15 +7,15 @@ import { PREFIX, recorded, recorderOf, statusOf, until } from './remote-recorder
 test('the first answer has what the broker keeps, and live messages follow with their flags', async () => {
   const broker = await startMosquitto();
   const client = await broker.client({ protocolVersion: 5 });
-  for (let n = 0; n < 2_000; n += 1) client.publish(`kept/${n}`, 'x', { retain: true });
+  for (let n = 0; n < 500; n += 1) client.publish(`kept/${n}`, 'x', { retain: true });
   await client.publishAsync('kept/last', 'x', { retain: true, qos: 1 });
 
   const recorder = await recorderOf({ url: broker.url });
   expect(await statusOf(recorder)).toMatchObject({
     state: 'RECORDING',
     reason: null,
-    published: { count: 2_001, leftOut: 0, isTruncated: false },
-    messages: 2_001,
+    published: { count: 501, leftOut: 0, isTruncated: false },
+    messages: 501,
     tellsRetain: true,
   });
 
@@ -24,7 +24,7 @@ test('the first answer has what the broker keeps, and live messages follow with 
   await client.publishAsync('live', '21.5', { qos: 1 });
   await until(
     () => statusOf(recorder),
-    ({ messages }) => messages === 2_004,
+    ({ messages }) => messages === 504,
   );
   const topic = (name: string) => recorder.ask('topic', { kind: 'PUBLISHED', topic: name });
   expect(await topic('kept/0')).toMatchObject({ messages: 2, retain: true, qos: 0 });
@@ -104,7 +104,7 @@ test('while the broker is away what was recorded stays, expires, and the state s
   );
 });
 
-test('a broker that was never there is BROKER_UNREACHABLE, and recorded once it is', async () => {
+test('of a broker that was never there nothing can be asked but the status', async () => {
   const port = await freePort();
   const recorder = await recorderOf({ url: `mqtt://127.0.0.1:${port}` });
   await expect(recorder.ask('find', { kind: 'PUBLISHED', first: 1 })).rejects.toMatchObject({

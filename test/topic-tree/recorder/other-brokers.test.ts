@@ -93,6 +93,20 @@ test('a filter for which the broker ends the connection is told as denied, and t
   );
 });
 
+test('where the broker ends the connection for the topics of a log all else is recorded', async () => {
+  const broker = await startRawBroker({
+    answer: (filter) => (filter.startsWith('$SYS/') ? null : 0),
+    onSubscribed: ({ send }) => send(publish('a')),
+  });
+  const recorder = await recorderOf({ url: broker.url });
+  const status = await until(
+    () => statusOf(recorder),
+    ({ messages }) => messages === 1,
+  );
+  expect(status).toMatchObject({ state: 'RECORDING', reason: null, deniedFilters: [], subscribed: null });
+  expect(status.subscribedReason).toContain('$SYS/broker/log/M/subscribe');
+});
+
 test.each([
   [0x87, true],
   [0x80, true],
@@ -130,10 +144,16 @@ test('filters that another one covers are not subscribed to', async () => {
   expect(filters).toEqual(['a/#', 'x/+']);
 });
 
-test('a broker that sends nothing kept in time does not keep the first answer', async () => {
-  const broker = await startRawBroker({ answer: () => 0 });
-  const recorder = await recorderOf({ url: broker.url, durations: { firstAnswerMs: 50 } });
-  expect(await statusOf(recorder)).toMatchObject({ published: { count: 0 } });
+test('the first answer waits only so long for the end of what the broker keeps', async () => {
+  const broker = await startRawBroker({ answersPings: false, onSubscribed: ({ send }) => send(publish('kept')) });
+  const recorder = await recorderOf({ url: broker.url, durations: { firstAnswerMs: 100 } });
+  const asked = performance.now();
+  await statusOf(recorder);
+  expect(performance.now() - asked).toBeGreaterThan(90);
+  await until(
+    () => statusOf(recorder),
+    ({ state, messages }) => state === 'RECORDING' && messages > 0,
+  );
 });
 
 test('messages of QoS 1 and 2, which were not asked for, are recorded and answered', async () => {

@@ -27,13 +27,15 @@ export interface RawBrokerOptions {
   readonly version?: 4 | 5;
   /** Reason code of the SUBACK; null: the connection ends. Default 0. */
   readonly answer?: (filter: string) => number | null;
+  /** Default true. */
+  readonly answersPings?: boolean;
   /** After the SUBACK of a filter. */
   readonly onSubscribed?: (client: RawClient, filter: string, identifier: number | undefined) => void;
 }
 
 /** A broker that does what a test wants of the protocol, and what no broker may. */
 export async function startRawBroker(options: RawBrokerOptions = {}): Promise<RawBroker> {
-  const { version = 5, answer = () => 0, onSubscribed } = options;
+  const { version = 5, answer = () => 0, answersPings = true, onSubscribed } = options;
   const subscribed: RawBroker['subscribed'] = [];
   const received: Packet[] = [];
   const sockets = new Set<Socket>();
@@ -58,8 +60,9 @@ export async function startRawBroker(options: RawBrokerOptions = {}): Promise<Ra
           }),
         );
         if (isRefused) socket.end();
-      } else if (packet.cmd === 'pingreq') send({ cmd: 'pingresp' });
-      else if (packet.cmd === 'unsubscribe') {
+      } else if (packet.cmd === 'pingreq') {
+        if (answersPings) send({ cmd: 'pingresp' });
+      } else if (packet.cmd === 'unsubscribe') {
         send({ cmd: 'unsuback', messageId: packet.messageId, granted: packet.unsubscriptions.map(() => 0) });
       } else if (packet.cmd === 'subscribe') {
         const [subscription] = packet.subscriptions;

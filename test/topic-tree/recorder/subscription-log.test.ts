@@ -66,6 +66,6 @@ test('after a gap nothing is known to be held', () => {
 test('no more is remembered of holders than there is room for', () => {
   const { log, tell, subscribed } = startLog();
   const filterOf = (n: number) => `${n}/${'x'.repeat(900)}`;
-  for (let n = 0; n < 10_000; n += 1) tell('M/subscribe', `c 0 ${filterOf(n)}`);
-  expect([log.isHeld(filterOf(0)), log.isHeld(filterOf(9_999)), subscribed.length]).toEqual([true, false, 10_000]);
+  for (let n = 0; n < 5_000; n += 1) tell('M/subscribe', `c 0 ${filterOf(n)}`);
+  expect([log.isHeld(filterOf(0)), log.isHeld(filterOf(4_999)), subscribed.length]).toEqual([true, false, 5_000]);
 });
