@@ -32,7 +32,7 @@ export type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' |
 type Answer<Type extends RecordingQuestion> = TopicQuestions[Type]['answer'];
 
 /** How often what expires is looked for (ms): a topic goes so much later than its TTL has it, and recording has that resolution. */
-const TICK_MS = 250;
+const TICK_MS = 125;
 /** What expires goes in pieces of so many topics, and for so long (ms) without the event loop in between: messages wait meanwhile. */
 const PIECE = 100;
 const SLICE_MS = 2;
