@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 const long = process.env.TEST_LONG === 'on';
 
@@ -22,8 +23,9 @@ export default defineConfig({
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.
     expect: { poll: { timeout: 30_000 } },
-    // Tests wait for brokers and processes a good part of their time: two cores have room for a third file.
-    maxWorkers: long ? 2 : 3,
+    // Tests wait for brokers and processes a good part of their time: two cores have room for two more files.
+    maxWorkers: long ? 2 : 4,
+    sequence: { sequencer: LongestFirst },
     pool: 'forks',
     projects: long
       ? [{ extends: true, test: { name: 'long', include: ['test/**/*.long.ts'] } }]

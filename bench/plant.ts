@@ -21,6 +21,7 @@ const project = (id: string): ProjectRecord => ({
   name: `Plant ${id}`,
   description: 'A plant with halls',
   strictRoles: false,
+  topicPayloads: true,
   owner: { userId: 'usr_bench', organisationId: null, name: 'bench@example.com' },
   createdAt: NOW,
   updatedAt: NOW,

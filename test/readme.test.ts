@@ -298,6 +298,59 @@ test('a stream is tried, made, fed, replayed, followed and deleted as printed', 
   expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/streams`)).body).toEqual([]);
 });
 
+test('the steps of watching topics work as printed', async () => {
+  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '10000' } });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const blocks = shellBlocks('Topics').map((block) =>
+    block
+      .replaceAll('http://127.0.0.1:4000', service.url)
+      .replaceAll('-p 1883', `-p ${new URL(url ?? '').port}`)
+      .replaceAll('data/brokers', `${service.config.dataDir}/brokers`),
+  );
+  expect(blocks).toHaveLength(4);
+  const [begin = '', read = '', follow = '', change = ''] = blocks;
+  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
+  const run = async (...scripts: string[]) => {
+    const shell = spawn('bash', ['-ec', scripts.join('\n')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    for await (const chunk of shell.stdout) output += chunk;
+    return output.trim().split('\n');
+  };
+  const settings = begin.slice(0, begin.indexOf('\nsend PUT'));
+  const [put, state = ''] = await run(begin);
+  expect(put).toBe('204');
+  expect(JSON.parse(state).data.broker.topicTree).toMatchObject({ state: 'RECORDING', reason: null });
+  const [tree = '', rest = ''] = await run(settings, read);
+  expect(JSON.parse(tree).data.broker.topicTree).toMatchObject({
+    count: 3,
+    topics: {
+      totalCount: 2,
+      nodes: [
+        { topic: 'plant/line1/speed', payload: '12.5', messages: 1, retain: false },
+        { topic: 'plant/line1/state', payload: 'running', retain: true },
+      ],
+    },
+    speeds: { names: ['plant/line1/speed', 'plant/line2/speed'] },
+    children: {
+      nodes: [{ name: 'plant', topicCount: 3, children: { nodes: [{ name: 'line1' }, { name: 'line2' }] } }],
+    },
+  });
+  expect(JSON.parse(rest)).toEqual({
+    publishTopics: { count: 3, topics: ['plant/line1/speed', 'plant/line1/state'] },
+    subscribeTopics: { count: 0, topics: [] },
+    truncated: false,
+  });
+  const live = await outputOf(follow, env, (output) => output.includes('"SNAPSHOT"'));
+  expect(live).toContain('"count":3');
+  const [changed = ''] = await run(settings, change);
+  expect(JSON.parse(changed).data.updateTopicTree.broker.topicTree.settings).toMatchObject({
+    ttl: 3_600,
+    filters: ['plant/#'],
+    excludedFilters: ['plant/noise/#'],
+    payloadLimit: 200,
+  });
+});
+
 describe('bridges', () => {
   const postgres = usePostgres();
 

@@ -31,6 +31,11 @@ export class History<Item> {
     return this.#last;
   }
 
+  /** Of all that is kept. */
+  get weight(): number {
+    return this.#weight;
+  }
+
   add(item: Item): void {
     const { limit, maxWeight } = this.#options;
     if (this.#last - this.#first + 1 >= limit) this.#drop();

@@ -91,7 +91,7 @@ export class TopicService {
   /** The recording as it is now; begins one. */
   async tree(place: TopicPlace): Promise<TopicTreeView> {
     return this.#ask(place.broker, async ({ id, controls }) => {
-      const status = await this.#askers.of(controls).ask('status', {});
+      const status = await this.#askers.of(controls).status(place.broker.username);
       const { provider } = await controls.capability(TOPIC_API);
       // A broker that records its topics itself misses none of them.
       const dropped = provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(status.since) ?? null) : null;
@@ -147,10 +147,10 @@ export class TopicService {
    * input of a mutation.
    */
   async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
-    const place = this.placeOf(broker, nodeId);
-    const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
     const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
     try {
+      const place = this.placeOf(broker, nodeId);
+      const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
       await Promise.all(
         places.map((at) => this.#ask(at.broker, ({ controls }) => this.#askers.of(controls).updateSettings(wanted))),
       );

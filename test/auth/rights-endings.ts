@@ -1,4 +1,4 @@
-import type { TestService } from '../support/service.ts';
+import { PASSWORD, type TestService } from '../support/service.ts';
 
 /** A service with a broker that people watch. */
 export interface World extends TestService {
@@ -101,9 +101,9 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
     code: 'UNAUTHORIZED',
     holder: async (world) => {
       const { token, email } = await world.person('VIEWER');
-      const other = await world.login(email, 'a good password');
+      const other = await world.login(email, PASSWORD);
       const change = 'mutation ($i: ChangePasswordInput!) { changePassword(input: $i) { user { id } } }';
-      const input = { currentPassword: 'a good password', newPassword: 'an even better one' };
+      const input = { currentPassword: PASSWORD, newPassword: 'an even better one' };
       return { token, end: () => done(world, change, input, other) };
     },
   },

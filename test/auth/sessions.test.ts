@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ROOT, startTestService } from '../support/service.ts';
+import { PASSWORD, ROOT, startTestService } from '../support/service.ts';
 
 const VIEWER = '{ viewer { email isRootAdmin user { email } } }';
 
@@ -55,7 +55,7 @@ test('another scheme, an unknown secret and garbage are 401 with WWW-Authenticat
 test('changing the password needs the current one and ends the other sessions', async () => {
   const { graphql, person, login } = await startTestService();
   const { email, token } = await person(null);
-  const other = await login(email, 'a good password');
+  const other = await login(email, PASSWORD);
   const change = (currentPassword: string) =>
     graphql(
       'mutation ($input: ChangePasswordInput!) { changePassword(input: $input) { user { email } } }',
@@ -65,7 +65,7 @@ test('changing the password needs the current one and ends the other sessions', 
       token,
     );
   expect((await change('not it')).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
-  expect((await change('a good password')).data.changePassword.user.email).toBe(email);
+  expect((await change(PASSWORD)).data.changePassword.user.email).toBe(email);
   expect((await graphql(VIEWER, {}, token)).data.viewer.email).toBe(email);
   expect((await graphql(VIEWER, {}, other)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
 });

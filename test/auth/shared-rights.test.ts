@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { requireSignedIn, rightsKey, sharedViewer, type Viewer } from '../../src/auth/viewer.ts';
-import { startTestService } from '../support/service.ts';
+import { PASSWORD, startTestService } from '../support/service.ts';
 
 const PERSON: Viewer = {
   kind: 'USER',
@@ -67,7 +67,7 @@ test('whoever stands for many sees and does nothing that is one person’s own',
   const remove = services.organisations.remove(organisation.id, shared);
   await expect(remove).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(services.projects.create({ name: 'mine' }, shared)).rejects.toThrow();
-  expect(await services.auth.confirmPassword(shared.id, 'a good password', 'here')).toBe(false);
+  expect(await services.auth.confirmPassword(shared.id, PASSWORD, 'here')).toBe(false);
   await services.auth.logout(shared);
   expect(await storage.db.session.count({ where: { userId: id } })).toBe(1);
   // Nobody can tell whether its rights are still there.

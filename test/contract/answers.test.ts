@@ -171,7 +171,7 @@ test.each(['Mosquitto', 'the embedded broker'])('access control of %s answers as
   await ask('DELETE', '/roles', undefined, '?rolename=r');
 });
 
-test.each(['Mosquitto', 'the embedded broker'])('streams of %s answer as documented', async (kind) => {
+test.each(['Mosquitto', 'the embedded broker'])('streams and topics of %s answer as documented', async (kind) => {
   const service = await startTestService({
     embeddedBroker: kind === 'the embedded broker',
     env: { BROKER_TIMEOUT_MS: '10000' },
@@ -211,6 +211,10 @@ test.each(['Mosquitto', 'the embedded broker'])('streams of %s answer as documen
   await ask('PUT', '/streams/replay', replay);
   await ask('DELETE', '/streams/messages', undefined, '?streamname=s');
   await ask('DELETE', '/streams', undefined, '?streamname=s');
+
+  await ask('PUT', '/topictree/ttl', { ttl_sec: 120 });
+  expect(await ask('GET', '/topictree/ttl')).toEqual({ ttl_sec: 120 });
+  for (const page of ['', '?offset=1&count=-1', '?count=0']) await ask('GET', '/topictree', undefined, page);
 });
 
 test('certificates and listeners answer as documented', async () => {

@@ -1,38 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newDatabaseUrl, openTestStorage, temporaryFolder } from '../support/database.ts';
+import { openTestStorage, temporaryFolder } from '../support/database.ts';
 import { describeEngines } from '../support/engines.ts';
 import { startStorageProcess } from '../support/storage-process.ts';
-
-const KILLS = 6;
-/** How many rows a process may store before it is killed. */
-const MOST_ROWS = 120;
+import { checkKilledWriters } from './killed-writer.ts';
 
 describeEngines((engine, postgres) => {
-  test('a process killed at any moment has lost nothing that it was told is stored', async () => {
-    const dataDir = temporaryFolder();
-    const databaseUrl = await newDatabaseUrl(engine, postgres);
-    const acknowledged: string[] = [];
-    for (let round = 0; round < KILLS; round++) {
-      const writer = await startStorageProcess('write', dataDir, databaseUrl);
-      const killAfter = 1 + Math.floor(Math.random() * MOST_ROWS);
-      let seen = 0;
-      for await (const id of writer.lines) {
-        // Whatever it still said before it died counts too; the last line may be cut.
-        if (id.length === 36) acknowledged.push(id);
-        if (++seen === killAfter) void writer.kill();
-      }
-      await writer.kill();
-
-      const storage = await openTestStorage({ dataDir, databaseUrl });
-      const rows = new Set((await storage.db.user.findMany({ select: { id: true } })).map(({ id }) => id));
-      await storage.close();
-
-      expect(acknowledged.filter((id) => !rows.has(id))).toEqual([]);
-    }
-    expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS);
-  });
+  test('a process killed at any moment has lost nothing that it was told is stored', () =>
+    checkKilledWriters(engine, postgres, 3));
 });
 
 test('a second process is refused the data folder, and gets it once the first was killed', async () => {

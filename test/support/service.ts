@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import { hashPassword } from '../../src/auth/passwords.ts';
 import type { ProjectRole } from '../../src/auth/viewer.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type RunningService, startService } from '../../src/service.ts';
@@ -10,6 +11,10 @@ import { databaseOfRun, temporaryFolder } from './database.ts';
 import { workerUrl } from './workers.ts';
 
 export const ROOT = { email: 'root@example.com', password: 'correct horse battery' } as const;
+
+/** Of each person that a test adds; hashed once, since that is more work than all else that a person costs. */
+export const PASSWORD = 'a good password';
+let passwordHash: Promise<string> | null = null;
 
 export interface GraphqlAnswer {
   // Tests read what they asked for; the schema's types are checked elsewhere.
@@ -45,7 +50,7 @@ export interface TestService extends RunningService {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<RestAnswer>;
-  /** A new person with a role in a project; answers the session token. */
+  /** A new person with a role in a project, whose password is PASSWORD; answers the session token. */
   person(
     role: ProjectRole | null,
     projectId?: string,
@@ -166,7 +171,9 @@ async function clientsOf(service: RunningService, config: Config): Promise<TestS
     person: async (role, project = projectId) => {
       people += 1;
       const email = `person-${people}@example.com`;
-      const user = await service.services.users.create({ email, password: 'a good password' });
+      const user = await service.services.users.create({ email });
+      passwordHash ??= hashPassword(PASSWORD);
+      await db.user.update({ where: { id: user.id }, data: { passwordHash: await passwordHash } });
       if (role !== null) await service.services.projects.setMember(project, email, role);
       return { email, id: user.id, token: (await service.services.auth.openSession(user.id)).token };
     },

@@ -32,6 +32,7 @@ export class HeldFilters {
   readonly #brief = new Map<Client, Set<string>>();
   /** Null: all were. */
   #sessionsSeen: Set<Session> | null = new Set();
+  #isClosed = false;
 
   constructor(options: HeldFiltersOptions) {
     this.#options = options;
@@ -71,15 +72,17 @@ export class HeldFilters {
     };
   }
 
-  /** Whom it began with. */
+  /** Whom it began with. Ends when this is closed. */
   *look(): Steps<void> {
     const { registry, sessions } = this.#options;
     for (const { client, identity } of registry.open) {
+      if (this.#isClosed) return;
       if (!client || !identity || !client.clean || client.closed || this.#isOwn(client.id)) continue;
       if (!this.#brief.has(client)) this.#seeClient(client);
       yield;
     }
     for (const session of sessions.all()) {
+      if (this.#isClosed) return;
       if (!this.#isOwn(session.id) && !this.#isSeen(session)) this.#seeSession(session);
       yield;
     }
@@ -97,6 +100,7 @@ export class HeldFilters {
 
   close(): void {
     const { sessions, core } = this.#options;
+    this.#isClosed = true;
     sessions.subscriptionListener = null;
     core.briefSubscriptionListener = null;
     this.#held.clear();

@@ -4,8 +4,10 @@ type Answer<Type extends keyof TopicQuestions> = TopicQuestions[Type]['answer'];
 
 type Shortened = { readonly [Type in keyof TopicQuestions]: (answer: Answer<Type>, bytes: number) => Answer<Type> };
 
-/** Bytes of the answers to one request, about. */
-const REQUEST_BYTES = 4_000_000;
+/** Bytes of the answers to one request, about: while they are written a broker does nothing else. */
+const REQUEST_BYTES = 1_000_000;
+/** Of an entry of a list, about. */
+const ENTRY_BYTES = 250;
 /** Beyond this even what cannot be shortened is refused. */
 const MOST_BYTES = 16_000_000;
 
@@ -20,6 +22,11 @@ export class AnswerRoom {
 
   constructor(commands: number) {
     this.bytesEach = Math.max(1, Math.floor(REQUEST_BYTES / Math.max(1, commands)));
+  }
+
+  /** No more entries than may have room: what is found and not told is found in vain. */
+  firstOf(wanted: number): number {
+    return Math.min(wanted, Math.max(1, Math.floor(this.bytesEach / ENTRY_BYTES)));
   }
 
   get isFull(): boolean {

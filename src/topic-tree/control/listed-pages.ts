@@ -13,8 +13,10 @@ const FIRST_PAGE = 1_000;
 const LARGEST_PAGE = 10_000;
 /** That a page aims at: brokers silently drop answers above their packet size. */
 const PAGE_BYTES = 500_000;
-/** Pages in a row that are like those before them. */
-const MAX_REPEATED = 2;
+/** Ends a list whose broker never says that it is over. */
+const MAX_PAGES = 1_000;
+/** Pages in a row that begin as an earlier one did. One is no more than new topics of others before its place. */
+const MAX_REPEATED = 3;
 
 /**
  * `listTopics` page by page, both lists at once. The size of a page follows that of the topics seen; one that gets no answer is asked
@@ -30,8 +32,9 @@ export async function* listedPages(
   let offset = 0;
   let size = FIRST_PAGE;
   let repeated = 0;
-  let before: string | null = null;
-  while (offset < maxTopics) {
+  /** What pages began with. */
+  const beginnings = new Set<string>();
+  for (let asked = 0; asked < MAX_PAGES && offset < maxTopics; asked += 1) {
     if (Date.now() > endsAt) return false;
     let page: TopicsPage;
     try {
@@ -48,9 +51,9 @@ export async function* listedPages(
     if (longest === 0 || longest > size) return true;
     if (lists.every((list) => isLast(list, offset, size))) return true;
     const first = JSON.stringify(lists.map(({ topics }) => topics[0]?.topic));
-    repeated = first === before ? repeated + 1 : 0;
+    repeated = beginnings.has(first) ? repeated + 1 : 0;
     if (repeated === MAX_REPEATED) return false;
-    before = first;
+    beginnings.add(first);
     offset += longest;
     size = Math.min(LARGEST_PAGE, Math.max(1, Math.floor(PAGE_BYTES / bytesEach(lists, longest))));
   }

@@ -15,8 +15,10 @@ import { getTopicLimits, type TopicLimits } from './topic-control.ts';
 
 export interface MirroredTopicsOptions {
   readonly caller: ControlCaller;
-  /** An answer is this old at most, in milliseconds, or ten times what it takes to read the lists. Default 3,000. */
+  /** How old an answer may be in milliseconds. Default 3,000. */
   readonly freshMs?: number;
+  /** It may also be so many times as old as it takes to read the lists, which is not all that the broker has to do. Default 10. */
+  readonly rest?: number;
   /** Topics of each kind; later ones are counted and left out. Default 200,000. */
   readonly maxTopics?: number;
   /** Of both trees. Default 256 MiB. */
@@ -25,8 +27,6 @@ export interface MirroredTopicsOptions {
 
 /** Longest that one reading may take. */
 const READING_MS = 30_000;
-/** Of the time, at most one part in so many is spent on reading. */
-const REST = 10;
 
 type Kinds = Readonly<Record<TopicKind, MirroredKind>>;
 
@@ -44,6 +44,7 @@ type Kinds = Readonly<Record<TopicKind, MirroredKind>>;
 export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
   readonly #caller: ControlCaller;
   readonly #freshMs: number;
+  readonly #rest: number;
   readonly #maxTopics: number;
   readonly #kinds: Kinds;
   /** Epoch milliseconds of the first and the last reading that came to its end; null: none did. */
@@ -56,14 +57,16 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
   #tells: Readonly<Record<TopicKind, boolean>> = { PUBLISHED: true, SUBSCRIBED: true };
   #reading: Promise<void> | null = null;
 
-  constructor({ caller, freshMs = 3_000, maxTopics = 200_000, maxBytes = 256 * 1_048_576 }: MirroredTopicsOptions) {
+  constructor(options: MirroredTopicsOptions) {
+    const { caller, freshMs = 3_000, rest = 10, maxTopics = 200_000, maxBytes = 256 * 1_048_576 } = options;
     this.#caller = caller;
     this.#freshMs = freshMs;
+    this.#rest = rest;
     this.#maxTopics = maxTopics;
-    const options = { maxTopics, maxBytes: maxBytes / 2, payloadLimit: MAX_PAYLOAD_LIMIT };
+    const bounds = { maxTopics, maxBytes: maxBytes / 2, payloadLimit: MAX_PAYLOAD_LIMIT };
     this.#kinds = {
-      PUBLISHED: new MirroredKind(options),
-      SUBSCRIBED: new MirroredKind({ ...options, payloadLimit: 0 }),
+      PUBLISHED: new MirroredKind(bounds),
+      SUBSCRIBED: new MirroredKind({ ...bounds, payloadLimit: 0 }),
     };
   }
 
@@ -126,7 +129,7 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
 
   /** Reads the lists anew where they are old; all who ask meanwhile wait for the same reading. Rejects only for a bug. */
   async #refresh(): Promise<void> {
-    const restMs = Math.max(this.#freshMs, this.#tookMs * REST);
+    const restMs = Math.max(this.#freshMs, this.#tookMs * this.#rest);
     if (this.#reading === null) {
       // A clock that was set back must not make it old for ever.
       const age = Math.abs(Date.now() - this.#triedAt);

@@ -10,7 +10,7 @@ import {
   type TopicQuestions,
 } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
-import { readAnswer, told, wholeOf } from './topic-answers.ts';
+import { readAnswer, settingOf, told } from './topic-answers.ts';
 import { filtersOf, limitsOf, TOPIC_API, withIssue } from './topic-control.ts';
 import { QUESTION_COMMANDS } from './topic-questions.ts';
 import { SETTING_KEYS, settingFields, type TopicSettingsChange, WIRE_NAMES } from './topic-setting-issues.ts';
@@ -53,7 +53,7 @@ export function recordingOf(data: unknown): TopicSettings | null {
   const always = told(data, WIRE_NAMES.isAlwaysOn);
   if (typeof always !== 'boolean') return null;
   return {
-    ttlSeconds: wholeOf(told(data, WIRE_NAMES.ttlSeconds)) ?? DEFAULT_TOPIC_SETTINGS.ttlSeconds,
+    ttlSeconds: settingOf(told(data, WIRE_NAMES.ttlSeconds)) ?? DEFAULT_TOPIC_SETTINGS.ttlSeconds,
     filters: filtersOf(told(data, WIRE_NAMES.filters)),
     excludedFilters: filtersOf(told(data, WIRE_NAMES.excludedFilters)),
     ...limitsOf(data),

@@ -31,6 +31,8 @@ const STATES: readonly RecorderState[] = ['STOPPED', 'STARTING', 'RECORDING', 'D
 const MAX_ENTRIES = 10_000;
 const MAX_TOPIC = 65_535;
 const MAX_REASON = 1_000;
+/** Most that the graph can tell in a whole number. */
+const MAX_INT = 2_147_483_647;
 /** Of base64: more than any preview has. */
 const MAX_PAYLOAD = 100_000;
 /** The last moment that a Date can hold. */
@@ -56,7 +58,7 @@ function pageOf(fields: Fields): TopicPage {
   return {
     topics: listOf(fields.topics, recordedOf),
     hasMore: fields.hasMore === true,
-    totalCount: typeof fields.totalCount === 'number' ? countOf(fields.totalCount) : null,
+    totalCount: typeof fields.totalCount === 'number' ? intOf(fields.totalCount) : null,
   };
 }
 
@@ -64,7 +66,7 @@ function levelsOf(fields: Fields): LevelPage {
   return {
     levels: listOf(fields.levels, levelOf),
     hasMore: fields.hasMore === true,
-    totalCount: countOf(fields.totalCount),
+    totalCount: intOf(fields.totalCount),
   };
 }
 
@@ -99,7 +101,7 @@ function recordedOf(value: unknown): RecordedTopic | null {
 
 function payloadOf(value: unknown): TopicPayload | null {
   if (!isFields(value) || typeof value.data !== 'string' || value.data.length > MAX_PAYLOAD) return null;
-  return { data: value.data, bytes: countOf(value.bytes) };
+  return { data: value.data, bytes: intOf(value.bytes) };
 }
 
 function levelOf(value: unknown): TopicLevel | null {
@@ -107,15 +109,15 @@ function levelOf(value: unknown): TopicLevel | null {
   return {
     name: value.name,
     topic: topicOf(value.topic) ?? value.name,
-    topicCount: countOf(value.topicCount),
-    childCount: countOf(value.childCount),
+    topicCount: intOf(value.topicCount),
+    childCount: intOf(value.childCount),
     recorded: recordedOf(value.recorded),
   };
 }
 
 function countsOf(fields: Fields): KindCounts {
   return {
-    count: countOf(fields.count),
+    count: intOf(fields.count),
     leftOut: countOf(fields.leftOut),
     isTruncated: fields.isTruncated === true,
   };
@@ -132,6 +134,15 @@ export const topicOf = (value: unknown): string | null =>
 
 /** A whole number from 0 on; a text may stand for it, and what is none is 0. */
 export const countOf = (value: unknown): number => wholeOf(value) ?? 0;
+
+/** As `countOf`, and no more than the graph can tell. */
+const intOf = (value: unknown): number => Math.min(countOf(value), MAX_INT);
+
+/** As `wholeOf`, likewise. */
+export function settingOf(value: unknown): number | null {
+  const whole = wholeOf(value);
+  return whole === null ? null : Math.min(whole, MAX_INT);
+}
 
 /** Null: it is no number from 0 on, nor a text that is one. */
 export function wholeOf(value: unknown): number | null {

@@ -1,13 +1,14 @@
 import type { ControlCaller } from '../../control/plugin.ts';
 import { invalid, ServiceError } from '../../errors.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
-import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
+import type { RecorderStatus, TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
 import { getDocumentedSettings, updateDocumentedSettings } from './documented-settings.ts';
 import { MirroredTopics } from './mirrored-topics.ts';
 import { askRecorder, getRecording, recordingOf, setRecording } from './recording-control.ts';
 import { TOPIC_API } from './topic-control.ts';
 import { type TopicSettingsChange, topicSettingIssues } from './topic-setting-issues.ts';
+import { missingReceiveRight, unheardFilters } from './unheard-filters.ts';
 
 /**
  * The topics of one broker and how they are recorded, whoever does it.
@@ -15,6 +16,8 @@ import { type TopicSettingsChange, topicSettingIssues } from './topic-setting-is
  * Errors: those of the caller, of the recorder, and INVALID with all issues: `/filter` of a question, paths of TopicSettings of a change.
  */
 export interface TopicAsker extends Pick<TopicRecorder, 'ask'> {
+  /** As `ask` tells it, and why nothing comes where the broker's access control keeps all of it from `username`: DENIED. */
+  status(username: string | null): Promise<RecorderStatus>;
   settings(): Promise<TopicSettings>;
   /** All that is given or nothing, where a plugin of ours records; a commercial broker takes one thing after the other. */
   updateSettings(change: TopicSettingsChange): Promise<void>;
@@ -80,6 +83,17 @@ class BrokerTopics implements TopicAsker {
     if (problem !== null) throw invalid([{ path: '/filter', reason: problem }]);
     if ((await this.#found()) === 'OURS') return askRecorder(this.#caller, type, question);
     return this.#mirrored().ask(type, question);
+  }
+
+  async status(username: string | null): Promise<RecorderStatus> {
+    const status = await this.ask('status', {});
+    if (status.state !== 'RECORDING' || status.messages > 0) return status;
+    const { provider } = await this.#caller.capability(TOPIC_API);
+    if (provider !== 'GATEWAY') return status;
+    const { filters } = await this.settings();
+    const deniedFilters = await unheardFilters(this.#caller, username, filters.length === 0 ? ['#'] : filters);
+    if (deniedFilters.length === 0) return status;
+    return { ...status, state: 'DENIED', deniedFilters, reason: missingReceiveRight(deniedFilters, username) };
   }
 
   async settings(): Promise<TopicSettings> {

@@ -2,10 +2,10 @@ import type { ControlCaller } from '../../control/plugin.ts';
 import { invalid, ServiceError } from '../../errors.ts';
 import type { TopicPayload } from '../model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, MAX_PAYLOAD_LIMIT, type TopicSettings } from '../model/topic-settings.ts';
-import { told, topicOf, wholeOf } from './topic-answers.ts';
+import { settingOf, told, topicOf, wholeOf } from './topic-answers.ts';
 
 /**
- * The control API of what topics there are, by its documented commands.
+ * The control API of what topics there are, by its documented commands that read; those that write travel together, see documented-settings.ts.
  *
  * Errors beside the caller's own: INVALID (with `info.issues` where the text tells what is), NOT_FOUND (no such filter), BROKER_REJECTED
  * with the broker's text. Answers are any broker's: what cannot be read is left out, or as by default.
@@ -42,14 +42,6 @@ export interface TopicsPage {
   readonly isTruncated: boolean;
 }
 
-/** Null: the broker does not tell. */
-export async function topicCount(
-  caller: ControlCaller,
-): Promise<{ published: number | null; subscribed: number | null }> {
-  const data = await call(caller, 'topicCount');
-  return { published: wholeOf(told(data, 'publishCount')), subscribed: wholeOf(told(data, 'subscribeCount')) };
-}
-
 /** `count` is at least 1: what brokers do for 0 is not documented. */
 export async function listTopics(
   caller: ControlCaller,
@@ -65,44 +57,23 @@ export async function listTopics(
 
 /** In seconds. */
 export async function getTopicTtl(caller: ControlCaller): Promise<number> {
-  return wholeOf(told(await call(caller, 'getTtl'), 'ttl')) ?? DEFAULT_TOPIC_SETTINGS.ttlSeconds;
-}
-
-export async function setTopicTtl(caller: ControlCaller, ttlSeconds: number): Promise<void> {
-  await call(caller, 'setTtl', { ttl: ttlSeconds });
+  return settingOf(told(await call(caller, 'getTtl'), 'ttl')) ?? DEFAULT_TOPIC_SETTINGS.ttlSeconds;
 }
 
 export async function listTopicFilters(caller: ControlCaller): Promise<readonly string[]> {
   return filtersOf(told(await call(caller, 'listFilters'), 'filters'));
 }
 
-export async function addTopicFilter(caller: ControlCaller, filter: string): Promise<void> {
-  await call(caller, 'addFilter', { filter });
-}
-
-export async function removeTopicFilter(caller: ControlCaller, filter: string): Promise<void> {
-  await call(caller, 'removeFilter', { filter });
-}
-
-export async function clearTopicFilters(caller: ControlCaller): Promise<void> {
-  await call(caller, 'clearFilters');
-}
-
 export async function getTopicLimits(caller: ControlCaller): Promise<TopicLimits> {
   return limitsOf(await call(caller, 'getLimits'));
-}
-
-/** What a broker does with those that are not given is not documented. */
-export async function setTopicLimits(caller: ControlCaller, limits: TopicLimits): Promise<void> {
-  await call(caller, 'setLimits', { ...limits });
 }
 
 export function limitsOf(data: unknown): TopicLimits {
   const { publishLimit, subscribeLimit, payloadLimit } = DEFAULT_TOPIC_SETTINGS;
   return {
-    publishLimit: wholeOf(told(data, 'publishLimit')) ?? publishLimit,
-    subscribeLimit: wholeOf(told(data, 'subscribeLimit')) ?? subscribeLimit,
-    payloadLimit: wholeOf(told(data, 'payloadLimit')) ?? payloadLimit,
+    publishLimit: settingOf(told(data, 'publishLimit')) ?? publishLimit,
+    subscribeLimit: settingOf(told(data, 'subscribeLimit')) ?? subscribeLimit,
+    payloadLimit: settingOf(told(data, 'payloadLimit')) ?? payloadLimit,
   };
 }
 

@@ -21,8 +21,8 @@ interface TopicsListed<Entry> {
   readonly truncated?: true;
 }
 
-/** Bytes of one answer, about: what Mosquitto 2.1 takes for a packet by default. */
-const LISTING_BYTES = 2_000_000;
+/** Bytes of one answer, about: half of what Mosquitto 2.1 takes for a packet by default. */
+const LISTING_BYTES = 1_000_000;
 
 export interface ListingPlace {
   readonly offset: number;

@@ -140,8 +140,10 @@ export class TopicTreePlugin implements ControlPlugin {
 
   async #answer<Type extends keyof TopicQuestions>(type: Type, command: ControlCommand): Promise<unknown> {
     const room = this.#freeRoom();
-    const answer = await this.#ask(type, readQuestion[type](command));
-    if (room === null) return answer;
+    const question = readQuestion[type](command);
+    if (room === null) return this.#ask(type, question);
+    const fitting = 'first' in question ? { ...question, first: room.firstOf(question.first) } : question;
+    const answer = await this.#ask(type, fitting);
     const told = shortened[type](answer, room.bytesEach);
     room.take(told);
     return told;

@@ -7,16 +7,19 @@ import type { RecorderPlace, TopicKeptThread, TopicNews, TopicWorkerThread } fro
 interface Open {
   readonly number: number;
   readonly thread: TopicWorkerThread;
-  /** Settings and questions on their way, or not answered yet. */
+  /** Questions on their way, or not answered yet. */
   pending: number;
 }
+
+const MAX_PENDING = 1_000;
 
 /**
  * A recorder as it runs in the thread of the topics, where there is something of it from the first question, or from settings that have
  * it always on, until it stops there.
  *
  * When the thread ends, what was recorded is gone; it begins anew with the next thread, and `since` says so. Errors of `ask` beside
- * those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason.
+ * those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason; BROKER_TIMEOUT for what comes while MAX_PENDING
+ * questions wait.
  */
 export class ThreadRecorder implements TopicRecorder, ThreadUser<TopicWorkerThread, TopicNews> {
   readonly #thread: TopicKeptThread;
@@ -52,8 +55,10 @@ export class ThreadRecorder implements TopicRecorder, ThreadUser<TopicWorkerThre
     const thread = this.#use();
     if ('down' in thread) throw new ServiceError('BROKER_UNREACHABLE', thread.down);
     const open = this.#open ?? this.#begin(thread).open;
-    const answer = this.#tell(open, { type: 'ask', recorder: open.number, about: type, question });
-    return (await answer) as TopicQuestions[Type]['answer'];
+    if (open.pending >= MAX_PENDING) {
+      throw new ServiceError('BROKER_TIMEOUT', 'Too many questions about the topics of the broker wait for an answer');
+    }
+    return (await this.#askThread(open, type, question)) as TopicQuestions[Type]['answer'];
   }
 
   async close(): Promise<void> {
@@ -65,9 +70,9 @@ export class ThreadRecorder implements TopicRecorder, ThreadUser<TopicWorkerThre
     await this.#ending;
   }
 
-  /** It has stopped there. What was asked meanwhile has begun it again. */
+  /** It has stopped there. What was asked or set meanwhile has begun it again. */
   told({ recorder }: TopicNews): void {
-    if (this.#open?.number === recorder && this.#open.pending === 0) this.#leave();
+    if (this.#open?.number === recorder && this.#open.pending === 0 && !this.#settings.isAlwaysOn) this.#leave();
   }
 
   threadEnded(): void {
@@ -78,7 +83,7 @@ export class ThreadRecorder implements TopicRecorder, ThreadUser<TopicWorkerThre
     if (this.#isClosed || !this.#isUsed || this.#open !== null) return;
     const { open } = this.#begin(thread);
     // As whoever asked before the end wants it; how it is going, the next question tells.
-    this.#tell(open, { type: 'ask', recorder: open.number, about: 'status', question: {} }).catch(() => undefined);
+    this.#askThread(open, 'status', {}).catch(() => undefined);
   }
 
   #use(): TopicWorkerThread | ThreadDown {
@@ -98,14 +103,20 @@ export class ThreadRecorder implements TopicRecorder, ThreadUser<TopicWorkerThre
   }
 
   #apply(open: Open): Promise<unknown> {
-    return this.#tell(open, { type: 'apply', recorder: open.number, settings: this.#settings });
+    return open.thread.ask({ type: 'apply', recorder: open.number, settings: this.#settings });
   }
 
-  #tell(open: Open, question: Parameters<TopicWorkerThread['ask']>[0]): Promise<unknown> {
+  async #askThread<Type extends keyof TopicQuestions>(
+    open: Open,
+    about: Type,
+    question: TopicQuestions[Type]['question'],
+  ): Promise<unknown> {
     open.pending += 1;
-    return open.thread.ask(question).finally(() => {
+    try {
+      return await open.thread.ask({ type: 'ask', recorder: open.number, about, question });
+    } finally {
       open.pending -= 1;
-    });
+    }
   }
 
   #leave(): void {

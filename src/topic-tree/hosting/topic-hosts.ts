@@ -2,44 +2,61 @@ import { ServiceError } from '../../errors.ts';
 import { reasonOf, type ThreadVoice, type ThreadWork } from '../../hosting/serve-thread.ts';
 import { Rests } from '../../mqtt/rests.ts';
 import { Turns } from '../../mqtt/turns.ts';
-import type { TopicRecorder } from '../model/topic-recorder.ts';
+import { Slots } from '../../slots.ts';
+import type { TopicQuestions } from '../model/topic-recorder.ts';
 import { RemoteTopicRecorder } from '../recorder/remote-topic-recorder.ts';
 import type { TopicNews, TopicOrder, TopicThreadQuestion } from './topic-protocol.ts';
+
+interface Host {
+  readonly recorder: RemoteTopicRecorder;
+  readonly lists: Slots;
+  /** Longest wait of whoever asks. */
+  readonly timeoutMs: number;
+}
+
+/** Long lists of one recorder that are made at once: each may have megabytes, and all of the thread share its heap. */
+const LISTS_AT_ONCE = 2;
+const LISTS: ReadonlySet<keyof TopicQuestions> = new Set(['find', 'levels', 'changes']);
 
 /** The recorders in this thread, each with its connection and its trees. */
 export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
   readonly #voice: ThreadVoice<TopicNews>;
   readonly #turns = new Turns(new Rests().afterTurn);
-  readonly #recorders = new Map<number, TopicRecorder>();
+  readonly #hosts = new Map<number, Host>();
 
   constructor(voice: ThreadVoice<TopicNews>) {
     this.#voice = voice;
   }
 
-  order({ recorder, place }: TopicOrder): void {
+  order({ recorder: number, place }: TopicOrder): void {
     const { tell, problem } = this.#voice;
-    const brokerId = place.local.id;
-    this.#recorders.set(
-      recorder,
-      new RemoteTopicRecorder({
-        ...place,
-        turns: this.#turns,
-        onStopped: () => tell({ recorder }),
-        onFault: (error) => problem('error', { brokerId, reason: reasonOf(error) }, 'a recorder of topics failed'),
-      }),
-    );
+    const { id: brokerId, timeoutMs } = place.local;
+    const recorder = new RemoteTopicRecorder({
+      ...place,
+      turns: this.#turns,
+      onStopped: () => tell({ recorder: number }),
+      onFault: (error) => problem('error', { brokerId, reason: reasonOf(error) }, 'a recorder of topics failed'),
+    });
+    this.#hosts.set(number, { recorder, lists: new Slots(LISTS_AT_ONCE), timeoutMs });
   }
 
-  /** Errors: those of TopicRecorder. */
-  async ask(question: TopicThreadQuestion): Promise<unknown> {
-    const recorder = this.#recorders.get(question.recorder);
-    if (question.type === 'close') {
-      this.#recorders.delete(question.recorder);
-      return recorder?.close();
+  /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that waited behind others until nobody waited for it any more. */
+  async ask(asked: TopicThreadQuestion): Promise<unknown> {
+    const host = this.#hosts.get(asked.recorder);
+    if (asked.type === 'close') {
+      this.#hosts.delete(asked.recorder);
+      return host?.recorder.close();
     }
-    if (recorder === undefined) throw new ServiceError('BROKER_UNREACHABLE', 'The recorder of topics was closed');
-    if (question.type === 'apply') return recorder.apply(question.settings);
+    if (host === undefined) throw new ServiceError('BROKER_UNREACHABLE', 'The recorder of topics was closed');
+    const { recorder, lists, timeoutMs } = host;
+    if (asked.type === 'apply') return recorder.apply(asked.settings);
     // The service says what TopicQuestions has, as it has it.
-    return recorder.ask(question.about, question.question as never);
+    const answer = () => recorder.ask(asked.about, asked.question as never);
+    if (!LISTS.has(asked.about)) return answer();
+    const until = performance.now() + timeoutMs;
+    return lists.run(() => {
+      if (performance.now() < until) return answer();
+      throw new ServiceError('BROKER_TIMEOUT', 'The question waited too long behind others');
+    });
   }
 }

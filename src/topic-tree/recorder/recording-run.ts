@@ -90,7 +90,7 @@ export class RecordingRun {
     this.#link.onStatus((status) => this.#linkIs(status));
     this.#filters = new SubscribedFilters({
       link: this.#link,
-      onMessage: (message) => this.#arrived(message),
+      onMessage: (message, mayBeRepeated) => this.#arrived(message, mayBeRepeated),
       onChange: () => this.#changed(),
       refusedRetryMs: options.durations?.refusedRetryMs ?? REFUSED_RETRY_MS,
     });
@@ -168,7 +168,7 @@ export class RecordingRun {
     this.#begin();
   }
 
-  #arrived(message: BrokerMessage): void {
+  #arrived(message: BrokerMessage, mayBeRepeated: boolean): void {
     const { topic, payload, qos, retain } = message;
     if (!this.#isInTurn) {
       this.#isInTurn = true;
@@ -178,9 +178,9 @@ export class RecordingRun {
     if (recording === null) return;
     if (topic.charCodeAt(0) === DOLLAR) this.#read(topic, payload);
     if (qos > 0) this.#countUnasked();
-    // Without identifiers of subscriptions those that the broker keeps come once for each filter that matches them.
-    if (retain && !this.#tellsRetain && recording.has(topic)) return;
-    recording.record(topic, payload, qos, retain);
+    if (mayBeRepeated && recording.has(topic)) return;
+    // An empty payload ends what was kept.
+    recording.record(topic, payload, qos, retain && payload.length > 0);
   }
 
   readonly #endTurn = (): void => {

@@ -6,8 +6,11 @@ import { Copies } from './copies.ts';
 
 export interface SubscribedFiltersOptions {
   readonly link: BrokerLink;
-  /** Of each message once, whatever filters it came for; with MQTT 3.1.1 those that the broker kept once for each filter. */
-  readonly onMessage: (message: BrokerMessage) => void;
+  /**
+   * Of each message once, whatever filters it came for. `mayBeRepeated`: maybe the broker kept it, and has told it before for
+   * another filter.
+   */
+  readonly onMessage: (message: BrokerMessage, mayBeRepeated: boolean) => void;
   /** Something was granted, refused or answered. */
   readonly onChange: () => void;
   /** Between attempts to subscribe to what was refused, in milliseconds. */
@@ -30,6 +33,8 @@ interface Asked {
   readonly levels: readonly string[];
   /** Those asked for before it that may match the same topics: a message is theirs. */
   readonly earlier: readonly Asked[];
+  /** Until it is answered, some of what the broker keeps for it may have been told for others. */
+  readonly isRepeating: boolean;
   state: 'ASKED' | 'GRANTED' | 'OVER';
   stop: Stop | null;
 }
@@ -51,7 +56,7 @@ export class SubscribedFilters {
   readonly #options: SubscribedFiltersOptions;
   readonly #stopListening: Stop;
   readonly #retries: NodeJS.Timeout;
-  /** Asked for each on its own, first. */
+  /** Of one kind, and asked for first. */
   #apart: readonly string[] = [];
   #wanted: readonly string[] = [];
   /** By filter, in the order in which they were asked for. */
@@ -96,10 +101,10 @@ export class SubscribedFilters {
   want(apart: readonly string[], wanted: readonly string[]): void {
     this.#apart = apart;
     this.#wanted = wanted;
+    this.#reconcile();
     const all = new Set([...apart, ...wanted]);
     for (const filters of [this.#refusals, this.#strikes, this.#flooded])
       for (const filter of [...filters.keys()]) if (!all.has(filter)) filters.delete(filter);
-    this.#reconcile();
   }
 
   close(): void {
@@ -133,7 +138,10 @@ export class SubscribedFilters {
     this.#strikes.set(filter, strikes);
     if (strikes < MOST_STRIKES) return;
     const text = `The broker ends the connection when "${filter}" is subscribed to.`;
-    this.#refusals.set(filter, { isDenied: true, isRightMissing: false, text, endsConnection: true });
+    // Those apart are of one kind: who does so for one does it for all, and each attempt costs a connection.
+    for (const refused of this.#apart.includes(filter) ? this.#apart : [filter]) {
+      this.#refusals.set(refused, { isDenied: true, isRightMissing: false, text, endsConnection: true });
+    }
   }
 
   #forgetAll(): void {
@@ -177,7 +185,10 @@ export class SubscribedFilters {
     const { link } = this.#options;
     const levels = filter.split('/');
     const earlier = [...this.#asked.values()].filter((other) => filtersOverlap(levels, other.levels));
-    const asked: Asked = { filter, levels, earlier, state: 'ASKED', stop: null };
+    const isRepeating = [...this.#flooded].some(
+      (other) => other !== filter && filtersOverlap(levels, other.split('/')),
+    );
+    const asked: Asked = { filter, levels, earlier, isRepeating, state: 'ASKED', stop: null };
     this.#asked.set(filter, asked);
     this.#isSettled = false;
     const options = {
@@ -187,7 +198,7 @@ export class SubscribedFilters {
       onGranted: () => this.#granted(asked),
     } as const;
     const listener = (message: BrokerMessage) => {
-      if (this.#isFirst(asked, message)) this.#options.onMessage(message);
+      if (this.#isFirst(asked, message)) this.#options.onMessage(message, message.retain && this.#mayBeRepeated(asked));
     };
     link.subscribe(filter, listener, options).then(
       (stop) => {
@@ -197,6 +208,11 @@ export class SubscribedFilters {
       },
       (error: unknown) => this.#refused(asked, error),
     );
+  }
+
+  /** Without subscription identifiers what is kept comes for each filter; with Retain As Published it looks like what is published now. */
+  #mayBeRepeated({ filter, isRepeating }: Asked): boolean {
+    return this.#options.link.protocolVersion === 4 || (isRepeating && !this.#flooded.has(filter));
   }
 
   #granted(asked: Asked): void {

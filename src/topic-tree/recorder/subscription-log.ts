@@ -19,7 +19,7 @@ export const SUBSCRIPTIONS_FILTER = LOG_FILTERS[0];
 const LONGEST_BYTES = 2_000;
 /** Filters that clients are known to hold, and characters of their names: beyond these they are told of, and expire while they are held. */
 const MOST_HELD = 100_000;
-const MOST_CHARACTERS = 8_000_000;
+const MOST_CHARACTERS = 4_000_000;
 
 /**
  * Subscriptions as Mosquitto's log tells of them (`log_type subscribe`, told on topics with `log_dest topic`). Who holds a filter is

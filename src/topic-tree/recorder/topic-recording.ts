@@ -32,9 +32,10 @@ export type RecordingStatus = Pick<RecorderStatus, 'published' | 'memoryBytes' |
 type Answer<Type extends RecordingQuestion> = TopicQuestions[Type]['answer'];
 
 /** How often what expires is looked for (ms): a topic goes so much later than its TTL has it, and recording has that resolution. */
-const TICK_MS = 250;
-/** Topics that expire without the event loop in between: about two milliseconds. */
-const SLICE = 2_000;
+const TICK_MS = 125;
+/** What expires goes in pieces of so many topics, and for so long (ms) without the event loop in between: messages wait meanwhile. */
+const PIECE = 100;
+const SLICE_MS = 2;
 
 /**
  * What is recorded of the topics of one broker, from when it is made until it is closed: whoever hears messages and subscriptions tells
@@ -205,15 +206,20 @@ export class TopicRecording {
   #tick(): void {
     this.#now = this.#clock.now();
     this.#subscribed.maxBytes = this.#maxBytes - this.#published.bytes;
+    this.#published.maxBytes = this.#maxBytes - this.#subscribed.bytes;
     if (this.#slice === null) this.#expire();
   }
 
   readonly #expire = (): void => {
     this.#slice = null;
     const until = this.#expiredAt();
-    const hasMore = this.#published.expire(until, this.#now, SLICE);
-    if (this.#subscribed.expire(until, this.#now, SLICE, this.#isHeld) || hasMore)
-      this.#slice = setImmediate(this.#expire);
+    const end = performance.now() + SLICE_MS;
+    let hasMore = true;
+    while (hasMore && performance.now() < end) {
+      hasMore = this.#published.expire(until, this.#now, PIECE);
+      hasMore = this.#subscribed.expire(until, this.#now, PIECE, this.#isHeld) || hasMore;
+    }
+    if (hasMore) this.#slice = setImmediate(this.#expire);
   };
 
   readonly #told = (recorded: RecordedTopic): RecordedTopic => {

@@ -1,6 +1,4 @@
-import { invalid } from '../../errors.ts';
-import { filterMatches } from '../../mqtt/filter-match.ts';
-import { filterProblem } from '../../mqtt/topics.ts';
+import { inTurns, type Steps } from '../../steps.ts';
 import type {
   AskChanges,
   FindTopics,
@@ -8,14 +6,27 @@ import type {
   ListLevels,
   RecordedTopic,
   TopicChanges,
+  TopicLevel,
   TopicPage,
 } from '../model/topic-recorder.ts';
+import { AnswerList, AnswerRoom, charactersOf } from './answer-list.ts';
+import { NONE } from './rows.ts';
+import { TopicChangeTeller } from './topic-changes.ts';
+import { TopicFinder } from './topic-finder.ts';
+import { ROOT } from './topic-levels.ts';
+import { topicOfPrefix } from './topic-order.ts';
+import { TopicStore } from './topic-store.ts';
+import { TopicWalk } from './topic-walk.ts';
 
 /** Settable at any time; less of it keeps what is listed. */
 export interface TopicTreeOptions {
   /** Topics at most; later ones are left out until others are gone. */
   readonly limit: number;
-  /** Of the whole tree with its previews, in bytes: when it is reached, new topics are left out, and previews are dropped. */
+  /**
+   * What the tree with all that belongs to it may take, in bytes. It grows by small pieces and is never copied, so this holds at each
+   * moment. Where it is reached, new topics are left out. Previews may take half of it: beyond that, the preview of a later payload is
+   * dropped, with the topic's older one; those of other topics stay.
+   */
   readonly maxBytes: number;
   /** Bytes that are kept of each topic's last payload; 0: none. */
   readonly payloadLimit: number;
@@ -24,15 +35,17 @@ export interface TopicTreeOptions {
 }
 
 /**
- * Topics of one kind with what is recorded of them. It knows no filters, no TTL and no clock: whoever records tells the time, in epoch
- * milliseconds, and what expires.
+ * Topics of one kind with what is recorded of them: about 70 bytes for a topic whose levels others have, too, and 200 for one that has
+ * three levels to itself. It knows no filters, no TTL and no clock: whoever records tells the time, in epoch milliseconds, and what
+ * expires. Times are true to a quarter of a second; one before that of the last use counts as that.
  */
 export class TopicTree {
   limit: number;
   maxBytes: number;
   admits: ((topic: string) => boolean) | undefined;
   #payloadLimit: number;
-  readonly #map = new Map<string, RecordedTopic>();
+  #store = new TopicStore();
+  #changes = new TopicChangeTeller(this.#store);
   #leftOut = 0;
   #leftOutAt: number | null = null;
 
@@ -50,16 +63,17 @@ export class TopicTree {
   /** 0 drops all previews at once; less than before holds for later payloads. */
   set payloadLimit(bytes: number) {
     this.#payloadLimit = bytes;
+    if (bytes === 0) this.#store.forgetPreviews();
   }
 
   /** Topics that are listed. */
   get size(): number {
-    return this.#map.size;
+    return this.#store.levels.topicCountOf(ROOT);
   }
 
   /** What the tree and its previews take. */
   get bytes(): number {
-    return this.#map.size * 287;
+    return this.#store.bytes + this.#changes.bytes;
   }
 
   /** Uses of topics that were not listed because of the limit or of `maxBytes`, since the tree was made or cleared. */
@@ -73,32 +87,33 @@ export class TopicTree {
   }
 
   /**
-   * One more use of a topic. False: it is not listed, because the tree is full; that is counted in `leftOut`. `payload` is the whole
-   * payload, whose first bytes are copied; null: nothing is kept of it, and an older preview goes. A time before that of the last use
-   * counts as that.
+   * One more use of a topic. False: it is not listed, because it is not admitted, or because the tree is full, which is counted in
+   * `leftOut`. `payload` is the whole payload, whose first bytes are copied; null: nothing is kept of it, and an older preview goes.
    */
   record(topic: string, now: number, qos: 0 | 1 | 2, retain: boolean, payload: Uint8Array | null): boolean {
-    const known = this.#map.get(topic);
-    if (known === undefined && this.admits?.(topic) === false) return false;
-    if (known === undefined && this.#map.size >= this.limit) {
-      this.#leftOut++;
-      this.#leftOutAt = now;
-      return false;
-    }
-    const kept = payload && this.#payloadLimit > 0 ? payload.subarray(0, this.#payloadLimit) : null;
-    const preview = payload && kept && { data: Buffer.from(kept).toString('base64'), bytes: payload.length };
-    const messages = (known?.messages ?? 0) + 1;
-    this.#map.delete(topic);
-    this.#map.set(topic, {
-      topic,
-      messages,
-      firstSeen: known?.firstSeen ?? now,
-      lastSeen: now,
-      qos,
-      retain,
-      payload: preview,
-    });
+    const store = this.#store;
+    const tick = store.ticks.advance(now);
+    let use = store.find(topic);
+    if (use === NONE) {
+      if (this.admits?.(topic) === false) return false;
+      if (this.size >= this.limit || !store.hasRoomFor(topic, this.maxBytes - this.#changes.bytes)) {
+        this.#leftOut += 1;
+        this.#leftOutAt = now;
+        return false;
+      }
+      use = store.add(topic, tick);
+    } else store.uses.touch(use, tick);
+    store.uses.count(use, qos, retain);
+    if (payload === null || this.#payloadLimit === 0) store.forgetPreview(use);
+    else store.preview(use, payload, this.#payloadLimit, this.maxBytes - this.#changes.bytes);
     return true;
+  }
+
+  /** As if the topic were used now, which counts no message; nothing for one that is not listed. */
+  touch(topic: string, now: number): void {
+    const { uses, ticks } = this.#store;
+    const use = this.#store.find(topic);
+    if (use !== NONE) uses.touch(use, ticks.advance(now));
   }
 
   /**
@@ -107,110 +122,136 @@ export class TopicTree {
    * True: there may be more.
    */
   expire(lastUse: number, now: number, atMost: number, isHeld?: (topic: string) => boolean): boolean {
-    let left = atMost;
-    for (const recorded of this.#map.values()) {
-      if (recorded.lastSeen > lastUse) return false;
-      if (left-- === 0) return true;
-      this.#map.delete(recorded.topic);
-      if (isHeld?.(recorded.topic)) this.#map.set(recorded.topic, { ...recorded, lastSeen: now });
+    const store = this.#store;
+    const { uses, ticks } = store;
+    const until = ticks.at(lastUse);
+    const tick = ticks.advance(now);
+    // Those that are held are used now, and not to be asked for again.
+    const last = isHeld ? Math.min(until, tick - 1) : until;
+    for (let left = atMost; uses.oldest !== NONE && uses.lastTickOf(uses.oldest) <= last; left -= 1) {
+      if (left === 0) return true;
+      if (isHeld?.(store.topicOf(uses.oldest))) uses.touch(uses.oldest, tick);
+      else this.#remove(uses.oldest);
     }
+    store.shrink();
     return false;
   }
 
-  /** The listed topics at and below a prefix of whole levels; without one all. A last `/` or `/#` is ignored. */
+  /** The listed topics at and below a prefix of whole levels. A last `/` or `/#` is ignored; without one, `''` and `#`: all. */
   count(prefix?: string): number {
-    return prefix === undefined ? this.#map.size : this.#below(prefix).length;
+    const topic = topicOfPrefix(prefix);
+    const { levels } = this.#store;
+    const node = topic === null ? ROOT : levels.find(topic);
+    return node === NONE ? 0 : levels.topicCountOf(node);
   }
 
   has(topic: string): boolean {
-    return this.#map.has(topic);
-  }
-
-  /** As if the topic were used now, which counts no message; nothing for one that is not listed. */
-  touch(topic: string, now: number): void {
-    const known = this.#map.get(topic);
-    if (known === undefined) return;
-    this.#map.delete(topic);
-    this.#map.set(topic, { ...known, lastSeen: now });
+    return this.#store.find(topic) !== NONE;
   }
 
   get(topic: string): RecordedTopic | null {
-    return this.#map.get(topic) ?? null;
+    const use = this.#store.find(topic);
+    return use === NONE ? null : this.#store.recorded(use, true);
   }
 
   /**
-   * With `search` or `filter` the tree is walked in slices of a few milliseconds, and goes on to be recorded into meanwhile.
-   * Errors: INVALID for a `filter` that is none.
+   * Long looks go in slices of a few milliseconds, between which topics are recorded and expire. What was listed throughout is found,
+   * once. Errors: INVALID for a `filter` that is none.
    */
   async find(question: Omit<FindTopics, 'kind'>): Promise<TopicPage> {
-    const { prefix, search, filter, after, offset = 0, first, withCount = false } = question;
-    const problem = filter === undefined ? null : filterProblem(filter);
-    if (problem) throw invalid([{ path: 'filter', reason: problem }]);
-    const all = this.#below(prefix ?? '').filter(
-      ({ topic }) =>
-        (search === undefined || topic.toLowerCase().includes(search.toLowerCase())) &&
-        (filter === undefined || filterMatches(filter, topic)),
+    const { after, offset = 0, first, withCount = false, withPayloads = true } = question;
+    // Cleared meanwhile: this one is looked through to its end.
+    const store = this.#store;
+    const finder = new TopicFinder(store.levels, question);
+    const topics = new AnswerList<RecordedTopic>(first, new AnswerRoom());
+    const hasMore = await finder.list(after ?? null, offset, (node) =>
+      topics.take(() => store.recorded(store.levels.useOf(node), withPayloads), charactersOf),
     );
-    const rest = all.filter(({ topic }) => after === undefined || compareTopics(topic, after) > 0).slice(offset);
-    return { topics: rest.slice(0, first), hasMore: rest.length > first, totalCount: withCount ? all.length : null };
+    return { topics: topics.items, hasMore, totalCount: withCount ? await finder.count() : null };
   }
 
   /** None for a level that is not there. */
-  levels({ of, after, first }: Omit<ListLevels, 'kind'>): LevelPage {
-    const names = new Set<string>();
-    const start = of === null ? '' : `${of}/`;
-    for (const { topic } of this.#map.values()) {
-      if (topic.startsWith(start)) names.add(topic.slice(start.length).split('/')[0] as string);
+  levels({ of, after, first, withPayloads = true }: Omit<ListLevels, 'kind'>): LevelPage {
+    const store = this.#store;
+    const { levels } = store;
+    const parent = of === null ? ROOT : levels.find(of);
+    if (parent === NONE) return { levels: [], hasMore: false, totalCount: 0 };
+    const list = new AnswerList<TopicLevel>(first, new AnswerRoom());
+    let node = after === undefined ? levels.firstChildOf(parent) : levels.childAfter(parent, after);
+    for (; node !== NONE; node = levels.siblingOf(node)) {
+      const child = node;
+      const isTaken = list.take(
+        () => this.#level(store, child, of, withPayloads),
+        ({ topic, recorded }) => topic.length + (recorded ? charactersOf(recorded) : 0),
+      );
+      if (!isTaken) break;
     }
-    const sorted = [...names].sort((a, b) => (a < b ? -1 : 1));
-    const rest = sorted.filter((name) => after === undefined || name > after);
-    const levels = rest.slice(0, first).map((name) => {
-      const topic = start + name;
-      const recorded = this.get(topic);
-      const topicCount = this.count(topic);
-      return { name, topic, recorded, topicCount, childCount: this.levels({ of: topic, first: 0 }).totalCount };
-    });
-    return { levels, hasMore: rest.length > first, totalCount: sorted.length };
+    return { levels: list.items, hasMore: node !== NONE, totalCount: levels.childCountOf(parent) };
   }
 
   /**
-   * What became different since the answer that gave `since`: each use of a topic is told of to each asker once. The tree keeps what
-   * expired only while it is asked for changes.
+   * What became different since the answer that gave `since`: each use of a topic is told of once. What expired is kept only while
+   * somebody asks; who has not asked for five minutes, or missed more than 16,384 that expired or 100,000 that were used, is told that
+   * all may be different (`isContinued`).
    */
-  changes({ prefix: _prefix, since }: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
-    const none = { addedLeftOut: 0, changedLeftOut: 0, expiredLeftOut: 0 };
-    return { cursor: String(now), isContinued: since !== null, added: [], changed: [], expired: [], ...none };
+  changes(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
+    return this.#changes.answer(question, now);
   }
 
   /** Removes all topics for which it says true, in slices of a few milliseconds; later ones are not looked at. Answers how many. */
   async remove(matches: (topic: string) => boolean): Promise<number> {
-    const gone = [...this.#map.keys()].filter(matches);
-    for (const topic of gone) this.#map.delete(topic);
-    return gone.length;
+    return inTurns(this.#removing(this.#store, matches), SLICE_MS);
   }
 
   /** As it was when it was made, and its memory given back. */
   clear(): void {
-    this.#map.clear();
+    this.#store = new TopicStore();
+    this.#changes = new TopicChangeTeller(this.#store);
     this.#leftOut = 0;
     this.#leftOutAt = null;
   }
 
-  #below(prefix: string): RecordedTopic[] {
-    const start = prefix.replace(/\/#?$|^#$/, '');
-    return [...this.#map.values()]
-      .filter(({ topic }) => start === '' || topic === start || topic.startsWith(`${start}/`))
-      .sort((a, b) => compareTopics(a.topic, b.topic));
+  *#removing(store: TopicStore, matches: (topic: string) => boolean): Steps<number> {
+    const { levels } = store;
+    const walk = new TopicWalk(levels, [], null);
+    let count = 0;
+    for (let next: string | null = ''; next !== null && store === this.#store; ) {
+      const gone: number[] = [];
+      walk.start(next);
+      for (let steps = 0; steps < STEPS && walk.node !== NONE; steps += 1) {
+        const use = levels.useOf(walk.node);
+        if (use !== NONE && matches(store.topicOf(use))) gone.push(use);
+        walk.next(true);
+      }
+      next = walk.node === NONE ? null : levels.topicOf(walk.node);
+      for (const use of gone) this.#remove(use);
+      count += gone.length;
+      yield;
+    }
+    if (store === this.#store) store.shrink();
+    return count;
+  }
+
+  #remove(use: number): void {
+    this.#changes.goes(use);
+    this.#store.remove(use);
+  }
+
+  #level(store: TopicStore, node: number, of: string | null, withPayloads: boolean): TopicLevel {
+    const { levels } = store;
+    const name = levels.textOf(node);
+    const use = levels.useOf(node);
+    return {
+      name,
+      topic: of === null ? name : `${of}/${name}`,
+      topicCount: levels.topicCountOf(node),
+      childCount: levels.childCountOf(node),
+      recorded: use === NONE ? null : store.recorded(use, withPayloads),
+    };
   }
 }
 
-function compareTopics(a: string, b: string): number {
-  const others = b.split('/');
-  const levels = a.split('/');
-  for (const [index, level] of levels.entries()) {
-    const other = others[index];
-    if (other === undefined) return 1;
-    if (level !== other) return level < other ? -1 : 1;
-  }
-  return levels.length - others.length;
-}
+/** Of an event loop that serves a broker, too. */
+const SLICE_MS = 4;
+/** Topics that are looked at, and perhaps removed, between two looks at the time: well below a millisecond. */
+const STEPS = 200;

@@ -16,7 +16,7 @@ const partsOf = ({ core, registry, store: { sessions, retained } }: Tapped) => {
 function startRecorder(tapped: Tapped) {
   const problems: string[] = [];
   const onProblem = (problem: string) => problems.push(problem);
-  const recorder = new EmbeddedTopicRecorder({ ...partsOf(tapped), maxBytes: 1_048_576, onProblem });
+  const recorder = new EmbeddedTopicRecorder({ ...partsOf(tapped), maxBytes: 64 * 1_048_576, onProblem });
   onTestFinished(() => recorder.close());
   const names = async () =>
     (await recorder.ask('find', { kind: 'PUBLISHED', first: 10 })).topics.map(({ topic }) => topic);
@@ -28,7 +28,7 @@ test('nothing is recorded before the first question, and from when nobody has as
   const tapped = await startTappedCore();
   const { core } = tapped;
   const { recorder, names, isRecording } = startRecorder(tapped);
-  await recorder.apply({ ...DEFAULT_TOPIC_SETTINGS, ttlSeconds: 3 });
+  await recorder.apply({ ...DEFAULT_TOPIC_SETTINGS, ttlSeconds: 400 });
   await core.own.publish('early', '1');
   expect(isRecording()).toBe(false);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -36,7 +36,7 @@ test('nothing is recorded before the first question, and from when nobody has as
   const { since, state } = await recorder.ask('status', {});
   expect([state, isRecording()]).toEqual(['RECORDING', true]);
   await core.own.publish('asked', '1');
-  const idle = idleMs({ ttlSeconds: 3 });
+  const idle = idleMs({ ttlSeconds: 400 });
   vi.advanceTimersByTime(idle - 1);
   expect(await names()).toEqual(['asked']);
   vi.advanceTimersByTime(idle - 1);
@@ -115,6 +115,7 @@ test('whatever clients do while it looks, the filters that are held are those th
   });
   // As slowly as clients are quick, so that they are between those that were looked at and the others.
   const looks = held.look();
+  const unfinished = held.look();
   for (let count = 0; count < 60; count += 1) {
     await step();
     looks.next();
@@ -142,4 +143,7 @@ test('whatever clients do while it looks, the filters that are held are those th
   expect(released.sort()).toEqual([...expected].sort());
   expect([...held.all()]).toEqual([]);
   held.close();
+  await (await connect(port, { clientId: 'late', clean: false })).subscribeAsync('late');
+  for (const _step of unfinished) expect.unreachable();
+  expect([...held.all()]).toEqual([]);
 });

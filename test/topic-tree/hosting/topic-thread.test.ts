@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { TopicThread, type TopicThreadOptions } from '../../../src/topic-tree/hosting/topic-thread.ts';
 import type { RecorderState, RecorderStatus, TopicRecorder } from '../../../src/topic-tree/model/topic-recorder.ts';
@@ -16,7 +18,7 @@ function startThread(options: Partial<TopicThreadOptions> = {}) {
   const log = { info: line, warn: line, error: line };
   const thread = new TopicThread({ workerUrl: topicWorker, log, ...options });
   onTestFinished(() => thread.close());
-  const open = ({ url }: Mosquitto, id = 'b1', durations = {}) =>
+  const open = ({ url }: Pick<Mosquitto, 'url'>, id = 'b1', durations = {}) =>
     thread.open({
       durations,
       local: { id, url, timeoutMs: 20_000 },
@@ -116,4 +118,29 @@ test('when nobody asks any more the thread ends with what it kept, and with the 
   expect(again.published.count).toBe(0);
   await recorder.close();
   await expect.poll(() => thread.isRunning).toBe(false);
+});
+
+/** It takes connections, and answers nothing. */
+async function silentBroker(): Promise<{ readonly url: string }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined).resume()));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+test('a thousand questions wait for a silent broker, one more is refused, and those that wait end with the recorder', async () => {
+  const broker = await silentBroker();
+  const { open } = startThread();
+  const recorder = open(broker);
+  const ask = () => recorder.ask('topic', { kind: 'PUBLISHED', topic: 'plant/a' });
+  const waiting = Promise.allSettled(Array.from({ length: 1_000 }, ask));
+  await expect(ask()).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  await recorder.close();
+  const codes = (await waiting).map((one) => one.status === 'rejected' && one.reason.code);
+  expect(new Set(codes)).toEqual(new Set(['BROKER_UNREACHABLE']));
 });

@@ -1,0 +1,125 @@
+import { Numbers } from './numbers.ts';
+import { NONE, type Rows } from './rows.ts';
+
+/**
+ * Finds rows by a hash: rows of one bucket are a chain through a column of theirs. There are as many buckets as rows, and with each row
+ * one bucket is split, or two become one (linear hashing): no moment in which all are placed anew.
+ */
+export class HashChains {
+  readonly #rows: Rows;
+  /** Of a row: the next one of its chain. */
+  readonly #nextColumn: number;
+  readonly #hashOf: (row: number) => number;
+  /** The first row of each bucket, plus one: 0 is none. */
+  readonly #heads = new Numbers();
+  #buckets = MIN_BUCKETS;
+  /** The lowest 2^n - 1 that is not below the last bucket. */
+  #mask = MIN_BUCKETS - 1;
+  #size = 0;
+
+  constructor(rows: Rows, nextColumn: number, hashOf: (row: number) => number) {
+    this.#rows = rows;
+    this.#nextColumn = nextColumn;
+    this.#hashOf = hashOf;
+    this.#heads.resize(MIN_BUCKETS);
+  }
+
+  get bytes(): number {
+    return this.#heads.bytes;
+  }
+
+  /** The first row that may have this hash; the others follow by `next`. */
+  first(hash: number): number {
+    return this.#heads.get(this.#bucketOf(hash)) - 1;
+  }
+
+  next(row: number): number {
+    return this.#rows.get(row, this.#nextColumn);
+  }
+
+  add(row: number): void {
+    this.#size += 1;
+    if (this.#size > this.#buckets) this.#split();
+    this.#push(this.#bucketOf(this.#hashOf(row)), row);
+  }
+
+  remove(row: number): void {
+    const bucket = this.#bucketOf(this.#hashOf(row));
+    let before = NONE;
+    for (let other = this.#heads.get(bucket) - 1; other !== row; other = this.next(other)) before = other;
+    if (before === NONE) this.#heads.set(bucket, this.next(row) + 1);
+    else this.#rows.set(before, this.#nextColumn, this.next(row));
+    this.#size -= 1;
+    if (this.#size * 2 < this.#buckets && this.#buckets > MIN_BUCKETS) this.#merge();
+  }
+
+  /** Rows have other numbers and the hashes that they had. `visit` is told each row's new number. */
+  renumber(numberOf: (row: number) => number, visit: (row: number) => void): void {
+    for (let bucket = 0; bucket < this.#buckets; bucket += 1) {
+      let row = this.#take(bucket);
+      if (row === NONE) continue;
+      row = numberOf(row);
+      this.#heads.set(bucket, row + 1);
+      for (;;) {
+        visit(row);
+        const next = this.next(row);
+        if (next === NONE) break;
+        const number = numberOf(next);
+        this.#rows.set(row, this.#nextColumn, number);
+        row = number;
+      }
+    }
+  }
+
+  /** Forgets all rows, to be given them anew. */
+  clear(): void {
+    this.#heads.resize(0);
+    this.#heads.resize(MIN_BUCKETS);
+    this.#buckets = MIN_BUCKETS;
+    this.#mask = MIN_BUCKETS - 1;
+    this.#size = 0;
+  }
+
+  #bucketOf(hash: number): number {
+    const bucket = hash & this.#mask;
+    return bucket < this.#buckets ? bucket : bucket & (this.#mask >>> 1);
+  }
+
+  #push(bucket: number, row: number): void {
+    this.#rows.set(row, this.#nextColumn, this.#heads.get(bucket) - 1);
+    this.#heads.set(bucket, row + 1);
+  }
+
+  #take(bucket: number): number {
+    const row = this.#heads.get(bucket) - 1;
+    this.#heads.set(bucket, 0);
+    return row;
+  }
+
+  #split(): void {
+    const added = this.#buckets;
+    if (added > this.#mask) this.#mask = this.#mask * 2 + 1;
+    this.#heads.resize(added + 1);
+    this.#buckets = added + 1;
+    this.#replace(this.#take(added & (this.#mask >>> 1)));
+  }
+
+  #merge(): void {
+    const row = this.#take(this.#buckets - 1);
+    this.#buckets -= 1;
+    if (this.#buckets <= this.#mask >>> 1) this.#mask >>>= 1;
+    this.#heads.resize(this.#buckets);
+    this.#replace(row);
+  }
+
+  /** Puts a whole chain where it belongs now. */
+  #replace(chain: number): void {
+    for (let row = chain; row !== NONE; ) {
+      const next = this.next(row);
+      this.#push(this.#bucketOf(this.#hashOf(row)), row);
+      row = next;
+    }
+  }
+}
+
+const MIN_BUCKETS = 256;

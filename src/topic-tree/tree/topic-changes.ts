@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import type { AskChanges, RecordedTopic, TopicChanges } from '../model/topic-recorder.ts';
+import { AnswerList, AnswerRoom, charactersOf } from './answer-list.ts';
+import { ExpiredTopics } from './expired-topics.ts';
+import { NONE } from './rows.ts';
+import { isAtOrBelow, topicOfPrefix } from './topic-order.ts';
+import type { TopicStore } from './topic-store.ts';
+
+/**
+ * Answers what became different since an answer before. A cursor is the tick that ended with that answer and the number of the last topic
+ * that had expired: what was used since is at the newer end of the list by last use.
+ *
+ * While all together ask at most twenty times a second, each is told each use once; else a topic may be told of as changed twice.
+ */
+export class TopicChangeTeller {
+  readonly #store: TopicStore;
+  /** Cursors of other trees are not understood. */
+  readonly #id = randomUUID();
+  readonly #expired = new ExpiredTopics();
+
+  constructor(store: TopicStore) {
+    this.#store = store;
+  }
+
+  get bytes(): number {
+    return this.#expired.bytes;
+  }
+
+  /** To be told of each topic before it goes. */
+  goes(use: number): void {
+    const { ticks, uses } = this.#store;
+    if (!this.#expired.isAsked(ticks.timeOf(ticks.now))) return;
+    this.#expired.add({ topic: this.#store.topicOf(use), firstTick: uses.firstTickOf(use) });
+  }
+
+  answer(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
+    const until = this.#store.ticks.end(now);
+    const cursor = `${this.#id}.${until}.${this.#expired.ask(now)}`;
+    const { since } = question;
+    if (since === null) return { cursor, isContinued: true, ...NO_CHANGES };
+    const [id, tick = '', number = ''] = since.split('.');
+    const isKnown = id === this.#id && Number(tick) <= until && this.#expired.reaches(Number(number));
+    const changes = isKnown ? this.#changes(question, Number(tick), until, Number(number)) : null;
+    return changes ? { cursor, isContinued: true, ...changes } : { cursor, isContinued: false, ...NO_CHANGES };
+  }
+
+  /** Null: there are too many to look at. */
+  #changes(question: Omit<AskChanges, 'kind'>, since: number, until: number, number: number): Changes | null {
+    const { first, withPayloads = true } = question;
+    const prefix = topicOfPrefix(question.prefix);
+    const store = this.#store;
+    const { uses } = store;
+    const room = new AnswerRoom();
+    const added = new AnswerList<RecordedTopic>(first, room);
+    const changed = new AnswerList<RecordedTopic>(first, room);
+    const expired = new AnswerList<string>(first, room);
+    const base = prefix === null ? null : store.levels.find(prefix);
+    let looked = 0;
+    for (let use = uses.newest; use !== NONE && uses.lastTickOf(use) > since; use = uses.olderOf(use)) {
+      looked += 1;
+      if (looked > MAX_LOOKS) return null;
+      const firstTick = uses.firstTickOf(use);
+      if (firstTick > until) continue;
+      if (base !== null && !store.levels.isBelow(uses.nodeOf(use), base)) continue;
+      const list = firstTick > since ? added : changed;
+      list.take(() => store.recorded(use, withPayloads), charactersOf);
+    }
+    for (const { topic, firstTick } of this.#expired.after(number)) {
+      // Listed and gone since then: never told of. Listed again: told of as added.
+      if (firstTick > since || !isAtOrBelow(topic, prefix) || store.find(topic) !== NONE) continue;
+      expired.take(
+        () => topic,
+        (text) => text.length,
+      );
+    }
+    return {
+      added: added.items,
+      changed: changed.items,
+      expired: expired.items,
+      addedLeftOut: added.leftOut,
+      changedLeftOut: changed.leftOut,
+      expiredLeftOut: expired.leftOut,
+    };
+  }
+}
+
+type Changes = Omit<TopicChanges, 'cursor' | 'isContinued' | 'counts'>;
+
+const NO_CHANGES: Changes = {
+  added: [],
+  changed: [],
+  expired: [],
+  addedLeftOut: 0,
+  changedLeftOut: 0,
+  expiredLeftOut: 0,
+};
+
+/** Topics that are looked at for one answer, which holds the event loop: some ten milliseconds. */
+const MAX_LOOKS = 100_000;

@@ -1,0 +1,290 @@
+import { HashChains } from './hash-chains.ts';
+import { hashOfPair } from './hashing.ts';
+import { LevelNames } from './level-names.ts';
+import { OrderedNumbers, type Place } from './ordered-numbers.ts';
+import { NONE, Rows } from './rows.ts';
+
+/** The node above the first level. */
+export const ROOT = 0;
+
+/**
+ * The levels of topics as a tree of nodes. A node is there while its topic or one below it is listed; it is a row, found from its parent
+ * by its name, and in the list of its siblings, which are in the order of their names' UTF-16 units.
+ *
+ * Nothing here calls itself for the next level: a topic may have 65,536 of them.
+ */
+export class TopicLevels {
+  readonly names = new LevelNames();
+  readonly #rows = new Rows();
+  readonly #byName = new HashChains(this.#rows, NEXT, (node) => hashOfPair(this.parentOf(node), this.nameOf(node)));
+  /** Children of nodes that have many of them, so that a place among them is found. */
+  readonly #wide = new Map<number, OrderedNumbers>();
+  #wideBytes = 0;
+  #version = 0;
+
+  constructor() {
+    this.#rows.add();
+    this.#fill(ROOT, NONE, NONE);
+  }
+
+  /** Another one for each change of which nodes there are, and of their numbers and those of names. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get bytes(): number {
+    return this.names.bytes + this.#rows.bytes + this.#byName.bytes + this.#wideBytes;
+  }
+
+  /** Bytes that could still be used without more memory. */
+  get spareBytes(): number {
+    return this.names.spareBytes + this.#rows.spareBytes;
+  }
+
+  /** Bytes that a new topic can add at most. */
+  growth(topic: string): number {
+    return this.#rows.growth(topic.length + 1) + this.names.growth(topic);
+  }
+
+  parentOf(node: number): number {
+    return this.#rows.get(node, PARENT);
+  }
+
+  nameOf(node: number): number {
+    return this.#rows.get(node, NAME);
+  }
+
+  textOf(node: number): string {
+    return this.names.text(this.nameOf(node));
+  }
+
+  firstChildOf(node: number): number {
+    return this.#rows.get(node, CHILD);
+  }
+
+  /** The next one with the same parent. */
+  siblingOf(node: number): number {
+    return this.#rows.get(node, SIBLING);
+  }
+
+  childCountOf(node: number): number {
+    return this.#rows.get(node, CHILDREN);
+  }
+
+  /** Listed topics at and below a node. */
+  topicCountOf(node: number): number {
+    return this.#rows.get(node, TOPICS);
+  }
+
+  /** What is recorded of the node's own topic; NONE: it is not listed. */
+  useOf(node: number): number {
+    return this.#rows.get(node, USE);
+  }
+
+  topicOf(node: number): string {
+    let topic = this.textOf(node);
+    let up = this.parentOf(node);
+    if (up === ROOT) return topic;
+    const levels = [topic];
+    for (; up !== ROOT; up = this.parentOf(up)) levels.push(this.textOf(up));
+    topic = levels.reverse().join('/');
+    return topic;
+  }
+
+  /** The node of a topic; NONE: there is none. */
+  find(topic: string): number {
+    let node = ROOT;
+    for (let from = 0; node !== NONE && from <= topic.length; ) {
+      const to = endOfLevel(topic, from);
+      const name = this.names.find(topic, from, to);
+      node = name === NONE ? NONE : this.child(node, name);
+      from = to + 1;
+    }
+    return node;
+  }
+
+  child(parent: number, name: number): number {
+    for (let node = this.#byName.first(hashOfPair(parent, name)); node !== NONE; node = this.#byName.next(node)) {
+      if (this.#rows.get(node, NAME) === name && this.#rows.get(node, PARENT) === parent) return node;
+    }
+    return NONE;
+  }
+
+  /** The first child that comes after a name. */
+  childAfter(parent: number, name: string): number {
+    const place = (other: number) => compareTexts(this.textOf(other), name);
+    const wide = this.#wideOf(parent);
+    if (wide) return wide.firstAfter(place);
+    let child = this.firstChildOf(parent);
+    while (child !== NONE && place(child) <= 0) child = this.siblingOf(child);
+    return child;
+  }
+
+  isBelow(node: number, above: number): boolean {
+    let up = node;
+    while (up !== above && up !== NONE) up = this.parentOf(up);
+    return up === above;
+  }
+
+  /** Lists a topic with what is recorded of it. Answers its node. */
+  add(topic: string, use: number): number {
+    let node = ROOT;
+    for (let from = 0; from <= topic.length; ) {
+      const to = endOfLevel(topic, from);
+      let name = this.names.find(topic, from, to);
+      const known = name === NONE ? NONE : this.child(node, name);
+      if (known === NONE) {
+        if (name === NONE) name = this.names.add(topic, from, to);
+        else this.names.use(name);
+        node = this.#make(node, name);
+      } else node = known;
+      from = to + 1;
+    }
+    this.#rows.set(node, USE, use);
+    for (let up = node; up !== NONE; up = this.parentOf(up)) this.#rows.set(up, TOPICS, this.topicCountOf(up) + 1);
+    return node;
+  }
+
+  /** The topic of a node is not listed any more. */
+  remove(node: number): void {
+    this.#rows.set(node, USE, NONE);
+    for (let up = node; up !== NONE; up = this.parentOf(up)) this.#rows.set(up, TOPICS, this.topicCountOf(up) - 1);
+    for (let empty = node; empty !== ROOT && this.topicCountOf(empty) === 0; ) {
+      const parent = this.parentOf(empty);
+      this.#drop(empty);
+      empty = parent;
+    }
+  }
+
+  /** Gives memory back. `useOf` tells the new numbers of what is recorded; answers those of the nodes. */
+  compact(useOf: (use: number) => number): (node: number) => number {
+    this.#version += 1;
+    const rows = this.#rows;
+    const nameOf = this.names.compact();
+    const numberOf = rows.compact();
+    this.#byName.clear();
+    for (let node = ROOT; node < rows.end; node += 1) {
+      for (const column of [PARENT, CHILD, SIBLING])
+        rows.set(node, column, renumbered(rows.get(node, column), numberOf));
+      rows.set(node, NAME, renumbered(rows.get(node, NAME), nameOf));
+      rows.set(node, USE, renumbered(rows.get(node, USE), useOf));
+      if (node !== ROOT) this.#byName.add(node);
+    }
+    const wide = [...this.#wide];
+    this.#wide.clear();
+    for (const [node, children] of wide) {
+      children.renumber(numberOf);
+      this.#wide.set(numberOf(node), children);
+    }
+    return numberOf;
+  }
+
+  #make(parent: number, name: number): number {
+    this.#version += 1;
+    const node = this.#rows.add();
+    this.#fill(node, parent, name);
+    this.#byName.add(node);
+    const count = this.childCountOf(parent) + 1;
+    this.#rows.set(parent, CHILDREN, count);
+    if (count >= WIDE && !this.#wide.has(parent)) this.#widen(parent);
+    const place = this.#placeOf(name);
+    const wide = this.#wideOf(parent);
+    const before = wide ? this.#counted(wide, () => wide.add(node, place)) : this.#childBefore(parent, place);
+    if (before === NONE) {
+      this.#rows.set(node, SIBLING, this.firstChildOf(parent));
+      this.#rows.set(parent, CHILD, node);
+    } else {
+      this.#rows.set(node, SIBLING, this.siblingOf(before));
+      this.#rows.set(before, SIBLING, node);
+    }
+    return node;
+  }
+
+  #drop(node: number): void {
+    this.#version += 1;
+    const parent = this.parentOf(node);
+    const name = this.nameOf(node);
+    const place = this.#placeOf(name);
+    const wide = this.#wideOf(parent);
+    const before = wide ? this.#counted(wide, () => wide.remove(place)) : this.#childBefore(parent, place);
+    if (before === NONE) this.#rows.set(parent, CHILD, this.siblingOf(node));
+    else this.#rows.set(before, SIBLING, this.siblingOf(node));
+    const count = this.childCountOf(parent) - 1;
+    this.#rows.set(parent, CHILDREN, count);
+    if (wide && count < WIDE / 2) this.#narrow(parent, wide);
+    this.#byName.remove(node);
+    this.#rows.remove(node);
+    this.names.release(name);
+  }
+
+  #fill(node: number, parent: number, name: number): void {
+    const rows = this.#rows;
+    rows.set(node, PARENT, parent);
+    rows.set(node, NAME, name);
+    rows.set(node, CHILD, NONE);
+    rows.set(node, SIBLING, NONE);
+    rows.set(node, CHILDREN, 0);
+    rows.set(node, TOPICS, 0);
+    rows.set(node, USE, NONE);
+  }
+
+  #placeOf(name: number): Place {
+    return (other) => this.names.compare(this.nameOf(other), name);
+  }
+
+  /** The last child before a place, of a node with few. */
+  #childBefore(parent: number, place: Place): number {
+    let before = NONE;
+    for (let child = this.firstChildOf(parent); child !== NONE && place(child) < 0; child = this.siblingOf(child)) {
+      before = child;
+    }
+    return before;
+  }
+
+  #wideOf(node: number): OrderedNumbers | undefined {
+    return this.childCountOf(node) >= WIDE / 2 ? this.#wide.get(node) : undefined;
+  }
+
+  #widen(node: number): void {
+    const wide = new OrderedNumbers();
+    for (let child = this.firstChildOf(node); child !== NONE; child = this.siblingOf(child)) wide.add(child, () => -1);
+    this.#wide.set(node, wide);
+    this.#wideBytes += wide.bytes + WIDE_BYTES;
+  }
+
+  #narrow(node: number, wide: OrderedNumbers): void {
+    this.#wide.delete(node);
+    this.#wideBytes -= wide.bytes + WIDE_BYTES;
+  }
+
+  #counted(wide: OrderedNumbers, change: () => number): number {
+    const before = wide.bytes;
+    const answer = change();
+    this.#wideBytes += wide.bytes - before;
+    return answer;
+  }
+}
+
+const PARENT = 0;
+const NAME = 1;
+const NEXT = 2;
+const CHILD = 3;
+const SIBLING = 4;
+const CHILDREN = 5;
+const TOPICS = 6;
+const USE = 7;
+
+/** So many children are kept in blocks, too, until half of them are left. */
+const WIDE = 24;
+/** Of an entry of the map, and the objects it holds. */
+const WIDE_BYTES = 200;
+
+const renumbered = (number: number, numberOf: (number: number) => number): number =>
+  number === NONE ? NONE : numberOf(number);
+
+export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function endOfLevel(topic: string, from: number): number {
+  const slash = topic.indexOf('/', from);
+  return slash < 0 ? topic.length : slash;
+}

@@ -1,0 +1,101 @@
+import type { RecordedTopic } from '../model/topic-recorder.ts';
+import { Previews } from './previews.ts';
+import { NONE } from './rows.ts';
+import { Ticks } from './ticks.ts';
+import { TopicLevels } from './topic-levels.ts';
+import { TopicUses } from './topic-uses.ts';
+
+/** Levels, uses and previews of one tree, and how they belong together: a use is of a node, and may have a preview. */
+export class TopicStore {
+  readonly levels = new TopicLevels();
+  readonly uses = new TopicUses();
+  readonly ticks = new Ticks();
+  #previews = new Previews();
+
+  get bytes(): number {
+    return this.levels.bytes + this.uses.bytes + this.#previews.bytes;
+  }
+
+  /** Whether one more topic leaves it within so many bytes. */
+  hasRoomFor(topic: string, maxBytes: number): boolean {
+    const growth = this.levels.growth(topic) + this.uses.growth;
+    return growth === 0 ? this.bytes <= maxBytes : this.bytes + growth + RESERVE <= maxBytes;
+  }
+
+  /** The use of a topic; NONE: it is not listed. */
+  find(topic: string): number {
+    const node = this.levels.find(topic);
+    return node === NONE ? NONE : this.levels.useOf(node);
+  }
+
+  /** Lists a topic that is not. */
+  add(topic: string, tick: number): number {
+    const use = this.uses.add(tick);
+    this.uses.setNode(use, this.levels.add(topic, use));
+    return use;
+  }
+
+  remove(use: number): void {
+    this.#previews.remove(this.uses.previewOf(use));
+    this.levels.remove(this.uses.nodeOf(use));
+    this.uses.remove(use);
+  }
+
+  topicOf(use: number): string {
+    return this.levels.topicOf(this.uses.nodeOf(use));
+  }
+
+  /** Keeps the first bytes of a payload in place of those before; none where they would take more than half of `maxBytes`, or more. */
+  preview(use: number, payload: Uint8Array, limit: number, maxBytes: number): void {
+    this.forgetPreview(use);
+    const growth = this.#previews.growth(Math.min(payload.length, limit));
+    if (growth > 0) {
+      const isWithin = this.#previews.bytes + growth <= maxBytes / 2 && this.bytes + growth + RESERVE <= maxBytes;
+      if (!isWithin) return;
+    }
+    this.uses.setPreview(use, this.#previews.add(payload, limit));
+  }
+
+  forgetPreview(use: number): void {
+    const preview = this.uses.previewOf(use);
+    if (preview === NONE) return;
+    this.#previews.remove(preview);
+    this.uses.setPreview(use, NONE);
+  }
+
+  forgetPreviews(): void {
+    this.#previews = new Previews();
+    this.uses.clearPreviews();
+  }
+
+  recorded(use: number, withPayload: boolean): RecordedTopic {
+    const { uses, ticks } = this;
+    const preview = withPayload ? uses.previewOf(use) : NONE;
+    return {
+      topic: this.topicOf(use),
+      messages: uses.messagesOf(use),
+      firstSeen: ticks.timeOf(uses.firstTickOf(use)),
+      lastSeen: ticks.timeOf(uses.lastTickOf(use)),
+      qos: uses.qosOf(use),
+      retain: uses.retainOf(use),
+      payload: preview === NONE ? null : this.#previews.get(preview),
+    };
+  }
+
+  /**
+   * Gives memory back where three quarters of it are free: that many removals have been before, so it costs each of them little, but it
+   * takes some tenth of a second for a quarter of a million topics that are left.
+   */
+  shrink(): void {
+    const { levels, uses } = this;
+    const { bytes } = this;
+    const spare = levels.spareBytes + uses.spareBytes + this.#previews.spareBytes;
+    if (bytes < MIN_SHRINK_BYTES || spare < bytes * 0.75) return;
+    const nodeOf = levels.compact(uses.compact());
+    uses.renumber(nodeOf, this.#previews.compact());
+  }
+}
+
+/** Beside rows, buckets and blocks of children grow; a piece of each, and something to spare. */
+const RESERVE = 512 * 1024;
+const MIN_SHRINK_BYTES = 4 * 1024 * 1024;

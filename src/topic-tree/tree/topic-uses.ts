@@ -1,0 +1,169 @@
+import { NONE, Rows } from './rows.ts';
+
+/**
+ * What is recorded of each listed topic, in a list by last use. Times are ticks, which never go back, so that the list is in the order of
+ * their last ticks.
+ */
+export class TopicUses {
+  readonly #rows = new Rows();
+  #oldest = NONE;
+  #newest = NONE;
+
+  get bytes(): number {
+    return this.#rows.bytes;
+  }
+
+  /** Bytes that could still be used without more memory. */
+  get spareBytes(): number {
+    return this.#rows.spareBytes;
+  }
+
+  /** Bytes that one more would add. */
+  get growth(): number {
+    return this.#rows.growth(1);
+  }
+
+  /** Used longest ago; NONE: there is none. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** The one used just before. */
+  olderOf(use: number): number {
+    return this.#rows.get(use, OLDER);
+  }
+
+  nodeOf(use: number): number {
+    return this.#rows.get(use, NODE);
+  }
+
+  firstTickOf(use: number): number {
+    return this.#rows.get(use, FIRST) >>> 0;
+  }
+
+  lastTickOf(use: number): number {
+    return this.#rows.get(use, LAST) >>> 0;
+  }
+
+  messagesOf(use: number): number {
+    return (this.#rows.get(use, MESSAGES) >>> 0) + (this.#rows.get(use, FLAGS) >>> OVERFLOW_SHIFT) * 2 ** 32;
+  }
+
+  qosOf(use: number): 0 | 1 | 2 {
+    return (this.#rows.get(use, FLAGS) & QOS) as 0 | 1 | 2;
+  }
+
+  retainOf(use: number): boolean {
+    return (this.#rows.get(use, FLAGS) & RETAIN) !== 0;
+  }
+
+  /** The number of the payload that is kept; NONE: none is. */
+  previewOf(use: number): number {
+    return this.#rows.get(use, PREVIEW);
+  }
+
+  setPreview(use: number, preview: number): void {
+    this.#rows.set(use, PREVIEW, preview);
+  }
+
+  setNode(use: number, node: number): void {
+    this.#rows.set(use, NODE, node);
+  }
+
+  /** Of a topic without messages so far. */
+  add(tick: number): number {
+    const use = this.#rows.add();
+    this.#rows.set(use, NODE, NONE);
+    this.#rows.set(use, MESSAGES, 0);
+    this.#rows.set(use, FIRST, tick);
+    this.#rows.set(use, LAST, tick);
+    this.#rows.set(use, FLAGS, 0);
+    this.#rows.set(use, PREVIEW, NONE);
+    this.#append(use);
+    return use;
+  }
+
+  count(use: number, qos: 0 | 1 | 2, retain: boolean): void {
+    const messages = this.#rows.get(use, MESSAGES) + 1;
+    this.#rows.set(use, MESSAGES, messages);
+    const overflow = (this.#rows.get(use, FLAGS) >>> OVERFLOW_SHIFT) + (messages === 0 ? 1 : 0);
+    this.#rows.set(use, FLAGS, (overflow << OVERFLOW_SHIFT) | (retain ? RETAIN : 0) | qos);
+  }
+
+  touch(use: number, tick: number): void {
+    this.#rows.set(use, LAST, tick);
+    if (use === this.#newest) return;
+    this.#cut(use);
+    this.#append(use);
+  }
+
+  remove(use: number): void {
+    this.#cut(use);
+    this.#rows.remove(use);
+  }
+
+  clearPreviews(): void {
+    // Of free rows the column has no meaning.
+    for (let use = 0; use < this.#rows.end; use += 1) this.#rows.set(use, PREVIEW, NONE);
+  }
+
+  /** Gives memory back. Answers what each number is now; then `renumber` has to be called. */
+  compact(): (use: number) => number {
+    const numberOf = this.#rows.compact();
+    for (let use = 0; use < this.#rows.end; use += 1) {
+      this.#renumber(use, OLDER, numberOf);
+      this.#renumber(use, NEWER, numberOf);
+    }
+    if (this.#oldest !== NONE) this.#oldest = numberOf(this.#oldest);
+    if (this.#newest !== NONE) this.#newest = numberOf(this.#newest);
+    return numberOf;
+  }
+
+  /** Nodes and previews have other numbers. */
+  renumber(nodeOf: (node: number) => number, previewOf: (preview: number) => number): void {
+    for (let use = 0; use < this.#rows.end; use += 1) {
+      this.#renumber(use, NODE, nodeOf);
+      this.#renumber(use, PREVIEW, previewOf);
+    }
+  }
+
+  #renumber(use: number, column: number, numberOf: (number: number) => number): void {
+    const number = this.#rows.get(use, column);
+    if (number !== NONE) this.#rows.set(use, column, numberOf(number));
+  }
+
+  #append(use: number): void {
+    this.#rows.set(use, OLDER, this.#newest);
+    this.#rows.set(use, NEWER, NONE);
+    if (this.#newest === NONE) this.#oldest = use;
+    else this.#rows.set(this.#newest, NEWER, use);
+    this.#newest = use;
+  }
+
+  #cut(use: number): void {
+    const older = this.#rows.get(use, OLDER);
+    const newer = this.#rows.get(use, NEWER);
+    if (older === NONE) this.#oldest = newer;
+    else this.#rows.set(older, NEWER, newer);
+    if (newer === NONE) this.#newest = older;
+    else this.#rows.set(newer, OLDER, older);
+  }
+}
+
+const NODE = 0;
+const MESSAGES = 1;
+const FIRST = 2;
+const LAST = 3;
+const OLDER = 4;
+const NEWER = 5;
+const PREVIEW = 6;
+/** QoS, retain, and above them how often MESSAGES began anew. */
+const FLAGS = 7;
+
+const QOS = 3;
+const RETAIN = 4;
+const OVERFLOW_SHIFT = 3;

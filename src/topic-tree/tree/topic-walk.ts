@@ -1,0 +1,139 @@
+import { ALL, ANY, BELOW, type Matching } from './matching.ts';
+import { NONE } from './rows.ts';
+import { compareTexts, ROOT, type TopicLevels } from './topic-levels.ts';
+import { compareTopics, isAtOrBelow } from './topic-order.ts';
+
+/** Goes through the nodes at and below a prefix in the order of topics, past those of which nothing is wanted. */
+export class TopicWalk {
+  readonly #levels: TopicLevels;
+  readonly #matchings: readonly Matching[];
+  readonly #prefix: string | null;
+  #base = ROOT;
+  #node = NONE;
+  #depth = -1;
+  /** Per depth plus one: what is wanted of the node there, and of what is below it. */
+  readonly #wanted: number[] = [];
+  /** Per depth plus one: the node there is the only one that can match. */
+  readonly #isOnly: boolean[] = [];
+
+  /** Null: all topics. */
+  constructor(levels: TopicLevels, matchings: readonly Matching[], prefix: string | null) {
+    this.#levels = levels;
+    this.#matchings = matchings;
+    this.#prefix = prefix;
+  }
+
+  /** NONE: it has come to the end. */
+  get node(): number {
+    return this.#node;
+  }
+
+  /** What is wanted of the node. */
+  get wanted(): number {
+    return this.#wanted[this.#depth + 1] as number;
+  }
+
+  /** To the first node, or the first that is not before a topic. To be called again when the nodes have changed. */
+  start(from: string | null): void {
+    for (const matching of this.#matchings) matching.renew();
+    this.#base = ROOT;
+    this.#node = ROOT;
+    this.#depth = -1;
+    this.#wanted[0] = this.#matchings.length === 0 ? ALL : BELOW;
+    if (this.#prefix !== null && !this.#reach(this.#prefix)) return;
+    if (from === null || from === this.#prefix) return;
+    if (isAtOrBelow(from, this.#prefix)) this.#seek(from, this.#prefix === null ? 0 : this.#prefix.length + 1);
+    else if (this.#prefix !== null && compareTopics(from, this.#prefix) > 0) this.#node = NONE;
+  }
+
+  /** To the next node; false: past all that are below this one. */
+  next(isBelow: boolean): void {
+    const levels = this.#levels;
+    let node = this.#node;
+    if (isBelow && this.wanted & BELOW) {
+      const child = this.#firstChild();
+      if (child !== NONE) {
+        this.#enter(child);
+        return;
+      }
+    }
+    while (node !== this.#base) {
+      const sibling = this.#isOnly[this.#depth + 1] ? NONE : levels.siblingOf(node);
+      if (sibling !== NONE) {
+        this.#depth -= 1;
+        this.#enter(sibling);
+        return;
+      }
+      node = levels.parentOf(node);
+      this.#depth -= 1;
+    }
+    this.#node = NONE;
+  }
+
+  /** Makes the node of the prefix the one that all is below. False: nothing is wanted there. */
+  #reach(prefix: string): boolean {
+    const base = this.#levels.find(prefix);
+    if (base !== NONE) this.#seek(prefix, 0);
+    if (base === NONE || this.#node !== base) this.#node = NONE;
+    else this.#base = base;
+    return this.#node !== NONE;
+  }
+
+  /** Goes to a topic below the node, whose levels from `start` on are still to go; or to what comes after where it would be. */
+  #seek(topic: string, start: number): void {
+    const levels = topic.slice(start).split('/');
+    for (const level of levels) {
+      const child = this.wanted & BELOW ? this.#childFrom(level) : NONE;
+      if (child === NONE) {
+        this.next(false);
+        return;
+      }
+      this.#enter(child);
+      if (this.#levels.textOf(child) !== level) return;
+    }
+  }
+
+  /** The first child that may be wanted and does not come before a name. */
+  #childFrom(name: string): number {
+    const levels = this.#levels;
+    const only = this.#only();
+    if (only !== ANY) {
+      const child = this.#firstChild();
+      return child !== NONE && compareTexts(levels.textOf(child), name) >= 0 ? child : NONE;
+    }
+    const known = levels.names.find(name, 0, name.length);
+    const child = known === NONE ? NONE : levels.child(this.#node, known);
+    return child === NONE ? levels.childAfter(this.#node, name) : child;
+  }
+
+  /** The first child that may be wanted. */
+  #firstChild(): number {
+    const only = this.#only();
+    if (only === ANY) return this.#levels.firstChildOf(this.#node);
+    return only === NONE ? NONE : this.#levels.child(this.#node, only);
+  }
+
+  /** The one name that is wanted of the node's children. */
+  #only(): number {
+    if (this.wanted === ALL) return ANY;
+    for (const matching of this.#matchings) {
+      const only = matching.only(this.#depth + 1);
+      if (only !== ANY) return only;
+    }
+    return ANY;
+  }
+
+  /** Goes to a child of the node that is at the depth. */
+  #enter(child: number): void {
+    const above = this.wanted;
+    this.#isOnly[this.#depth + 2] = this.#only() !== ANY;
+    this.#node = child;
+    this.#depth += 1;
+    let wanted = ALL;
+    if (above !== ALL) {
+      const name = this.#levels.nameOf(child);
+      for (const matching of this.#matchings) wanted &= matching.enter(child, name, this.#depth);
+    }
+    this.#wanted[this.#depth + 1] = wanted;
+  }
+}
