@@ -26,7 +26,8 @@ import { withoutNulls } from './without-nulls.ts';
  * Who serves an API is found out when it is first needed, once for all who ask at that time, remembered for the connection and
  * found out again after a reconnect; `eager` APIs, those with listeners and those whose plugins begin with the connection right then. That nobody serves it because the broker
  * refused something is remembered for `doubtMs`, and not over a change of the broker's access control that is seen. While the broker is away
- * and has not been asked yet, a plugin of ours that keeps something serves until it can be. A hosted plugin lives on over reconnects,
+ * and has not been asked yet, a plugin of ours that keeps something serves until it can be. A plugin that serves an API `instead` of the
+ * broker serves it in any case. A hosted plugin lives on over reconnects,
  * since it has to bridge the gap, and ends when the broker turns out to serve the API, when the link gets other settings, or
  * with `close`.
  */
@@ -148,7 +149,7 @@ export class BrokerControls implements ControlCaller {
     if (!listeners) {
       listeners = new Set();
       this.#listeners.set(api, listeners);
-      this.#client.onEvent(api, (event) => this.#tell(api, event));
+      if (!this.#isInstead(api)) this.#client.onEvent(api, (event) => this.#tell(api, event));
     }
     listeners.add(listener);
     if (this.#session.status.state === 'CONNECTED') this.#resolveInBackground(api);
@@ -204,6 +205,7 @@ export class BrokerControls implements ControlCaller {
 
   async #resolve(api: ControlApi): Promise<Resolution> {
     const { timeoutMs, silenceMs = 1_000 } = this.#options;
+    if (this.#isInstead(api)) return this.#hosted(api, `Nobody serves ${api}`);
     try {
       await whenConnected(this.#session, timeoutMs);
     } catch (error) {
@@ -213,11 +215,17 @@ export class BrokerControls implements ControlCaller {
       if (this.#session.status.state !== 'CONNECTED') return kept;
     }
     const { served, reason, refused } = await probe(this.#client, api, silenceMs);
-    const since = Date.now();
     if (served) {
+      const since = Date.now();
       await Promise.all([this.#closePlugin(api), this.#dropBegun(api)]);
       return { capability: { api, provider: 'BROKER', since }, plugin: null, mayPass: false };
     }
+    return this.#hosted(api, reason, refused);
+  }
+
+  /** Where the broker does not serve it, for that reason. */
+  async #hosted(api: ControlApi, reason: string, refused = false): Promise<Resolution> {
+    const since = Date.now();
     const hosted = await this.#host(api);
     if (hosted && !('unavailable' in hosted)) {
       return { capability: { api, provider: 'GATEWAY', since }, plugin: hosted, mayPass: false };
@@ -227,6 +235,10 @@ export class BrokerControls implements ControlCaller {
       plugin: null,
       mayPass: refused || hosted?.refused === true || hosted?.mayPass === true,
     };
+  }
+
+  #isInstead(api: ControlApi): boolean {
+    return this.#factories.get(api)?.instead === true;
   }
 
   /** Null: nothing of ours can serve it while the broker is away. */

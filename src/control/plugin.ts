@@ -78,6 +78,8 @@ export interface PluginFactory {
    * connection begins, before anything else is asked there, unless what was begun or made on an earlier one lives.
    */
   begin?(host: PluginHost): BegunPlugin;
+  /** It serves the API whatever the broker itself does, which is not asked: there are several brokers behind the one that is reached. */
+  readonly instead?: boolean;
   /** Something is kept here for the broker that is to be told, and changed, also before the broker has been asked at all: it is away. */
   isKept?(): boolean;
 }
