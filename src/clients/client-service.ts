@@ -6,14 +6,19 @@ import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import type { FilterMode } from '../text-filter.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
+import { type ClientPlace, keyOf } from './inspect/client-key.ts';
 import {
   type ClientListState,
   type ClientPageQuery,
   ClientRegistry,
   type ClientRegistryEvent,
-  type ClientSource,
 } from './inspect/client-registry.ts';
-import { type ConnectedClientDetail, type ConnectedClientSummary, getClient } from './inspect/inspect-control.ts';
+import {
+  type ClientSource,
+  type ConnectedClientDetail,
+  type ConnectedClientSummary,
+  getClient,
+} from './inspect/inspect-control.ts';
 import type { OwnConnections } from './own-connections.ts';
 import { QueueReader } from './queue-reader.ts';
 
@@ -96,7 +101,7 @@ export class ClientService {
     };
     const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
     const list = this.#list(broker, page);
-    const edges = page.clients.map((client) => ({ cursor: client.clientid, node: new ListedClient(client, list) }));
+    const edges = page.clients.map((client) => ({ cursor: keyOf(client), node: new ListedClient(client, list) }));
     return {
       edges,
       pageInfo: {
@@ -112,12 +117,16 @@ export class ClientService {
     };
   }
 
-  /** One client with everything the broker tells of it; null when there is none. Errors: of a broker that cannot be asked. */
-  async find(broker: BrokerRecord, clientId: string): Promise<ClientView | null> {
+  /**
+   * One client with everything the broker tells of it; null when there is none. In a cluster where several nodes have one of this id:
+   * that of `nodeId`, else the one that is connected, and of those the one that came last. Errors: of a broker that cannot be asked.
+   */
+  async find(broker: BrokerRecord, clientId: string, nodeId?: number | null): Promise<ClientView | null> {
+    const place = { clientid: clientId, ...(nodeId == null ? {} : { node: nodeId }) };
     return this.#runtimes.ask(broker, async (runtime) => {
-      const known = await detailOf(runtime, clientId);
+      const known = await detailOf(runtime, place);
       if (known === null) return null;
-      const { source, asOf } = await sourceOf(runtime);
+      const { source, asOf } = await sourceOf(runtime, known);
       const isGateway = known.gateway === true || this.#own.has(clientId);
       const readDetail = async () => known;
       const readQueues = () => known.queues ?? null;
@@ -168,7 +177,7 @@ export class ClientService {
       state,
       isOneOfMany,
       isOwn: (clientId) => this.#own.has(clientId),
-      readDetail: (clientId) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, clientId)),
+      readDetail: (place) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, place)),
       queues: new QueueReader((question) => this.#runtimes.ask(broker, ({ controls }) => question(controls))),
     };
   }
@@ -186,16 +195,23 @@ export class ClientService {
 const filterQuery = (filter: ClientNameFilter | null | undefined): ClientPageQuery =>
   filter == null ? {} : { filterValue: filter.value, filterMode: filter.mode ?? 'contains' };
 
-async function detailOf({ controls }: BrokerRuntime, clientId: string): Promise<ConnectedClientDetail | null> {
+async function detailOf(
+  { controls }: BrokerRuntime,
+  { clientid, node }: ClientPlace,
+): Promise<ConnectedClientDetail | null> {
   try {
-    return await getClient(controls, clientId);
+    return await getClient(controls, clientid, node);
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
     throw error;
   }
 }
 
-async function sourceOf({ controls }: BrokerRuntime): Promise<{ source: ClientSource; asOf: number }> {
+async function sourceOf(
+  { controls }: BrokerRuntime,
+  known: ConnectedClientDetail,
+): Promise<{ source: ClientSource; asOf: number }> {
+  if (known.source !== undefined) return { source: known.source, asOf: Date.now() };
   const { provider } = await controls.capability('cedalo/inspect');
   return { source: provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER', asOf: Date.now() };
 }

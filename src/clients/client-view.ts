@@ -1,6 +1,12 @@
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
-import type { ClientListState, ClientSource } from './inspect/client-registry.ts';
-import type { ClientQueues, ConnectedClientDetail, ConnectedClientSummary } from './inspect/inspect-control.ts';
+import type { ClientPlace } from './inspect/client-key.ts';
+import type { ClientListState } from './inspect/client-registry.ts';
+import type {
+  ClientQueues,
+  ClientSource,
+  ConnectedClientDetail,
+  ConnectedClientSummary,
+} from './inspect/inspect-control.ts';
 import type { QueueReader } from './queue-reader.ts';
 
 /** A client as the graph shows it. */
@@ -28,7 +34,7 @@ export interface ClientList {
   readonly state: ClientListState;
   readonly isOneOfMany: boolean;
   readonly isOwn: (clientId: string) => boolean;
-  readonly readDetail: (clientId: string) => Promise<ConnectedClientDetail | null>;
+  readonly readDetail: (place: ClientPlace) => Promise<ConnectedClientDetail | null>;
   readonly queues: QueueReader;
 }
 
@@ -49,7 +55,7 @@ export class ListedClient implements ClientView {
   }
 
   get source(): ClientSource {
-    return this.#list.state.source;
+    return this.known.source ?? this.#list.state.source;
   }
 
   get asOf(): number {
@@ -70,12 +76,12 @@ export class ListedClient implements ClientView {
   }
 
   readQueues(mayAsk: () => Promise<boolean>): ClientQueues | null | Promise<ClientQueues | null> {
-    const { queues, clientid } = this.known;
+    const { queues } = this.known;
     if (queues === undefined) return null;
-    return this.#list.state.isFollowed ? this.#list.queues.read(clientid, mayAsk) : queues;
+    return this.#list.state.isFollowed ? this.#list.queues.read(this.known, mayAsk) : queues;
   }
 
   async #read(mayAsk: () => Promise<boolean>): Promise<ConnectedClientDetail | null> {
-    return (await mayAsk()) ? this.#list.readDetail(this.known.clientid) : null;
+    return (await mayAsk()) ? this.#list.readDetail(this.known) : null;
   }
 }

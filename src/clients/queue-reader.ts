@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { ControlCaller } from '../control/plugin.ts';
+import { type ClientPlace, keyOf } from './inspect/client-key.ts';
 import { type ClientQueues, getQueues, MAX_QUEUE_IDS } from './inspect/inspect-control.ts';
 
 /**
@@ -9,8 +10,8 @@ import { type ClientQueues, getQueues, MAX_QUEUE_IDS } from './inspect/inspect-c
  */
 export class QueueReader {
   readonly #ask: Ask;
-  /** Ids that the next question is about. */
-  #collected = new Set<string>();
+  /** Whom the next question is about, by key. */
+  #collected = new Map<string, ClientPlace>();
   #answer: Promise<ReadonlyMap<string, ClientQueues>> | null = null;
 
   constructor(ask: Ask) {
@@ -18,10 +19,11 @@ export class QueueReader {
   }
 
   /** Null: there is no such client any more, or the broker may not be asked. Errors: of a broker that cannot be asked. */
-  async read(clientid: string, mayAsk: () => Promise<boolean>): Promise<ClientQueues | null> {
-    this.#collected.add(clientid);
+  async read(client: ClientPlace, mayAsk: () => Promise<boolean>): Promise<ClientQueues | null> {
+    const key = keyOf(client);
+    this.#collected.set(key, client);
     this.#answer ??= this.#read(mayAsk);
-    return (await this.#answer).get(clientid) ?? null;
+    return (await this.#answer).get(key) ?? null;
   }
 
   async #read(mayAsk: () => Promise<boolean>): Promise<ReadonlyMap<string, ClientQueues>> {
@@ -29,16 +31,17 @@ export class QueueReader {
     // What is looked at in this moment has been by then.
     await immediate();
     const isAllowed = await may;
-    const ids = [...this.#collected];
-    this.#collected = new Set();
+    const clients = [...this.#collected];
+    this.#collected = new Map();
     this.#answer = null;
     const found = new Map<string, ClientQueues>();
-    for (let start = 0; isAllowed && start < ids.length; start += MAX_QUEUE_IDS) {
-      const some = ids.slice(start, start + MAX_QUEUE_IDS);
-      const queues = await this.#ask((caller) => getQueues(caller, some));
-      for (const [index, id] of some.entries()) {
+    for (let start = 0; isAllowed && start < clients.length; start += MAX_QUEUE_IDS) {
+      const some = clients.slice(start, start + MAX_QUEUE_IDS);
+      const places = some.map(([, place]) => place);
+      const queues = await this.#ask((caller) => getQueues(caller, places));
+      for (const [index, [key]] of some.entries()) {
         const entry = queues[index];
-        if (entry) found.set(id, entry);
+        if (entry) found.set(key, entry);
       }
     }
     return found;

@@ -4,6 +4,7 @@ import { guarded } from '../../graphql/guarded.ts';
 import { eventFields, partsLeftField, resumeArgument } from '../../graphql/live-event.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import type { ClientsEvent } from '../client-service.ts';
+import { placeOf } from '../inspect/client-key.ts';
 import { ConnectedClient } from './client-schema.ts';
 
 export const FilterMode = builder.enumType('FilterMode', {
@@ -26,7 +27,8 @@ export const ClientFilter = builder.inputType('ClientFilter', {
 builder.interfaceFields(Broker, (t) => ({
   connectedClients: t.connection(
     {
-      description: 'Clients in order of their ids: connected ones, and persistent sessions (connected: false).',
+      description:
+        'Clients in order of their ids: connected ones, and persistent sessions (connected: false). Of a cluster whose nodes have clients of their own: those of all nodes, an id once for each node that has it.',
       type: ConnectedClient,
       nullable: true,
       complexity: pageCost,
@@ -63,8 +65,14 @@ builder.interfaceFields(Broker, (t) => ({
     nullable: true,
     description: 'Null when the broker has no such client.',
     complexity: QUESTION_COST,
-    args: { clientId: t.arg.string({ required: true }) },
-    resolve: (broker, { clientId }, { services }) => services.clients.find(broker, clientId),
+    args: {
+      clientId: t.arg.string({ required: true }),
+      nodeId: t.arg.int({
+        description:
+          'In a cluster whose nodes have clients of their own: the one of this node. Left out: the one that is connected, and of several the one that came last.',
+      }),
+    },
+    resolve: (broker, { clientId, nodeId }, { services }) => services.clients.find(broker, clientId, nodeId),
   }),
 }));
 
@@ -85,9 +93,15 @@ const ConnectedClientsEvent = builder.objectRef<ClientsEvent>('ConnectedClientsE
         views(event.kind === 'SNAPSHOT' ? event.snapshot.clients : event.kind === 'CHANGE' ? event.change.changed : []),
     }),
     removed: t.field({
-      description: 'CHANGE: ids of clients that are gone.',
+      description:
+        'CHANGE: ids of clients that are gone. In a cluster another node may have a client of the same id: see `removedFrom`.',
       type: ['ID'],
-      resolve: ({ event }) => (event.kind === 'CHANGE' ? [...event.change.removed] : []),
+      resolve: ({ event }) => (event.kind === 'CHANGE' ? event.change.removed.map((key) => placeOf(key).clientid) : []),
+    }),
+    removedFrom: t.intList({
+      description: 'In a cluster whose nodes have clients of their own: the node of each of `removed`; else empty.',
+      resolve: ({ event }) =>
+        event.kind === 'CHANGE' ? event.change.removed.flatMap((key) => placeOf(key).node ?? []) : [],
     }),
     isComplete: t.boolean({
       nullable: true,

@@ -162,6 +162,11 @@ export const ConnectedClient = builder.objectRef<ClientView>('ConnectedClient').
     }),
     source: t.field({ type: ClientSource, resolve: ({ source }) => source }),
     asOf: t.field({ description: 'When this was so.', type: 'DateTime', resolve: ({ asOf }) => new Date(asOf) }),
+    nodeId: t.int({
+      description: 'Where it is, in a cluster whose nodes have clients of their own.',
+      nullable: true,
+      resolve: ({ known }) => known.node ?? null,
+    }),
     broker: t.field({ type: Broker, resolve: ({ broker }) => broker }),
   }),
 });

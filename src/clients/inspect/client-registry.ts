@@ -5,7 +5,9 @@ import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../li
 import type { LiveSource } from '../../live/live-source.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import type { FilterMode } from '../../text-filter.ts';
+import { keyOf } from './client-key.ts';
 import {
+  type ClientSource,
   type ClientsChangedEvent,
   type ConnectedClientSummary,
   INSPECT_API,
@@ -42,14 +44,12 @@ export interface ClientRegistryOptions {
   readonly pageSize?: number;
 }
 
-export type ClientSource = 'BROKER' | 'LOG_FEED';
-
 export interface ClientPageQuery {
   /** Left out at the start; counted after `after`. Default 0. */
   readonly offset?: number;
   /** -1: all. Default -1. */
   readonly count?: number;
-  /** Only clients whose id comes after this one. */
+  /** Only clients whose key comes after this one. */
   readonly after?: string;
   /** Compared with client id and user name; either may match. Empty or absent: all clients. */
   readonly filterValue?: string;
@@ -87,6 +87,7 @@ export interface ClientSnapshot extends ClientListState {
 
 export interface ClientChange extends ClientListState {
   readonly changed: readonly ConnectedClientSummary[];
+  /** Keys of those that went. */
   readonly removed: readonly string[];
 }
 
@@ -206,7 +207,7 @@ export class ClientRegistry {
   /** Null: no such client. */
   async get(clientid: string): Promise<(ConnectedClientSummary & ClientListState) | null> {
     await this.#upToDate();
-    const client = this.#clients.get(clientid);
+    const [client = null] = this.#clients.withId(clientid);
     return client && { ...client, ...this.#state() };
   }
 
@@ -215,11 +216,10 @@ export class ClientRegistry {
    * looks next must not see them as they were. At most CATCH_UP_MS later; never rejects.
    */
   expectEnds(clientids: readonly string[]): (ended: readonly string[]) => Promise<void> {
-    const before = new Map(clientids.map((id) => [id, this.#clients.get(id)]));
-    const isKnown = (id: string) => {
-      const client = before.get(id);
-      return !client || client.connected === false || this.#clients.get(id) !== client;
-    };
+    const before = new Map(clientids.map((id) => [id, this.#clients.withId(id)]));
+    const isEnded = (client: ConnectedClientSummary) =>
+      client.connected === false || this.#clients.get(keyOf(client)) !== client;
+    const isKnown = (id: string) => before.get(id)?.every(isEnded) ?? true;
     return async (ended) => {
       const until = Date.now() + CATCH_UP_MS;
       for (let pauseMs = 5; this.#fresh && this.#sequence !== null; pauseMs *= 2) {
@@ -307,7 +307,7 @@ export class ClientRegistry {
     const list = await this.#wholeList(caller, provider === 'GATEWAY');
     if (this.#closed) return;
     if (caller !== this.#caller) throw notObserved();
-    this.#source = provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER';
+    this.#source = list.source ?? (provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER');
     this.#sequence = list.sequence ?? null;
     this.#listedAt = Date.now();
     this.#asOf = this.#listedAt;
@@ -328,13 +328,13 @@ export class ClientRegistry {
     if (isLocal) return listClients(caller);
     for (let attempt = 1; ; attempt++) {
       const first = await listClients(caller, { count: this.#pageSize });
-      const clients = new Map(first.clients.map((client) => [client.clientid, client]));
+      const clients = new Map(first.clients.map((client) => [keyOf(client), client]));
       let isSteady = true;
       let offset = first.clients.length;
       while (offset < first.totalCount && clients.size < MAX_CLIENTS) {
         const page = await listClients(caller, { offset, count: this.#pageSize });
         const before = clients.size;
-        for (const client of page.clients) clients.set(client.clientid, client);
+        for (const client of page.clients) clients.set(keyOf(client), client);
         // A broker that ignores the offset, or promises more than it has, brings nobody new.
         if (clients.size === before) break;
         offset += page.clients.length;
@@ -365,8 +365,8 @@ export class ClientRegistry {
     this.#asOf = Date.now();
     const wasComplete = this.#complete;
     const isFull = this.#clients.size + event.changed.length > MAX_CLIENTS;
-    const changed = isFull ? event.changed.filter(({ clientid }) => this.#clients.get(clientid)) : event.changed;
-    const difference = this.#clients.apply({ changed, removed: event.removed });
+    const changed = isFull ? event.changed.filter((client) => this.#clients.get(keyOf(client))) : event.changed;
+    const difference = this.#clients.apply({ changed, removed: removedKeys(event) });
     this.#takeState(event.complete ?? this.#complete, event.since ?? this.#since, isFull);
     const isNews = difference.changed.length + difference.removed.length > 0 || this.#complete !== wasComplete;
     if (isNews) this.#broadcast.publish({ ...difference, ...this.#state() });
@@ -444,8 +444,17 @@ function piecesOf<T>(list: readonly T[]): (readonly T[])[] {
   return pieces;
 }
 
-/** Place of the first client whose id is after `clientid`. */
-function indexAfter(clients: readonly ConnectedClientSummary[], clientid: string): number {
-  const index = indexFrom(clients, clientid);
-  return clients[index]?.clientid === clientid ? index + 1 : index;
+/** Place of the first client whose key is after `key`. */
+function indexAfter(clients: readonly ConnectedClientSummary[], key: string): number {
+  const index = indexFrom(clients, key);
+  const client = clients[index];
+  return client !== undefined && keyOf(client) === key ? index + 1 : index;
 }
+
+const removedKeys = ({ removed, removedNodes }: ClientsChangedEvent): readonly string[] =>
+  removedNodes === undefined
+    ? removed
+    : removed.map((clientid, index) => {
+        const node = removedNodes[index];
+        return keyOf(node === undefined ? { clientid } : { clientid, node });
+      });

@@ -1,5 +1,6 @@
 import { type Fields, isFields } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
+import type { ClientPlace } from './client-key.ts';
 
 /**
  * The `cedalo/inspect` control API: who is connected to a broker.
@@ -10,6 +11,8 @@ import type { ControlCaller } from '../../control/plugin.ts';
  * embedded broker and of the follower of Mosquitto's log differ in what they know; absent means unknown, never zero. Our own
  * providers add `sequence`, `complete` and `since` to a list, and tell `clientsChanged` events; each event carries the number
  * after the one before, and a list carries the number of the last event it includes. Who sees a number left out lists again.
+ * Of a cluster whose nodes have clients of their own each entry names its `node`; the same client id may be there once for each node,
+ * and `node` in `getClient` and `nodes` in `getQueues` say which is meant.
  *
  * Parsing is tolerant: times in seconds or milliseconds, wrong types read as absent, entries without a client id left out.
  */
@@ -71,7 +74,15 @@ export interface ConnectedClientSummary {
   readonly gateway?: boolean;
   /** Extension: why the last connection ended, in the broker's words. */
   readonly disconnectReason?: string;
+  /** Extension: number of the node of a cluster where it is, where nodes have clients of their own. */
+  readonly node?: number;
+  /** Extension, with `node`: where that is known from. */
+  readonly source?: ClientSource;
 }
+
+/** BROKER: it lists its clients. LOG_FEED: they are followed through its log. */
+export const CLIENT_SOURCES = ['BROKER', 'LOG_FEED'] as const;
+export type ClientSource = (typeof CLIENT_SOURCES)[number];
 
 export interface ClientTls {
   /** PEM. */
@@ -146,6 +157,8 @@ export interface ListClientsData {
   readonly since?: number;
   /** Connections that are known to be missing; absent: unknown how many, or `complete` says all. */
   readonly unknownConnections?: number;
+  /** Of a cluster: LOG_FEED where one of its nodes is followed so. */
+  readonly source?: ClientSource;
 }
 
 /** Clients that came, changed or went (`removed`: client ids). Persistent sessions that went offline are changed, not removed. */
@@ -155,6 +168,8 @@ export interface ClientsChangedEvent {
   readonly sequence: number;
   readonly changed: readonly ConnectedClientSummary[];
   readonly removed: readonly string[];
+  /** Extension: the node of each of `removed`, in their order. */
+  readonly removedNodes?: readonly number[];
   /** As in a list; absent: as before. */
   readonly complete?: boolean;
   readonly since?: number;
@@ -178,8 +193,12 @@ export async function listClients(
 }
 
 /** Errors beside the caller's own: NOT_FOUND. */
-export async function getClient(caller: ControlCaller, clientid: string): Promise<ConnectedClientDetail> {
-  const data = await caller.call(INSPECT_API, 'getClient', { clientid });
+export async function getClient(
+  caller: ControlCaller,
+  clientid: string,
+  node?: number | undefined,
+): Promise<ConnectedClientDetail> {
+  const data = await caller.call(INSPECT_API, 'getClient', { clientid, ...(node === undefined ? {} : { node }) });
   return parseClientDetail(data) ?? { clientid, username: ANONYMOUS };
 }
 
@@ -189,11 +208,14 @@ export const MAX_QUEUE_IDS = 1_000;
 /** What waits for each of the clients, in their order; null: there is no such client. Errors: the caller's own. */
 export async function getQueues(
   caller: ControlCaller,
-  clientids: readonly string[],
+  clients: readonly ClientPlace[],
 ): Promise<readonly (ClientQueues | null)[]> {
-  const told = fieldsOf(await caller.call(INSPECT_API, 'getQueues', { clientids }))?.queues;
+  const clientids = clients.map(({ clientid }) => clientid);
+  const isOfCluster = clients.some(({ node }) => node !== undefined);
+  const nodes = isOfCluster ? { nodes: clients.map(({ node }) => node ?? null) } : {};
+  const told = fieldsOf(await caller.call(INSPECT_API, 'getQueues', { clientids, ...nodes }))?.queues;
   const list: readonly unknown[] = Array.isArray(told) ? told : [];
-  return clientids.map((_id, index) => numbersOf(list[index], QUEUE_KEYS) ?? null);
+  return clients.map((_id, index) => numbersOf(list[index], QUEUE_KEYS) ?? null);
 }
 
 const fieldsOf = (value: unknown): Fields | null => (isFields(value) ? value : null);
@@ -202,6 +224,8 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 const flag = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+
+const sourceOf = (value: unknown): ClientSource | undefined => CLIENT_SOURCES.find((source) => source === value);
 
 /** Below this a time is in seconds: as milliseconds it would be before March 1973. */
 const SECONDS_END = 100_000_000_000;
@@ -274,6 +298,8 @@ export function parseClientSummary(value: unknown): ConnectedClientSummary | nul
     bridge: flag(fields.bridge),
     gateway: flag(fields.gateway),
     disconnectReason: text(fields.disconnectReason),
+    node: number(fields.node),
+    source: sourceOf(fields.source),
   });
 }
 
@@ -323,6 +349,7 @@ export function parseClientList(data: unknown): ListClientsData {
     complete: flag(fields?.complete),
     since: time(fields?.since),
     unknownConnections: number(fields?.unknownConnections),
+    source: sourceOf(fields?.source),
   });
 }
 
@@ -333,6 +360,7 @@ export function parseClientsChanged(event: unknown): ClientsChangedEvent | null 
   if (fields?.event !== 'clientsChanged' || sequence === undefined) return null;
   const changed = Array.isArray(fields.changed) ? fields.changed.map(parseClientSummary) : [];
   const removed = Array.isArray(fields.removed) ? fields.removed : [];
+  const removedNodes = Array.isArray(fields.removedNodes) ? { removedNodes: fields.removedNodes.map(Number) } : {};
   const complete = flag(fields.complete);
   const since = time(fields.since);
   const unknownConnections = number(fields.unknownConnections);
@@ -342,6 +370,7 @@ export function parseClientsChanged(event: unknown): ClientsChangedEvent | null 
     sequence,
     changed: changed.filter((client) => client !== null),
     removed: removed.filter((id): id is string => typeof id === 'string'),
+    ...removedNodes,
     ...(complete === undefined ? {} : { complete }),
     ...(since === undefined ? {} : { since }),
     ...(unknownConnections === undefined ? {} : { unknownConnections }),

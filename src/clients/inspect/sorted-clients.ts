@@ -1,4 +1,5 @@
 import { FITS, type FilterMode } from '../../text-filter.ts';
+import { keyOf } from './client-key.ts';
 import type { ConnectedClientSummary } from './inspect-control.ts';
 
 /** What a client has to fit, all of it. */
@@ -14,6 +15,7 @@ export interface ClientFilter {
 
 export interface ClientDifference {
   readonly changed: readonly ConnectedClientSummary[];
+  /** Keys of those that went. */
   readonly removed: readonly string[];
 }
 
@@ -22,18 +24,27 @@ const MANY_CHANGES = 500;
 /** Filtered lists that are kept, so that the next page of one costs nothing; the oldest is dropped. */
 const MAX_FILTERED = 8;
 
-/** Clients in the order of their ids (code units), found by id, by place and by filter. Filters are case-sensitive. */
+/** Clients in the order of their keys (code units), found by key, by id, by place and by filter. Filters are case-sensitive. */
 export class SortedClients {
-  readonly #byId = new Map<string, ConnectedClientSummary>();
+  readonly #byKey = new Map<string, ConnectedClientSummary>();
   #sorted: ConnectedClientSummary[] = [];
   #filtered = new Map<string, readonly ConnectedClientSummary[]>();
 
   get size(): number {
-    return this.#byId.size;
+    return this.#byKey.size;
   }
 
-  get(clientid: string): ConnectedClientSummary | null {
-    return this.#byId.get(clientid) ?? null;
+  get(key: string): ConnectedClientSummary | null {
+    return this.#byKey.get(key) ?? null;
+  }
+
+  /** One, or of a cluster one for each node that has it. */
+  withId(clientid: string): ConnectedClientSummary[] {
+    const found: ConnectedClientSummary[] = [];
+    for (let index = indexFrom(this.#sorted, clientid); this.#sorted[index]?.clientid === clientid; index += 1) {
+      found.push(this.#sorted[index] as ConnectedClientSummary);
+    }
+    return found;
   }
 
   all(): readonly ConnectedClientSummary[] {
@@ -45,22 +56,22 @@ export class SortedClients {
     const news: ConnectedClientSummary[] = [];
     const other: ConnectedClientSummary[] = [];
     for (const client of changed) {
-      const before = this.#byId.get(client.clientid);
+      const before = this.#byKey.get(keyOf(client));
       const isNews = !before || !isSame(before, client);
       if (isNews) news.push(client);
       if (isNews || !isEqual(before.queues, client.queues)) other.push(client);
     }
     // Once each: a second removal of one id would hit its neighbour in the order.
-    const gone = [...new Set(removed)].filter((clientid) => this.#byId.has(clientid));
+    const gone = [...new Set(removed)].filter((key) => this.#byKey.has(key));
     const difference = { changed: news, removed: gone };
     if (other.length === 0 && gone.length === 0) return difference;
     this.#filtered.clear();
     if (other.length + gone.length > MANY_CHANGES) {
-      for (const clientid of gone) this.#byId.delete(clientid);
-      for (const client of other) this.#byId.set(client.clientid, client);
+      for (const key of gone) this.#byKey.delete(key);
+      for (const client of other) this.#byKey.set(keyOf(client), client);
       this.#sort();
     } else {
-      for (const clientid of gone) this.#delete(clientid);
+      for (const key of gone) this.#delete(key);
       for (const client of other) this.#put(client);
     }
     return difference;
@@ -68,13 +79,13 @@ export class SortedClients {
 
   /** The list as it is now, whole; answers what was different from before. */
   replace(clients: readonly ConnectedClientSummary[]): ClientDifference {
-    const present = new Set(clients.map(({ clientid }) => clientid));
-    const removed = [...this.#byId.keys()].filter((clientid) => !present.has(clientid));
+    const present = new Set(clients.map(keyOf));
+    const removed = [...this.#byKey.keys()].filter((key) => !present.has(key));
     return this.apply({ changed: clients, removed });
   }
 
   clear(): void {
-    this.#byId.clear();
+    this.#byKey.clear();
     this.#sorted = [];
     this.#filtered.clear();
   }
@@ -97,29 +108,30 @@ export class SortedClients {
   }
 
   #put(client: ConnectedClientSummary): void {
-    const index = indexFrom(this.#sorted, client.clientid);
-    const known = this.#byId.has(client.clientid);
-    this.#byId.set(client.clientid, client);
+    const key = keyOf(client);
+    const index = indexFrom(this.#sorted, key);
+    const known = this.#byKey.has(key);
+    this.#byKey.set(key, client);
     this.#sorted.splice(index, known ? 1 : 0, client);
   }
 
-  #delete(clientid: string): void {
-    this.#byId.delete(clientid);
-    this.#sorted.splice(indexFrom(this.#sorted, clientid), 1);
+  #delete(key: string): void {
+    this.#byKey.delete(key);
+    this.#sorted.splice(indexFrom(this.#sorted, key), 1);
   }
 
   #sort(): void {
-    this.#sorted = [...this.#byId.values()].sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
+    this.#sorted = [...this.#byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 }
 
-/** Place of the first client whose id is not before `clientid`. */
-export function indexFrom(clients: readonly ConnectedClientSummary[], clientid: string): number {
+/** Place of the first client whose key is not before `key`. */
+export function indexFrom(clients: readonly ConnectedClientSummary[], key: string): number {
   let low = 0;
   let high = clients.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((clients[middle]?.clientid ?? '') < clientid) low = middle + 1;
+    if (keyOf(clients[middle] as ConnectedClientSummary) < key) low = middle + 1;
     else high = middle;
   }
   return low;
