@@ -34,13 +34,39 @@ interface World extends TestService {
   readonly brokerId: string;
   readonly tokenId: string;
   readonly certificateId: string;
+  readonly clusterId: string;
 }
 
 const { cert } = createAuthority();
 
 const world = async (): Promise<World> => furnished(await startTestService());
 
-/** The service with a project of its own, where there is a broker, a token and a certificate. */
+/** Of brokers that nobody reaches, written to the database as another process would. */
+async function clusterIn({ storage, rest, graphql, root }: TestService, projectId: string): Promise<string> {
+  const [one, other, entry] = await Promise.all(
+    ['one', 'other', 'cluster'].map(async (name) => {
+      const url = 'mqtt://127.0.0.1:1';
+      return (await rest('POST', `/api/projects/${projectId}/brokers`, root, { name, url })).body.id as string;
+    }),
+  );
+  const nodes = [one, other].map((brokerId = '', index) => ({
+    nodeId: index + 1,
+    brokerId,
+    name: 'n',
+    address: '127.0.0.1',
+    port: 7000,
+  }));
+  const id = entry ?? '';
+  const cluster = { id, name: 'text@example.com', mode: 'DYNSEC', keeper: 'GATEWAY' } as const;
+  await storage.db.cluster.create({ data: { ...cluster, nodes: { create: nodes } } });
+  await storage.changes.announce('cluster', id);
+  const seen = async () =>
+    (await graphql('query ($id: ID!) { broker(id: $id) { cluster { id } } }', { id })).data.broker;
+  while ((await seen()).cluster === null) await new Promise(setImmediate);
+  return id;
+}
+
+/** The service with a project of its own, where there is a broker, a token, a certificate and a cluster. */
 async function furnished(service: TestService): Promise<World> {
   const { data: made } = await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');
   const projectId = made.createProject.project.id;
@@ -62,14 +88,15 @@ async function furnished(service: TestService): Promise<World> {
     brokerId: body.id,
     tokenId: data.createToken.token.id,
     certificateId: data.createCertificate.certificate.id,
+    clusterId: await clusterIn(service, projectId),
   };
 }
 
 /** Whether what it was furnished with is still there. */
-async function isWhole({ graphql, projectId, brokerId, tokenId, certificateId }: World): Promise<boolean> {
+async function isWhole({ graphql, projectId, brokerId, tokenId, certificateId, clusterId }: World): Promise<boolean> {
   const { data } = await graphql(
-    'query ($p: ID!, $b: ID!, $t: ID!, $c: ID!) { p: node(id: $p) { id } b: node(id: $b) { id } t: node(id: $t) { id } c: node(id: $c) { id } }',
-    { p: projectId, b: brokerId, t: tokenId, c: certificateId },
+    'query ($p: ID!, $b: ID!, $t: ID!, $c: ID!, $k: ID!) { p: node(id: $p) { id } b: node(id: $b) { id } t: node(id: $t) { id } c: node(id: $c) { id } k: node(id: $k) { id } }',
+    { p: projectId, b: brokerId, t: tokenId, c: certificateId, k: clusterId },
   );
   return Object.values(data).every((found) => found !== null);
 }
@@ -89,6 +116,7 @@ function valueFor(type: GraphQLInputType, name: string, parent: string, ids: Wor
     if (name === 'projectId' || (name === 'id' && parent === 'project')) return ids.projectId;
     if (name === 'tokenId') return ids.tokenId;
     if (name === 'certificateId') return ids.certificateId;
+    if (name === 'clusterId') return ids.clusterId;
     return 'usr_0000000000unknown';
   }
   if (type.name === 'Int') return 1;
@@ -206,6 +234,7 @@ describe('each entry of the REST interface', () => {
     path
       .replace('{projectId}', ids.projectId)
       .replace('{brokerId}', ids.brokerId)
+      .replace('{clusterId}', ids.clusterId)
       .replace(/\{\w+\}/g, 'unknown');
 
   test('is 401 without credentials, 404 without a role in the project, 403 below its role', async () => {
