@@ -202,6 +202,7 @@ export async function startCore(
       brokers,
       brokerDirectory,
       projects: projectDirectory,
+      bridgeApis: BRIDGE_KINDS.map(({ api }) => api),
       timeoutMs,
       log,
     });
@@ -213,8 +214,10 @@ export async function startCore(
       rules,
       timeoutMs: config.brokerTimeoutMs,
       maxLinks: config.maxBrokerLinks,
-      beside: (link) =>
-        allBeside([
+      beside: (link) => {
+        const instead = clusters.serving.beside(link.id);
+        if (instead !== null) return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead]);
+        return allBeside([
           {
             plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)],
             clientIds: [],
@@ -222,7 +225,8 @@ export async function startCore(
           streamHosting.beside(link),
           bridgeHosting.beside(link),
           topicTreeHosting.beside(link),
-        ]),
+        ]);
+      },
       standInOf: clusters.standInOf,
       log,
     });
@@ -236,7 +240,6 @@ export async function startCore(
     closers.add(() => messages.close());
     const accessControl = new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf });
     closers.add(() => accessControl.close());
-    const { service: clusterService, live: clusterLive } = clusters.connect(runtimes, accessControl);
     const streams = new StreamService({
       runtimes,
       directory: brokerDirectory,
@@ -247,6 +250,7 @@ export async function startCore(
       runtimes,
       directory: brokerDirectory,
       kinds: BRIDGE_KINDS,
+      refusalOf: (broker) => clusters.serving.refusalOf(broker, 'a bridge'),
       onFault: (error) => log.error({ err: error }, 'bridges could not be followed'),
     });
     closers.add(() => bridges.close());
@@ -254,9 +258,16 @@ export async function startCore(
       runtimes,
       directory: brokerDirectory,
       projects: projectDirectory,
+      nodesOf: (broker) => clusters.serving.topicNodesOf(broker),
       onFault: (error) => log.error({ err: error }, 'topics could not be followed'),
     });
     closers.add(() => topics.close());
+    const { service: clusterService, live: clusterLive } = clusters.connect({
+      runtimes,
+      access: accessControl,
+      clients,
+      topics,
+    });
     const certificates = new CertificateService({
       db,
       directory: certificateDirectory,

@@ -29,6 +29,8 @@ export interface BridgeServiceOptions {
   readonly directory: Pick<BrokerDirectory, 'onRemove'>;
   /** Those that this service runs beside brokers that do not have them. */
   readonly kinds: readonly BridgeKind[];
+  /** Why a broker can have no bridges, since there are several brokers behind it; null: it can. Default: each can. */
+  readonly refusalOf?: (broker: BrokerRecord) => string | null;
   /** A bug that concerns no caller. */
   readonly onFault: (error: unknown) => void;
 }
@@ -215,7 +217,9 @@ export class BridgeService {
 
   /** What this service itself runs beside a broker can be asked while the broker is away. */
   async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
-    const { runtimes } = this.#options;
+    const { runtimes, refusalOf } = this.#options;
+    const reason = refusalOf?.(broker) ?? null;
+    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
     return question(runtimes.get(broker));
   }

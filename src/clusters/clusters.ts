@@ -1,13 +1,16 @@
 import type { Logger } from 'pino';
 import type { AccessControlService, SharedAccess } from '../access-control/access-control-service.ts';
+import type { BridgeApi } from '../bridges/model/bridge-kind.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
+import type { ClientService } from '../clients/client-service.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { TopicService } from '../topic-tree/topic-service.ts';
 import { ClusterDirectory } from './cluster-directory.ts';
 import { ClusterKeepers } from './cluster-keepers.ts';
 import { ClusterLive } from './cluster-live.ts';
@@ -16,6 +19,7 @@ import { ClusterStandIns } from './cluster-stand-ins.ts';
 import { ClusterRows } from './dynsec/cluster-rows.ts';
 import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { HaDriver } from './ha/ha-driver.ts';
+import { ClusterServing } from './serving/cluster-serving.ts';
 
 export interface ClustersOptions {
   readonly storage: Pick<Storage, 'db' | 'changes' | 'leases'>;
@@ -23,8 +27,17 @@ export interface ClustersOptions {
   readonly brokers: BrokerService;
   readonly brokerDirectory: BrokerDirectory;
   readonly projects: ProjectDirectory;
+  readonly bridgeApis: readonly BridgeApi[];
   readonly timeoutMs: number;
   readonly log: Logger;
+}
+
+/** What clusters work with, and which works with brokers itself. */
+export interface ClusterParts {
+  readonly runtimes: BrokerRuntimes;
+  readonly access: AccessControlService;
+  readonly clients: ClientService;
+  readonly topics: TopicService;
 }
 
 interface Connected {
@@ -42,14 +55,16 @@ export class Clusters {
   readonly #options: ClustersOptions;
   readonly #directory: ClusterDirectory;
   readonly #standIns: ClusterStandIns;
+  readonly serving: ClusterServing;
   #connected: Connected | null = null;
   #stop: Stop = () => undefined;
 
   constructor(options: ClustersOptions) {
-    const { storage, brokerDirectory, log } = options;
+    const { storage, brokerDirectory, bridgeApis, timeoutMs, log } = options;
     this.#options = options;
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
     this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
+    this.serving = new ClusterServing({ directory: this.#directory, brokers: brokerDirectory, bridgeApis, timeoutMs });
   }
 
   load(): Promise<void> {
@@ -70,7 +85,8 @@ export class Clusters {
   readonly sharedAccessOf = (broker: BrokerRecord): SharedAccess | null =>
     this.#connected?.dynsec.sharedAccess(broker) ?? null;
 
-  connect(runtimes: BrokerRuntimes, access: AccessControlService): Pick<Connected, 'service' | 'live'> {
+  connect({ runtimes, access, clients, topics }: ClusterParts): Pick<Connected, 'service' | 'live'> {
+    this.serving.connect({ runtimes, clients, topics });
     const { storage, sealer, brokers, brokerDirectory, projects, timeoutMs, log } = this.#options;
     const { db, leases } = storage;
     const directory = this.#directory;
@@ -114,11 +130,13 @@ export class Clusters {
     this.#standIns.start(keepers, runtimes);
     ha.start();
     dynsec.start();
+    this.serving.start();
   }
 
   async close(): Promise<void> {
     this.#stop();
     this.#standIns.close();
+    this.serving.close();
     this.#connected?.live.close();
     this.#connected?.ha.close();
     this.#connected?.dynsec.close();

@@ -6,7 +6,7 @@ import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
-import { TopicAskers } from './control/topic-askers.ts';
+import { type TopicAsker, TopicAskers } from './control/topic-askers.ts';
 import { TOPIC_API } from './control/topic-control.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
 import type { TopicEvent } from './live/topic-feed.ts';
@@ -14,12 +14,14 @@ import { TopicFeeds } from './live/topic-feeds.ts';
 import type { TopicKind, TopicQuestions } from './model/topic-recorder.ts';
 import type { TopicSettings } from './model/topic-settings.ts';
 import { checkedSelection, type SelectionInput } from './topic-input.ts';
-import type { LevelView, TopicConnection, TopicPlace, TopicTreeView, TopicView } from './topic-view.ts';
+import type { LevelView, TopicConnection, TopicNodes, TopicPlace, TopicTreeView, TopicView } from './topic-view.ts';
 
 export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: Pick<BrokerDirectory, 'onRemove'>;
   readonly projects: Pick<ProjectDirectory, 'get'>;
+  /** Null: a broker without nodes that have messages of their own. Default: every one is. */
+  readonly nodesOf?: (broker: BrokerRecord) => TopicNodes | null;
   /** A bug that concerns no caller. */
   readonly onFault: (error: unknown) => void;
 }
@@ -71,18 +73,19 @@ export class TopicService {
   }
 
   /** Where the topics of a broker are recorded: at each node of a high-performance cluster. Null: at the broker, which has no nodes. */
-  nodesOf(_broker: BrokerRecord): readonly TopicPlace[] | null {
-    return null;
+  nodesOf(broker: BrokerRecord): readonly TopicPlace[] | null {
+    const nodes = this.#nodesOf(broker);
+    return nodes === null || nodes.isMerged ? null : nodes.places;
   }
 
   /**
-   * Where one tree is: at the node, or at a broker without nodes. Null: at several nodes, of which none is named. Errors: INVALID for a
-   * node that is none of the broker's.
+   * Where one tree is: at the node, or at a broker without nodes, or with nodes whose trees are told as one. Null: at several nodes, of
+   * which none is named. Errors: INVALID for a node that is none of the broker's.
    */
   placeOf(broker: BrokerRecord, nodeId: number | null): TopicPlace | null {
-    const nodes = this.nodesOf(broker);
-    if (nodeId === null) return nodes === null ? { broker, nodeId: null } : null;
-    const node = nodes?.find((place) => place.nodeId === nodeId);
+    const nodes = this.#nodesOf(broker);
+    if (nodeId === null) return nodes === null || nodes.isMerged ? { broker, nodeId: null } : null;
+    const node = nodes?.places.find((place) => place.nodeId === nodeId);
     if (node !== undefined) return node;
     const reason = nodes === null ? 'must be left out: this broker has no nodes' : 'is no node of this cluster';
     throw invalid([{ path: 'nodeId', reason }]);
@@ -90,13 +93,16 @@ export class TopicService {
 
   /** The recording as it is now; begins one. */
   async tree(place: TopicPlace): Promise<TopicTreeView> {
-    return this.#ask(place.broker, async ({ id, controls }) => {
-      const status = await this.#askers.of(controls).status(place.broker.username);
-      const { provider } = await controls.capability(TOPIC_API);
-      // A broker that records its topics itself misses none of them.
-      const dropped = provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(status.since) ?? null) : null;
-      return { ...place, status, droppedByBroker: dropped };
-    });
+    const status = await this.askAt(place.broker, (topics) => topics.status(place.broker.username));
+    const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.places : undefined;
+    const counts = await Promise.all((nodes ?? [place]).map(({ broker }) => this.#droppedBy(broker, status.since)));
+    const dropped = counts.reduce((sum, count) => (count === null ? sum : count + (sum ?? 0)), null);
+    return { ...place, status, droppedByBroker: dropped };
+  }
+
+  /** Asks whoever records the topics of a broker. */
+  askAt<T>(broker: BrokerRecord, question: (topics: TopicAsker) => Promise<T>): Promise<T> {
+    return this.#ask(broker, ({ controls }) => question(this.#askers.of(controls)));
   }
 
   /** How many are listed. Errors: INVALID for a prefix. */
@@ -139,7 +145,7 @@ export class TopicService {
   }
 
   settings({ broker }: TopicPlace): Promise<TopicSettings> {
-    return this.#ask(broker, ({ controls }) => this.#askers.of(controls).settings());
+    return this.askAt(broker, (topics) => topics.settings());
   }
 
   /**
@@ -151,9 +157,7 @@ export class TopicService {
     try {
       const place = this.placeOf(broker, nodeId);
       const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
-      await Promise.all(
-        places.map((at) => this.#ask(at.broker, ({ controls }) => this.#askers.of(controls).updateSettings(wanted))),
-      );
+      await Promise.all(places.map((at) => this.askAt(at.broker, (topics) => topics.updateSettings(wanted))));
     } catch (error) {
       throw error instanceof ServiceError ? withPlaces(error, placeInInput) : error;
     }
@@ -196,7 +200,24 @@ export class TopicService {
     type: Type,
     question: TopicQuestions[Type]['question'],
   ): Promise<TopicQuestions[Type]['answer']> {
-    return this.#ask(broker, ({ controls }) => this.#askers.of(controls).ask(type, question));
+    return this.askAt(broker, (topics) => topics.ask(type, question));
+  }
+
+  #nodesOf(broker: BrokerRecord): TopicNodes | null {
+    return this.#options.nodesOf?.(broker) ?? null;
+  }
+
+  /** Null: it does not tell, or records its topics itself and misses none of them. */
+  async #droppedBy(broker: BrokerRecord, since: number | null): Promise<number | null> {
+    try {
+      return await this.#ask(broker, async ({ id, controls }) => {
+        const { provider } = await controls.capability(TOPIC_API);
+        return provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(since) ?? null) : null;
+      });
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
   }
 
   /** What this service itself runs beside a broker can be asked while the broker is away. */

@@ -9,6 +9,13 @@ export interface TopicPlace {
   readonly nodeId: number | null;
 }
 
+/** The nodes of a cluster that have messages of their own. */
+export interface TopicNodes {
+  readonly places: readonly (TopicPlace & { readonly nodeId: number })[];
+  /** Where no node is named their topics are told as one tree; false: as a tree for each. */
+  readonly isMerged: boolean;
+}
+
 /** What is known of a recording at one moment. */
 export interface TopicTreeView extends TopicPlace {
   readonly status: RecorderStatus;

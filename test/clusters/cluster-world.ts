@@ -1,4 +1,4 @@
-import { ADMIN, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
+import { ADMIN, type Mosquitto, type MosquittoOptions, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** A service with several brokers, and a cluster of them. */
@@ -25,8 +25,14 @@ export const nodeInput = ({ brokerId, nodeId }: ClusterWorldNode) => ({
   port: 7000 + nodeId,
 });
 
-export async function startNodes(service: TestService, count: number): Promise<ClusterWorldNode[]> {
-  const brokers = await Promise.all(Array.from({ length: count }, () => startMosquitto({ access: 'dynsec' })));
+export async function startNodes(
+  service: TestService,
+  count: number,
+  options: MosquittoOptions = {},
+): Promise<ClusterWorldNode[]> {
+  const brokers = await Promise.all(
+    Array.from({ length: count }, () => startMosquitto({ ...options, access: 'dynsec' })),
+  );
   const nodes: ClusterWorldNode[] = [];
   for (const [index, broker] of brokers.entries()) {
     const path = `/api/projects/${service.projectId}/brokers`;
@@ -37,9 +43,9 @@ export async function startNodes(service: TestService, count: number): Promise<C
   return nodes;
 }
 
-export async function clusterWorld(count = 3): Promise<ClusterWorld> {
+export async function clusterWorld(count = 3, options: MosquittoOptions = {}): Promise<ClusterWorld> {
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
-  const nodes = await startNodes(service, count);
+  const nodes = await startNodes(service, count, options);
   const graph = async (document: string, variables: Record<string, unknown> = {}) => {
     const { data, errors } = await service.graphql(document, variables);
     if (errors) throw new Error(JSON.stringify(errors));

@@ -29,6 +29,7 @@ export const readAnswer: {
 const STATES: readonly RecorderState[] = ['STOPPED', 'STARTING', 'RECORDING', 'DENIED', 'UNREACHABLE'];
 
 const MAX_ENTRIES = 10_000;
+const MAX_NODES = 1_000;
 const MAX_TOPIC = 65_535;
 const MAX_REASON = 1_000;
 /** Most that the graph can tell in a whole number. */
@@ -96,6 +97,7 @@ function recordedOf(value: unknown): RecordedTopic | null {
     qos: value.qos === 1 || value.qos === 2 ? value.qos : 0,
     retain: value.retain === true,
     payload: payloadOf(value.payload),
+    ...(Array.isArray(value.nodes) ? { nodes: value.nodes.slice(0, MAX_NODES).map(intOf) } : {}),
   };
 }
 

@@ -3,7 +3,7 @@ import { builder } from '../../graphql/builder.ts';
 import { QUESTION_COST } from '../../graphql/page-cost.ts';
 import { TopicTree } from './topic-schema.ts';
 
-const NODE = 'A node of a high-performance cluster; else INVALID.';
+const NODE = 'A node of a cluster whose nodes have topics of their own; else INVALID.';
 const NO_NODE = 'Null: a high-performance cluster, of which no node is named.';
 const NO_NODES = 'Null: the broker is no high-performance cluster.';
 

@@ -5,7 +5,7 @@ import { MAX_FILTERS, MAX_PAYLOAD_LIMIT, MAX_TOPIC_LIMIT, MAX_TTL_SECONDS } from
 
 const BROKER = 'The broker that it is about.';
 const PROJECT = 'When given, the broker must be in this project.';
-const NODE = 'A node of a high-performance cluster; left out: all its nodes.';
+const NODE = 'A node of a cluster whose nodes have topics of their own; left out: all its nodes.';
 const LIMIT = `0 to ${MAX_TOPIC_LIMIT}.`;
 const FILTERS = `MQTT topic filters, at most ${MAX_FILTERS}; all of them.`;
 

@@ -97,6 +97,10 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
       description: 'The last message is one that the broker keeps, as far as the broker tells.',
       resolve: ({ recorded }) => recorded.retain,
     }),
+    nodeIds: t.intList({
+      description: 'In a cluster whose nodes have topics of their own: where it is listed; else empty.',
+      resolve: ({ recorded: { nodes }, nodeId }) => [...(nodes ?? (nodeId === null ? [] : [nodeId]))],
+    }),
     payload: t.string({
       description: `The beginning of the last payload as text, up to the last whole character. Null as well if it is no UTF-8. ${FOR_EDITORS}`,
       nullable: true,
@@ -227,10 +231,10 @@ const TopicTreeSettingsType = builder.objectRef<TopicSettings>('TopicTreeSetting
 
 export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement({
   description:
-    'The topics of a broker that were used within the TTL. They are recorded from the first question on, until nobody has asked for a while.',
+    'The topics of a broker that were used within the TTL. They are recorded from the first question on, until nobody has asked for a while. Of a cluster whose nodes have topics of their own, and are no high-performance cluster: those of all nodes, where counts are sums over the nodes (a topic that two of them list counts twice).',
   fields: (t) => ({
     nodeId: t.exposeInt('nodeId', {
-      description: 'Of a node of a high-performance cluster; null for any other broker.',
+      description: 'Of the node of a cluster that it is the tree of; null: of a broker, or of all nodes of a cluster.',
       nullable: true,
     }),
     state: t.field({
@@ -325,7 +329,8 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         description: 'Topics of a broker.',
         fields: (connection) => ({
           totalCount: connection.int({
-            description: 'Of all pages; with `search` or `filter` each topic is looked at for it.',
+            description:
+              'Of all pages; with `search` or `filter` each topic is looked at for it. Of a cluster: of different topics where no node lists more than 10,000, else the sum over its nodes.',
             resolve: ({ totalCount }) => totalCount ?? 0,
           }),
           names: connection.stringList({

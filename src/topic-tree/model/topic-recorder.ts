@@ -22,6 +22,8 @@ export interface RecordedTopic {
   readonly retain: boolean;
   /** Null: none is kept. */
   readonly payload: TopicPayload | null;
+  /** Numbers of the nodes that list it, in order, where several recordings are told as one; else absent. */
+  readonly nodes?: readonly number[];
 }
 
 export interface TopicPayload {

@@ -1,0 +1,1 @@
+import { beforeAll, describe, expect, test } from 'vitest';
