@@ -236,7 +236,12 @@ export async function startCore(
     const own = new OwnConnections(runtimes);
     const clients = new ClientService({ runtimes, directory: brokerDirectory, own });
     closers.add(() => clients.close());
-    const messages = new MessageService({ runtimes, directory: brokerDirectory, timeoutMs: config.brokerTimeoutMs });
+    const messages = new MessageService({
+      runtimes,
+      directory: brokerDirectory,
+      refusalOf: (broker) => clusters.serving.refusalOf(broker, 'a tail'),
+      timeoutMs: config.brokerTimeoutMs,
+    });
     closers.add(() => messages.close());
     const accessControl = new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf });
     closers.add(() => accessControl.close());

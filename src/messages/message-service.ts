@@ -1,6 +1,6 @@
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
-import { type InputIssue, invalid, notFound } from '../errors.ts';
+import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
 import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import type { LeasedLink } from '../mqtt/leased-link.ts';
@@ -11,6 +11,8 @@ import { tailFilterProblem } from './tail-filter.ts';
 export interface MessageServiceOptions {
   readonly runtimes: BrokerRuntimes;
   readonly directory: BrokerDirectory;
+  /** Why the messages of a broker cannot be told, since there are several brokers behind it; null: they can. Default: of each. */
+  readonly refusalOf?: (broker: BrokerRecord) => string | null;
   /** Longest wait for a broker, milliseconds. */
   readonly timeoutMs: number;
   /** How long a tail goes on that nobody reads. Default 10,000 ms. */
@@ -40,7 +42,7 @@ export class MessageService {
   }
 
   /**
-   * What is held of the messages, then those that come. Errors: INVALID (nothing is sent then), RATE_LIMITED (too many tails), NOT_ALLOWED
+   * What is held of the messages, then those that come. Errors: INVALID (nothing is sent then), NOT_SUPPORTED_BY_BROKER, RATE_LIMITED (too many tails), NOT_ALLOWED
    * (the broker refuses the filter), and those of a broker that cannot be asked. The stream ends with NOT_ALLOWED when the broker
    * refuses the filter later, and with NOT_FOUND when the broker is removed.
    */
@@ -51,7 +53,9 @@ export class MessageService {
   ): Promise<LiveSource<TailEvent>> {
     const issues = issuesOf(filter, limits);
     if (issues.length > 0) throw invalid(issues);
-    const { runtimes } = this.#options;
+    const { runtimes, refusalOf } = this.#options;
+    const reason = refusalOf?.(broker) ?? null;
+    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     const tail = await runtimes.ask(broker, ({ id, observer }) => this.#tailsOf(id, observer).open(filter, limits));
     return tail.watch(options);
   }
