@@ -234,7 +234,12 @@ export async function startCore(
     closers.add(() => clients.close());
     const messages = new MessageService({ runtimes, directory: brokerDirectory, timeoutMs: config.brokerTimeoutMs });
     closers.add(() => messages.close());
-    const accessControl = new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf });
+    const accessControl = new AccessControlService({
+      runtimes,
+      clients,
+      sharedOf: clusters.sharedAccessOf,
+      sharedBy: clusters.keeperOf,
+    });
     closers.add(() => accessControl.close());
     const { service: clusterService, live: clusterLive } = clusters.connect(runtimes, accessControl);
     const streams = new StreamService({
