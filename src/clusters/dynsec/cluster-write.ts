@@ -3,7 +3,7 @@ import type { ChangeOutcome, NodeReport, WriteReport } from '../../access-contro
 import { ServiceError } from '../../errors.ts';
 import { inTurns } from '../../steps.ts';
 import type { ClusterRows } from './cluster-rows.ts';
-import type { KeptNodes } from './kept-nodes.ts';
+import { FOLLOWER_MS, type KeptNodes } from './kept-nodes.ts';
 import { concernedBy, documentAfter, type PasswordEffects, passwordsAfter } from './write-effects.ts';
 
 export interface ClusterWriteOptions {
@@ -118,7 +118,7 @@ export class ClusterWrite {
     const { id } = nodes.record;
     if (!isSure || nodes.of(nodeId).revision !== revision) return null;
     const { writer } = await nodes.access(nodeId);
-    const own = await writer.write(changes, { dryRun: false });
+    const own = await writer.write(changes, { dryRun: false, readBackMs: FOLLOWER_MS });
     const { set, doubtful } = passwordsAfter(changes, own);
     const others = [...new Set([...set.keys(), ...passwords.set.keys()])].filter(
       (username) => !set.has(username) || set.get(username) !== passwords.set.get(username),
@@ -138,10 +138,14 @@ export class ClusterWrite {
 
   /** Nothing of it is known to have been done. */
   #undone(first: number, report: WriteReport, isInDoubt: boolean): WriteReport {
-    const error = isInDoubt ? this.#inDoubt(first, report) : null;
-    const reports = this.#nodes.record.nodes.map(({ nodeId }) =>
-      this.#reportOf(nodeId, isInDoubt && nodeId !== first ? 'REJECTED' : report.outcome, error),
-    );
+    const doubt = isInDoubt ? this.#inDoubt(first, report) : null;
+    const reports = this.#nodes.record.nodes.map(({ nodeId }) => {
+      if (nodeId === first || report.outcome === 'REJECTED') return this.#reportOf(nodeId, report.outcome, doubt);
+      if (doubt !== null) return this.#reportOf(nodeId, 'REJECTED', doubt);
+      // It was so already where it is so: not on a node that lacks earlier changes.
+      const lag = this.#nodes.isBehind(nodeId) ? this.#nodes.problemOf(nodeId) : null;
+      return this.#reportOf(nodeId, lag === null ? report.outcome : 'REJECTED', lag);
+    });
     return { ...report, nodes: reports };
   }
 

@@ -20,6 +20,9 @@ export interface KeptNodesOptions {
   readonly states: NodeStates;
 }
 
+/** A node that goes away meanwhile is brought to the document when it is back: nobody waits for what became of it. */
+export const FOLLOWER_MS = 500;
+
 /** What is known beside what is stored, when a node is brought to the document. */
 export interface Known {
   /** Accounts whose password it may not have. */
@@ -96,7 +99,8 @@ export class KeptNodes {
     if (plan.lackingMeanwhile.join('\0') !== this.of(nodeId).missingPasswords.join('\0')) {
       await rows.nodeHas(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
     }
-    if (plan.changes.length > 0) checkTaken(await writer.write(plan.changes, { dryRun: false }));
+    if (plan.changes.length > 0)
+      checkTaken(await writer.write(plan.changes, { dryRun: false, readBackMs: FOLLOWER_MS }));
     const { missingPasswords, revision: before } = this.of(nodeId);
     if (before !== revision || missingPasswords.length !== plan.lackingAfter.length) {
       await rows.nodeHas(id, nodeId, { revision, missingPasswords: plan.lackingAfter });
@@ -124,6 +128,12 @@ export class KeptNodes {
     if (!(error instanceof ServiceError)) throw error;
     this.#options.states.set(nodeId, { state: this.isBehind(nodeId) ? 'BEHIND' : 'UNKNOWN', error });
     return error;
+  }
+
+  /** Why it is behind. */
+  problemOf(nodeId: number): ServiceError {
+    const { error } = this.#options.states.of(nodeId);
+    return error ?? new ServiceError('BROKER_UNREACHABLE', `Node ${nodeId} lacks earlier changes`);
   }
 
   async #plan(
