@@ -243,7 +243,12 @@ export async function startCore(
       timeoutMs: config.brokerTimeoutMs,
     });
     closers.add(() => messages.close());
-    const accessControl = new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf });
+    const accessControl = new AccessControlService({
+      runtimes,
+      clients,
+      sharedOf: clusters.sharedAccessOf,
+      sharedBy: clusters.keeperOf,
+    });
     closers.add(() => accessControl.close());
     const streams = new StreamService({
       runtimes,

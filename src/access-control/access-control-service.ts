@@ -1,10 +1,9 @@
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
-import { notFound } from '../errors.ts';
+import { notFound, ServiceError } from '../errors.ts';
 import { type ListConnection, listConnection, type PageArguments } from '../paging.ts';
 import { inTurns } from '../steps.ts';
-import { type AccessDiff, changesTowards } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportPlan, type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
@@ -49,11 +48,19 @@ export interface SharedAccess {
   write(wanted: WantedChanges, dryRun: boolean): Promise<WriteReport>;
 }
 
+/** The access control of one broker by itself. */
+export interface OneAccess {
+  readonly index: Pick<AccessIndex, 'read' | 'current'>;
+  readonly writer: Pick<AccessWriter, 'write'>;
+}
+
 export interface AccessControlOptions {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
   /** Null: the broker has its own. */
   readonly sharedOf?: (broker: BrokerRecord) => SharedAccess | null;
+  /** What a broker belongs to that has its access control in common with others: it is not changed by itself. Null: nothing. */
+  readonly sharedBy?: (broker: BrokerRecord) => { readonly id: string; readonly name: string } | null;
 }
 
 interface BrokerAccess {
@@ -68,14 +75,16 @@ interface BrokerAccess {
 export class AccessControlService {
   readonly #runtimes: BrokerRuntimes;
   readonly #clients: ClientService;
-  readonly #sharedOf: (broker: BrokerRecord) => SharedAccess | null;
+  readonly #sharedOf: NonNullable<AccessControlOptions['sharedOf']>;
+  readonly #sharedBy: NonNullable<AccessControlOptions['sharedBy']>;
   readonly #brokers = new Map<string, BrokerAccess>();
   readonly #holders = new WeakMap<AccessPolicy, RoleHolders>();
 
-  constructor({ runtimes, clients, sharedOf = () => null }: AccessControlOptions) {
+  constructor({ runtimes, clients, sharedOf = () => null, sharedBy = () => null }: AccessControlOptions) {
     this.#runtimes = runtimes;
     this.#clients = clients;
     this.#sharedOf = sharedOf;
+    this.#sharedBy = sharedBy;
     runtimes.onRuntime((runtime, change) => {
       if (change === 'CLOSING') this.#close(runtime.id);
     });
@@ -116,11 +125,16 @@ export class AccessControlService {
     };
   }
 
-  /** Errors: as `view`, before anything was sent. What became of the changes is the report's. */
+  /**
+   * Errors: as `view`, before anything was sent; IN_USE (it belongs to a cluster that has its access control in common). What became of
+   * the changes is the report's.
+   */
   async write(broker: BrokerRecord, wanted: WantedChanges, dryRun: boolean): Promise<WriteReport> {
     const shared = this.#sharedOf(broker);
     if (shared !== null) return shared.write(wanted, dryRun);
-    const { index, writer } = await this.#access(broker);
+    const by = this.#sharedBy(broker);
+    if (by !== null) throw writtenByOthers(broker, by);
+    const { index, writer } = await this.alone(broker);
     const changes = typeof wanted === 'function' ? wanted((await index.read()).policy) : wanted;
     return writer.write(changes, { dryRun });
   }
@@ -155,7 +169,7 @@ export class AccessControlService {
   /** Errors: as `view`; INVALID with every issue of the source. */
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const reader = this.#readerOf(broker);
-    const { policy, dialect } = await (await this.#access(reader)).index.current();
+    const { policy, dialect } = await (await this.alone(reader)).index.current();
     const { source, dryRun, deleteOthers, passwords, setPasswords } = request;
     const gatewayUsername = reader.username;
     const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
@@ -163,11 +177,9 @@ export class AccessControlService {
     return { ...plan, report: await this.write(broker, changes, dryRun) };
   }
 
-  /** What a broker would have to change to hold the document, and nothing else. Errors: as `view`. */
-  async differences(broker: BrokerRecord, document: AccessDocument): Promise<AccessDiff> {
-    const { policy, dialect } = await (await this.#access(broker)).index.current();
-    const options = { ...ALL_OF_IT, gatewayUsername: broker.username };
-    return inTurns(changesTowards(policy, dialect, document, options));
+  /** Also of a broker that has it in common with others: for who keeps them equal. Errors: as `view`. */
+  alone(broker: BrokerRecord): Promise<OneAccess> {
+    return this.#runtimes.ask(broker, async (runtime) => this.#of(broker, runtime));
   }
 
   close(): void {
@@ -177,10 +189,6 @@ export class AccessControlService {
   #close(id: string): void {
     this.#brokers.get(id)?.index.close();
     this.#brokers.delete(id);
-  }
-
-  #access(broker: BrokerRecord): Promise<BrokerAccess> {
-    return this.#runtimes.ask(broker, async (runtime) => this.#of(broker, runtime));
   }
 
   /** Errors: BROKER_UNREACHABLE. */
@@ -220,11 +228,16 @@ export class AccessControlService {
   }
 }
 
-const ALL_OF_IT = { deleteOthers: true, passwords: new Map<string, string>(), setPasswords: false } as const;
-
 function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): ListConnection<Seen<T>> {
   return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node } })) };
 }
+
+const writtenByOthers = (broker: BrokerRecord, { id, name }: { readonly id: string; readonly name: string }) =>
+  new ServiceError(
+    'IN_USE',
+    `"${broker.name}" is a node of the cluster "${name}", whose nodes have the same access control: change that of the cluster`,
+    { info: { clusterId: id, name } },
+  );
 
 /** No account has the empty name. */
 const listed = (grantee: Grantee) => ({ id: grantee.username ?? '', grantee });

@@ -124,8 +124,13 @@ const RESULT = {
 const OUTCOMES: JsonSchema = {
   type: 'array',
   items: closed(
-    { broker_id: STRING, nodeid: INTEGER, error: NODE_ERROR },
-    { required: ['broker_id', 'nodeid'], title: 'ClusterNodeOutcome' },
+    {
+      broker_id: STRING,
+      nodeid: INTEGER,
+      done: { type: 'boolean', description: 'False: because of its own error, or of that of another node.' },
+      error: NODE_ERROR,
+    },
+    { required: ['broker_id', 'nodeid', 'done'], title: 'ClusterNodeOutcome' },
   ),
 };
 

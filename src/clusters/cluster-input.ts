@@ -115,7 +115,8 @@ function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, s
   return issues;
 }
 
-function sameAddress(given: string, stored: string | null): boolean {
+/** As they lead somewhere, however they are written. */
+export function sameAddress(given: string, stored: string | null): boolean {
   if (stored === null || !URL.canParse(given)) return false;
   return new URL(given).href === new URL(stored).href;
 }

@@ -26,7 +26,12 @@ interface Followed {
   /** Null: all clusters of the project. */
   readonly only: ReadonlySet<string> | null;
   readonly broadcast: Broadcast<readonly ClusterChange[], ClusterChange>;
-  state: readonly ClusterChange[];
+  /** By cluster, in order of creation. */
+  state: Map<string, ClusterChange>;
+  /** Settled once `state` is whole. */
+  begun: Promise<void>;
+  /** Those who wait for that. */
+  waiting: number;
 }
 
 /** The clusters of projects for those who follow them: as they are, then each that changes. */
@@ -58,26 +63,57 @@ export class ClusterLive {
     options: SubscriberOptions,
   ): Promise<LiveSource<ClusterEvent>> {
     const key = JSON.stringify([projectId, ...(only === null ? [] : [...only].sort())]);
-    let followed = this.#followed.get(key);
-    if (followed === undefined) {
-      for (const [other, { broadcast }] of this.#followed) {
-        if (broadcast.subscriberCount === 0) this.#followed.delete(other);
-      }
-      const made: Followed = { projectId, only, state: [], broadcast: new Broadcast(() => made.state) };
-      followed = made;
-      this.#followed.set(key, made);
-      const clusters = this.#options.directory.ofProject(projectId).filter(({ id }) => only?.has(id) ?? true);
-      const state = await Promise.all(clusters.map((cluster) => this.#now(cluster)));
-      const told = new Set(made.state.map(({ clusterId }) => clusterId));
-      made.state = [...state.filter(({ clusterId }) => !told.has(clusterId)), ...made.state];
+    const followed = this.#followed.get(key) ?? this.#follow(key, projectId, only);
+    followed.waiting += 1;
+    try {
+      await followed.begun;
+      return followed.broadcast.subscribe(options);
+    } catch (error) {
+      this.#followed.delete(key);
+      throw error;
+    } finally {
+      followed.waiting -= 1;
     }
-    return followed.broadcast.subscribe(options);
   }
 
   close(): void {
     for (const stop of this.#stops) stop();
     for (const { broadcast } of this.#followed.values()) broadcast.close();
     this.#followed.clear();
+  }
+
+  #follow(key: string, projectId: string, only: ReadonlySet<string> | null): Followed {
+    for (const [other, { broadcast, waiting }] of this.#followed) {
+      if (broadcast.subscriberCount === 0 && waiting === 0) this.#followed.delete(other);
+    }
+    const made: Followed = {
+      projectId,
+      only,
+      state: new Map(),
+      broadcast: new Broadcast(() => [...made.state.values()]),
+      begun: Promise.resolve(),
+      waiting: 0,
+    };
+    made.begun = this.#begin(made);
+    this.#followed.set(key, made);
+    return made;
+  }
+
+  /** What is told while it is asked for is newer. */
+  async #begin(followed: Followed): Promise<void> {
+    const { directory } = this.#options;
+    const clusters = directory.ofProject(followed.projectId).filter(({ id }) => followed.only?.has(id) ?? true);
+    const found = await Promise.all(clusters.map((cluster) => this.#now(cluster)));
+    const told = followed.state;
+    const now = [...found.filter(({ clusterId }) => !told.has(clusterId)), ...told.values()];
+    const order = new Map(directory.all().map(({ id }, index) => [id, index] as const));
+    const place = ({ clusterId }: ClusterChange) => order.get(clusterId) ?? 0;
+    followed.state = new Map(
+      now
+        .filter(({ clusterId }) => order.has(clusterId))
+        .sort((one, other) => place(one) - place(other))
+        .map((change) => [change.clusterId, change]),
+    );
   }
 
   #changed(clusterId: string): void {
@@ -88,7 +124,10 @@ export class ClusterLive {
     const mine = { again: false };
     this.#asking.set(clusterId, mine);
     this.#now(cluster)
-      .then((change) => this.#tell(cluster.projectId, change))
+      .then((change) => {
+        // It may be gone meanwhile, which was told.
+        if (this.#options.directory.get(clusterId) !== null) this.#tell(cluster.projectId, change);
+      })
       .catch(this.#options.onFault)
       .finally(() => {
         this.#asking.delete(clusterId);
@@ -109,11 +148,29 @@ export class ClusterLive {
   #tell(projectId: string, change: ClusterChange): void {
     for (const followed of this.#followed.values()) {
       if (!concerns(followed, projectId, change.clusterId)) continue;
-      const others = followed.state.filter(({ clusterId }) => clusterId !== change.clusterId);
-      followed.state = change.now === null ? others : [...others, change];
-      followed.broadcast.publish(change);
+      const { state, broadcast } = followed;
+      const before = state.get(change.clusterId);
+      if (before !== undefined && looksOf(before) === looksOf(change)) continue;
+      if (change.now === null) state.delete(change.clusterId);
+      else state.set(change.clusterId, change);
+      broadcast.publish(change);
     }
   }
+}
+
+/** What is shown of it: rows change with every write. */
+function looksOf({ now }: ClusterChange): string {
+  if (now === null) return '';
+  const { name, autoRepair, nodes } = now.cluster;
+  const shown = nodes.map(({ nodeId, brokerId, address, port, ...node }) => [
+    nodeId,
+    brokerId,
+    node.name,
+    address,
+    port,
+  ]);
+  const status = now.status.nodes.map(({ error, ...node }) => [node, error?.code, error?.message]);
+  return JSON.stringify([name, autoRepair, shown, now.status.state, status]);
 }
 
 const concerns = ({ projectId, only }: Followed, of: string, clusterId: string) =>

@@ -89,7 +89,7 @@ const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) 
 const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
 const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
 
-const OUTCOMES = `nodes { broker_id: brokerId nodeid: nodeId ${ERROR} }`;
+const OUTCOMES = `nodes { broker_id: brokerId nodeid: nodeId done ${ERROR} }`;
 const DELETE_ALL = `mutation ($input: DeleteClustersInput!) {
   deleteClusters(input: $input) { results { id: clusterId clustername: name status success ${ERROR} ${OUTCOMES} } }
 }`;
@@ -127,7 +127,7 @@ const LIST_PATH = '/api/projects/{projectId}/clusters';
 const CLUSTER_PATH = `${LIST_PATH}/{clusterId}`;
 const DOCUMENTED = { section: '4.4', tags: ['Clusters'] } as const;
 const SPELL = { ClusterMode: CLUSTER_MODES, ClusterState: CLUSTER_STATES } as const;
-const NAMES = { name: 'clustername', mode: 'syncmode', brokerId: 'broker_id', nodeId: 'nodeid' } as const;
+const NAMES = { name: 'clustername', mode: 'syncmode' } as const;
 const ALL = { first: 1_000 } as const;
 
 export const clusterRoutes: readonly AnyRoute[] = [
@@ -231,7 +231,6 @@ export const clusterRoutes: readonly AnyRoute[] = [
     role: 'EDITOR',
     summary: 'Add a node to a cluster',
     body: CLUSTER_NODE,
-    inputNames: NAMES,
     operation: JOIN,
     variables: ({ params, body }) => ({ input: { ...params, ...nodeOf(body) } }),
     status: 204,
@@ -244,7 +243,6 @@ export const clusterRoutes: readonly AnyRoute[] = [
     role: 'EDITOR',
     summary: 'Remove a node from a cluster',
     body: CLUSTER_NODE,
-    inputNames: NAMES,
     operation: LEAVE,
     variables: ({ params, body: { broker_id, nodeid } }) => ({
       input: { ...params, brokerId: broker_id, nodeId: nodeid },

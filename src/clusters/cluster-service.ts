@@ -7,7 +7,7 @@ import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound, isUniqueViolation } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
-import { checkJoining, checkName, checkNodes, type NodeInput } from './cluster-input.ts';
+import { checkJoining, checkName, checkNodes, type NodeInput, sameAddress } from './cluster-input.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
 import type { ClusterRecord, NewNode } from './model/cluster.ts';
 import type { NodeOutcome } from './model/cluster-driver.ts';
@@ -178,7 +178,11 @@ export class ClusterService {
   ): Promise<ClusterRecord> {
     const { db, directory } = this.#options;
     const { name, autoRepair } = change;
+    const cluster = this.#read(id);
     if (name != null) checkName(name);
+    if (name != null && name.trim() !== cluster.name && cluster.keeper === 'BROKER') {
+      throw invalid([{ path: 'input.name', reason: 'cannot be changed: its brokers know the cluster by it' }]);
+    }
     const data = {
       ...(name == null ? {} : { name: name.trim() }),
       ...(autoRepair == null ? {} : { autoRepair }),
@@ -267,20 +271,19 @@ function notDissolved({ name }: ClusterRecord, outcomes: readonly NodeOutcome[])
   );
   const [first] = nodes;
   if (first === undefined) return null;
-  return new ServiceError(
-    first.code,
-    `"${name}" was not dissolved, for node ${first.nodeId} was not told: ${first.error}`,
-    {
-      info: { nodes },
-    },
-  );
+  const done = outcomes.flatMap(({ nodeId, error, isSkipped }) => (error === null && !isSkipped ? [nodeId] : []));
+  const what =
+    done.length === 0
+      ? `"${name}" stays as it is, for node ${first.nodeId} cannot be told`
+      : `"${name}" was dissolved on node ${done.join(', ')} only`;
+  return new ServiceError(first.code, `${what}: ${first.error}`, { info: { nodes } });
 }
 
 /** Errors: INVALID (no broker is named). */
 function completed({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerDirectory): NodeInput {
   const broker =
     node.brokerId == null
-      ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && url === node.url && !ha)
+      ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && sameAddress(node.url, url) && !ha)
       : brokers.get(node.brokerId);
   if (node.brokerId == null && broker == null) {
     throw invalid([{ path: 'input.brokerId', reason: 'is needed, or the url of a broker of the project' }]);

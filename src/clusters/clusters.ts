@@ -19,6 +19,7 @@ import { ClusterStandIns } from './cluster-stand-ins.ts';
 import { ClusterRows } from './dynsec/cluster-rows.ts';
 import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { HaDriver } from './ha/ha-driver.ts';
+import type { ClusterRecord } from './model/cluster.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
 
 export interface ClustersOptions {
@@ -84,6 +85,12 @@ export class Clusters {
   /** For AccessControlService. */
   readonly sharedAccessOf = (broker: BrokerRecord): SharedAccess | null =>
     this.#connected?.dynsec.sharedAccess(broker) ?? null;
+
+  /** For AccessControlService: the cluster by which alone the access control of a node changes. */
+  readonly keeperOf = ({ id }: BrokerRecord): ClusterRecord | null => {
+    const cluster = this.#directory.ofNode(id);
+    return cluster?.keeper === 'GATEWAY' ? cluster : null;
+  };
 
   connect({ runtimes, access, clients, topics }: ClusterParts): Pick<Connected, 'service' | 'live'> {
     this.serving.connect({ runtimes, clients, topics });

@@ -13,6 +13,12 @@ export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs'> {
   readonly readBackMs?: number;
 }
 
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  /** As of the writer, for who does not need to know for sure. Default: the writer's. */
+  readonly readBackMs?: number;
+}
+
 /** Lists that wait while one is carried out. */
 const MAX_WAITING = 16;
 
@@ -36,8 +42,9 @@ export class AccessWriter {
    * Errors: RATE_LIMITED, and those of a broker that cannot be read before anything is sent. Whatever happens to a change is in
    * the report.
    */
-  async write(changes: readonly AccessChange[], { dryRun }: { readonly dryRun: boolean }): Promise<WriteReport> {
-    if (dryRun) return this.#run(changes, false);
+  async write(changes: readonly AccessChange[], { dryRun, readBackMs }: WriteOptions): Promise<WriteReport> {
+    const parts = readBackMs === undefined ? this.#parts : { ...this.#parts, readBackMs };
+    if (dryRun) return this.#run(parts, changes, false);
     if (this.#waiting >= MAX_WAITING) {
       throw new ServiceError('RATE_LIMITED', 'Too many changes of this broker are waiting', {
         info: { retryAfterSeconds: 5 },
@@ -46,14 +53,14 @@ export class AccessWriter {
     this.#waiting += 1;
     const report = this.#tail.then(() => {
       this.#waiting -= 1;
-      return this.#run(changes, true);
+      return this.#run(parts, changes, true);
     });
     this.#tail = report.catch(() => undefined);
     return report;
   }
 
-  async #run(changes: readonly AccessChange[], isReal: boolean): Promise<WriteReport> {
-    const run = await WriteRun.planned(this.#parts, await this.#parts.index.current(), changes);
+  async #run(parts: WriteParts, changes: readonly AccessChange[], isReal: boolean): Promise<WriteReport> {
+    const run = await WriteRun.planned(parts, await parts.index.current(), changes);
     // Afterwards those who were disconnected are not connected.
     const connected = await this.#connected(run);
     if (isReal) await run.execute();

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import type { SharedAccess } from '../../access-control/access-control-service.ts';
 import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directory.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import { isRead } from '../../control/payloads.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { LeasedTurns } from '../../storage/leased-turns.ts';
@@ -14,6 +13,7 @@ import type { ClusterRows } from './cluster-rows.ts';
 import { KeptCluster } from './kept-cluster.ts';
 import type { NodeAccess } from './node-access.ts';
 import { NodeStates } from './node-states.ts';
+import { NodeWatch } from './node-watch.ts';
 
 export interface DynsecDriverOptions {
   readonly directory: ClusterDirectory;
@@ -26,8 +26,15 @@ export interface DynsecDriverOptions {
   /** Of a project: passwords are kept for nodes that are away. */
   readonly keepsPasswords: (projectId: string) => boolean;
   readonly log: Logger;
-  /** How often nodes are compared, beside when they come back and when somebody else's write is seen. Default 30,000 ms. */
+  /** How often nodes are compared, beside when they come back and when somebody else's write is seen. Default POLL_MS. */
   readonly pollMs?: number;
+}
+
+interface Beside {
+  /** The entry of the node by which the cluster is read. */
+  readonly reader: string | null;
+  /** Accounts whose password is known. */
+  readonly kept: ReadonlySet<string>;
 }
 
 interface Kept {
@@ -35,7 +42,8 @@ interface Kept {
   readonly states: NodeStates;
 }
 
-const ACCESS_API = 'dynamic-security';
+/** What was read of a Mosquitto 2.0 counts no more after 30 s: a moment earlier a look would learn nothing. */
+const POLL_MS = 31_000;
 const MAX_TOLD = 100;
 
 /** Clusters of brokers that this service keeps equal: their dynamic security. See KeptCluster. */
@@ -43,12 +51,7 @@ export class DynsecDriver implements ClusterDriver {
   readonly #options: DynsecDriverOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #listeners = new Set<(clusterId: string) => void>();
-  readonly #stops: Stop[] = [];
-  /** What follows the runtime of a broker. */
-  readonly #followed = new Map<string, Stop>();
-  /** Looks that are under way, and those that were asked for meanwhile. */
-  readonly #looks = new Map<string, { again: boolean }>();
-  #ticker: NodeJS.Timeout | null = null;
+  #stop: Stop = () => undefined;
 
   constructor(options: DynsecDriverOptions) {
     this.#options = options;
@@ -56,30 +59,31 @@ export class DynsecDriver implements ClusterDriver {
 
   /** From here on nodes are followed. A process that does one thing never comes here. */
   start(): void {
-    const { runtimes, directory, pollMs = 30_000 } = this.#options;
-    runtimes.onRuntime((runtime, change) => {
-      this.#followed.get(runtime.id)?.();
-      this.#followed.delete(runtime.id);
-      if (change === 'OPENED') this.#follow(runtime);
-      this.#tell(runtime.id);
+    const { runtimes, directory, log, pollMs = POLL_MS } = this.#options;
+    const stop = directory.onChange((after, before) => {
+      const id = after?.id ?? before?.id ?? '';
+      if (after === null) this.#kept.delete(id);
+      this.#tell(id);
     });
-    this.#stops.push(
-      directory.onChange((after, before) => {
-        const cluster = after ?? before;
-        if (after === null && cluster !== null) this.#kept.delete(cluster.id);
-        else if (after !== null) this.#nodesChanged(after, before);
-        if (cluster !== null) for (const listener of this.#listeners) listener(cluster.id);
-      }),
-    );
-    this.#ticker = setInterval(() => this.#lookAtAll(), pollMs);
-    this.#ticker.unref();
-    this.#lookAtAll();
+    const watch = new NodeWatch({
+      directory,
+      runtimes,
+      pollMs,
+      look: (id, nodeId) => this.#keptOf(id).cluster.look(nodeId),
+      onAway: (id, nodeId) => {
+        this.#keptOf(id).states.set(nodeId, { state: 'UNKNOWN' });
+        this.#tell(id);
+      },
+      onFault: (error) => log.error({ err: error }, 'a node of a cluster could not be compared'),
+    });
+    this.#stop = () => {
+      watch.close();
+      stop();
+    };
   }
 
   close(): void {
-    if (this.#ticker) clearInterval(this.#ticker);
-    for (const stop of [...this.#stops.splice(0), ...this.#followed.values()]) stop();
-    this.#followed.clear();
+    this.#stop();
     this.#listeners.clear();
   }
 
@@ -88,31 +92,19 @@ export class DynsecDriver implements ClusterDriver {
     const { directory } = this.#options;
     if (directory.get(id)?.keeper !== 'GATEWAY') return null;
     const { cluster } = this.#keptOf(id);
-    return {
-      reader: () => {
-        const node = cluster.reader();
-        const broker = node && this.#options.brokers.get(node.brokerId);
-        if (broker === null) throw new ServiceError('BROKER_UNREACHABLE', 'No node of the cluster is reached');
-        return broker;
-      },
-      write: (wanted, dryRun) => cluster.write(wanted, dryRun),
-    };
+    return { reader: () => cluster.reader(), write: (wanted, dryRun) => cluster.write(wanted, dryRun) };
   }
 
-  /** The first node by number gives what the others get; one that cannot be brought there is behind. Errors: those of the first. */
-  async create({ id, nodes }: ClusterRecord): Promise<void> {
-    const [first, ...others] = nodes as [ClusterNodeRecord, ...ClusterNodeRecord[]];
-    const { cluster } = this.#keptOf(id);
-    await cluster.found(first.nodeId);
-    for (const { nodeId } of others) await cluster.look(nodeId);
+  /**
+   * The first node by number gives what the others get, from which goes what it does not have. One that goes away meanwhile is behind.
+   * Errors: of any node, then none was changed.
+   */
+  async create({ id }: ClusterRecord): Promise<void> {
+    await this.#keptOf(id).cluster.found();
   }
 
   async join({ id }: ClusterRecord, nodeId: number): Promise<void> {
-    const { cluster, states } = this.#keptOf(id);
-    await cluster.look(nodeId);
-    const { state, error } = states.of(nodeId);
-    if (state === 'EQUAL') return;
-    throw error ?? new ServiceError('BROKER_REJECTED', 'The broker does not take what the cluster has');
+    await this.#keptOf(id).cluster.admit(nodeId);
   }
 
   /** It keeps what it has. */
@@ -126,7 +118,7 @@ export class DynsecDriver implements ClusterDriver {
     { purge }: { readonly purge: boolean },
   ): Promise<readonly NodeOutcome[]> {
     const { cluster, states } = this.#keptOf(id);
-    if (!purge) for (const { nodeId } of nodes) await cluster.look(nodeId).catch(() => undefined);
+    if (!purge) for (const { nodeId } of nodes) await cluster.look(nodeId);
     return nodes.map(({ nodeId, brokerId }) => {
       const isReached = this.#isConnected(brokerId);
       const { state, error } = states.of(nodeId);
@@ -137,7 +129,10 @@ export class DynsecDriver implements ClusterDriver {
 
   async status(record: ClusterRecord): Promise<ClusterStatus> {
     const reader = this.standIn(record);
-    const nodes = record.nodes.map((node) => this.#statusOf(record, node, reader));
+    // What is kept is given to a node that lacks it.
+    const lacking = record.nodes.flatMap(({ missingPasswords }) => missingPasswords);
+    const kept = await this.#options.rows.known(record.id, lacking);
+    const nodes = record.nodes.map((node) => this.#statusOf(record, node, { reader, kept }));
     const reached = nodes.filter(({ isReachable }) => isReachable);
     const isWhole = nodes.every(
       ({ error, sync }) => error === null && sync?.state === 'EQUAL' && sync.missingPasswords.length === 0,
@@ -146,7 +141,7 @@ export class DynsecDriver implements ClusterDriver {
   }
 
   standIn({ id }: ClusterRecord): string | null {
-    return this.#keptOf(id).cluster.reader()?.brokerId ?? null;
+    return this.#keptOf(id).cluster.standIn()?.brokerId ?? null;
   }
 
   onChange(listener: (clusterId: string) => void): Stop {
@@ -159,16 +154,13 @@ export class DynsecDriver implements ClusterDriver {
     nodeId: number,
     { adopt }: { readonly adopt: boolean },
   ): Promise<void> => {
-    const { cluster, states } = this.#keptOf(id);
-    if (adopt) return cluster.adopt(nodeId);
-    await cluster.look(nodeId, { repair: true });
-    const { state, error } = states.of(nodeId);
-    if (state === 'EQUAL') return;
-    throw error ?? new ServiceError('BROKER_REJECTED', 'The node does not take what the cluster has');
+    const { cluster } = this.#keptOf(id);
+    await (adopt ? cluster.adopt(nodeId) : cluster.repair(nodeId));
   };
 
-  #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, reader: string | null): NodeStatus {
-    const { nodeId, brokerId, missingPasswords } = node;
+  #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, { reader, kept }: Beside): NodeStatus {
+    const { nodeId, brokerId } = node;
+    const missingPasswords = node.missingPasswords.filter((username) => !kept.has(username));
     const found = this.#keptOf(node.clusterId).states.of(nodeId);
     const isReachable = this.#isConnected(brokerId);
     const isBehind = node.revision !== revision;
@@ -195,9 +187,7 @@ export class DynsecDriver implements ClusterDriver {
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
     const { directory, brokers, access, rows, turns, keepsPasswords } = this.#options;
-    const states = new NodeStates(() => {
-      for (const listener of this.#listeners) listener(id);
-    });
+    const states = new NodeStates(() => this.#tell(id));
     const cluster = new KeptCluster({
       id,
       recordOf: () => directory.get(id),
@@ -219,67 +209,8 @@ export class DynsecDriver implements ClusterDriver {
     return kept;
   }
 
-  #follow({ id, link, controls }: BrokerRuntime): void {
-    const stops = [
-      link.onStatus(({ state }) => {
-        this.#tell(id);
-        if (state === 'CONNECTED') this.#lookAt(id);
-      }),
-      controls.onForeignAnswers(ACCESS_API, (commands) => {
-        if (!commands.every(isRead)) this.#lookAt(id);
-      }),
-    ];
-    this.#followed.set(id, () => {
-      for (const stop of stops) stop();
-    });
-    if (link.status.state === 'CONNECTED') this.#lookAt(id);
-  }
-
-  #nodesChanged(after: ClusterRecord, before: ClusterRecord | null): void {
-    const known = new Set(before?.nodes.map(({ brokerId }) => brokerId));
-    const isOtherDocument = before !== null && before.revision !== after.revision;
-    for (const { brokerId, revision } of after.nodes) {
-      // Another process may have changed it, and have failed with this node.
-      if (!known.has(brokerId) || (isOtherDocument && revision !== after.revision)) this.#lookAt(brokerId);
-    }
-  }
-
-  #lookAtAll(): void {
-    for (const { keeper, nodes } of this.#options.directory.all()) {
-      if (keeper === 'GATEWAY') for (const { brokerId } of nodes) this.#lookAt(brokerId);
-    }
-  }
-
-  /** One look at a node at a time; whoever asks meanwhile has it done once more. */
-  #lookAt(brokerId: string): void {
-    const cluster = this.#options.directory.ofNode(brokerId);
-    if (cluster?.keeper !== 'GATEWAY' || cluster.document === null || !this.#isConnected(brokerId)) return;
-    const under = this.#looks.get(brokerId);
-    if (under !== undefined) {
-      under.again = true;
-      return;
-    }
-    const look = { again: false };
-    this.#looks.set(brokerId, look);
-    const nodeId = cluster.nodes.find((node) => node.brokerId === brokerId)?.nodeId ?? 0;
-    this.#keptOf(cluster.id)
-      .cluster.look(nodeId)
-      .catch((error: unknown) => {
-        if (error instanceof ServiceError) return;
-        this.#options.log.error(
-          { err: error, clusterId: cluster.id, nodeId },
-          'a node of a cluster could not be compared',
-        );
-      })
-      .finally(() => {
-        this.#looks.delete(brokerId);
-        if (look.again) this.#lookAt(brokerId);
-      });
-  }
-
-  #tell(brokerId: string): void {
-    const cluster = this.#options.directory.ofNode(brokerId);
-    if (cluster !== null) for (const listener of this.#listeners) listener(cluster.id);
+  #tell(id: string): void {
+    for (const listener of this.#listeners) listener(id);
   }
 
   #isConnected(brokerId: string): boolean {

@@ -8,14 +8,7 @@ import { Project } from '../../projects/project-schema.ts';
 import type { ClusterResult } from '../cluster-service.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { NodeOutcome } from '../model/cluster-driver.ts';
-import {
-  type ClusterStatus,
-  DIFFERENCE_KINDS,
-  type NodeDifference,
-  type NodeRaft,
-  type NodeStatus,
-  type NodeSync,
-} from '../model/cluster-status.ts';
+import type { ClusterStatus, NodeDifference, NodeRaft, NodeStatus, NodeSync } from '../model/cluster-status.ts';
 
 export const ClusterState = builder.enumType('ClusterState', {
   description: 'Whether a cluster serves.',
@@ -67,10 +60,13 @@ const NodeSyncState = builder.enumType('NodeSyncState', {
 
 const DifferenceKind = builder.enumType('AccessObjectKind', {
   description: 'A part of access control.',
-  values: Object.fromEntries(DIFFERENCE_KINDS.map((kind) => [kind, {}])) as Record<
-    (typeof DIFFERENCE_KINDS)[number],
-    Record<string, never>
-  >,
+  values: {
+    ROLE: { description: 'A role with its ACLs.' },
+    GROUP: { description: 'A group with its roles and clients.' },
+    CLIENT: { description: 'An account; its password cannot be compared.' },
+    DEFAULT_ACL: { description: 'What is allowed where no ACL says.' },
+    ANONYMOUS_GROUP: { description: 'The group of clients that give no name.' },
+  } as const satisfies Record<NodeDifference['kind'], object>,
 });
 
 const NodeDifferenceType = builder.objectRef<NodeDifference>('NodeDifference').implement({
@@ -140,8 +136,12 @@ export const NodeOutcomeType = builder.objectRef<NodeOutcome>('ClusterNodeOutcom
   fields: (t) => ({
     nodeId: t.exposeInt('nodeId', { description: 'Of the node.' }),
     brokerId: t.exposeID('brokerId', { description: 'The entry by which this service reaches it.' }),
+    done: t.boolean({
+      description: 'False: it was not, because of this node, or of another one that has an error.',
+      resolve: ({ error, isSkipped }) => error === null && !isSkipped,
+    }),
     error: t.field({
-      description: 'Why it was not done; null: it was.',
+      description: 'Why it could not be done here; null: it could.',
       type: ClusterNodeError,
       nullable: true,
       resolve: ({ error }) => told(error),

@@ -1,5 +1,6 @@
 import type { ControlApi } from '../../control/envelope.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
+import { ServiceError } from '../../errors.ts';
 import type { ClusterMode } from '../../generated/sqlite/client.ts';
 import type { NodeRaft, RaftRole, RaftState } from '../model/cluster-status.ts';
 
@@ -19,6 +20,8 @@ export interface HaNodeStatus {
   readonly isLeader: boolean;
   /** What it knows the cluster by; null: it does not say. */
   readonly name: string | null;
+  /** Numbers of the nodes that it knows; null: it does not say. */
+  readonly members: readonly number[] | null;
 }
 
 const MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const satisfies Record<ClusterMode, string>;
@@ -67,13 +70,28 @@ export const leaveCluster = (controls: ControlCaller, clustername: string, node:
 export const deleteCluster = (controls: ControlCaller, clustername: string): Promise<unknown> =>
   controls.call(CLUSTER_API, 'deleteCluster', { clustername });
 
+/** The name of the cluster that a broker is in, empty where it does not tell; null: it is in none. */
+export async function getCluster(controls: ControlCaller): Promise<string | null> {
+  try {
+    const data = fieldsOf(await controls.call(CLUSTER_API, 'getCluster'));
+    const { clustername, nodes } = fieldsOf(data.cluster ?? data);
+    if (typeof clustername === 'string' && clustername !== '') return clustername;
+    return Array.isArray(nodes) && nodes.length > 0 ? '' : null;
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
 /** Of the node that is asked, as number `nodeid`. */
 export async function getNodeStatus(controls: ControlCaller, nodeid: number): Promise<HaNodeStatus> {
   const [raft, leader] = await controls.callAll(CLUSTER_API, [{ command: 'getRaftStatus' }, { command: 'isLeader' }]);
   if (raft === undefined || raft.status === 'rejected') throw raft?.reason;
   const status = fieldsOf(raft.value);
   const says = leader?.status === 'fulfilled' ? fieldsOf(leader.value) : {};
-  const own = (Array.isArray(status.nodes) ? status.nodes : []).map(fieldsOf).find(({ id }) => numberOf(id) === nodeid);
+  const members = Array.isArray(status.nodes) ? status.nodes.map(fieldsOf) : null;
+  const idOf = ({ id, nodeid: other }: Fields) => numberOf(id ?? other);
+  const own = members?.find((node) => idOf(node) === nodeid);
   const state = STATES[numberOf(status.state) ?? 0] ?? 'UNAVAILABLE';
   return {
     raft: {
@@ -86,8 +104,15 @@ export async function getNodeStatus(controls: ControlCaller, nodeid: number): Pr
     },
     isLeader: typeof says.leader === 'boolean' ? says.leader : state === 'LEADER',
     name: typeof says.clustername === 'string' ? says.clustername : null,
+    members: members?.map(idOf).filter((id) => id !== null) ?? null,
   };
 }
+
+/** The broker understood a command and did not do it: everything is as it was. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof ServiceError &&
+  typeof error.info?.brokerError === 'string' &&
+  error.code !== 'NOT_SUPPORTED_BY_BROKER';
 
 function memberFields({ name, mode, nodes, own }: Parameters<typeof createCluster>[1]) {
   return {
@@ -97,8 +122,13 @@ function memberFields({ name, mode, nodes, own }: Parameters<typeof createCluste
   };
 }
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+type Fields = Readonly<Record<string, unknown>>;
 
-const numberOf = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+
+/** Numbers may come as text. */
+function numberOf(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}

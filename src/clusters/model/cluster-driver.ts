@@ -3,10 +3,13 @@ import type { Stop } from '../../mqtt/broker-session.ts';
 import type { ClusterRecord } from './cluster.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 
-/** What became of one node; null: it was done. */
+/** What became of one node. */
 export interface NodeOutcome {
   readonly nodeId: number;
   readonly brokerId: string;
+  /** It could have been done, and was not, because of another node. */
+  readonly isSkipped?: boolean;
+  /** Why it was not done. */
   readonly error: ServiceError | null;
 }
 

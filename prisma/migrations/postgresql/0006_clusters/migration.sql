@@ -35,8 +35,7 @@ CREATE TABLE "ClusterNode" (
 CREATE TABLE "ClusterPassword" (
     "clusterId" TEXT NOT NULL,
     "username" TEXT NOT NULL,
-    "sealedPassword" TEXT NOT NULL,
-    "revision" INTEGER NOT NULL,
+    "sealedPassword" TEXT,
 
     CONSTRAINT "ClusterPassword_pkey" PRIMARY KEY ("clusterId","username")
 );

@@ -36,8 +36,7 @@ CREATE TABLE "ClusterNode" (
 CREATE TABLE "ClusterPassword" (
     "clusterId" TEXT NOT NULL,
     "username" TEXT NOT NULL,
-    "sealedPassword" TEXT NOT NULL,
-    "revision" INTEGER NOT NULL,
+    "sealedPassword" TEXT,
 
     PRIMARY KEY ("clusterId", "username"),
     CONSTRAINT "ClusterPassword_clusterId_fkey" FOREIGN KEY ("clusterId") REFERENCES "Cluster" ("id") ON DELETE CASCADE ON UPDATE CASCADE

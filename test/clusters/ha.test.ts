@@ -1,0 +1,257 @@
+import { expect, test } from 'vitest';
+import { haNode, haWorld } from './ha-world.ts';
+
+const DELETE = `mutation ($input: DeleteClusterInput!) {
+  deleteCluster(input: $input) { deletedClusterId success nodes { nodeId error { code } } }
+}`;
+
+const STATUS = `query ($c: ID!) { broker(id: $c) { cluster { name keeper state nodes {
+  nodeId isReachable isLeader lag raft { state role term commitIndex lastApplied lastStored } error { code message }
+} } } }`;
+
+test('brokers that hold a cluster together themselves are made one: the first creates it, the others join', async () => {
+  const { nodes, create, graph } = await haWorld();
+  const c = await create();
+  const members = nodes.map(({ nodeId }) => ({ address: `10.0.0.${nodeId}`, port: 7000, nodeid: nodeId }));
+  for (const { nodeId, commands } of nodes) {
+    expect(commands).toEqual([
+      {
+        command: nodeId === 1 ? 'createCluster' : 'joinCluster',
+        clustername: 'plant',
+        syncmode: 'full',
+        nodes: members.map((member) => (member.nodeid === nodeId ? { ...member, mynode: true } : member)),
+      },
+    ]);
+  }
+  const { broker } = await graph(STATUS, { c });
+  expect(broker.cluster).toEqual({
+    name: 'plant',
+    keeper: 'BROKER',
+    state: 'ACTIVE',
+    nodes: [1, 2, 3].map((nodeId) => ({
+      nodeId,
+      isReachable: true,
+      isLeader: nodeId === 1,
+      lag: nodeId === 1 ? 0 : nodeId,
+      raft: {
+        state: nodeId === 1 ? 'LEADER' : 'FOLLOWER',
+        role: 'VOTER',
+        term: 4,
+        commitIndex: 96,
+        lastApplied: nodeId === 1 ? 96 : 96 - nodeId,
+        lastStored: nodeId === 1 ? 96 : 96 - nodeId,
+      },
+      error: null,
+    })),
+  });
+});
+
+test('when a node refuses, those before it are brought back, and what cannot be is told', async () => {
+  const { nodes, create, graph, service } = await haWorld();
+  const [first, second, third] = nodes;
+  if (!first || !second || !third) throw new Error('three nodes');
+  const other = { name: 'other', members: [] };
+  third.cluster = other;
+  await expect(create()).rejects.toMatchObject({
+    code: 'ALREADY_EXISTS',
+    message: expect.stringContaining('Node 3 ("b3"): This broker is already part of a cluster'),
+    info: { nodeId: 3, brokerId: third.brokerId },
+  });
+  expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, other]);
+  const empty = 'query ($p: ID!) { project(id: $p) { clusters { totalCount } brokers { totalCount } } }';
+  const p = service.projectId;
+  expect((await graph(empty, { p })).project).toEqual({ clusters: { totalCount: 0 }, brokers: { totalCount: 3 } });
+
+  second.answers.set('deleteCluster', { error: 'Disk full' });
+  await expect(create()).rejects.toMatchObject({
+    message: expect.stringContaining('could not be taken back on node 2'),
+    info: { nodes: [{ nodeId: 2, code: 'BROKER_REJECTED', error: expect.stringContaining('Disk full') }] },
+  });
+  expect(nodes.map(({ cluster }) => cluster?.name)).toEqual([undefined, 'plant', 'other']);
+  expect((await graph(empty, { p })).project.clusters.totalCount).toBe(0);
+});
+
+test('a node that did not answer may have joined: it is taken back only from this cluster', async () => {
+  const { nodes, create } = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
+  const [first, second, third] = nodes;
+  if (!first || !second || !third) throw new Error('three nodes');
+  third.answers.set('joinCluster', null);
+  third.onCommand = (command) => {
+    if (command === 'joinCluster') third.cluster = { name: 'plant', members: [] };
+  };
+  await expect(create()).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
+  third.onCommand = (command) => {
+    if (command === 'joinCluster') third.cluster = { name: 'other', members: [] };
+  };
+  await expect(create()).rejects.toMatchObject({
+    code: 'BROKER_TIMEOUT',
+    info: expect.not.objectContaining({ nodes: [] }),
+  });
+  expect(nodes.map(({ cluster }) => cluster?.name)).toEqual([undefined, undefined, 'other']);
+});
+
+test('a node that is away keeps a cluster from being deleted, and nothing is changed on any; purged it is forgotten', async () => {
+  const { nodes, create, graph, service } = await haWorld();
+  const clusterId = await create();
+  const [, second] = nodes;
+  await second?.stop();
+  const commands = nodes.map((node) => node.commands.length);
+  await expect(graph(DELETE, { input: { clusterId } })).rejects.toMatchObject({
+    code: 'BROKER_UNREACHABLE',
+    message: expect.stringContaining('"plant" stays as it is, for node 2 cannot be told'),
+    info: { nodes: [{ nodeId: 2, brokerId: second?.brokerId, code: 'BROKER_UNREACHABLE' }] },
+  });
+  const path = `/api/projects/${service.projectId}/clusters`;
+  const refused = await service.rest('DELETE', `${path}/${clusterId}?clustername=plant`);
+  expect([refused.status, refused.body.code]).toEqual([503, 'BROKER_UNREACHABLE']);
+  const all = await service.rest('DELETE', path);
+  expect([all.status, all.body]).toEqual([
+    207,
+    [
+      {
+        id: clusterId,
+        clustername: 'plant',
+        status: 503,
+        success: false,
+        error: { code: 'BROKER_UNREACHABLE', message: expect.stringContaining('node 2 cannot be told') },
+        nodes: [
+          { broker_id: nodes[0]?.brokerId, nodeid: 1, done: false },
+          {
+            broker_id: second?.brokerId,
+            nodeid: 2,
+            done: false,
+            error: { code: 'BROKER_UNREACHABLE', message: expect.any(String) },
+          },
+          { broker_id: nodes[2]?.brokerId, nodeid: 3, done: false },
+        ],
+      },
+    ],
+  ]);
+  expect(nodes.map((node) => node.commands.length)).toEqual(commands);
+  expect(nodes.map(({ cluster }) => cluster?.name)).toEqual(['plant', 'plant', 'plant']);
+  expect((await graph(STATUS, { c: clusterId })).broker.cluster.state).toBe('DEGRADED');
+
+  const { deleteCluster } = await graph(DELETE, { input: { clusterId, purge: true } });
+  expect(deleteCluster).toEqual({
+    deletedClusterId: clusterId,
+    success: false,
+    nodes: [
+      { nodeId: 1, error: null },
+      { nodeId: 2, error: { code: 'BROKER_UNREACHABLE' } },
+      { nodeId: 3, error: null },
+    ],
+  });
+  expect(nodes.map(({ cluster }) => cluster?.name)).toEqual([undefined, 'plant', undefined]);
+  expect((await service.rest('GET', path)).body).toEqual([]);
+  expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${clusterId}`)).status).toBe(404);
+});
+
+test('a deletion that came only so far says where, and the next one ends it', async () => {
+  const { nodes, create, graph } = await haWorld();
+  const clusterId = await create();
+  nodes[1]?.answers.set('deleteCluster', { error: 'Busy' });
+  await expect(graph(DELETE, { input: { clusterId } })).rejects.toMatchObject({
+    code: 'BROKER_REJECTED',
+    message: expect.stringContaining('was dissolved on node 1, 3 only'),
+  });
+  expect((await graph(STATUS, { c: clusterId })).broker.cluster).toMatchObject({ name: 'plant' });
+  nodes[1]?.answers.clear();
+  const { deleteCluster } = await graph(DELETE, { input: { clusterId } });
+  expect(deleteCluster).toMatchObject({ success: true });
+  expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
+});
+
+test('a node joins and leaves by the leader', async () => {
+  const { nodes, create, graph } = await haWorld(4);
+  const clusterId = await create(3);
+  const [first, , third, fourth] = nodes;
+  if (!first || !third || !fourth) throw new Error('four nodes');
+  const JOIN = `mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId raft { state } } } } }`;
+  const LEAVE = `mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { nodes { nodeId } } } }`;
+
+  fourth.answers.set('joinCluster', { error: 'No licence' });
+  const input = { clusterId, ...haNode(fourth) };
+  await expect(graph(JOIN, { input })).rejects.toMatchObject({ code: 'BROKER_REJECTED', info: { nodeId: 4 } });
+  expect(first.cluster?.members).toHaveLength(3);
+  expect(first.commands.slice(-2)).toEqual([
+    { command: 'addNode', clustername: 'plant', address: '10.0.0.4', port: 7000, nodeid: 4 },
+    { command: 'removeNode', clustername: 'plant', address: '10.0.0.4', port: 7000, nodeid: 4 },
+  ]);
+  expect((await graph(STATUS, { c: clusterId })).broker.cluster.nodes).toHaveLength(3);
+
+  fourth.answers.clear();
+  const { joinCluster } = await graph(JOIN, { input });
+  expect(joinCluster.cluster.nodes.at(-1)).toEqual({ nodeId: 4, raft: { state: 'FOLLOWER' } });
+  expect(fourth.commands.at(-1)).toMatchObject({
+    command: 'joinCluster',
+    nodes: expect.arrayContaining([expect.objectContaining({ nodeid: 4, mynode: true })]),
+  });
+
+  const left = await graph(LEAVE, { input: { clusterId, brokerId: third.brokerId } });
+  expect(left.leaveCluster.cluster.nodes).toEqual([1, 2, 4].map((nodeId) => ({ nodeId })));
+  expect(first.commands.at(-1)).toMatchObject({ command: 'removeNode', nodeid: 3 });
+  expect(third.cluster).toBeNull();
+  await expect(graph(LEAVE, { input: { clusterId, nodeId: 4 } })).rejects.toMatchObject({ code: 'IN_USE' });
+});
+
+test('operations on a cluster go to the node that leads, also after another one was elected or the leader is gone', async () => {
+  const world = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
+  const { nodes, create, graph } = world;
+  const c = await create();
+  const asked = async () => {
+    const { broker } = await world.service
+      .graphql('query ($c: ID!) { broker(id: $c) { license { issuedTo } cluster { state } } }', { c })
+      .then(({ data }) => data);
+    return broker.license?.issuedTo;
+  };
+  const untilAsked = async (nodeId: number) => {
+    while ((await asked()) !== `node ${nodeId}`) await new Promise(setImmediate);
+  };
+  await untilAsked(1);
+  world.leader = 3;
+  world.term = 5;
+  // It has not heard of the election.
+  nodes[0]?.answers.set('getRaftStatus', { data: { state: '3', current_term: '4', nodes: 'none' } });
+  nodes[0]?.answers.set('isLeader', { error: 'Unknown command' });
+  await untilAsked(3);
+  const { broker } = await graph(STATUS, { c });
+  expect(broker.cluster.nodes.map(({ isLeader }: { isLeader: boolean }) => isLeader)).toEqual([false, false, true]);
+  expect(broker.cluster.nodes[0]).toMatchObject({
+    raft: { state: 'LEADER', role: null, term: 4, commitIndex: null },
+    lag: null,
+  });
+  world.leader = 2;
+  world.term = 6;
+  await nodes[2]?.stop();
+  await untilAsked(2);
+  world.leader = null;
+  await nodes[1]?.stop();
+  await untilAsked(1);
+});
+
+test('a node that says nothing, or what it should not, spoils the answers of no other', async () => {
+  const { nodes, create, graph } = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
+  const c = await create();
+  nodes[1]?.answers.set('getRaftStatus', null);
+  nodes[1]?.answers.set('isLeader', null);
+  nodes[2]?.answers.set('getRaftStatus', { data: [1, 'two', null] });
+  const seen = async () => (await graph(STATUS, { c })).broker.cluster;
+  let cluster = await seen();
+  while (cluster.state !== 'DEGRADED' || cluster.nodes[1].isReachable) cluster = await seen();
+  expect(cluster.nodes).toMatchObject([
+    { isReachable: true, isLeader: true, error: null },
+    {
+      isReachable: false,
+      isLeader: false,
+      raft: null,
+      error: { code: 'BROKER_TIMEOUT', message: expect.stringContaining('Node 2') },
+    },
+    {
+      isReachable: true,
+      isLeader: false,
+      raft: { state: 'UNAVAILABLE', term: null },
+      error: { code: 'BROKER_REJECTED' },
+    },
+  ]);
+});
