@@ -244,8 +244,8 @@ export const clusterRoutes: readonly AnyRoute[] = [
     summary: 'Remove a node from a cluster',
     body: CLUSTER_NODE,
     operation: LEAVE,
-    variables: ({ params, body: { broker_id, nodeid } }) => ({
-      input: { ...params, brokerId: broker_id, nodeId: nodeid },
+    variables: ({ params, body: { broker_id, nodeid, url } }) => ({
+      input: { ...params, brokerId: broker_id, nodeId: nodeid, url },
     }),
     status: 204,
     errors: [400, 401, 403, 404, 500, 503],

@@ -43,6 +43,13 @@ export interface ClusterResult extends DeletedCluster {
 /** What is told of a node that is to join; the rest follows from the cluster and the broker's entry. */
 export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
 
+/** Which node leaves. */
+export interface LeavingNode {
+  readonly nodeId?: number | null | undefined;
+  readonly brokerId?: string | null | undefined;
+  readonly url?: string | null | undefined;
+}
+
 /** A cluster serves as long as one node does; commercial ones vote, and need three. */
 const LEAST_NODES = { BROKER: 3, GATEWAY: 2 } as const;
 
@@ -130,21 +137,21 @@ export class ClusterService {
     return this.#read(id);
   }
 
-  /** The node whose entry is given, or that has the number. Errors: NOT_FOUND, IN_USE (the last two), and those of brokers. */
-  async leave(
-    id: string,
-    which: { readonly nodeId?: number | null; readonly brokerId?: string | null },
-  ): Promise<ClusterRecord> {
-    const { directory, keepers, db } = this.#options;
+  /** The node that all describes which is given. Errors: INVALID, NOT_FOUND, IN_USE (the last two), and those of brokers. */
+  async leave(id: string, which: LeavingNode): Promise<ClusterRecord> {
+    const { directory, keepers, db, brokerDirectory } = this.#options;
     const cluster = this.#read(id);
-    const { nodeId, brokerId } = which;
+    const { nodeId, brokerId, url } = which;
+    if (nodeId == null && brokerId == null && url == null) {
+      throw invalid([{ path: 'input.nodeId', reason: 'is needed, or the broker of the node, or its url' }]);
+    }
     const node = cluster.nodes.find(
       (one) =>
-        (nodeId != null || brokerId != null) &&
         (nodeId == null || one.nodeId === nodeId) &&
-        (brokerId == null || one.brokerId === brokerId),
+        (brokerId == null || one.brokerId === brokerId) &&
+        (url == null || sameAddress(url, brokerDirectory.get(one.brokerId)?.url ?? null)),
     );
-    if (node === undefined) throw notFound('node', String(nodeId ?? brokerId));
+    if (node === undefined) throw notFound('node', String(nodeId ?? brokerId ?? url));
     if (cluster.nodes.length <= LEAST_NODES[cluster.keeper]) {
       const least = LEAST_NODES[cluster.keeper];
       throw new ServiceError(

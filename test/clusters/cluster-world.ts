@@ -61,9 +61,9 @@ export async function clusterWorld(count = 3, options: MosquittoOptions = {}): P
   return { service, nodes, clusterId, graph: (document, variables) => graph(document, { c: clusterId, ...variables }) };
 }
 
-/** What a broker's dynamic security says, without what differs by itself: passwords. */
+/** What a broker's dynamic security says, without what differs by itself: passwords; an empty text says nothing. */
 export function accessOf({ broker }: ClusterWorldNode): unknown {
-  const file = JSON.parse(broker.readAccessFile());
+  const file = JSON.parse(broker.readAccessFile(), (_key, value) => (value === '' ? undefined : value));
   const named = (list: { [key: string]: unknown }[] = [], key: string) =>
     list
       .map(({ password: _, salt: __, iterations: ___, ...rest }) => rest)

@@ -47,6 +47,8 @@ export interface Mosquitto {
   readonly certificates: Certificates | null;
   /** What dynamic security keeps, as it is on disk. */
   readAccessFile(): string;
+  /** As from a backup; while it is stopped. */
+  writeAccessFile(text: string): void;
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -111,6 +113,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     webSocketUrl: `ws://127.0.0.1:${webSocketPort}`,
     certificates,
     readAccessFile: () => readFileSync(join(folder, 'dynsec.json'), 'utf8'),
+    writeAccessFile: (text) => writeFileSync(join(folder, 'dynsec.json'), text),
     start,
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),

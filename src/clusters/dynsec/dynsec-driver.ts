@@ -119,12 +119,14 @@ export class DynsecDriver implements ClusterDriver {
   ): Promise<readonly NodeOutcome[]> {
     const { cluster, states } = this.#keptOf(id);
     if (!purge) for (const { nodeId } of nodes) await cluster.look(nodeId);
-    return nodes.map(({ nodeId, brokerId }) => {
+    const outcomes = nodes.map(({ nodeId, brokerId }): NodeOutcome => {
       const isReached = this.#isConnected(brokerId);
       const { state, error } = states.of(nodeId);
       if (isReached && state !== 'BEHIND') return { nodeId, brokerId, error: null };
       return { nodeId, brokerId, error: error ?? new ServiceError('BROKER_UNREACHABLE', 'The node is not reached') };
     });
+    const isSkipped = !purge && outcomes.some(({ error }) => error !== null);
+    return outcomes.map((outcome) => (outcome.error === null ? { ...outcome, isSkipped } : outcome));
   }
 
   async status(record: ClusterRecord): Promise<ClusterStatus> {

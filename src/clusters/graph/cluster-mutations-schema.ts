@@ -90,11 +90,12 @@ const JoinClusterInput = builder.inputType('JoinClusterInput', {
 });
 
 const LeaveClusterInput = builder.inputType('LeaveClusterInput', {
-  description: 'Which node leaves: that of the number, of the broker, or of both.',
+  description: 'Which node leaves: the one that all that is given is true of.',
   fields: (t) => ({
     ...target(t),
     nodeId: t.int({ description: 'Its number.' }),
     brokerId: t.id({ description: 'Its broker.' }),
+    url: t.string({ description: 'The address in the entry of its broker.' }),
   }),
 });
 
@@ -234,8 +235,8 @@ builder.mutationFields((t) => ({
     type: ClusterPayload,
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'Which node of which cluster.', type: LeaveClusterInput, required: true }) },
-    resolve: async (_root, { input: { clusterId, nodeId, brokerId } }, { services }) => ({
-      cluster: await services.clusters.leave(clusterId, { nodeId: nodeId ?? null, brokerId: brokerId ?? null }),
+    resolve: async (_root, { input: { clusterId, projectId: _, ...which } }, { services }) => ({
+      cluster: await services.clusters.leave(clusterId, which),
     }),
   }),
   updateCluster: t.field({
