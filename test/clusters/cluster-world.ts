@@ -17,7 +17,7 @@ export interface ClusterWorldNode {
   readonly nodeId: number;
 }
 
-export const nodeInput = ({ brokerId, nodeId }: ClusterWorldNode) => ({
+export const nodeInput = ({ brokerId, nodeId }: Pick<ClusterWorldNode, 'brokerId' | 'nodeId'>) => ({
   brokerId,
   nodeId,
   name: `node ${nodeId}`,
