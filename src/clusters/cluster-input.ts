@@ -118,5 +118,10 @@ function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, s
 /** As they lead somewhere, however they are written. */
 export function sameAddress(given: string, stored: string | null): boolean {
   if (stored === null || !URL.canParse(given)) return false;
-  return new URL(given).href === new URL(stored).href;
+  return placeOf(given) === placeOf(stored);
+}
+
+function placeOf(url: string): string {
+  const { protocol, host, pathname, search } = new URL(url);
+  return `${protocol}//${host.toLowerCase()}${pathname.replace(/\/$/, '')}${search}`;
 }

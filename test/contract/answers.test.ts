@@ -7,6 +7,7 @@ import { isPending } from '../../src/rest/prepared-route.ts';
 import { ERROR } from '../../src/rest/schemas.ts';
 import { startCommercialCertificates } from '../certificates/commercial-certificates.ts';
 import { addBroker, meter, startCommercialBroker } from '../clients/graph/commercial-broker.ts';
+import { type HaBroker, haWorld } from '../clusters/ha-world.ts';
 import { createAuthority, createSelfSigned } from '../support/certificates.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -259,6 +260,42 @@ test('certificates and listeners answer as documented', async () => {
   expect(await ask('GET', `${BROKER}/listeners`)).toHaveLength(5);
   await ask('POST', `${one}/undeploy`, { brokers });
   await ask('DELETE', one);
+});
+
+test('clusters answer as documented, whole and with nodes away', async () => {
+  const { service, nodes } = await haWorld(4);
+  const ids: Record<string, string> = { projectId: service.projectId };
+  const ask = async (method: string, template: string, body?: unknown, query = '') => {
+    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
+    expectDocumented(method, template, answer);
+    return answer.body;
+  };
+  const [list, one] = [`${PROJECT}/clusters`, `${PROJECT}/clusters/{clusterId}`];
+  const node = ({ brokerId, url, nodeId }: HaBroker) => ({
+    broker_id: brokerId,
+    url,
+    nodeid: nodeId,
+    name: `node ${nodeId}`,
+    address: `10.0.0.${nodeId}`,
+    port: 7000,
+  });
+  const cluster = { clustername: 'plant', syncmode: 'hp', nodes: nodes.slice(0, 3).map(node) };
+  ids.clusterId = (await ask('POST', list, cluster)).id;
+  const [first, , , fourth] = nodes.map(node);
+  await ask('PUT', `${one}/join`, fourth);
+  await ask('PUT', `${one}/leave`, { nodeid: 4 });
+  const whole = [await ask('GET', list), await ask('GET', one), await ask('GET', `${list}/status`)];
+  expect(whole[2][0].nodes[0].raft).toMatchObject({ state: 'leader', role: 'voter', commit_index: 96 });
+  await nodes[2]?.stop();
+  nodes[1]?.answers.set('getRaftStatus', { data: {} });
+  while ((await ask('GET', one)).nodes[2].connected);
+  for (const template of [list, `${list}/status`]) await ask('GET', template);
+  expect(await ask('DELETE', list)).toMatchObject([{ status: 503, success: false }]);
+  expect(await ask('DELETE', one, undefined, '?clustername=plant&purge=true')).toEqual({ success: false });
+  nodes[1]?.answers.clear();
+  const third = { ...first, ...(fourth && { ...fourth, nodeid: 3 }) };
+  await ask('POST', list, { ...cluster, nodes: [...cluster.nodes.slice(0, 2), third] });
+  expect(await ask('DELETE', list, undefined, '?purge=true')).toMatchObject([{ status: 200, success: true }]);
 });
 
 test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {

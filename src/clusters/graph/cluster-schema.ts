@@ -293,7 +293,7 @@ const troubleOf = ({ status: { state, nodes } }: ClusterHealth) => {
 const ClusterHealthType = builder.objectRef<ClusterHealth>('ClusterHealth').implement({
   description: 'How one cluster of a project is.',
   fields: (t) => ({
-    cluster: t.field({ description: 'The cluster.', type: Cluster, resolve: ({ cluster }) => cluster }),
+    cluster: t.field({ description: 'Which one it is.', type: Cluster, resolve: ({ cluster }) => cluster }),
     clusterId: t.id({ description: 'Of the cluster.', resolve: ({ cluster }) => cluster.id }),
     name: t.string({ description: 'Of the cluster.', resolve: ({ cluster }) => cluster.name }),
     state: t.field({ description: 'Of the cluster.', type: ClusterState, resolve: ({ status }) => status.state }),
@@ -338,11 +338,12 @@ builder.objectFields(Project, (t) => ({
     },
     {
       name: 'ClusterConnection',
+      description: 'A page of the clusters of a project.',
       fields: (connection) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Of the whole list.' }),
       }),
     },
-    { name: 'ClusterEdge' },
+    { name: 'ClusterEdge', description: 'One of them, and its place in the list.' },
   ),
   cluster: t.field({
     description: 'One of its clusters; an id of another project is NOT_FOUND.',
