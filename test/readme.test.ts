@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { passwordFile } from '../src/cloud-brokers/cloud-brokers.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
+import { startNodes } from './clusters/cluster-world.ts';
 import { temporaryFolder } from './support/database.ts';
 import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from './support/mosquitto.ts';
 import { usePostgres } from './support/postgres.ts';
@@ -427,6 +428,35 @@ describe('bridges', () => {
     expect(ended).toEqual(['204', '204', '204']);
     expect(config + status).not.toContain('whsec_');
   });
+});
+
+test('a cluster is made, looked at and followed as printed', async () => {
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
+  const [first, second] = await startNodes(service, 2);
+  const script = shellBlocks('Clusters').join('\n').replaceAll('http://127.0.0.1:4000', service.url);
+  const env = {
+    PROJECT: service.projectId,
+    TOKEN: service.root,
+    FIRST: first?.brokerId,
+    SECOND: second?.brokerId,
+  };
+  const shell = spawn('bash', ['-ec', script], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void shell.kill());
+  let output = '';
+  for await (const chunk of shell.stdout) {
+    output += chunk;
+    if (output.includes('SNAPSHOT')) break;
+  }
+  const node = (nodeId: number) =>
+    `{"nodeId":${nodeId},"isReachable":true,"isLeader":${nodeId === 1},"sync":{"state":"EQUAL"}}`;
+  expect(output).toContain(`"state":"ACTIVE","nodes":[${node(1)},${node(2)}]`);
+  expect(output).toContain('"clustername":"plant","status":200,"success":true,');
+  expect(output).toContain(']207\n');
+  expect(output).toContain('"sync":{"state":"EQUAL","differences":[],"missingPasswords":[]},"error":null}');
+  expect(output).toContain('"clusterStatus":{"kind":"SNAPSHOT","clusters":[{"state":"ACTIVE","nodes":[');
 });
 
 test('certificates are made, stored, deployed and connected with as printed', async () => {
