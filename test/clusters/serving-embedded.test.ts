@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { connectAsync } from 'mqtt';
 import { expect, test } from 'vitest';
 import { passwordFile } from '../../src/cloud-brokers/cloud-brokers.ts';
 import { startClient } from '../support/mosquitto.ts';
@@ -28,11 +29,20 @@ test('what brokers that list their clients have acknowledged is in the list of t
   const brokerIds: readonly string[] = [first.id, made.createCloudBroker.broker.id];
   await expect.poll(() => brokerIds.every((id) => service.services.runtimes.isConnected(id))).toBe(true);
   const nodes = brokerIds.map((brokerId, index) => ({ brokerId, nodeId: index + 1 }));
-  const join = async (node: number, clientId: string, clean = true) => {
+  const account = async (node: number) => {
     const brokerId = brokerIds[node - 1] ?? '';
     const { url } = await db.broker.findUniqueOrThrow({ where: { id: brokerId } });
     const password = readFileSync(passwordFile(service.config.dataDir, brokerId), 'utf8').trim();
-    return startClient(url ?? '', { username: 'admin', password, clientId, clean });
+    return [url ?? '', { username: 'admin', password }] as const;
+  };
+  const join = async (node: number, clientId: string, clean = true) => {
+    const [url, known] = await account(node);
+    return startClient(url, { ...known, clientId, clean });
+  };
+  /** For those who leave, or have to. */
+  const visit = async (node: number, clientId: string, clean = true) => {
+    const [url, known] = await account(node);
+    return connectAsync(url, { ...known, clientId, clean, reconnectPeriod: 0 });
   };
   const { createCluster } = await graph(
     'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }',
@@ -50,7 +60,7 @@ test('what brokers that list their clients have acknowledged is in the list of t
   await expect.poll(async () => (await listed()).nodes).toEqual([]);
 
   for (let round = 0; round < 10; round += 1) {
-    const client = await join((round % 2) + 1, `m${round}`);
+    const client = await visit((round % 2) + 1, `m${round}`);
     const { nodes: told, isComplete } = await listed();
     expect([
       told.map(({ clientId, nodeId }: { clientId: string; nodeId: number }) => [clientId, nodeId]),
@@ -61,13 +71,14 @@ test('what brokers that list their clients have acknowledged is in the list of t
   }
 
   for (const node of [1, 2]) {
-    const kept = await join(node, 'm-kept', false);
+    const kept = await visit(node, 'm-kept', false);
     await kept.subscribeAsync('kept', { qos: 1 });
     await kept.endAsync();
-    const publisher = await join(node, 'publisher');
+    const publisher = await visit(node, 'publisher');
     for (let count = 0; count < node; count += 1) await publisher.publishAsync('kept', 'x', { qos: 1 });
+    await publisher.endAsync();
   }
-  await join(2, 'm-here');
+  await visit(2, 'm-here');
   const away = { clientId: 'm-kept', connected: false, source: 'BROKER' };
   expect((await listed()).nodes).toEqual([
     { clientId: 'm-here', nodeId: 2, connected: true, source: 'BROKER', queues: { messagesOut: 0 } },
@@ -75,7 +86,7 @@ test('what brokers that list their clients have acknowledged is in the list of t
     { ...away, nodeId: 2, queues: { messagesOut: 2 } },
   ]);
 
-  await join(1, 'm-kept', false);
+  await visit(1, 'm-kept', false);
   const input = { brokerId: clusterId, filter: { value: 'm-', mode: 'STARTS_WITH' } };
   const { disconnectClients: foreseen } = await graph(MANY, { input: { ...input, dryRun: true } });
   expect(foreseen).toMatchObject({ wouldDisconnectCount: 2, disconnectedCount: 0, isComplete: true });
