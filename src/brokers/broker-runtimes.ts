@@ -381,5 +381,6 @@ const CONNECTION_COLUMNS = [
 const isReachable = ({ type, state, url }: BrokerRecord) =>
   url !== null && (type !== 'CLOUD' || state === 'ACTIVE' || state === 'UPDATING');
 
-const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
+/** A link made from one is as good as one made from the other. */
+export const sameConnection = (a: BrokerRecord, b: BrokerRecord) =>
   isReachable(a) === isReachable(b) && CONNECTION_COLUMNS.every((column) => a[column] === b[column]);

@@ -27,19 +27,23 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
   #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+    const documents = new KnownDocuments();
     super({
       changes,
       log,
       // Its id is that of a broker entry, with which it goes.
       kinds: [CHANGED, 'broker'],
       rowsOf: (id) => db.cluster.findMany({ where: id === ANYTHING ? {} : { id }, include: CLUSTER_PARTS }),
-      toEntry: toRecord,
+      toEntry: (row) => toRecord(row, documents.of(row)),
+      isSame: ({ document, ...one }, { document: otherDocument, ...other }) =>
+        document === otherDocument && JSON.stringify(one) === JSON.stringify(other),
     });
     this.#db = db;
     this.#changes = changes;
     // Before anybody else is told.
-    this.onChange(() => {
+    this.onChange((after, before) => {
       this.#byNode = null;
+      if (after === null && before !== null) documents.forget(before.id);
     });
   }
 
@@ -71,7 +75,29 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
   }
 }
 
-function toRecord({ nodes, broker, document, writing, keeper, createdAt, ...row }: ClusterRow): ClusterRecord {
+/** A document is long, and mostly the one that was read before: what is the same text is the same object. */
+class KnownDocuments {
+  readonly #known = new Map<string, { readonly text: string; readonly document: AccessDocument }>();
+
+  of({ id, document: text }: ClusterRow): AccessDocument | null {
+    if (text === null) return null;
+    let known = this.#known.get(id);
+    if (known?.text !== text) {
+      known = { text, document: JSON.parse(text) as AccessDocument };
+      this.#known.set(id, known);
+    }
+    return known.document;
+  }
+
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+}
+
+function toRecord(
+  { nodes, broker, document: _, writing, keeper, createdAt, ...row }: ClusterRow,
+  document: AccessDocument | null,
+): ClusterRecord {
   const { id, name, mode, revision, autoRepair } = row;
   return {
     id,
@@ -80,7 +106,7 @@ function toRecord({ nodes, broker, document, writing, keeper, createdAt, ...row 
     mode,
     // Written by this service alone.
     keeper: keeper as ClusterKeeper,
-    document: document === null ? null : (JSON.parse(document) as AccessDocument),
+    document,
     revision,
     writing: writing === null ? null : (JSON.parse(writing) as BegunWrite),
     autoRepair,

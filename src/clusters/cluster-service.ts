@@ -226,10 +226,15 @@ export class ClusterService {
   }
 
   async #dissolve(cluster: ClusterRecord, purge: boolean): Promise<ClusterResult> {
-    const outcomes = await this.#options.keepers.of(cluster).dissolve(cluster, { purge });
-    const error = purge ? null : notDissolved(cluster, outcomes);
-    if (error === null) await this.#remove(cluster.id);
-    return { cluster, outcomes, error };
+    try {
+      const outcomes = await this.#options.keepers.of(cluster).dissolve(cluster, { purge });
+      const error = purge ? null : notDissolved(cluster, outcomes);
+      if (error === null) await this.#remove(cluster.id);
+      return { cluster, outcomes, error };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return { cluster, outcomes: [], error };
+    }
   }
 
   get #known() {

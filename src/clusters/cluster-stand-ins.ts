@@ -1,8 +1,9 @@
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
-import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { type BrokerRuntimes, sameConnection } from '../brokers/broker-runtimes.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
+import type { ClusterRecord } from './model/cluster.ts';
 
 export interface ClusterStandInsOptions {
   readonly directory: ClusterDirectory;
@@ -23,22 +24,28 @@ export class ClusterStandIns {
     this.#options = options;
   }
 
-  /** For BrokerRuntimes. */
+  /** For BrokerRuntimes, which connect to the cluster by it from then on. */
   readonly of = (broker: BrokerRecord): BrokerRecord | null => {
     const { directory, brokers } = this.#options;
     const cluster = directory.get(broker.id);
     if (cluster === null) return broker;
-    // Until one is known to be reached, the first one tells why it is not.
-    const taken = this.#taken.get(broker.id) ?? cluster.nodes[0]?.brokerId;
-    return taken === undefined ? null : brokers.get(taken);
+    const node = this.#nodeOf(cluster);
+    if (node === undefined) return null;
+    this.#taken.set(broker.id, node);
+    return brokers.get(node);
   };
 
   start(keepers: ClusterKeepers, runtimes: BrokerRuntimes): void {
-    const { directory } = this.#options;
+    const { directory, brokers } = this.#options;
     const look = (clusterId: string) => this.#look(clusterId, keepers, runtimes);
     this.#stops.push(
       keepers.onChange(look),
       directory.onRemove(({ id }) => this.#taken.delete(id)),
+      brokers.onChange((after, before) => {
+        if (after === null || before === null || sameConnection(after, before)) return;
+        const cluster = directory.ofNode(after.id);
+        if (cluster !== null && this.#taken.get(cluster.id) === after.id) runtimes.reopen(cluster.id);
+      }),
     );
     for (const { id } of directory.all()) look(id);
   }
@@ -53,9 +60,15 @@ export class ClusterStandIns {
     const before = this.#taken.get(clusterId);
     const isNode = cluster.nodes.some(({ brokerId }) => brokerId === before);
     if (cluster.keeper === 'GATEWAY' && before !== undefined && isNode && runtimes.isConnected(before)) return;
-    const now = keepers.of(cluster).standIn(cluster);
-    if (now === null || now === before) return;
+    const now = keepers.of(cluster).standIn(cluster) ?? this.#nodeOf(cluster);
+    if (now === undefined || now === before) return;
     this.#taken.set(clusterId, now);
-    if ((before ?? cluster.nodes[0]?.brokerId) !== now) runtimes.reopen(clusterId);
+    if (before !== undefined) runtimes.reopen(clusterId);
+  }
+
+  /** Until one is known to be reached, the first one tells why it is not. */
+  #nodeOf({ id, nodes }: ClusterRecord): string | undefined {
+    const taken = this.#taken.get(id);
+    return (nodes.find(({ brokerId }) => brokerId === taken) ?? nodes[0])?.brokerId;
   }
 }

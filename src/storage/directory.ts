@@ -13,6 +13,8 @@ export interface DirectoryOptions<Row, Entry> {
   /** The rows that an announced id concerns; with ANYTHING all of them. */
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
   readonly toEntry: (row: Row) => Entry;
+  /** Default: the same as JSON. */
+  readonly isSame?: (one: Entry, other: Entry) => boolean;
 }
 
 /**
@@ -88,7 +90,8 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     const before = this.get(row.id);
     const after = this.#options.toEntry(row);
     // The same row read twice (own write, then its notification) is no change.
-    if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return before;
+    const { isSame = sameJson } = this.#options;
+    if (before !== null && isSame(before, after)) return before;
     this.#entries.set(row.id, after);
     this.#tell(after, before);
     return after;
@@ -106,3 +109,5 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     for (const listener of this.#listeners) listener(after, before);
   }
 }
+
+const sameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

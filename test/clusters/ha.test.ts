@@ -230,6 +230,20 @@ test('operations on a cluster go to the node that leads, also after another one 
   await untilAsked(1);
 });
 
+test('a cluster is reached as the entry of its node says, also after that was changed', async () => {
+  const { service, nodes, create, graph } = await haWorld(4);
+  const c = await create(3);
+  const [first, , , fourth] = nodes;
+  const path = `/api/projects/${service.projectId}/brokers/${first?.brokerId}`;
+  expect((await service.rest('PUT', path, service.root, { url: fourth?.url })).status).toBe(204);
+  const asked = () =>
+    graph('query ($c: ID!) { broker(id: $c) { license { issuedTo } } }', { c }).then(
+      ({ broker }) => broker.license.issuedTo,
+      () => null,
+    );
+  while ((await asked()) !== 'node 4') await new Promise(setImmediate);
+});
+
 test('a node that says nothing, or what it should not, spoils the answers of no other', async () => {
   const { nodes, create, graph } = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
   const c = await create();

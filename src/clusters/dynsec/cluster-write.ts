@@ -132,7 +132,8 @@ export class ClusterWrite {
       revision: nodes.record.revision,
       missingPasswords: missingPasswords.filter((username) => !set.has(username)),
     });
-    nodes.found(nodeId, await nodes.differences(nodeId));
+    // Somebody else's changes since it was found equal are seen by themselves.
+    if (!nodes.isEqual(nodeId)) nodes.found(nodeId, await nodes.differences(nodeId));
     return own.outcome;
   }
 

@@ -204,6 +204,7 @@ export class DynsecDriver implements ClusterDriver {
           await directory.refresh(id);
           return work();
         }),
+      refresh: () => directory.refresh(id),
       keepsPasswords: () => keepsPasswords(directory.get(id)?.projectId ?? ''),
     });
     const kept = { cluster, states };

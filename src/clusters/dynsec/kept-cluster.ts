@@ -13,6 +13,8 @@ export interface KeptClusterOptions extends KeptNodesOptions {
   readonly isConnected: (brokerId: string) => boolean;
   /** One after the other, over all processes; the record is then as it is stored. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Reads the record as it is stored, without a turn. */
+  readonly refresh: () => Promise<unknown>;
   /** Passwords are kept for nodes that are away. */
   readonly keepsPasswords: () => boolean;
 }
@@ -29,6 +31,8 @@ export interface KeptClusterOptions extends KeptNodesOptions {
 export class KeptCluster {
   readonly #options: KeptClusterOptions;
   readonly #nodes: KeptNodes;
+  /** The last turn that was asked for here; never rejects. */
+  #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(options: KeptClusterOptions) {
     this.#options = options;
@@ -90,11 +94,16 @@ export class KeptCluster {
 
   /** Compares a node with the document, and brings it there where that needs no asking. Never rejects for what the node does. */
   async look(nodeId: number): Promise<void> {
+    const { recordOf, refresh } = this.#options;
     try {
-      if (await this.#isAsItWas(nodeId)) return this.#nodes.found(nodeId, []);
+      if (await this.#isAsItShould(nodeId)) return this.#nodes.found(nodeId, []);
+      // Mostly it is this service that writes just now, here or elsewhere.
+      await this.#underWay;
+      await refresh();
+      if (await this.#isAsItShould(nodeId)) return this.#nodes.found(nodeId, []);
       await this.#inTurn(() => this.#nodes.settle(nodeId));
     } catch (error) {
-      if (this.#options.recordOf()?.nodes.some((node) => node.nodeId === nodeId)) this.#nodes.failed(nodeId, error);
+      if (recordOf()?.nodes.some((node) => node.nodeId === nodeId)) this.#nodes.failed(nodeId, error);
     }
   }
 
@@ -127,7 +136,7 @@ export class KeptCluster {
   }
 
   /** Most looks find nothing, and keep nobody from writing. */
-  async #isAsItWas(nodeId: number): Promise<boolean> {
+  async #isAsItShould(nodeId: number): Promise<boolean> {
     const { document, revision, writing } = this.#record;
     if (document === null || writing !== null || this.#nodes.isBehind(nodeId)) return false;
     return (await this.#nodes.differences(nodeId)).length === 0 && this.#record.revision === revision;
@@ -148,10 +157,12 @@ export class KeptCluster {
   /** Who ended in the middle of a write has left nodes that nobody knows. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const { rows, inTurn } = this.#options;
-    return inTurn(async () => {
+    const done = inTurn(async () => {
       if (this.#record.writing !== null) await rows.takeBack(this.#record);
       return work();
     });
+    this.#underWay = done.catch(() => undefined);
+    return done;
   }
 
   get #record(): ClusterRecord {

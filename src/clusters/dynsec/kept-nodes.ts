@@ -1,5 +1,6 @@
 import type { OneAccess } from '../../access-control/access-control-service.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
+import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
 import type { BrokerRecord } from '../../brokers/broker-directory.ts';
@@ -31,12 +32,21 @@ export interface Known {
   readonly passwords?: ReadonlyMap<string, string | null>;
 }
 
+interface Compared {
+  readonly document: AccessDocument;
+  readonly policy: AccessPolicy;
+  readonly username: string | null;
+  readonly changes: readonly AccessChange[];
+}
+
 /**
  * The nodes of one cluster, each by itself: how it stands to the document, and how it comes to have it. Who calls has the turn, except for
  * `differences`. Errors of all: those of the node, NOT_FOUND (it left, or the cluster is gone).
  */
 export class KeptNodes {
   readonly #options: KeptNodesOptions;
+  /** By node: the last comparison. */
+  readonly #compared = new Map<number, Compared>();
 
   constructor(options: KeptNodesOptions) {
     this.#options = options;
@@ -69,11 +79,25 @@ export class KeptNodes {
     return this.of(nodeId).revision !== this.record.revision;
   }
 
-  /** What it would have to change. */
+  /** As it was found last. */
+  isEqual(nodeId: number): boolean {
+    return this.#options.states.of(nodeId).state === 'EQUAL';
+  }
+
+  /** What it would have to change. Of what was compared already, at once. */
   async differences(nodeId: number): Promise<readonly AccessChange[]> {
     const { document } = this.record;
     if (document === null) return [];
-    return differencesTo(await this.access(nodeId), document, this.broker(nodeId).username);
+    const { index } = await this.access(nodeId);
+    const now = await index.current();
+    const { username } = this.broker(nodeId);
+    const before = this.#compared.get(nodeId);
+    if (before?.document === document && before.policy === now.policy && before.username === username) {
+      return before.changes;
+    }
+    const changes = await differencesTo(now, document, username);
+    this.#compared.set(nodeId, { document, policy: now.policy, username, changes });
+    return changes;
   }
 
   /** Brings it to the document where it is behind, and with `autoRepair` where somebody else changed it; whether it is there then. */

@@ -1,4 +1,4 @@
-import type { AccessControlService, OneAccess } from '../../access-control/access-control-service.ts';
+import type { AccessControlService } from '../../access-control/access-control-service.ts';
 import { type AccessDiff, changesTowards } from '../../access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
@@ -29,18 +29,14 @@ export interface NodePlan {
   readonly lackingAfter: readonly string[];
 }
 
-/** What a node would have to change to have the document, and nothing else. Errors: those of the node. */
+/** What a node would have to change to have the document, and nothing else. */
 export async function differencesTo(
-  { index }: Pick<OneAccess, 'index'>,
+  { policy, dialect }: PolicyNow,
   document: AccessDocument,
   gatewayUsername: string | null,
 ): Promise<AccessDiff['changes']> {
-  const { policy, dialect } = await index.current();
-  const nothing = { passwords: new Map<string, string>(), setPasswords: false };
-  const { changes } = await inTurns(
-    changesTowards(policy, dialect, document, { ...nothing, deleteOthers: true, gatewayUsername }),
-  );
-  return changes;
+  const options = { passwords: new Map<string, string>(), setPasswords: false, deleteOthers: true, gatewayUsername };
+  return (await inTurns(changesTowards(policy, dialect, document, options))).changes;
 }
 
 /**

@@ -75,9 +75,12 @@ export class NodeWatch {
   }
 
   #changed(after: ClusterRecord, before: ClusterRecord | null): void {
-    const isOther = before !== null && (before.revision !== after.revision || before.autoRepair !== after.autoRepair);
-    // Whoever lets a node join brings it there.
-    for (const { brokerId, revision } of after.nodes) if (isOther && revision !== null) this.#lookAt(brokerId);
+    if (before === null || (before.revision === after.revision && before.autoRepair === after.autoRepair)) return;
+    for (const { brokerId, revision } of after.nodes) {
+      // Whoever lets a node join brings it there.
+      const isBehind = revision !== null && revision !== after.revision;
+      if (isBehind || before.autoRepair !== after.autoRepair) this.#lookAt(brokerId);
+    }
   }
 
   #lookAtAll(): void {
