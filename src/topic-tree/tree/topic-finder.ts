@@ -97,5 +97,5 @@ const END = 2;
 
 /** Of an event loop that serves a broker, too. */
 const SLICE_MS = 4;
-/** Nodes between two looks at the time: about a tenth of a millisecond. */
-const STEPS = 1_000;
+/** Nodes between two looks at the time: well below a millisecond, also where each is a topic of the answer. */
+const STEPS = 100;

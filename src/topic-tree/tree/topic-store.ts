@@ -7,10 +7,18 @@ import { TopicUses } from './topic-uses.ts';
 
 /** Levels, uses and previews of one tree, and how they belong together: a use is of a node, and may have a preview. */
 export class TopicStore {
-  readonly levels = new TopicLevels();
-  readonly uses = new TopicUses();
+  #levels = new TopicLevels();
+  #uses = new TopicUses();
   readonly ticks = new Ticks();
   #previews = new Previews();
+
+  get levels(): TopicLevels {
+    return this.#levels;
+  }
+
+  get uses(): TopicUses {
+    return this.#uses;
+  }
 
   get bytes(): number {
     return this.levels.bytes + this.uses.bytes + this.#previews.bytes;
@@ -91,6 +99,12 @@ export class TopicStore {
     const { bytes } = this;
     const spare = levels.spareBytes + uses.spareBytes + this.#previews.spareBytes;
     if (bytes < MIN_SHRINK_BYTES || spare < bytes * 0.75) return;
+    if (uses.oldest === NONE) {
+      this.#levels = new TopicLevels();
+      this.#uses = new TopicUses();
+      this.#previews = new Previews();
+      return;
+    }
     const nodeOf = levels.compact(uses.compact());
     uses.renumber(nodeOf, this.#previews.compact());
   }

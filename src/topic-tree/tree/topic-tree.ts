@@ -117,8 +117,8 @@ export class TopicTree {
   }
 
   /**
-   * Removes the topics last used at `lastUse` or before, the oldest first and at most `atMost` at a time (a thousand take about a
-   * millisecond). `isHeld` is asked for each: those for which it says true stay, as if they were used now, which counts no message.
+   * Removes the topics last used at `lastUse` or before, the oldest first and at most `atMost` at a time (a hundred take well
+   * below a millisecond). `isHeld` is asked for each: those for which it says true stay, as if they were used now, which counts no message.
    * True: there may be more.
    */
   expire(lastUse: number, now: number, atMost: number, isHeld?: (topic: string) => boolean): boolean {
