@@ -29,8 +29,9 @@ export interface TopicFeedOptions {
 
 /** At most two events a second. */
 const TICK_MS = 500;
-/** An answer that takes long is asked for in this many times as long. */
-const REST = 10;
+/** An answer that takes long is asked for in this many times as long, and in so much time at most. */
+const REST = 4;
+const LONGEST_REST_MS = 5_000;
 /** What nobody watches is kept for so long, for those who come back. */
 const IDLE_TICKS = 20;
 /** Changes kept for those who read slowly or come back, and characters of topics and payloads that they have together. */
@@ -100,16 +101,18 @@ export class TopicFeed {
 
   async #lookNow(): Promise<void> {
     const begun = performance.now();
+    const since = this.#cursor;
     try {
-      const since = this.#cursor;
       const { cursor, isContinued, counts, ...lists } = await this.#options.ask(since);
       this.#cursor = cursor;
       const state = { ...this.#state, ...counts, ...lists };
       if (since !== null && isContinued) this.#tell(state);
       else this.#begin(state);
     } finally {
+      // The first answer waits for the recording to begin: that says nothing of the next.
+      const rest = since === null ? 0 : Math.min(LONGEST_REST_MS, (performance.now() - begun) * REST);
       // A little less than a tick, which may be early.
-      this.#nextAt = begun + Math.max(TICK_MS * 0.9, (performance.now() - begun) * REST);
+      this.#nextAt = begun + Math.max(TICK_MS * 0.9, rest);
     }
   }
 
