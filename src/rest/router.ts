@@ -22,7 +22,7 @@ import { Exchange } from './exchange.ts';
 import { placeInRequest } from './issue-places.ts';
 import { type AskNext, longLists } from './long-lists.ts';
 import { follow, totalOf } from './pick.ts';
-import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
+import { type CompiledOperation, type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
 import { existsIn, REVISIONS, type Revision, revisionOf } from './revisions.ts';
 import type { AnyRoute, RouteInput } from './route.ts';
@@ -67,10 +67,9 @@ interface Place<C> {
 }
 
 /** A list that is answered page by page. */
-interface Pages<C> {
+interface Pages {
   /** Of the first page. */
   readonly variables: Readonly<Record<string, unknown>>;
-  readonly context: C;
   readonly pageSize: number;
   /** Entries at most; Infinity for all. More than a page. */
   readonly wanted: number;
@@ -161,20 +160,20 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const { route, operation } = prepared;
     const { stream } = route;
     let variables = route.variables ? route.variables(input) : NOTHING;
-    let pages: Pages<C> | null = null;
+    let pages: Pages | null = null;
     if (stream) {
       const wanted = stream.when(input) ? Number.POSITIVE_INFINITY : Number(variables.first);
       if (wanted > stream.pageSize) {
         variables = { ...variables, first: stream.pageSize, after: null };
-        pages = { variables, context, pageSize: stream.pageSize, wanted };
+        pages = { variables, pageSize: stream.pageSize, wanted };
       }
     }
     const result = operation.execute(context, variables);
     if (result instanceof Promise) {
       result
-        .then((known) => finish(exchange, prepared, input, known, context, pages))
+        .then((known) => finish(exchange, prepared, input, known, pages))
         .catch((error: unknown) => fail(exchange, error));
-    } else finish(exchange, prepared, input, result, context, pages);
+    } else finish(exchange, prepared, input, result, pages);
   }
 
   function finish(
@@ -182,8 +181,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     prepared: PreparedRoute<C>,
     input: RouteInput,
     result: ExecutionResult,
-    context: C,
-    pages: Pages<C> | null,
+    pages: Pages | null,
   ): void {
     const error = firstError(exchange, result);
     if (error) {
@@ -195,7 +193,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const { status, pageInfo } = prepared;
     const total = totalOf(result.data, prepared.total);
     if (prepared.route.lists) {
-      writeWithLists(exchange, prepared, input, bodyOf(prepared, input, result), context);
+      writeWithLists(exchange, prepared, input, bodyOf(prepared, input, result));
       return;
     }
     const text = textOf(exchange, prepared, input, result);
@@ -220,13 +218,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   }
 
   /** A body with lists in it, of which some may go on after what the operation gave. */
-  function writeWithLists(
-    exchange: Exchange,
-    prepared: PreparedRoute<C>,
-    input: RouteInput,
-    body: unknown,
-    context: C,
-  ): void {
+  function writeWithLists(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, body: unknown): void {
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
     versions[exchange.revision].trim?.(body);
@@ -236,11 +228,8 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       return;
     }
     const askNext: AskNext = async ({ within, entry }, first, after) => {
-      await nextTurn();
       const variables = { ...lists.next.variables(input, within, entry), first, after };
-      const result = await next.operation.execute(context, variables);
-      const error = firstError(exchange, result);
-      if (error) throw new ServiceError(error.extensions.code, error.message);
+      const result = await goOnWith(exchange, prepared, input, next.operation, variables);
       const page = follow(result.data, next.pick);
       if (page === null || page === undefined) throw new Error('There is nothing left of the list');
       return page as Record<string, unknown>;
@@ -253,21 +242,39 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     exchange: Exchange,
     prepared: PreparedRoute<C>,
     input: RouteInput,
-    { variables, context, pageSize, wanted }: Pages<C>,
+    { variables, pageSize, wanted }: Pages,
   ): (after: string | null) => Promise<ListPage> {
     let left = wanted - pageSize;
     return async (after) => {
-      // What is known is at hand and may be taken as fast as it is written: others have their turn between two pages.
-      await nextTurn();
       const first = Math.min(pageSize, left);
       left -= first;
-      const result = await prepared.operation.execute(context, { ...variables, first, after, offset: 0 });
-      const error = firstError(exchange, result);
-      if (error) throw new ServiceError(error.extensions.code, error.message);
+      const place = { ...variables, first, after, offset: 0 };
+      const result = await goOnWith(exchange, prepared, input, prepared.operation, place);
       const { hasNextPage, endCursor } = pageOf(result, prepared.pageInfo);
       const text = textOf(exchange, prepared, input, result);
       return { text, hasNextPage: hasNextPage && left > 0, endCursor };
     };
+  }
+
+  /**
+   * A further page of an answer that has begun. A long list takes as long as its caller likes, so the caller is let in anew for each
+   * page: credentials and rights may have ended, and less may be told.
+   */
+  async function goOnWith(
+    exchange: Exchange,
+    { route }: PreparedRoute<C>,
+    { params }: RouteInput,
+    operation: CompiledOperation<C>,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<ExecutionResult> {
+    // What is known is at hand and may be taken as fast as it is written: others have their turn between two pages.
+    await nextTurn();
+    const context = await contextFor(exchange);
+    authorize(context, route.role, params);
+    const result = await operation.execute(context, variables);
+    const error = firstError(exchange, result);
+    if (error) throw new ServiceError(error.extensions.code, error.message);
+    return result;
   }
 
   /** What a failed result is answered with; one error per request can be. */
