@@ -4,7 +4,7 @@ import type { RequestContext } from '../../context.ts';
 import { builder } from '../../graphql/builder.ts';
 import { COUNTED_BY_PAGE, pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import { selects } from '../../graphql/selects.ts';
-import { mayAskBroker, walk } from '../../graphql/walk-limit.ts';
+import { mayAskBroker, mayTell, walk } from '../../graphql/walk-limit.ts';
 import type { ListConnection } from '../../paging.ts';
 import type { RecorderState, TopicKind } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
@@ -50,9 +50,10 @@ interface Preview {
 }
 
 /** Null: there is none that the caller may read. */
-function previewOf(topic: TopicView, { services, viewer }: RequestContext): Preview | null {
+function previewOf(topic: TopicView, context: RequestContext): Preview | null {
   const { payload } = topic.recorded;
-  if (payload === null || !services.topics.mayReadPayloads(topic, viewer)) return null;
+  if (payload === null || !context.services.topics.mayReadPayloads(topic, context.viewer)) return null;
+  if (!mayTell(context, payload.data.length)) return null;
   return { bytes: Buffer.from(payload.data, 'base64'), length: payload.bytes };
 }
 
@@ -73,7 +74,10 @@ const FOR_EDITORS =
 export const Topic = builder.objectRef<TopicView>('Topic').implement({
   description: 'A topic that was used within the TTL.',
   fields: (t) => ({
-    topic: t.string({ description: 'The whole topic, or filter.', resolve: ({ recorded }) => recorded.topic }),
+    topic: t.string({
+      description: 'The whole topic, or filter.',
+      resolve: ({ recorded: { topic } }, _args, context) => (mayTell(context, topic.length) ? topic : ''),
+    }),
     messages: t.float({
       description: 'Messages since it is listed; of subscribed topics, how often it was subscribed to.',
       resolve: ({ recorded }) => recorded.messages,
@@ -157,9 +161,14 @@ async function levelsOf(
 ): Promise<ListConnection<LevelView>> {
   const asked = { ...input, withPayloads: asksForPayloads(info) };
   const found = await context.services.topics.levels(place, context.viewer, asked);
-  walk(context, found.edges);
-  return found;
+  return { ...found, edges: walk(context, found.edges) };
 }
+
+const NO_LEVELS: ListConnection<LevelView> = {
+  edges: [],
+  pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+  totalCount: 0,
+};
 
 TopicLevel.implement({
   description: 'One level of a topic tree: a topic, a place where topics are below, or both.',
@@ -185,7 +194,9 @@ TopicLevel.implement({
         complexity: pageCost,
         resolve: async (parent, args, context, info) => {
           const { level, kind } = parent;
-          if (level.childCount > 0 && !(await mayAskBroker(context, false))) return null;
+          // Most levels of a page are at the end of their branch: nobody is asked for each of them.
+          if (level.childCount === 0) return NO_LEVELS;
+          if (!(await mayAskBroker(context, false))) return null;
           return levelsOf(parent, { ...args, kind, of: level.topic }, context, info);
         },
       },
@@ -316,8 +327,7 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
           if (countsOf(tree, args.kind ?? 'PUBLISHED') === null || !(await mayAskBroker(context, false))) return null;
           const asked = { withPayloads: asksForPayloads(info), withCount: selects(info, 'totalCount') };
           const found = await context.services.topics.page(tree, context.viewer, { ...args, ...asked });
-          walk(context, found.edges);
-          return found;
+          return { ...found, edges: walk(context, found.edges) };
         },
       },
       {
@@ -331,7 +341,11 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
           names: connection.stringList({
             description: 'The topics of the page as text alone.',
             complexity: COUNTED_BY_PAGE,
-            resolve: ({ edges }) => edges.map(({ node }) => node.recorded.topic),
+            resolve: ({ edges }, _args, context) => {
+              const names = edges.map(({ node }) => node.recorded.topic);
+              const characters = names.reduce((sum, { length }) => sum + length, 0);
+              return mayTell(context, characters) ? names : [];
+            },
           }),
         }),
       },
