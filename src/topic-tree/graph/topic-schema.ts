@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../context.ts';
 import { builder } from '../../graphql/builder.ts';
-import { COUNTED_BY_PAGE, pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
+import { COUNTED_BY_PAGE, pageCost, QUESTION_COST, SEARCH_COST } from '../../graphql/page-cost.ts';
 import { selects } from '../../graphql/selects.ts';
 import { mayAskBroker, mayTell, walk } from '../../graphql/walk-limit.ts';
 import type { ListConnection } from '../../paging.ts';
@@ -315,7 +315,10 @@ export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement
         description: `Level by level in order of their names, a topic before those below it. A page may have fewer than \`first\` where topics and payloads are long. ${UNSEEN}`,
         type: Topic,
         nullable: true,
-        complexity: pageCost,
+        complexity: (args) => ({
+          ...pageCost(args),
+          field: args.search == null && args.filter == null ? QUESTION_COST : SEARCH_COST,
+        }),
         args: {
           kind: t.arg(kindArgument),
           prefix: t.arg.string({ description: PREFIX }),
