@@ -53,6 +53,8 @@ export class TopicFeed {
   #cursor: string | null = null;
   #asking: Promise<void> | null = null;
   #idleTicks = 0;
+  /** Those who wait for the first answer. */
+  #arriving = 0;
   /** `performance.now()`. */
   #nextAt = 0;
 
@@ -69,9 +71,18 @@ export class TopicFeed {
 
   /** The counts now, then each change. Errors: of a broker that cannot be asked. */
   async watch(options: SubscriberOptions): Promise<LiveSource<TopicEvent>> {
-    this.#idleTicks = 0;
-    if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#look();
-    return this.#broadcast.subscribe(options);
+    this.#arriving += 1;
+    try {
+      if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#look();
+      return this.#broadcast.subscribe(options);
+    } finally {
+      this.#arriving -= 1;
+    }
+  }
+
+  /** Nobody watches, or is about to. */
+  get isIdle(): boolean {
+    return this.#broadcast.subscriberCount + this.#arriving === 0;
   }
 
   /** Ends the streams of all who watch. */
@@ -81,9 +92,9 @@ export class TopicFeed {
   }
 
   #tick(): void {
-    this.#idleTicks = this.#broadcast.subscriberCount > 0 ? 0 : this.#idleTicks + 1;
+    this.#idleTicks = this.isIdle ? this.#idleTicks + 1 : 0;
     if (this.#idleTicks > IDLE_TICKS) this.#options.onIdle();
-    if (this.#idleTicks > 0 || this.#nextAt > performance.now()) return;
+    if (this.#broadcast.subscriberCount === 0 || this.#nextAt > performance.now()) return;
     this.#look().catch((error: unknown) => {
       // Of a broker that cannot be asked, what was told last stays.
       if (!(error instanceof ServiceError)) this.#options.onFault(error);
