@@ -40,10 +40,9 @@ export class LevelNames {
   }
 
   /** The number of the name between two places of a text; NONE: it is not in use. */
-  find(text: string, from: number, to: number): number {
-    const hash = hashOfText(text, from, to);
+  find(text: string, from: number, to: number, hash = hashOfText(text, from, to)): number {
     for (let name = this.#byText.first(hash); name !== NONE; name = this.#byText.next(name)) {
-      if (this.#rows.get(name, HASH) === hash && this.#is(name, text, from, to)) return name;
+      if (this.#rows.get(name, HASH) === hash && this.is(name, text, from, to)) return name;
     }
     return NONE;
   }
@@ -54,12 +53,12 @@ export class LevelNames {
   }
 
   /** Makes a name that `find` did not find, for its first use. */
-  add(text: string, from: number, to: number): number {
+  add(text: string, from: number, to: number, hash: number): number {
     const name = this.#rows.add();
-    this.#rows.set(name, HASH, hashOfText(text, from, to));
+    this.#rows.set(name, HASH, hash);
     this.#rows.set(name, USES, 1);
     this.#write(name, text, from, to);
-    this.#byText.add(name);
+    this.#byText.add(name, hash);
     this.#size += 1;
     return name;
   }
@@ -69,7 +68,7 @@ export class LevelNames {
     const uses = this.#rows.get(name, USES) - 1;
     this.#rows.set(name, USES, uses);
     if (uses > 0) return;
-    this.#byText.remove(name);
+    this.#byText.remove(name, this.#rows.get(name, HASH));
     this.#size -= 1;
     let row = name;
     for (let more = moreRows(this.#rows.get(name, SIZE)); more > 0; more -= 1) {
@@ -134,17 +133,26 @@ export class LevelNames {
     return numberOf;
   }
 
-  #is(name: number, text: string, from: number, to: number): boolean {
+  /** Units of UTF-16. */
+  lengthOf(name: number): number {
+    return this.#rows.get(name, SIZE) >>> 1;
+  }
+
+  /** Whether it is what is between two places of a text. */
+  is(name: number, text: string, from: number, to: number): boolean {
     const size = this.#rows.get(name, SIZE);
     if (size >>> 1 !== to - from) return false;
+    if (from === to) return true;
     const bytes = bytesOf(size);
-    const perCell = (size & WIDE) === WIDE ? 2 : 4;
+    const isWide = (size & WIDE) === WIDE;
     let place = (name << 3) | TEXT;
-    for (let at = from; at < to; at += perCell) {
-      if (this.#unitsAt(place) !== packed(text, at, to, perCell)) return false;
-      if (at + perCell < to) place = this.#placeAfter(place, bytes);
+    for (let at = from; ; ) {
+      const units = this.#unitsAt(place);
+      if (isWide ? units !== packed(text, at, to, 2) : !isPacked(units, text, at, to)) return false;
+      at += isWide ? 2 : 4;
+      if (at >= to) return true;
+      place = this.#placeAfter(place, bytes);
     }
-    return true;
   }
 
   #write(name: number, text: string, from: number, to: number): void {
@@ -210,6 +218,14 @@ function packed(text: string, at: number, to: number, count: number): number {
     units = (units << bits) | (place < to ? text.charCodeAt(place) : 0);
   }
   return units;
+}
+
+/** Whether a number holds the four units from `at` on. */
+function isPacked(units: number, text: string, at: number, to: number): boolean {
+  for (let place = at, shift = 24; shift >= 0 && place < to; place += 1, shift -= 8) {
+    if (text.charCodeAt(place) !== ((units >>> shift) & 255)) return false;
+  }
+  return true;
 }
 
 function hasWideUnits(text: string, from: number, to: number): boolean {
