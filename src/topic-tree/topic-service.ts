@@ -90,12 +90,20 @@ export class TopicService {
 
   /** The recording as it is now; begins one. */
   async tree(place: TopicPlace): Promise<TopicTreeView> {
-    return this.#ask(place.broker, async ({ id, controls }) => {
+    return this.#ask(place.broker, async ({ id, link, controls }) => {
       const status = await this.#askers.of(controls).status(place.broker.username);
       const { provider } = await controls.capability(TOPIC_API);
-      // A broker that records its topics itself misses none of them.
-      const dropped = provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(status.since) ?? null) : null;
-      return { ...place, status, droppedByBroker: dropped };
+      if (provider === 'BROKER') {
+        // It misses no topics of its own. What was read of them is told for a while without asking it again.
+        const isAway = status.state === 'RECORDING' && link.status.state !== 'CONNECTED';
+        const reason = link.status.lastError ?? 'The broker is away';
+        return {
+          ...place,
+          status: isAway ? { ...status, state: 'UNREACHABLE', reason } : status,
+          droppedByBroker: null,
+        };
+      }
+      return { ...place, status, droppedByBroker: this.#dropped.get(id)?.since(status.since) ?? null };
     });
   }
 
