@@ -73,7 +73,8 @@ export async function doctor(config: Config, { out }: Terminal, url: string, opt
     ...(key === undefined ? {} : { key }),
   });
   link.open();
-  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...[STREAM_API, TOPIC_API].map(runByService)];
+  const besides = [runByService(STREAM_API), runByService(TOPIC_API)];
+  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...besides];
   const controls = new BrokerControls(link, { timeoutMs: config.brokerTimeoutMs, plugins });
   try {
     await whenConnected(link, config.brokerTimeoutMs);
