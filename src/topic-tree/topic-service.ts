@@ -13,7 +13,7 @@ import type { TopicEvent } from './live/topic-feed.ts';
 import { TopicFeeds } from './live/topic-feeds.ts';
 import type { TopicKind, TopicQuestions } from './model/topic-recorder.ts';
 import type { TopicSettings } from './model/topic-settings.ts';
-import { checkedSelection, type SelectionInput } from './topic-input.ts';
+import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
 import type { LevelView, TopicConnection, TopicPlace, TopicTreeView, TopicView } from './topic-view.ts';
 
 export interface TopicServiceOptions {
@@ -116,6 +116,7 @@ export class TopicService {
   /** A cursor is a topic. Errors: INVALID. */
   async page(place: TopicPlace, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
+    checkedLengths({ after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
     const question = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
     const { topics, hasMore, totalCount } = await this.#question(place, 'find', { ...question, after });
@@ -125,17 +126,20 @@ export class TopicService {
 
   /** One level of the tree. Errors: INVALID. */
   async levels(place: TopicPlace, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
-    const { first, after } = forwards(input);
+    const { first, after: cursor } = forwards(input);
     const { kind, of } = input;
+    const after = levelOf(cursor);
+    checkedLengths({ of, after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
-    const question = { kind, of, first, after: levelOf(after), withPayloads };
+    const question = { kind, of, first, after, withPayloads };
     const { levels, hasMore, totalCount } = await this.#question(place, 'levels', question);
     const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { ...place, kind, level } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
-  /** Null: it is not listed. */
+  /** Null: it is not listed. Errors: INVALID. */
   async find(place: TopicPlace, kind: TopicKind, topic: string): Promise<TopicView | null> {
+    checkedLengths({ topic });
     const recorded = await this.#question(place, 'topic', { kind, topic });
     return recorded && { ...place, recorded };
   }

@@ -269,8 +269,8 @@ test.each(KINDS)(
       expect.arrayContaining(['INVALID', 'input.filters.1', 'input.publishLimit']),
     );
     expect((await read()).topicTree.settings).toMatchObject({ ...changed, ttl: 3_600 });
-    const issues = async (args: string) => {
-      const { extensions } = await world.refused(tree(`topics(${args}) { names }`));
+    const issues = async (args: string, field = `topics(${args}) { names }`) => {
+      const { extensions } = await world.refused(tree(field));
       const { issues: told } = extensions.info as { issues: { path: string }[] };
       return [extensions.code, ...told.map(({ path }) => path)];
     };
@@ -282,6 +282,10 @@ test.each(KINDS)(
       'filter',
     ]);
     expect(await issues('prefix: "/"')).toEqual(['INVALID', 'prefix']);
+    const tooLong = 'é'.repeat(65_536);
+    expect(await issues(`after: "${tooLong}"`)).toEqual(['INVALID', 'after']);
+    expect(await issues('', `topic(topic: "${tooLong}") { topic }`)).toEqual(['INVALID', 'topic']);
+    expect(await issues('', `children(of: "${tooLong}") { totalCount }`)).toEqual(['INVALID', 'of']);
     expect(await issues('first: -1, offset: -1')).toEqual(['INVALID', 'first', 'offset']);
     expect((await world.refused(tree('topics(last: 1) { names }'))).extensions.code).toBe('INVALID');
     expect((await world.refused(tree('children(after: "no cursor") { totalCount }'))).extensions.code).toBe('INVALID');
