@@ -83,11 +83,7 @@ export class TopicLevels {
 
   topicOf(node: number): string {
     let topic = this.textOf(node);
-    let up = this.parentOf(node);
-    if (up === ROOT) return topic;
-    const levels = [topic];
-    for (; up !== ROOT; up = this.parentOf(up)) levels.push(this.textOf(up));
-    topic = levels.reverse().join('/');
+    for (let up = this.parentOf(node); up !== ROOT; up = this.parentOf(up)) topic = `${this.textOf(up)}/${topic}`;
     return topic;
   }
 

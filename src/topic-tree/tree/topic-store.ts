@@ -4,7 +4,7 @@ import { Previews } from './previews.ts';
 import { MAX_RECENT_BYTES, RecentTopics } from './recent-topics.ts';
 import { NONE } from './rows.ts';
 import { Ticks } from './ticks.ts';
-import { ROOT, TopicLevels } from './topic-levels.ts';
+import { TopicLevels } from './topic-levels.ts';
 import { TopicUses } from './topic-uses.ts';
 
 /** Levels, uses and previews of one tree, and how they belong together: a use is of a node, and may have a preview. */
@@ -119,14 +119,14 @@ export class TopicStore {
   }
 
   /**
-   * Gives memory back where three quarters of it are free: that many removals have been before, so it costs each of them little. It
-   * holds the event loop, so it waits until few topics are left; what is free meanwhile is there for new ones.
+   * Gives memory back where three quarters of it are free, and all at once where nothing is listed. It takes some milliseconds for the
+   * topics that are left, so not while they are many: what is free then is kept for later ones.
    */
   shrink(): void {
     const { levels, uses } = this;
     const { bytes } = this;
     const spare = levels.spareBytes + uses.spareBytes + this.#previews.spareBytes;
-    if (bytes < MIN_SHRINK_BYTES || spare < bytes * 0.75 || levels.topicCountOf(ROOT) > MAX_SHRINK_TOPICS) return;
+    if (bytes < MIN_SHRINK_BYTES || spare < bytes * 0.75 || uses.size > MAX_MOVED) return;
     this.#recent = null;
     if (uses.oldest === NONE) {
       this.#levels = new TopicLevels();
@@ -141,6 +141,6 @@ export class TopicStore {
 
 /** Beside rows, buckets and blocks of children grow; a piece of each, and something to spare. */
 const RESERVE = 512 * 1024;
+/** Topics at a time. */
+const MAX_MOVED = 10_000;
 const MIN_SHRINK_BYTES = 4 * 1024 * 1024;
-/** They take few milliseconds. All free rows are looked at, too: of a million topics with previews that is some tenth of a second. */
-const MAX_SHRINK_TOPICS = 8_192;

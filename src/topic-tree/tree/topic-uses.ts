@@ -11,6 +11,10 @@ export class TopicUses {
   #oldest = NONE;
   #newest = NONE;
 
+  get size(): number {
+    return this.#rows.size;
+  }
+
   get bytes(): number {
     return this.#rows.bytes + this.#byTopic.bytes;
   }
