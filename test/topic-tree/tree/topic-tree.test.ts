@@ -128,7 +128,9 @@ test('finds what was there throughout in one long look, while others come and go
 test('tells each use once to each who asks for changes', () => {
   const random = chance(9);
   const tree = treeOf([]);
-  const askers = many(3, (index) => ({ since: tree.changes({ since: null, first: 0 }, T0 + index * 10).cursor }));
+  const askers = Array.from({ length: 3 }, (_, index) => ({
+    since: tree.changes({ since: null, first: 0 }, T0 + index * 10).cursor,
+  }));
   const used = askers.map(() => new Set<string>());
   const listed = askers.map(() => new Set<string>());
   let askedAt = T0;
@@ -144,9 +146,8 @@ test('tells each use once to each who asks for changes', () => {
     const answer = tree.changes({ since: asker.since, first: 1_000 }, now);
     asker.since = answer.cursor;
     expect(answer.isContinued).toBe(true);
-    const [set = new Set(), sure = new Set()] = [listed[index], used[index]];
+    const [set = new Set<string>(), sure = new Set<string>()] = [listed[index], used[index]];
     for (const gone of answer.expired) expect(set.delete(gone)).toBe(true);
-    // Listed again after it had expired: not told of as expired.
     const told = [...answer.added, ...answer.changed].map((recorded) => recorded.topic);
     for (const { topic: changed } of answer.changed) expect(set.has(changed)).toBe(true);
     for (const name of told) expect(sure.has(name)).toBe(true);
