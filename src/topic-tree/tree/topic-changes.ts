@@ -96,4 +96,4 @@ const NO_CHANGES: Changes = {
 };
 
 /** Topics that are looked at for one answer, which holds the event loop: some ten milliseconds. */
-const MAX_LOOKS = 100_000;
+const MAX_LOOKS = 30_000;

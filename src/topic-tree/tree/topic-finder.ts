@@ -21,12 +21,14 @@ export class TopicFinder {
   readonly #levels: TopicLevels;
   readonly #matchings: readonly Matching[];
   readonly #prefix: string | null;
+  readonly #assertWanted: () => void;
 
-  /** Errors: INVALID for a filter that is none. */
-  constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition) {
+  /** `assertWanted` is asked now and then: what it throws ends the look. Errors: INVALID for a filter that is none. */
+  constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition, assertWanted: () => void) {
     const problem = filter === undefined ? null : filterProblem(filter);
     if (problem) throw invalid([{ path: 'filter', reason: problem }]);
     this.#levels = levels;
+    this.#assertWanted = assertWanted;
     this.#prefix = topicOfPrefix(prefix);
     const matchings: Matching[] = [];
     if (filter !== undefined) matchings.push(new FilterMatching(levels, filter));
@@ -99,14 +101,18 @@ export class TopicFinder {
     const walk = new TopicWalk(levels, this.#matchings, this.#prefix);
     walk.start(after);
     if (after !== null && walk.node !== NONE && levels.find(after) === walk.node) walk.next(true);
-    for (let steps = 1; walk.node !== NONE; steps += 1) {
+    for (let left = STEPS; walk.node !== NONE; ) {
       const way = visit(walk.node, walk.wanted, walk.wantedAbove);
       if (way === END) return;
       walk.next(way === ON);
-      if (steps % STEPS !== 0 || walk.node === NONE) continue;
+      left -= 1;
+      if (left > 0 || walk.node === NONE) continue;
+      // To tell a place takes as long as it has levels.
+      left = Math.max(STEPS, walk.depth);
       const next = levels.topicOf(walk.node);
       const { version } = levels;
       yield;
+      this.#assertWanted();
       if (levels.version !== version) walk.start(next);
     }
   }

@@ -161,13 +161,13 @@ export class TopicTree {
 
   /**
    * Long looks go in slices of a few milliseconds, between which topics are recorded and expire. What was listed throughout is found,
-   * once. Errors: INVALID for a `filter` that is none.
+   * once. `assertWanted` is asked between them: what it throws ends the look. Errors: INVALID for a `filter` that is none.
    */
-  async find(question: Omit<FindTopics, 'kind'>): Promise<TopicPage> {
+  async find(question: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
     const { after, offset = 0, first, withCount = false, withPayloads = true } = question;
     // Cleared meanwhile: this one is looked through to its end.
     const store = this.#store;
-    const finder = new TopicFinder(store.levels, question);
+    const finder = new TopicFinder(store.levels, question, assertWanted);
     const topics = new AnswerList<RecordedTopic>(first, new AnswerRoom());
     const { hasMore, count } = await finder.list(
       after ?? null,
@@ -199,7 +199,7 @@ export class TopicTree {
 
   /**
    * What became different since the answer that gave `since`: each use of a topic is told of once. What expired is kept only while
-   * somebody asks; who has not asked for five minutes, or missed more than 16,384 that expired or 100,000 that were used, is told that
+   * somebody asks; who has not asked for five minutes, or missed more than 16,384 that expired or 30,000 that were used, is told that
    * all may be different (`isContinued`).
    */
   changes(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
@@ -226,9 +226,14 @@ export class TopicTree {
     for (let next: string | null = ''; next !== null && store === this.#store; ) {
       const gone: number[] = [];
       walk.start(next);
-      for (let steps = 0; steps < STEPS && walk.node !== NONE; steps += 1) {
+      // To tell a place takes as long as it has levels.
+      for (let left = Math.max(STEPS, walk.depth); left > 0 && walk.node !== NONE; left -= 1) {
         const use = levels.useOf(walk.node);
-        if (use !== NONE && matches(store.topicOf(use))) gone.push(use);
+        if (use !== NONE) {
+          const topic = store.topicOf(use);
+          if (matches(topic)) gone.push(use);
+          left -= topic.length / CHARACTERS;
+        }
         walk.next(true);
       }
       next = walk.node === NONE ? null : levels.topicOf(walk.node);
@@ -263,3 +268,5 @@ export class TopicTree {
 const SLICE_MS = 4;
 /** Topics that are looked at, and perhaps removed, between two looks at the time: well below a millisecond. */
 const STEPS = 200;
+/** Of a topic that are looked at in the time of a step. */
+const CHARACTERS = 200;

@@ -28,6 +28,11 @@ export class TopicWalk {
     return this.#node;
   }
 
+  /** Levels above the node. */
+  get depth(): number {
+    return this.#depth;
+  }
+
   /** What is wanted of the node. */
   get wanted(): number {
     return this.#wanted[this.#depth + 1] as number;

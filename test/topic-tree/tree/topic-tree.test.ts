@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { MAX_ANSWER_CHARACTERS } from '../../../src/topic-tree/model/topic-recorder.ts';
+import { TopicFinder } from '../../../src/topic-tree/tree/topic-finder.ts';
+import { TopicLevels } from '../../../src/topic-tree/tree/topic-levels.ts';
 import { TopicTree, type TopicTreeOptions } from '../../../src/topic-tree/tree/topic-tree.ts';
 import { chance, compareByLevel } from './topic-model.ts';
 
@@ -57,6 +59,15 @@ test('takes topics of any levels that MQTT allows', async () => {
   expect((await tree.find({ first: 9, filter: `${'+/'.repeat(10_000)}#` })).topics[0]?.topic).toBe(deep);
   tree.expire(T0, T0 + 1_000, 100);
   expect(tree.size).toBe(0);
+});
+
+test('tells seldom where it is among topics of many levels: each time takes as long as they are', async () => {
+  const levels = new TopicLevels();
+  for (let index = 0; index < 20; index += 1) levels.add(`${index}${'/'.repeat(2_000)}`, index);
+  const told = vi.spyOn(levels, 'topicOf');
+  const finder = new TopicFinder(levels, { search: 'none' }, () => undefined);
+  expect(await finder.list(null, 0, () => true, true)).toMatchObject({ count: 0 });
+  expect(told.mock.calls.length).toBeLessThan(40);
 });
 
 test('finds searches of more levels than it looks at one by one', async () => {
