@@ -120,7 +120,7 @@ async function compare(shape: TopicShape, { load, contender }: Parts): Promise<v
   const bytesBefore = (await statusOf(recorder)).memoryBytes;
 
   const fill = await inTurns(load, both, shape, FILL_ROUNDS, TOPICS / FILL_ROUNDS);
-  report('each topic for the first time', both, fill);
+  report('each topic for the first time', both, fill, null);
   await complete(load, recorder, shape, PAYLOAD_BYTES);
   await recorder.reader.tidy();
   const status = await statusOf(recorder);
@@ -128,7 +128,7 @@ async function compare(shape: TopicShape, { load, contender }: Parts): Promise<v
   perTopic('without payloads, as the recorder counts', (status.memoryBytes - bytesBefore) / added, MAX_BYTES_PER_TOPIC);
   perTopic('as resident memory grew', ((rssOf(recorder.reader.pid) - before.rss) * 2 ** 20) / added, null);
 
-  report('topics that are known', both, await inTurns(load, both, shape, ROUNDS, ROUND_MESSAGES));
+  report('topics that are known', both, await inTurns(load, both, shape, ROUNDS, ROUND_MESSAGES), MIN_RATIO);
   await questions(recorder, shape);
 }
 
@@ -204,14 +204,20 @@ async function round(
   return { perSecond: came / seconds, perCpuSecond: came / (cpuSeconds(reader.pid) - cpu), share: came / messages };
 }
 
-function report(title: string, contenders: readonly Contender[], figures: readonly Round[][]): void {
+/** `least`: ratio to mqtt.js; null: it is only told, since a new topic is work that a handler of one message does not have. */
+function report(
+  title: string,
+  contenders: readonly Contender[],
+  figures: readonly Round[][],
+  least: number | null,
+): void {
   console.log(`  ${title}`);
   for (const [index, { name }] of contenders.entries()) {
     const of = (rate: keyof Round) => median((figures[index] ?? []).map((each) => each[rate]));
     const shares = (figures[index] ?? []).map(({ share }) => share);
-    const least = Math.min(...shares);
+    const lowest = Math.min(...shares);
     console.log(
-      `    ${name.padEnd(14)} ${of('perSecond').toFixed(0).padStart(7)} messages/s, ${of('perCpuSecond').toFixed(0).padStart(7)} per CPU second (${(1e6 / of('perCpuSecond')).toFixed(1)} µs each); came: ${percent(of('share'))}, at least ${percent(least)}`,
+      `    ${name.padEnd(14)} ${of('perSecond').toFixed(0).padStart(7)} messages/s, ${of('perCpuSecond').toFixed(0).padStart(7)} per CPU second (${(1e6 / of('perCpuSecond')).toFixed(1)} µs each); came: ${percent(of('share'))}, at least ${percent(lowest)}`,
     );
   }
   const [own = [], others = []] = figures;
@@ -221,7 +227,9 @@ function report(title: string, contenders: readonly Contender[], figures: readon
     ['perCpuSecond', 'CPU second'],
   ] as const) {
     const ratio = ratioOf(rate);
-    check(`${ratio.toFixed(2)} times mqtt.js per ${unit} (at least ${MIN_RATIO})`, ratio >= MIN_RATIO);
+    const text = `${ratio.toFixed(2)} times mqtt.js per ${unit}`;
+    if (least === null) console.log(`       ${text}`);
+    else check(`${text} (at least ${least})`, ratio >= least);
   }
 }
 

@@ -43,6 +43,7 @@ import { StreamHosting } from './streams/hosting/stream-hosting.ts';
 import { WorkerEngines } from './streams/hosting/worker-engines.ts';
 import { StreamService } from './streams/stream-service.ts';
 import { TokenService } from './tokens/token-service.ts';
+import { KeptPayloads } from './topic-tree/hosting/kept-payloads.ts';
 import { TopicThread } from './topic-tree/hosting/topic-thread.ts';
 import { TopicTreeHosting } from './topic-tree/hosting/topic-tree-hosting.ts';
 import { TopicService } from './topic-tree/topic-service.ts';
@@ -164,10 +165,11 @@ export async function startCore(
     const topicThread = new TopicThread({ workerUrl: topicWorker, log });
     closers.add(() => topicThread.close());
     const topicTreeBytes = config.topicTreeMaxMb * 1_048_576;
+    const topicPayloads = new KeptPayloads(brokerDirectory, projectDirectory);
     const topicTreeHosting = new TopicTreeHosting({
       storage,
       brokers: brokerDirectory,
-      projects: projectDirectory,
+      payloads: topicPayloads,
       thread: topicThread,
       maxBytes: topicTreeBytes,
       calls,
@@ -185,6 +187,7 @@ export async function startCore(
         workerUrl: embeddedWorker,
         streamStorageBytes,
         topicTreeBytes,
+        topicPayloads,
         mosquitto: {
           binary: config.mosquittoBinary,
           plugin: config.mosquittoDynsecPlugin,

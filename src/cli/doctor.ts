@@ -5,11 +5,13 @@ import { inspectPlugin } from '../clients/inspect/inspect-plugin.ts';
 import type { Config } from '../config.ts';
 import { BrokerControls } from '../control/broker-controls.ts';
 import { KNOWN_APIS } from '../control/capability-probe.ts';
+import type { ControlApi } from '../control/envelope.ts';
 import { type ControlCapability, ControlRefusal, type PluginFactory } from '../control/plugin.ts';
 import { ServiceError } from '../errors.ts';
 import { BrokerLink } from '../mqtt/broker-link.ts';
 import { whenConnected } from '../mqtt/when-connected.ts';
 import { STREAM_API } from '../streams/control/stream-control.ts';
+import { TOPIC_API } from '../topic-tree/control/topic-control.ts';
 import { type Terminal, table } from './terminal.ts';
 
 interface DoctorOptions {
@@ -33,17 +35,17 @@ interface Report {
 /** Slower than this, an acknowledgement waited for Nagle's algorithm and the delayed ACK of TCP (40 ms). */
 const SLOW_ACK_MS = 25;
 
-/** The service runs streams beside every broker that does not. Nobody makes one here. */
-const streamPlugin: PluginFactory = {
-  api: STREAM_API,
+/** The service runs streams, and records topics, beside every broker that does not. Nobody asks for any here. */
+const runByService = (api: ControlApi): PluginFactory => ({
+  api,
   create: async () => ({
-    api: STREAM_API,
+    api,
     execute: () => {
-      throw new ControlRefusal('Streams are run by the service');
+      throw new ControlRefusal('The service does that');
     },
     close: async () => undefined,
   }),
-};
+});
 
 /** Connects to a broker as the service would, and tells what its configuration lacks. Errors: BROKER_UNREACHABLE with why. */
 export async function doctor(config: Config, { out }: Terminal, url: string, options: DoctorOptions): Promise<void> {
@@ -71,7 +73,8 @@ export async function doctor(config: Config, { out }: Terminal, url: string, opt
     ...(key === undefined ? {} : { key }),
   });
   link.open();
-  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, streamPlugin];
+  const besides = [runByService(STREAM_API), runByService(TOPIC_API)];
+  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...besides];
   const controls = new BrokerControls(link, { timeoutMs: config.brokerTimeoutMs, plugins });
   try {
     await whenConnected(link, config.brokerTimeoutMs);

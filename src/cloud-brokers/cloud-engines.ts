@@ -5,6 +5,7 @@ import type { Engine, ListenerWanted, RunningBroker, RunningState } from '../bro
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
+import type { KeptPayloads } from '../topic-tree/hosting/kept-payloads.ts';
 
 export interface CloudEnginesOptions {
   /** Address that the listeners bind. */
@@ -15,6 +16,8 @@ export interface CloudEnginesOptions {
   readonly streamStorageBytes?: number;
   /** Bound on what recorded topics take in memory, of each embedded broker. */
   readonly topicTreeBytes?: number;
+  /** Of which embedded brokers payloads of topics are kept; of all. */
+  readonly topicPayloads?: KeptPayloads;
   readonly mosquitto: MosquittoPlaces;
   readonly log: Logger;
 }
@@ -43,7 +46,7 @@ export class CloudEngines {
 
   /** Rejects where it cannot run; the reason is for the operator. */
   async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
-    const { workerUrl, streamStorageBytes, topicTreeBytes, mosquitto, log } = this.#options;
+    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloads, mosquitto, log } = this.#options;
     const { id, engine } = broker;
     const listeners = this.listenersOf(broker.listeners);
     if (engine === 'embedded') {
@@ -55,6 +58,7 @@ export class CloudEngines {
         ...(workerUrl === undefined ? {} : { workerUrl }),
         ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
         ...(topicTreeBytes === undefined ? {} : { topicTreeBytes }),
+        ...(topicPayloads === undefined ? {} : { topicPayloads: topicPayloads.of(id) }),
         log,
         onState,
       });

@@ -29,12 +29,16 @@ import type { WorkerOptions } from './worker-protocol.ts';
 export interface AssembledBroker {
   /** With the ports they got. */
   readonly listeners: readonly ListenerWanted[];
+  /** Whether payloads of topics are kept is another now. */
+  topicPayloadsChanged(): void;
   /** Refuses new connections, ends the open ones, and has everything on disk when it resolves. */
   close(): Promise<void>;
 }
 
 export interface BrokerHooks {
   readonly onProblem: (problem: string, error: unknown) => void;
+  /** Now. */
+  readonly areTopicPayloadsKept: () => boolean;
   /** The journal cannot be written: the broker must end now. */
   readonly onBroken: (error: Error) => void;
 }
@@ -107,7 +111,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
     const { journal } = store;
-    const { onProblem } = hooks;
+    const { onProblem, areTopicPayloadsKept: arePayloadsKept } = hooks;
     const withTls = options.listeners.filter(({ tls }) => tls).map(({ number }) => number);
     const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
     control.register(new CertificatePlugin(certificates));
@@ -115,7 +119,9 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     // As this service names its own connections to the broker.
     const ownClientIds = `brokergraph-${options.id}-`;
     const { topicTreeBytes: maxBytes } = options;
-    topics = await startTopics({ core, registry, store, control, ownClientIds, maxBytes, onProblem });
+    const own = { ownClientIds, maxBytes, arePayloadsKept };
+    const recorded = await startTopics({ core, registry, store, control, ...own, onProblem });
+    topics = recorded;
     streams = await startStreams({ folder, maxBytes: options.streamStorageBytes, journal, core, control, onProblem });
     await core.resume();
 
@@ -142,6 +148,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const ports = new Map(listeners.map(({ info: { number, port } }) => [number, port]));
     return {
       listeners: all.map((one) => ({ ...one, port: ports.get(one.number) ?? one.port })),
+      topicPayloadsChanged: () => recorded.payloadsChanged(),
       close,
     };
   } catch (error) {

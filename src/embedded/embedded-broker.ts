@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
+import type { TopicPayloads } from '../topic-tree/hosting/kept-payloads.ts';
 import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** What is used of a logger; pino's shape. */
@@ -33,6 +34,8 @@ export interface EmbeddedBrokerOptions {
   readonly streamStorageBytes?: number;
   /** Bound on what its recorded topics take in memory; 512 MiB. */
   readonly topicTreeBytes?: number;
+  /** Whether payloads of its topics are kept; always. */
+  readonly topicPayloads?: TopicPayloads;
 }
 
 /** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
@@ -120,7 +123,7 @@ class BrokerSupervisor implements RunningBroker {
   }
 
   async #run(): Promise<RunningWorker> {
-    const { id, folder, administrator, version = '0', log, onState, workerUrl } = this.#options;
+    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads } = this.#options;
     onState?.('STARTING');
     const workerData: WorkerOptions = {
       id,
@@ -131,6 +134,7 @@ class BrokerSupervisor implements RunningBroker {
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
+      topicPayloads: topicPayloads?.areKept() ?? true,
     };
     const thread = new Worker(workerUrl ?? new URL('./worker.js', import.meta.url), {
       name: `broker ${id}`,
@@ -142,6 +146,10 @@ class BrokerSupervisor implements RunningBroker {
       resourceLimits: { maxOldGenerationSizeMb: this.#options.maxHeapMegabytes ?? 512, maxYoungGenerationSizeMb: 16 },
     });
     this.#thread = thread;
+    const unwatch = topicPayloads?.watch(() => {
+      const message: ServiceMessage = { type: 'topicPayloads', areKept: topicPayloads.areKept() };
+      thread.postMessage(message);
+    });
     let reason = '';
     const ended = new Promise<string>((resolve) => {
       thread.on('error', (error) => {
@@ -149,6 +157,7 @@ class BrokerSupervisor implements RunningBroker {
       });
       thread.once('exit', (code) => {
         if (this.#thread === thread) this.#thread = null;
+        unwatch?.();
         resolve(reason || `the broker's thread ended with code ${code}`);
       });
     });

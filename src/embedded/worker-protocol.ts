@@ -11,6 +11,8 @@ export interface WorkerOptions {
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
   readonly topicTreeBytes: number;
+  /** Whether payloads of its topics are kept. */
+  readonly topicPayloads: boolean;
 }
 
 export type WorkerMessage =
@@ -20,4 +22,7 @@ export type WorkerMessage =
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly text: string; readonly reason?: string }
   | { readonly type: 'closed' };
 
-export type ServiceMessage = { readonly type: 'close' };
+export type ServiceMessage =
+  | { readonly type: 'close' }
+  /** From now on. */
+  | { readonly type: 'topicPayloads'; readonly areKept: boolean };

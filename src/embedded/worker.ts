@@ -27,24 +27,32 @@ const onProblem = (text: string, error: unknown) => {
   tell({ type: 'log', level: 'warn', text, reason });
 };
 
+// What the service passes when it starts the thread.
+const options = workerData as WorkerOptions;
 let broker: AssembledBroker | null = null;
+let areTopicPayloadsKept = options.topicPayloads;
 let isClosing = false;
 const shutDown = async (running: AssembledBroker) => {
   await running.close();
   tell({ type: 'closed' });
   port.close();
 };
-port.on('message', ({ type }: ServiceMessage) => {
-  if (type !== 'close' || isClosing) return;
+port.on('message', (message: ServiceMessage) => {
+  if (message.type === 'topicPayloads') {
+    areTopicPayloadsKept = message.areKept;
+    broker?.topicPayloadsChanged();
+    return;
+  }
+  if (isClosing) return;
   isClosing = true;
   // While it starts, the end of the start sees to it. A rejection is uncaught and ends the thread, which is what is wanted.
   if (broker) void shutDown(broker);
 });
 
 try {
-  // What the service passes when it starts the thread.
-  broker = await startBroker(workerData as WorkerOptions, {
+  broker = await startBroker(options, {
     onProblem,
+    areTopicPayloadsKept: () => areTopicPayloadsKept,
     onBroken: (error) => {
       // Out of whatever stack reported it; an uncaught error ends the thread. SQLite's own kind would reach the service without its text.
       setImmediate(() => {
@@ -52,6 +60,7 @@ try {
       });
     },
   });
+  if (areTopicPayloadsKept !== options.topicPayloads) broker.topicPayloadsChanged();
   tell({ type: 'running', listeners: broker.listeners });
   if (isClosing) void shutDown(broker);
 } catch (error) {

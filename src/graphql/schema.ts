@@ -24,7 +24,7 @@ import '../streams/graph/stream-live-schema.ts';
 import '../bridges/graph/bridge-schema.ts';
 import '../bridges/graph/bridge-mutations-schema.ts';
 import '../bridges/graph/bridge-live-schema.ts';
-import '../topic-tree/graph/topic-schema.ts';
+import '../topic-tree/graph/topic-tree-schema.ts';
 import '../topic-tree/graph/broker-topics-schema.ts';
 import '../topic-tree/graph/topic-mutations-schema.ts';
 import '../topic-tree/graph/topic-live-schema.ts';

@@ -2,8 +2,8 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Entries of lists within lists, and questions to brokers for single entries, that one run of a caller's operation may be told. A document's cost counts such lists by what is
- * usual; where roles, groups and their holders hold each other by the dozen, a walk among them grows by that at each step, and a
+ * Entries of lists within lists, questions to brokers for single entries, and thousands of characters of long texts, that one run of a
+ * caller's operation may be told. A document's cost counts such lists by what is usual; where roles, groups and their holders hold each other by the dozen, a walk among them grows by that at each step, and a
  * short document would keep the process for minutes. Longer lists have pages.
  */
 export const MAX_WALK = 100_000;
@@ -28,6 +28,18 @@ export function walk<T>(context: object, list: readonly T[]): readonly T[] {
   return now > MAX_WALK ? [] : list;
 }
 
+/** Characters of a long text that count as one entry. */
+const STEP_CHARACTERS = 1_000;
+
+/** Counts a text that may be long, and that a document may ask for under many names. False: it is not to be told, as with `walk`. */
+export function mayTell(context: object, characters: number): boolean {
+  const before = walked.get(context);
+  if (before === undefined) return true;
+  const now = before + Math.floor(characters / STEP_CHARACTERS);
+  if (now !== before) walked.set(context, now);
+  return now <= MAX_WALK;
+}
+
 /** What a question to a broker counts, of those that are asked for each entry of a list. */
 const QUESTION_STEPS = 20;
 
@@ -50,7 +62,7 @@ export function walkProblem(context: object): ServiceError | null {
   if (actual <= MAX_WALK) return null;
   return new ServiceError(
     'RATE_LIMITED',
-    `The lists have more than ${MAX_WALK} entries, a question to a broker for one counted as ${QUESTION_STEPS}: ask for fewer`,
+    `The lists have more than ${MAX_WALK} entries, a question to a broker for one counted as ${QUESTION_STEPS} and a long text as one for ${STEP_CHARACTERS} characters: ask for fewer`,
     {
       info: { limit: MAX_WALK, actual },
     },

@@ -46,7 +46,9 @@ export function openSplitClient(
       toClient?.write(packet);
     },
   });
+  let readAt = 0;
   const reading = new StreamReading(stream, reader, () => {
+    readAt = performance.now();
     // What was answered was sent: a ping would tell neither side anything.
     if (isAnswered) client.reschedulePing();
     isAnswered = false;
@@ -59,6 +61,17 @@ export function openSplitClient(
   };
   const client = new MqttClient(() => stream, options);
   client.once('connect', () => reading.resume());
+  const giveUp = () => MqttClient.prototype.onKeepaliveTimeout.call(client);
+  // The answer to a ping comes behind all that the broker has sent before, which may take longer than mqtt.js waits: half a keepalive.
+  client.onKeepaliveTimeout = () => {
+    // What has come, and waits for this turn, is read first.
+    setImmediate(() => {
+      if (client.connected && performance.now() - readAt < client.keepalive * 500) {
+        client.sendPing();
+        client.reschedulePing(true);
+      } else giveUp();
+    });
+  };
   return {
     client,
     pause: () => reading.pause(),

@@ -10,7 +10,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import findMyWay from 'find-my-way';
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { RequiredRole } from '../auth/viewer.ts';
 import { invalid, ServiceError, withPlaces } from '../errors.ts';
@@ -22,9 +21,10 @@ import { Exchange } from './exchange.ts';
 import { placeInRequest } from './issue-places.ts';
 import { type AskNext, longLists } from './long-lists.ts';
 import { follow, totalOf } from './pick.ts';
-import { type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
+import { type Entry, findPlaces, type Place, refuseMethod, serveDocument } from './places.ts';
+import { type CompiledOperation, type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
-import { existsIn, REVISIONS, type Revision, revisionOf } from './revisions.ts';
+import { existsIn, revisionOf } from './revisions.ts';
 import type { AnyRoute, RouteInput } from './route.ts';
 import { type ListPage, listPieces, pageOf } from './stream-list.ts';
 import { streamText } from './stream-text.ts';
@@ -53,38 +53,23 @@ export interface RestServer {
 
 type Params = Readonly<Record<string, string>>;
 
-interface Entry<C> {
-  readonly route: AnyRoute;
-  readonly prepared: PreparedRoute<C> | null;
-  /** `Allow` of a 405 that this very method is answered with: the others of the path. */
-  readonly others: Record<Revision, string>;
-}
-
-/** Everything there is under one path. */
-interface Place<C> {
-  readonly entries: Map<string, Entry<C>>;
-  readonly document: ApiDocument | null;
-}
-
 /** A list that is answered page by page. */
-interface Pages<C> {
+interface Pages {
   /** Of the first page. */
   readonly variables: Readonly<Record<string, unknown>>;
-  readonly context: C;
   readonly pageSize: number;
   /** Entries at most; Infinity for all. More than a page. */
   readonly wanted: number;
 }
 
-/** Longer ids exist nowhere; what is longer is not found. */
-const MAX_PARAM_LENGTH = 256;
 const MAX_BODY_BYTES = 1024 * 1024;
 
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
+  const { routes, schema, compileOperation, documents = [] } = options;
   const { contextFor, authorize, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
-  const router = buildRouter(options);
+  const places = findPlaces(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
     const exchange = new Exchange(req, res, requestIdOf(req));
@@ -99,7 +84,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const { req } = exchange;
     exchange.revision = revisionOf(req.headers.accept);
     // All methods of a path are in one tree: a path is looked up once, whatever the method.
-    const found = router.find('GET', exchange.url);
+    const found = places.find('GET', exchange.url);
     const place: Place<C> | null | undefined = found?.store;
     if (place === null) throw invalid([{ path: 'path', reason: 'is not percent-encoded UTF-8' }]);
     if (!found || place === undefined) throw unknownPath();
@@ -161,20 +146,20 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const { route, operation } = prepared;
     const { stream } = route;
     let variables = route.variables ? route.variables(input) : NOTHING;
-    let pages: Pages<C> | null = null;
+    let pages: Pages | null = null;
     if (stream) {
       const wanted = stream.when(input) ? Number.POSITIVE_INFINITY : Number(variables.first);
       if (wanted > stream.pageSize) {
         variables = { ...variables, first: stream.pageSize, after: null };
-        pages = { variables, context, pageSize: stream.pageSize, wanted };
+        pages = { variables, pageSize: stream.pageSize, wanted };
       }
     }
     const result = operation.execute(context, variables);
     if (result instanceof Promise) {
       result
-        .then((known) => finish(exchange, prepared, input, known, context, pages))
+        .then((known) => finish(exchange, prepared, input, known, pages))
         .catch((error: unknown) => fail(exchange, error));
-    } else finish(exchange, prepared, input, result, context, pages);
+    } else finish(exchange, prepared, input, result, pages);
   }
 
   function finish(
@@ -182,8 +167,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     prepared: PreparedRoute<C>,
     input: RouteInput,
     result: ExecutionResult,
-    context: C,
-    pages: Pages<C> | null,
+    pages: Pages | null,
   ): void {
     const error = firstError(exchange, result);
     if (error) {
@@ -195,7 +179,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const { status, pageInfo } = prepared;
     const total = totalOf(result.data, prepared.total);
     if (prepared.route.lists) {
-      writeWithLists(exchange, prepared, input, bodyOf(prepared, input, result), context);
+      writeWithLists(exchange, prepared, input, bodyOf(prepared, input, result));
       return;
     }
     const text = textOf(exchange, prepared, input, result);
@@ -220,13 +204,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   }
 
   /** A body with lists in it, of which some may go on after what the operation gave. */
-  function writeWithLists(
-    exchange: Exchange,
-    prepared: PreparedRoute<C>,
-    input: RouteInput,
-    body: unknown,
-    context: C,
-  ): void {
+  function writeWithLists(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, body: unknown): void {
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
     versions[exchange.revision].trim?.(body);
@@ -236,11 +214,8 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       return;
     }
     const askNext: AskNext = async ({ within, entry }, first, after) => {
-      await nextTurn();
       const variables = { ...lists.next.variables(input, within, entry), first, after };
-      const result = await next.operation.execute(context, variables);
-      const error = firstError(exchange, result);
-      if (error) throw new ServiceError(error.extensions.code, error.message);
+      const result = await goOnWith(exchange, prepared, input, next.operation, variables);
       const page = follow(result.data, next.pick);
       if (page === null || page === undefined) throw new Error('There is nothing left of the list');
       return page as Record<string, unknown>;
@@ -253,21 +228,39 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     exchange: Exchange,
     prepared: PreparedRoute<C>,
     input: RouteInput,
-    { variables, context, pageSize, wanted }: Pages<C>,
+    { variables, pageSize, wanted }: Pages,
   ): (after: string | null) => Promise<ListPage> {
     let left = wanted - pageSize;
     return async (after) => {
-      // What is known is at hand and may be taken as fast as it is written: others have their turn between two pages.
-      await nextTurn();
       const first = Math.min(pageSize, left);
       left -= first;
-      const result = await prepared.operation.execute(context, { ...variables, first, after, offset: 0 });
-      const error = firstError(exchange, result);
-      if (error) throw new ServiceError(error.extensions.code, error.message);
+      const place = { ...variables, first, after, offset: 0 };
+      const result = await goOnWith(exchange, prepared, input, prepared.operation, place);
       const { hasNextPage, endCursor } = pageOf(result, prepared.pageInfo);
       const text = textOf(exchange, prepared, input, result);
       return { text, hasNextPage: hasNextPage && left > 0, endCursor };
     };
+  }
+
+  /**
+   * A further page of an answer that has begun. A long list takes as long as its caller likes, so the caller is let in anew for each
+   * page: credentials and rights may have ended, and less may be told.
+   */
+  async function goOnWith(
+    exchange: Exchange,
+    { route }: PreparedRoute<C>,
+    { params }: RouteInput,
+    operation: CompiledOperation<C>,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<ExecutionResult> {
+    // What is known is at hand and may be taken as fast as it is written: others have their turn between two pages.
+    await nextTurn();
+    const context = await contextFor(exchange);
+    authorize(context, route.role, params);
+    const result = await operation.execute(context, variables);
+    const error = firstError(exchange, result);
+    if (error) throw new ServiceError(error.extensions.code, error.message);
+    return result;
   }
 
   /** What a failed result is answered with; one error per request can be. */
@@ -312,63 +305,6 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   }
 
   return { handle };
-}
-
-function buildRouter<C>({ routes, schema, compileOperation, documents = [] }: RestServerOptions<C>) {
-  const router = findMyWay({
-    caseSensitive: true,
-    // With it, DELETE …/clusters/ (an id that came out empty) would be DELETE …/clusters: all of them.
-    ignoreTrailingSlash: false,
-    maxParamLength: MAX_PARAM_LENGTH,
-    // Parsed later, when the caller has been let in.
-    querystringParser: (search) => search,
-    onBadUrl: () => undefined,
-  });
-  const places = new Map<string, Place<C>>();
-  const prepared = prepareRoutes(routes, { schema, compileOperation });
-  for (const document of documents) places.set(document.path, { entries: new Map(), document });
-  for (const route of routes) {
-    const place: Place<C> = places.get(route.path) ?? { entries: new Map(), document: null };
-    places.set(route.path, place);
-    if (place.document || place.entries.has(route.method))
-      throw new Error(`${route.method} ${route.path} is there twice`);
-    const others = {} as Record<Revision, string>;
-    place.entries.set(route.method, { route, prepared: prepared.get(route) ?? null, others });
-  }
-  for (const place of places.values()) {
-    for (const { route, others } of place.entries.values()) {
-      for (const revision of REVISIONS) others[revision] = allowed(place, revision, route.method);
-    }
-  }
-  for (const [path, place] of places) router.on('GET', path.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, place);
-  return router.compile();
-}
-
-function serveDocument(exchange: Exchange, { contentType, body, headers }: ApiDocument, method: string): void {
-  exchange.allow = 'GET, HEAD, OPTIONS';
-  if (method === 'GET') exchange.document(contentType, body, headers);
-  else if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
-  else throw new ServiceError('METHOD_NOT_ALLOWED', `${method} is not possible here; ${exchange.allow} are`);
-}
-
-function refuseMethod<C>(exchange: Exchange, place: Place<C>, method: string): void {
-  exchange.allow = allowed(place, exchange.revision);
-  if (exchange.allow === '')
-    throw new ServiceError('NOT_FOUND', `There is nothing under this path in revision ${exchange.revision}`);
-  if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
-  else throw new ServiceError('METHOD_NOT_ALLOWED', `${method} is not possible here; ${exchange.allow} are`);
-}
-
-/** Methods of a path in a revision; without `except`, which this very request has found to be impossible. */
-function allowed<C>({ entries }: Place<C>, revision: Revision, except?: string): string {
-  const methods: string[] = [];
-  for (const { route } of entries.values()) {
-    if (route.method === except || !existsIn(revision, route)) continue;
-    methods.push(route.method);
-    if (route.method === 'GET') methods.push('HEAD');
-  }
-  if (methods.length > 0 || except !== undefined) methods.push('OPTIONS');
-  return methods.join(', ');
 }
 
 const unknownPath = () => new ServiceError('NOT_FOUND', 'There is nothing under this path');

@@ -38,6 +38,7 @@ const TOPIC_TREE: JsonSchema = closed(
       { subscribeTopics: { ...STRING, description: 'Why subscriptions cannot be seen, and what would help.' } },
       { description: 'What is left out.' },
     ),
+    reason: { ...STRING, description: 'What is wrong, or may be missing, and what would help.' },
   },
   { required: ['publishTopics'], title: 'TopicTree' },
 );

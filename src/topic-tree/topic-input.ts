@@ -33,9 +33,22 @@ export function checkedSelection({ kind, prefix, search, filter }: SelectionInpu
   return { kind: known, prefix: prefix ?? undefined, search: search ?? undefined, filter: filter ?? undefined };
 }
 
+/** Of a topic: it has as many bytes at most. */
+const MAX_LENGTH = 65_535;
+
+/** Errors: INVALID for what is longer than any topic, so that no broker is asked for it. */
+export function checkedLengths(texts: Readonly<Record<string, string | null | undefined>>): void {
+  const issues = Object.entries(texts).flatMap(([path, text]) =>
+    text != null && text.length > MAX_LENGTH ? [{ path, reason: TOO_LONG }] : [],
+  );
+  if (issues.length > 0) throw invalid(issues);
+}
+
+const TOO_LONG = `must not exceed ${MAX_LENGTH} characters`;
+
 function textProblem(text: string): string | null {
   if (text === '') return 'must not be empty: leave it out for all topics';
-  if (text.length > 65_535) return 'must not exceed 65535 characters';
+  if (text.length > MAX_LENGTH) return TOO_LONG;
   return text.includes('\0') ? 'must not contain NUL' : null;
 }
 

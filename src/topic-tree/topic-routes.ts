@@ -17,6 +17,7 @@ fragment tree on TopicTree {
   subscribeTopics: topics(kind: SUBSCRIBED, first: $first, offset: $offset) { ...page }
   truncated: isTruncated
   unavailable { subscribeTopics: subscribed }
+  reason
 }
 fragment page on TopicConnection { count: totalCount topics: names pageInfo { hasNextPage endCursor } }`;
 
@@ -54,7 +55,7 @@ export const topicRoutes: readonly AnyRoute[] = [
     ...DOCUMENTED,
     summary: 'Read the topic tree',
     description:
-      'Topics in use: a topic is listed until its TTL has passed since its last use. The first question begins to record them. `subscribeTopics` is left out where subscriptions cannot be seen.',
+      'Topics in use: a topic is listed until its TTL has passed since its last use. The first question begins to record them. `subscribeTopics` is left out where subscriptions cannot be seen. Where the broker denies topics, `reason` says which right is missing.',
     query: TOPICS_QUERY,
     operation: TREE,
     variables: (input) => ({
@@ -65,7 +66,7 @@ export const topicRoutes: readonly AnyRoute[] = [
     }),
     pick: ['project.broker.topicTree', 'project.broker.topicTrees'],
     inputNames: NAMES,
-    omitNull: ['nodeid', 'subscribeTopics', 'unavailable'],
+    omitNull: ['nodeid', 'subscribeTopics', 'unavailable', 'reason'],
     lists: {
       wanted,
       pageSize: PAGE,

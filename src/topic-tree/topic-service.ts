@@ -11,9 +11,9 @@ import { TOPIC_API } from './control/topic-control.ts';
 import { DroppedMessages } from './live/dropped-messages.ts';
 import type { TopicEvent } from './live/topic-feed.ts';
 import { TopicFeeds } from './live/topic-feeds.ts';
-import type { TopicKind, TopicQuestions } from './model/topic-recorder.ts';
+import type { RecorderStatus, TopicKind, TopicQuestions } from './model/topic-recorder.ts';
 import type { TopicSettings } from './model/topic-settings.ts';
-import { checkedSelection, type SelectionInput } from './topic-input.ts';
+import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
 import type { LevelView, TopicConnection, TopicNodes, TopicPlace, TopicTreeView, TopicView } from './topic-view.ts';
 
 export interface TopicServiceOptions {
@@ -93,7 +93,11 @@ export class TopicService {
 
   /** The recording as it is now; begins one. */
   async tree(place: TopicPlace): Promise<TopicTreeView> {
-    const status = await this.askAt(place.broker, (topics) => topics.status(place.broker.username));
+    const { status, isServed } = await this.#ask(place.broker, ({ link, controls }) =>
+      this.#statusOf(place, link, controls),
+    );
+    // It misses no topics of its own.
+    if (isServed) return { ...place, status, droppedByBroker: null };
     const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.places : undefined;
     const counts = await Promise.all((nodes ?? [place]).map(({ broker }) => this.#droppedBy(broker, status.since)));
     const dropped = counts.reduce((sum, count) => (count === null ? sum : count + (sum ?? 0)), null);
@@ -105,6 +109,20 @@ export class TopicService {
     return this.#ask(broker, ({ controls }) => question(this.#askers.of(controls)));
   }
 
+  async #statusOf(
+    { broker }: TopicPlace,
+    link: BrokerRuntime['link'],
+    controls: BrokerRuntime['controls'],
+  ): Promise<{ readonly status: RecorderStatus; readonly isServed: boolean }> {
+    const status = await this.#askers.of(controls).status(broker.username);
+    const { provider } = await controls.capability(TOPIC_API);
+    if (provider !== 'BROKER') return { status, isServed: false };
+    // What was read of the broker is told for a while without asking it again.
+    const isAway = status.state === 'RECORDING' && link.status.state !== 'CONNECTED';
+    const reason = link.status.lastError ?? 'The broker is away';
+    return { status: isAway ? { ...status, state: 'UNREACHABLE', reason } : status, isServed: true };
+  }
+
   /** How many are listed. Errors: INVALID for a prefix. */
   async count(place: TopicPlace, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
     const question = { ...checkedSelection(input), first: 0, withCount: true, withPayloads: false };
@@ -114,6 +132,7 @@ export class TopicService {
   /** A cursor is a topic. Errors: INVALID. */
   async page(place: TopicPlace, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
     const { first, after, offset } = forwards(input);
+    checkedLengths({ after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
     const question = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
     const { topics, hasMore, totalCount } = await this.#question(place, 'find', { ...question, after });
@@ -123,17 +142,20 @@ export class TopicService {
 
   /** One level of the tree. Errors: INVALID. */
   async levels(place: TopicPlace, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
-    const { first, after } = forwards(input);
+    const { first, after: cursor } = forwards(input);
     const { kind, of } = input;
+    const after = levelOf(cursor);
+    checkedLengths({ of, after });
     const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
-    const question = { kind, of, first, after: levelOf(after), withPayloads };
+    const question = { kind, of, first, after, withPayloads };
     const { levels, hasMore, totalCount } = await this.#question(place, 'levels', question);
     const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { ...place, kind, level } }));
     return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
   }
 
-  /** Null: it is not listed. */
+  /** Null: it is not listed. Errors: INVALID. */
   async find(place: TopicPlace, kind: TopicKind, topic: string): Promise<TopicView | null> {
+    checkedLengths({ topic });
     const recorded = await this.#question(place, 'topic', { kind, topic });
     return recorded && { ...place, recorded };
   }

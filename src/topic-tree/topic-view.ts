@@ -48,6 +48,6 @@ export const kindsIn = (tree: TopicTreeView, kind: TopicKind | null | undefined)
 /** For people: what is wrong, and what would help; null: nothing is. */
 export function reasonOf({ status: { reason }, droppedByBroker }: TopicTreeView): string | null {
   if (!droppedByBroker) return reason;
-  const dropped = `The broker dropped ${droppedByBroker} messages, for clients that read too slowly, since the recording began: if this service was one of them, topics are missing`;
+  const dropped = `The broker dropped at least ${droppedByBroker} messages, for clients that read too slowly, since the recording began: if this service was one of them, topics are missing`;
   return reason === null ? dropped : `${reason}. ${dropped}`;
 }

@@ -28,6 +28,7 @@ test('a Mosquitto that lacks the log feed is told what to configure', async () =
     'dynamic-security': 'BROKER',
     'cedalo/inspect': 'NONE',
     'stream-processing': 'GATEWAY',
+    'cedalo/topictree': 'GATEWAY',
     'cedalo/license': 'GATEWAY',
   });
   const text = await run(process.execPath, [MAIN, ...args]);

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import type { ListenerWanted } from '../../src/brokers/broker-engine.ts';
+import { workerUrl } from '../support/workers.ts';
 import { listener } from './embedded.ts';
 
 export interface BrokerProcess {
@@ -21,7 +22,8 @@ export async function startBrokerProcess(
   more: readonly ListenerWanted[] = [],
 ): Promise<BrokerProcess> {
   const wanted = JSON.stringify([listener({ port: onPort }), ...more]);
-  const child = fork(new URL('./broker-process.mjs', import.meta.url), [folder, wanted], { execArgv: [] });
+  const args = [folder, wanted, workerUrl('embedded/worker.js').href];
+  const child = fork(new URL('./broker-process.mjs', import.meta.url), args, { execArgv: [] });
   const exited = once(child, 'exit');
   const kill = async () => {
     child.kill('SIGKILL');

@@ -4,6 +4,12 @@ import { startTestService } from '../support/service.ts';
 const clients = (brokers: string, page: string, fields: string) =>
   `query ($id: ID!) { project(id: $id) { brokers${brokers} { nodes { id connectedClients${page} { nodes { ${fields} } } } } } }`;
 
+const searches = (count: number) =>
+  `query ($id: ID!) { project(id: $id) { brokers(first: 1) { nodes { topicTree { ${Array.from(
+    { length: count },
+    (_, at) => `s${at}: topics(search: "${at}", first: 10) { totalCount names }`,
+  ).join(' ')} } } } } }`;
+
 const DETAILS = 'clientId numSubscriptions bytesPublished inflight { messagesOut }';
 const SUMMARY = 'clientId username address protocol connected lastConnect';
 
@@ -16,6 +22,7 @@ test.each([
     'the same by edges',
     `query ($id: ID!) { project(id: $id) { brokers(first: 10) { edges { node { connectedClients(first: 1000) { edges { node { ${DETAILS} } } } } } } } }`,
   ],
+  ['many searches among topics', searches(10)],
 ])('what costs as much as its pages are large is refused: %s', async (_name, query) => {
   const { graphql, projectId } = await startTestService();
   const { errors } = await graphql(query, { id: projectId });
@@ -27,6 +34,7 @@ test.each([
   ['2,000 clients of one', clients('(first: 1)', '(first: 2000)', SUMMARY)],
   ['details of 50 clients of 10 brokers', clients('(first: 10)', '(first: 50)', DETAILS)],
   ['pages of unsaid size', clients('', '', DETAILS)],
+  ['a search among topics of each kind', searches(2)],
 ])('what a dashboard asks is let through: %s', async (_name, query) => {
   const { graphql, projectId } = await startTestService();
   const { errors, data } = await graphql(query, { id: projectId });

@@ -1,5 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { EventEmitter, on, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { generate, parser } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { BrokerLink } from '../../src/mqtt/broker-link.ts';
 import { connectedLink, openLink, reached } from '../support/link.ts';
@@ -325,4 +326,37 @@ test('many publishes go through in order', async () => {
   });
   await all;
   expect(heard).toEqual([...Array(2_000).keys()]);
+});
+
+test('a broker that sends is there, however late it answers a ping', async () => {
+  const pings: number[] = [];
+  const pinged = new EventEmitter();
+  const server = createServer((socket) => {
+    const packets = parser({ protocolVersion: 4 });
+    let sending: NodeJS.Timeout | undefined;
+    packets.on('packet', ({ cmd }) => {
+      if (cmd === 'connect') {
+        socket.write(generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }));
+        const message = { cmd: 'publish', topic: 't', payload: '', qos: 0, dup: false, retain: false } as const;
+        sending = setInterval(() => socket.write(generate(message)), 20);
+      } else if (cmd === 'pingreq') {
+        pinged.emit('ping', pings.push(performance.now()));
+        // mqtt.js would give up half a second after the first one.
+        if (pings.length === 3) clearInterval(sending);
+      }
+    });
+    socket.on('data', (data) => packets.parse(data));
+    socket.on('error', () => undefined);
+    socket.on('close', () => clearInterval(sending));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `mqtt://127.0.0.1:${port}`;
+  const states: string[] = [];
+  const link = openLink({ url, version: 4, keepaliveSeconds: 1, isBoundedByCaller: true });
+  link.onStatus(({ state }) => states.push(state));
+  for await (const [count] of on(pinged, 'ping')) if (count === 3) break;
+  expect(states).toEqual(['CONNECTED']);
+  expect((await reached(link, 'UNREACHABLE')).lastError).toMatch(/stopped answering/);
 });

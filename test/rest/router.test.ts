@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/errors.ts';
 import { compileOperation } from '../../src/graphql/operations.ts';
 import type { Route } from '../../src/rest/route.ts';
 import { createRestServer } from '../../src/rest/router.ts';
@@ -392,6 +393,29 @@ describe('whole lists', () => {
     await expect(call('GET', LAMPS, { as: 'viewer' })).rejects.toThrow();
     expect(logged).toHaveLength(1);
     expect((await call('GET', `${LAMPS}?count=1`, { as: 'viewer' })).status).toBe(200);
+  });
+
+  test('break off when the rights of the caller end while they are written', async () => {
+    const lamps = makeLamps(3_000);
+    let pages = 0;
+    const { call, logged } = await startLampServer({
+      lamps,
+      authorize: () => {
+        if (pages === 2) throw new ServiceError('UNAUTHORIZED', 'The token was revoked');
+      },
+      compileOperation: (schema, text, options) => {
+        const { execute } = compileOperation(schema, text, options);
+        return {
+          execute(context, variables) {
+            pages++;
+            return execute(context, variables);
+          },
+        };
+      },
+    });
+    await expect(call('GET', LAMPS, { as: 'viewer' })).rejects.toThrow();
+    expect(pages).toBe(2);
+    expect(logged).toMatchObject([{ fields: { err: { code: 'UNAUTHORIZED' } } }]);
   });
 
   test('are not read ahead of a caller that does not take them', async () => {

@@ -1,4 +1,5 @@
 import { TopicTreePlugin } from '../../topic-tree/control/topic-tree-plugin.ts';
+import { ProjectRecorder } from '../../topic-tree/hosting/project-recorder.ts';
 import type { ControlServer } from '../control/control-server.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
@@ -15,24 +16,32 @@ export interface EmbeddedTopicsOptions {
   readonly ownClientIds: string;
   /** Bound on what recorded topics take in memory. */
   readonly maxBytes: number;
+  /** Now; `payloadsChanged` tells when it has become different. */
+  readonly arePayloadsKept: () => boolean;
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
 export interface EmbeddedTopics {
+  payloadsChanged(): void;
   close(): Promise<void>;
 }
 
 /** Registers `cedalo/topictree`. Where its settings have it always on, it records when this resolves. */
 export async function startTopics(options: EmbeddedTopicsOptions): Promise<EmbeddedTopics> {
-  const { core, registry, store, control, ownClientIds, maxBytes, onProblem } = options;
+  const { core, registry, store, control, ownClientIds, maxBytes, arePayloadsKept, onProblem } = options;
   const { sessions, retained } = store;
-  const recorder = new EmbeddedTopicRecorder({ core, registry, sessions, retained, ownClientIds, maxBytes, onProblem });
+  const inBroker = new EmbeddedTopicRecorder({ core, registry, sessions, retained, ownClientIds, maxBytes, onProblem });
+  const recorder = new ProjectRecorder(inBroker, arePayloadsKept);
+  const onFault = (error: unknown) => onProblem('topics could not be recorded', error);
   const plugin = new TopicTreePlugin({
     settings: new JournalTopicSettings(store.journal),
     recorder,
-    onFault: (error) => onProblem('topics could not be recorded', error),
+    onFault,
   });
   control.register(plugin);
   await plugin.started;
-  return recorder;
+  return {
+    payloadsChanged: () => void recorder.projectChanged().catch(onFault),
+    close: () => recorder.close(),
+  };
 }

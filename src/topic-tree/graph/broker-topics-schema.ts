@@ -1,7 +1,7 @@
 import { Broker } from '../../brokers/broker-schema.ts';
 import { builder } from '../../graphql/builder.ts';
 import { QUESTION_COST } from '../../graphql/page-cost.ts';
-import { TopicTree } from './topic-schema.ts';
+import { TopicTree } from './topic-tree-schema.ts';
 
 const NODE = 'A node of a cluster whose nodes have topics of their own; else INVALID.';
 const NO_NODE = 'Null: a high-performance cluster, of which no node is named.';

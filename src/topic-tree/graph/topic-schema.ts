@@ -2,22 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { RequestContext } from '../../context.ts';
 import { builder } from '../../graphql/builder.ts';
-import { COUNTED_BY_PAGE, pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import { selects } from '../../graphql/selects.ts';
-import { mayAskBroker, walk } from '../../graphql/walk-limit.ts';
-import type { ListConnection } from '../../paging.ts';
-import type { RecorderState, TopicKind } from '../model/topic-recorder.ts';
-import type { TopicSettings } from '../model/topic-settings.ts';
-import type { LevelsInput } from '../topic-service.ts';
-import {
-  countsOf,
-  kindsIn,
-  type LevelView,
-  reasonOf,
-  type TopicPlace,
-  type TopicTreeView,
-  type TopicView,
-} from '../topic-view.ts';
+import { mayTell } from '../../graphql/walk-limit.ts';
+import type { TopicKind } from '../model/topic-recorder.ts';
+import type { TopicView } from '../topic-view.ts';
 
 export const TopicKindType = builder.enumType('TopicKind', {
   description: 'What a topic was used for.',
@@ -27,16 +15,7 @@ export const TopicKindType = builder.enumType('TopicKind', {
   } as const satisfies Record<TopicKind, object>,
 });
 
-const TopicTreeState = builder.enumType('TopicTreeState', {
-  description: 'Whether topics are recorded.',
-  values: {
-    STOPPED: { description: 'Nobody has asked for a while.' },
-    STARTING: { description: 'The broker has not answered yet.' },
-    RECORDING: { description: 'All that is wanted is recorded.' },
-    DENIED: { description: 'The broker refuses filters, see `deniedFilters`; what it allows is recorded.' },
-    UNREACHABLE: { description: 'The broker is away. What was recorded stays, and expires.' },
-  } as const satisfies Record<RecorderState, object>,
-});
+export const kindArgument = { type: TopicKindType, defaultValue: 'PUBLISHED', description: 'Which topics.' } as const;
 
 const PAYLOAD_FIELDS = ['payload', 'payloadBase64', 'payloadBytes', 'isPayloadTruncated'] as const;
 
@@ -50,9 +29,10 @@ interface Preview {
 }
 
 /** Null: there is none that the caller may read. */
-function previewOf(topic: TopicView, { services, viewer }: RequestContext): Preview | null {
+function previewOf(topic: TopicView, context: RequestContext): Preview | null {
   const { payload } = topic.recorded;
-  if (payload === null || !services.topics.mayReadPayloads(topic, viewer)) return null;
+  if (payload === null || !context.services.topics.mayReadPayloads(topic, context.viewer)) return null;
+  if (!mayTell(context, payload.data.length)) return null;
   return { bytes: Buffer.from(payload.data, 'base64'), length: payload.bytes };
 }
 
@@ -73,7 +53,10 @@ const FOR_EDITORS =
 export const Topic = builder.objectRef<TopicView>('Topic').implement({
   description: 'A topic that was used within the TTL.',
   fields: (t) => ({
-    topic: t.string({ description: 'The whole topic, or filter.', resolve: ({ recorded }) => recorded.topic }),
+    topic: t.string({
+      description: 'The whole topic, or filter.',
+      resolve: ({ recorded: { topic } }, _args, context) => (mayTell(context, topic.length) ? topic : ''),
+    }),
     messages: t.float({
       description: 'Messages since it is listed; of subscribed topics, how often it was subscribed to.',
       resolve: ({ recorded }) => recorded.messages,
@@ -126,264 +109,6 @@ export const Topic = builder.objectRef<TopicView>('Topic').implement({
         const preview = previewOf(topic, context);
         return preview && preview.bytes.length < preview.length;
       },
-    }),
-  }),
-});
-
-const kindArgument = { type: TopicKindType, defaultValue: 'PUBLISHED', description: 'Which topics.' } as const;
-const oneKind = { type: TopicKindType, description: 'Only these. Left out: of both kinds.' } as const;
-const PREFIX =
-  'Only this topic and those below it, by whole levels: `plant/line1` is not the beginning of `plant/line10`.';
-const UNSEEN = 'Null for SUBSCRIBED where subscriptions cannot be seen: `unavailable` says why.';
-const IN_ORDER = 'in order of their names.';
-
-export const TopicLevel = builder.objectRef<LevelView>('TopicLevel');
-const TopicLevelConnection = builder.connectionObject(
-  {
-    name: 'TopicLevelConnection',
-    description: 'Levels beside each other.',
-    type: TopicLevel,
-    fields: (t) => ({
-      totalCount: t.int({
-        description: 'Of all levels beside these, whatever the page.',
-        resolve: (connection) => (connection as ListConnection<LevelView>).totalCount,
-      }),
-    }),
-  },
-  { name: 'TopicLevelEdge', description: 'A level in its place.' },
-);
-
-async function levelsOf(
-  place: TopicPlace,
-  input: Omit<LevelsInput, 'withPayloads'>,
-  context: RequestContext,
-  info: GraphQLResolveInfo,
-): Promise<ListConnection<LevelView>> {
-  const asked = { ...input, withPayloads: asksForPayloads(info) };
-  const found = await context.services.topics.levels(place, context.viewer, asked);
-  walk(context, found.edges);
-  return found;
-}
-
-TopicLevel.implement({
-  description: 'One level of a topic tree: a topic, a place where topics are below, or both.',
-  fields: (t) => ({
-    name: t.string({ description: 'Between two `/`; may be empty.', resolve: ({ level }) => level.name }),
-    topic: t.string({ description: 'The levels down to here.', resolve: ({ level }) => level.topic }),
-    topicCount: t.int({
-      description: 'Topics that are listed, here and below.',
-      resolve: ({ level }) => level.topicCount,
-    }),
-    childCount: t.int({ description: 'Levels right below.', resolve: ({ level }) => level.childCount }),
-    recorded: t.field({
-      description: 'What is known of the topic itself. Null: only topics below it are listed.',
-      type: Topic,
-      nullable: true,
-      resolve: ({ level: { recorded }, ...place }) => recorded && { ...place, recorded },
-    }),
-    children: t.connection(
-      {
-        description: `The levels right below, ${IN_ORDER}`,
-        type: TopicLevel,
-        nullable: true,
-        complexity: pageCost,
-        resolve: async (parent, args, context, info) => {
-          const { level, kind } = parent;
-          if (level.childCount > 0 && !(await mayAskBroker(context, false))) return null;
-          return levelsOf(parent, { ...args, kind, of: level.topic }, context, info);
-        },
-      },
-      TopicLevelConnection,
-    ),
-  }),
-});
-
-const Unavailable = builder.objectRef<{ readonly subscribed: string }>('TopicTreeUnavailable').implement({
-  description: 'Why something cannot be recorded, and what would help.',
-  fields: (t) => ({ subscribed: t.exposeString('subscribed', { description: 'Topics of subscriptions.' }) }),
-});
-
-const TopicTreeSettingsType = builder.objectRef<TopicSettings>('TopicTreeSettings').implement({
-  description: 'How the topics of a broker are recorded.',
-  fields: (t) => ({
-    ttl: t.int({
-      description: 'Seconds that a topic stays listed after its last use.',
-      resolve: ({ ttlSeconds }) => ttlSeconds,
-    }),
-    filters: t.stringList({
-      description: 'Only topics that match one of these are recorded. Empty: all that do not begin with `$`.',
-      resolve: ({ filters }) => [...filters],
-    }),
-    excludedFilters: t.stringList({
-      description: 'Of those, topics that match one of these are left out.',
-      resolve: ({ excludedFilters }) => [...excludedFilters],
-    }),
-    publishLimit: t.exposeInt('publishLimit', {
-      description: 'Topics of messages that are listed at most; others are counted until some have expired.',
-    }),
-    subscribeLimit: t.exposeInt('subscribeLimit', { description: 'The same, for topics of subscriptions.' }),
-    payloadLimit: t.exposeInt('payloadLimit', {
-      description: 'Bytes that are kept of each topic’s last payload; 0: none.',
-    }),
-    isAlwaysOn: t.exposeBoolean('isAlwaysOn', { description: 'Topics are recorded also while nobody asks.' }),
-  }),
-});
-
-export const TopicTree = builder.objectRef<TopicTreeView>('TopicTree').implement({
-  description:
-    'The topics of a broker that were used within the TTL. They are recorded from the first question on, until nobody has asked for a while. Of a cluster whose nodes have topics of their own, and are no high-performance cluster: those of all nodes, where counts are sums over the nodes (a topic that two of them list counts twice).',
-  fields: (t) => ({
-    nodeId: t.exposeInt('nodeId', {
-      description: 'Of the node of a cluster that it is the tree of; null: of a broker, or of all nodes of a cluster.',
-      nullable: true,
-    }),
-    state: t.field({
-      description: 'Whether topics are recorded.',
-      type: TopicTreeState,
-      resolve: ({ status }) => status.state,
-    }),
-    reason: t.string({
-      description: 'What is wrong, or may be missing, and what would help; null: nothing is.',
-      nullable: true,
-      resolve: reasonOf,
-    }),
-    since: t.field({
-      description: 'Since when topics are recorded; null: not yet.',
-      type: 'DateTime',
-      nullable: true,
-      resolve: ({ status: { since } }) => (since === null ? null : new Date(since)),
-    }),
-    deniedFilters: t.stringList({
-      description: 'What the broker does not let this service subscribe to.',
-      resolve: ({ status }) => [...status.deniedFilters],
-    }),
-    unavailable: t.field({
-      description: 'What cannot be recorded at this broker; null: nothing.',
-      type: Unavailable,
-      nullable: true,
-      resolve: ({ status: { subscribed, subscribedReason } }) =>
-        subscribed === null ? { subscribed: subscribedReason ?? 'Not known yet' } : null,
-    }),
-    memoryBytes: t.float({ description: 'What the recording takes.', resolve: ({ status }) => status.memoryBytes }),
-    messages: t.float({
-      description: 'Messages that were recorded since it began.',
-      resolve: ({ status }) => status.messages,
-    }),
-    tellsRetain: t.boolean({
-      description: '`retain` of topics is true for live messages, too; else only for those kept before it began.',
-      resolve: ({ status }) => status.tellsRetain,
-    }),
-    tellsPayloads: t.boolean({
-      description: 'The caller may read payloads, and the project has them kept.',
-      resolve: (tree, _args, { services, viewer }) => services.topics.mayReadPayloads(tree, viewer),
-    }),
-    droppedByBroker: t.exposeFloat('droppedByBroker', {
-      description:
-        'Messages that the broker dropped since the recording began, for any of its clients that read too slowly: topics may be missing. Null: it does not tell, or records its topics itself.',
-      nullable: true,
-    }),
-    count: t.int({
-      description: `Topics that are listed. ${UNSEEN}`,
-      nullable: true,
-      complexity: QUESTION_COST,
-      args: { kind: t.arg(kindArgument), prefix: t.arg.string({ description: PREFIX }) },
-      resolve: async (tree, { kind, prefix }, context) => {
-        const counts = countsOf(tree, kind ?? 'PUBLISHED');
-        if (counts === null || prefix == null) return counts?.count ?? null;
-        return (await mayAskBroker(context, false)) ? context.services.topics.count(tree, { kind, prefix }) : null;
-      },
-    }),
-    leftOut: t.float({
-      description: 'Uses of topics that are not listed because of a limit, since the recording began.',
-      args: { kind: t.arg(oneKind) },
-      resolve: (tree, { kind }) => kindsIn(tree, kind).reduce((sum, { leftOut }) => sum + leftOut, 0),
-    }),
-    isTruncated: t.boolean({
-      description: 'A limit keeps topics out now, or did within the last TTL.',
-      args: { kind: t.arg(oneKind) },
-      resolve: (tree, { kind }) => kindsIn(tree, kind).some(({ isTruncated }) => isTruncated),
-    }),
-    topics: t.connection(
-      {
-        description: `Level by level in order of their names, a topic before those below it. A page may have fewer than \`first\` where topics and payloads are long. ${UNSEEN}`,
-        type: Topic,
-        nullable: true,
-        complexity: pageCost,
-        args: {
-          kind: t.arg(kindArgument),
-          prefix: t.arg.string({ description: PREFIX }),
-          search: t.arg.string({ description: 'Only topics that contain this text, in upper or lower case.' }),
-          filter: t.arg.string({ description: 'Only topics that match this MQTT topic filter.' }),
-          offset: t.arg.int({ description: 'Entries left out at the start.' }),
-        },
-        resolve: async (tree, args, context, info) => {
-          if (countsOf(tree, args.kind ?? 'PUBLISHED') === null || !(await mayAskBroker(context, false))) return null;
-          const asked = { withPayloads: asksForPayloads(info), withCount: selects(info, 'totalCount') };
-          const found = await context.services.topics.page(tree, context.viewer, { ...args, ...asked });
-          walk(context, found.edges);
-          return found;
-        },
-      },
-      {
-        name: 'TopicConnection',
-        description: 'Topics of a broker.',
-        fields: (connection) => ({
-          totalCount: connection.int({
-            description:
-              'Of all pages; with `search` or `filter` each topic is looked at for it. Of a cluster: of different topics where no node lists more than 10,000, else the sum over its nodes.',
-            resolve: ({ totalCount }) => totalCount ?? 0,
-          }),
-          names: connection.stringList({
-            description: 'The topics of the page as text alone.',
-            complexity: COUNTED_BY_PAGE,
-            resolve: ({ edges }) => edges.map(({ node }) => node.recorded.topic),
-          }),
-        }),
-      },
-      { name: 'TopicEdge', description: 'A topic in its place.' },
-    ),
-    children: t.connection(
-      {
-        description: `The levels right below one, or the first levels of all topics, ${IN_ORDER} ${UNSEEN}`,
-        type: TopicLevel,
-        nullable: true,
-        complexity: pageCost,
-        args: {
-          of: t.arg.string({
-            description: 'The levels down to there, as `topic` of a level. Left out: the first levels.',
-          }),
-          kind: t.arg(kindArgument),
-        },
-        resolve: async (tree, args, context, info) => {
-          const kind = args.kind ?? 'PUBLISHED';
-          if (countsOf(tree, kind) === null || !(await mayAskBroker(context, false))) return null;
-          return levelsOf(tree, { ...args, kind, of: args.of ?? null }, context, info);
-        },
-      },
-      TopicLevelConnection,
-    ),
-    topic: t.field({
-      description: 'Null: it is not listed.',
-      type: Topic,
-      nullable: true,
-      complexity: QUESTION_COST,
-      args: {
-        topic: t.arg.string({ description: 'The whole topic, or filter.', required: true }),
-        kind: t.arg(kindArgument),
-      },
-      resolve: async (tree, { topic, kind }, context) => {
-        const known = kind ?? 'PUBLISHED';
-        if (countsOf(tree, known) === null || !(await mayAskBroker(context, false))) return null;
-        return context.services.topics.find(tree, known, topic);
-      },
-    }),
-    settings: t.field({
-      description: 'How they are recorded.',
-      type: TopicTreeSettingsType,
-      nullable: true,
-      complexity: QUESTION_COST,
-      resolve: async (tree, _args, context) =>
-        (await mayAskBroker(context, false)) ? context.services.topics.settings(tree) : null,
     }),
   }),
 });

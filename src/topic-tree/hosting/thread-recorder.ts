@@ -11,7 +11,8 @@ interface Open {
   pending: number;
 }
 
-const MAX_PENDING = 1_000;
+/** One document on the graph may ask about some 4,000 levels. */
+const MAX_PENDING = 5_000;
 
 /**
  * A recorder as it runs in the thread of the topics, where there is something of it from the first question, or from settings that have

@@ -40,7 +40,7 @@ export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
     this.#hosts.set(number, { recorder, lists: new Slots(LISTS_AT_ONCE), timeoutMs });
   }
 
-  /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that waited behind others until nobody waited for it any more. */
+  /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that is not made when nobody waits for it any more. */
   async ask(asked: TopicThreadQuestion): Promise<unknown> {
     const host = this.#hosts.get(asked.recorder);
     if (asked.type === 'close') {
@@ -51,12 +51,16 @@ export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
     const { recorder, lists, timeoutMs } = host;
     if (asked.type === 'apply') return recorder.apply(asked.settings);
     // The service says what TopicQuestions has, as it has it.
-    const answer = () => recorder.ask(asked.about, asked.question as never);
-    if (!LISTS.has(asked.about)) return answer();
+    const question = asked.question as never;
+    if (!LISTS.has(asked.about)) return recorder.ask(asked.about, question);
     const until = performance.now() + timeoutMs;
-    return lists.run(() => {
-      if (performance.now() < until) return answer();
-      throw new ServiceError('BROKER_TIMEOUT', 'The question waited too long behind others');
+    const assertAwaited = () => {
+      if (performance.now() < until) return;
+      throw new ServiceError('BROKER_TIMEOUT', 'It took too long to look through the topics');
+    };
+    return lists.run(async () => {
+      assertAwaited();
+      return recorder.ask(asked.about, question, assertAwaited);
     });
   }
 }

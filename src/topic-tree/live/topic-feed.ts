@@ -29,8 +29,9 @@ export interface TopicFeedOptions {
 
 /** At most two events a second. */
 const TICK_MS = 500;
-/** An answer that takes long is asked for in this many times as long. */
-const REST = 10;
+/** An answer that takes long is asked for in this many times as long, and in so much time at most. */
+const REST = 4;
+const LONGEST_REST_MS = 5_000;
 /** What nobody watches is kept for so long, for those who come back. */
 const IDLE_TICKS = 20;
 /** Changes kept for those who read slowly or come back, and characters of topics and payloads that they have together. */
@@ -52,6 +53,8 @@ export class TopicFeed {
   #cursor: string | null = null;
   #asking: Promise<void> | null = null;
   #idleTicks = 0;
+  /** Those who wait for the first answer. */
+  #arriving = 0;
   /** `performance.now()`. */
   #nextAt = 0;
 
@@ -68,9 +71,18 @@ export class TopicFeed {
 
   /** The counts now, then each change. Errors: of a broker that cannot be asked. */
   async watch(options: SubscriberOptions): Promise<LiveSource<TopicEvent>> {
-    this.#idleTicks = 0;
-    if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#look();
-    return this.#broadcast.subscribe(options);
+    this.#arriving += 1;
+    try {
+      if (this.#cursor === null || this.#nextAt <= performance.now()) await this.#look();
+      return this.#broadcast.subscribe(options);
+    } finally {
+      this.#arriving -= 1;
+    }
+  }
+
+  /** Nobody watches, or is about to. */
+  get isIdle(): boolean {
+    return this.#broadcast.subscriberCount + this.#arriving === 0;
   }
 
   /** Ends the streams of all who watch. */
@@ -80,9 +92,9 @@ export class TopicFeed {
   }
 
   #tick(): void {
-    this.#idleTicks = this.#broadcast.subscriberCount > 0 ? 0 : this.#idleTicks + 1;
+    this.#idleTicks = this.isIdle ? this.#idleTicks + 1 : 0;
     if (this.#idleTicks > IDLE_TICKS) this.#options.onIdle();
-    if (this.#idleTicks > 0 || this.#nextAt > performance.now()) return;
+    if (this.#broadcast.subscriberCount === 0 || this.#nextAt > performance.now()) return;
     this.#look().catch((error: unknown) => {
       // Of a broker that cannot be asked, what was told last stays.
       if (!(error instanceof ServiceError)) this.#options.onFault(error);
@@ -100,16 +112,18 @@ export class TopicFeed {
 
   async #lookNow(): Promise<void> {
     const begun = performance.now();
+    const since = this.#cursor;
     try {
-      const since = this.#cursor;
       const { cursor, isContinued, counts, ...lists } = await this.#options.ask(since);
       this.#cursor = cursor;
       const state = { ...this.#state, ...counts, ...lists };
       if (since !== null && isContinued) this.#tell(state);
       else this.#begin(state);
     } finally {
+      // The first answer waits for the recording to begin: that says nothing of the next.
+      const rest = since === null ? 0 : Math.min(LONGEST_REST_MS, (performance.now() - begun) * REST);
       // A little less than a tick, which may be early.
-      this.#nextAt = begun + Math.max(TICK_MS * 0.9, (performance.now() - begun) * REST);
+      this.#nextAt = begun + Math.max(TICK_MS * 0.9, rest);
     }
   }
 

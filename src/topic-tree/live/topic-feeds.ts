@@ -3,7 +3,7 @@ import type { SubscriberOptions } from '../../live/broadcast.ts';
 import type { LiveSource } from '../../live/live-source.ts';
 import { type TopicEvent, TopicFeed, type TopicFeedOptions } from './topic-feed.ts';
 
-/** Different things that are followed at one broker; those who follow the same share it. */
+/** Different things that are followed at one broker; those who follow the same share it. Beyond them, what nobody watches any more goes. */
 const MAX_FEEDS = 100;
 
 /** What is followed live of the topics of brokers: each thing once, whoever follows it, until nobody has for a while. */
@@ -25,7 +25,9 @@ export class TopicFeeds {
     this.#feeds.set(brokerId, feeds);
     let feed = feeds.get(key);
     if (feed === undefined) {
-      if (feeds.size >= MAX_FEEDS) {
+      const idle = feeds.size < MAX_FEEDS ? undefined : [...feeds].find(([, { isIdle }]) => isIdle);
+      if (idle) this.#end(brokerId, idle[0]);
+      else if (feeds.size >= MAX_FEEDS) {
         throw new ServiceError(
           'RATE_LIMITED',
           `Topics of this broker are followed below ${MAX_FEEDS} different prefixes already`,

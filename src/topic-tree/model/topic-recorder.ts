@@ -117,6 +117,7 @@ export interface TopicChanges {
   readonly added: readonly RecordedTopic[];
   /** Used again; those used last first. */
   readonly changed: readonly RecordedTopic[];
+  /** One that was listed again since then is in `added`, too. */
   readonly expired: readonly string[];
   /** How many are not in the lists beside those that are. */
   readonly addedLeftOut: number;

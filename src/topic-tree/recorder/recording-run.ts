@@ -114,6 +114,7 @@ export class RecordingRun {
   async ask<Type extends keyof TopicQuestions>(
     type: Type,
     question: TopicQuestions[Type]['question'],
+    assertWanted?: () => void,
   ): Promise<TopicQuestions[Type]['answer']> {
     await this.#begun;
     if (type === 'status') return this.#status();
@@ -124,7 +125,7 @@ export class RecordingRun {
       const reason = this.#subscribedReason();
       throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     }
-    return recording.ask(type as RecordingQuestion, question as never);
+    return recording.ask(type as RecordingQuestion, question as never, assertWanted);
   }
 
   async close(): Promise<void> {

@@ -44,14 +44,16 @@ export class RemoteTopicRecorder implements TopicRecorder {
     await applied;
   }
 
+  /** `assertWanted` is asked now and then by what takes long: what it throws ends it. */
   async ask<Type extends keyof TopicQuestions>(
     type: Type,
     question: TopicQuestions[Type]['question'],
+    assertWanted?: () => void,
   ): Promise<TopicQuestions[Type]['answer']> {
     if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The recording of topics has ended');
     this.#askedAt = performance.now();
     const run = this.#start();
-    return run.ask(type, question);
+    return run.ask(type, question, assertWanted);
   }
 
   /** Safe to call twice. */

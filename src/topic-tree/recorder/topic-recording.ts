@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../../errors.ts';
 import type {
   KindCounts,
   RecordedTopic,
@@ -42,7 +43,7 @@ const SLICE_MS = 2;
  * them here. Filters, limits and TTL are those of the settings, at any time; memory is one limit for all of it. A topic goes a TTL
  * after its last use by a clock that does not jump, whatever becomes of the broker.
  *
- * Errors of `ask`: INVALID for a `filter` that is none.
+ * Errors of `ask`: INVALID for a `filter` that is none; BROKER_UNREACHABLE where it is closed before the answer.
  */
 export class TopicRecording {
   readonly #clock: SteadyClock;
@@ -59,6 +60,9 @@ export class TopicRecording {
   readonly #ticks: NodeJS.Timeout;
   #slice: NodeJS.Immediate | null = null;
   #removing: Promise<unknown> = Promise.resolve();
+  /** The removal after the one that is under way; null: none is due. */
+  #nextRemoving: Promise<void> | null = null;
+  #isClosed = false;
 
   constructor({ settings, maxBytes, isHeld, clock = new SteadyClock() }: TopicRecordingOptions) {
     this.#clock = clock;
@@ -129,23 +133,22 @@ export class TopicRecording {
     const { has, hasSubscription } = new RecordedTopics(settings);
     this.#published.admits = has;
     this.#subscribed.admits = hasSubscription;
-    this.#removing = this.#removing.then(async () => {
-      await this.#published.remove((topic) => !has(topic));
-      await this.#subscribed.remove((filter) => !hasSubscription(filter));
-    });
-    await this.#removing;
+    await this.#removeUnwanted();
   }
 
+  /** `assertWanted` is asked now and then by what takes long: what it throws ends it. */
   async ask<Type extends RecordingQuestion>(
     type: Type,
     question: TopicQuestions[Type]['question'],
+    assertWanted?: () => void,
   ): Promise<Answer<Type>> {
     this.#now = this.#clock.now();
-    return (await this.#answers[type](question as never)) as Answer<Type>;
+    return (await this.#answers[type](question as never, assertWanted)) as Answer<Type>;
   }
 
-  /** Safe to call twice; nothing is recorded any more, and the memory is given back. */
+  /** Safe to call twice; nothing is recorded any more, long work ends, and the memory is given back. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#ticks);
     if (this.#slice) clearImmediate(this.#slice);
     this.#slice = null;
@@ -156,10 +159,14 @@ export class TopicRecording {
   readonly #answers: {
     readonly [Type in RecordingQuestion]: (
       question: TopicQuestions[Type]['question'],
+      assertWanted?: () => void,
     ) => Answer<Type> | Promise<Answer<Type>>;
   } = {
-    find: async ({ kind, ...question }) => {
-      const page = await this.#tree(kind).find(question);
+    find: async ({ kind, ...question }, assertWanted) => {
+      const page = await this.#tree(kind).find(question, () => {
+        if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The recording of topics has ended');
+        assertWanted?.();
+      });
       return { ...page, topics: page.topics.map(this.#told) };
     },
     levels: ({ kind, ...question }) => {
@@ -187,6 +194,17 @@ export class TopicRecording {
       };
     },
   };
+
+  /** Whoever comes while a removal is under way has the next one in common, by the filters of then: however often they change, two are due. */
+  #removeUnwanted(): Promise<void> {
+    this.#nextRemoving ??= this.#removing.then(async () => {
+      this.#nextRemoving = null;
+      for (const tree of [this.#published, this.#subscribed])
+        await tree.remove((topic) => tree.admits?.(topic) === false);
+    });
+    this.#removing = this.#nextRemoving;
+    return this.#nextRemoving;
+  }
 
   #tree(kind: TopicKind): TopicTree {
     return kind === 'PUBLISHED' ? this.#published : this.#subscribed;

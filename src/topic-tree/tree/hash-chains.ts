@@ -37,14 +37,14 @@ export class HashChains {
     return this.#rows.get(row, this.#nextColumn);
   }
 
-  add(row: number): void {
+  add(row: number, hash: number): void {
     this.#size += 1;
     if (this.#size > this.#buckets) this.#split();
-    this.#push(this.#bucketOf(this.#hashOf(row)), row);
+    this.#push(this.#bucketOf(hash), row);
   }
 
-  remove(row: number): void {
-    const bucket = this.#bucketOf(this.#hashOf(row));
+  remove(row: number, hash: number): void {
+    const bucket = this.#bucketOf(hash);
     let before = NONE;
     for (let other = this.#heads.get(bucket) - 1; other !== row; other = this.next(other)) before = other;
     if (before === NONE) this.#heads.set(bucket, this.next(row) + 1);

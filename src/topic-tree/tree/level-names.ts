@@ -12,6 +12,9 @@ export class LevelNames {
   readonly #rows = new Rows();
   readonly #byText = new HashChains(this.#rows, NEXT, (row) => this.#rows.get(row, HASH));
   #size = 0;
+  #reuses = 0;
+  /** Of names that many nodes have: all go when there are 1,024 of them, and none has more than 64 bytes. */
+  readonly #texts = new Map<number, string>();
   /** What `text` unpacks into: up to twice as large as the longest name that was asked for. */
   #scratch = Buffer.allocUnsafeSlow(64);
 
@@ -25,8 +28,13 @@ export class LevelNames {
     return this.#rows.end;
   }
 
+  /** Another one for each change after which a number may be that of another name. */
+  get reuses(): number {
+    return this.#reuses;
+  }
+
   get bytes(): number {
-    return this.#rows.bytes + this.#byText.bytes;
+    return this.#rows.bytes + this.#byText.bytes + this.#texts.size * TEXT_BYTES;
   }
 
   /** Bytes that could still be used without more memory. */
@@ -40,10 +48,9 @@ export class LevelNames {
   }
 
   /** The number of the name between two places of a text; NONE: it is not in use. */
-  find(text: string, from: number, to: number): number {
-    const hash = hashOfText(text, from, to);
+  find(text: string, from: number, to: number, hash = hashOfText(text, from, to)): number {
     for (let name = this.#byText.first(hash); name !== NONE; name = this.#byText.next(name)) {
-      if (this.#rows.get(name, HASH) === hash && this.#is(name, text, from, to)) return name;
+      if (this.#rows.get(name, HASH) === hash && this.is(name, text, from, to)) return name;
     }
     return NONE;
   }
@@ -54,12 +61,12 @@ export class LevelNames {
   }
 
   /** Makes a name that `find` did not find, for its first use. */
-  add(text: string, from: number, to: number): number {
+  add(text: string, from: number, to: number, hash: number): number {
     const name = this.#rows.add();
-    this.#rows.set(name, HASH, hashOfText(text, from, to));
+    this.#rows.set(name, HASH, hash);
     this.#rows.set(name, USES, 1);
     this.#write(name, text, from, to);
-    this.#byText.add(name);
+    this.#byText.add(name, hash);
     this.#size += 1;
     return name;
   }
@@ -69,7 +76,9 @@ export class LevelNames {
     const uses = this.#rows.get(name, USES) - 1;
     this.#rows.set(name, USES, uses);
     if (uses > 0) return;
-    this.#byText.remove(name);
+    this.#reuses += 1;
+    this.#texts.delete(name);
+    this.#byText.remove(name, this.#rows.get(name, HASH));
     this.#size -= 1;
     let row = name;
     for (let more = moreRows(this.#rows.get(name, SIZE)); more > 0; more -= 1) {
@@ -81,6 +90,30 @@ export class LevelNames {
   }
 
   text(name: number): string {
+    const isOften = this.#rows.get(name, USES) >= OFTEN;
+    const known = isOften ? this.#texts.get(name) : undefined;
+    if (known !== undefined) return known;
+    const bytes = this.unpack(name);
+    const text = this.#scratch.toString(this.isWide(name) ? 'utf16le' : 'latin1', 0, bytes);
+    if (isOften && bytes <= MAX_TEXT) {
+      if (this.#texts.size === MAX_TEXTS) this.#texts.clear();
+      this.#texts.set(name, text);
+    }
+    return text;
+  }
+
+  /** Whether some of its units are above 255. */
+  isWide(name: number): boolean {
+    return (this.#rows.get(name, SIZE) & WIDE) === WIDE;
+  }
+
+  /** Where `unpack` puts what a name consists of, until it is called again. */
+  get unpacked(): Uint8Array {
+    return this.#scratch;
+  }
+
+  /** Puts a name's units where `unpacked` is: one byte each, or two, the lower one first, where it is a wide one. Answers how many bytes. */
+  unpack(name: number): number {
     const size = this.#rows.get(name, SIZE);
     const bytes = bytesOf(size);
     if (this.#scratch.length < bytes + 4) this.#scratch = Buffer.allocUnsafeSlow(bytes * 2 + 4);
@@ -89,14 +122,13 @@ export class LevelNames {
     let place = (name << 3) | TEXT;
     for (let at = 0; at < bytes; at += 4) {
       const units = this.#unitsAt(place);
-      // UTF-16 in memory has the lower byte of each unit first.
       scratch[at] = isWide ? units >>> 16 : units >>> 24;
       scratch[at + 1] = isWide ? units >>> 24 : units >>> 16;
       scratch[at + 2] = isWide ? units : units >>> 8;
       scratch[at + 3] = isWide ? units >>> 8 : units;
       if (at + 4 < bytes) place = this.#placeAfter(place, bytes);
     }
-    return scratch.toString(isWide ? 'utf16le' : 'latin1', 0, bytes);
+    return bytes;
   }
 
   /** Below 0: `a` comes before `b`, by UTF-16 units. */
@@ -122,6 +154,8 @@ export class LevelNames {
 
   /** Gives memory back. Answers what each name's number is now. */
   compact(): (name: number) => number {
+    this.#reuses += 1;
+    this.#texts.clear();
     const numberOf = this.#rows.compact();
     this.#byText.renumber(numberOf, (name) => {
       let row = name;
@@ -134,17 +168,26 @@ export class LevelNames {
     return numberOf;
   }
 
-  #is(name: number, text: string, from: number, to: number): boolean {
+  /** Units of UTF-16. */
+  lengthOf(name: number): number {
+    return this.#rows.get(name, SIZE) >>> 1;
+  }
+
+  /** Whether it is what is between two places of a text. */
+  is(name: number, text: string, from: number, to: number): boolean {
     const size = this.#rows.get(name, SIZE);
     if (size >>> 1 !== to - from) return false;
+    if (from === to) return true;
     const bytes = bytesOf(size);
-    const perCell = (size & WIDE) === WIDE ? 2 : 4;
+    const isWide = (size & WIDE) === WIDE;
     let place = (name << 3) | TEXT;
-    for (let at = from; at < to; at += perCell) {
-      if (this.#unitsAt(place) !== packed(text, at, to, perCell)) return false;
-      if (at + perCell < to) place = this.#placeAfter(place, bytes);
+    for (let at = from; ; ) {
+      const units = this.#unitsAt(place);
+      if (isWide ? units !== packed(text, at, to, 2) : !isPacked(units, text, at, to)) return false;
+      at += isWide ? 2 : 4;
+      if (at >= to) return true;
+      place = this.#placeAfter(place, bytes);
     }
-    return true;
   }
 
   #write(name: number, text: string, from: number, to: number): void {
@@ -184,6 +227,13 @@ const SHORT_BYTES = 16;
 const FIRST_BYTES = 12;
 const MORE_BYTES = 24;
 
+/** Uses of a name whose text is kept. */
+const OFTEN = 16;
+const MAX_TEXTS = 1_024;
+const MAX_TEXT = 64;
+/** Of a text that is kept, with its entry. */
+const TEXT_BYTES = 150;
+
 /** Columns of a name's first row. In further rows only MORE is used, and the ones between hold text. */
 const NEXT = 0;
 const HASH = 1;
@@ -210,6 +260,14 @@ function packed(text: string, at: number, to: number, count: number): number {
     units = (units << bits) | (place < to ? text.charCodeAt(place) : 0);
   }
   return units;
+}
+
+/** Whether a number holds the four units from `at` on. */
+function isPacked(units: number, text: string, at: number, to: number): boolean {
+  for (let place = at, shift = 24; shift >= 0 && place < to; place += 1, shift -= 8) {
+    if (text.charCodeAt(place) !== ((units >>> shift) & 255)) return false;
+  }
+  return true;
 }
 
 function hasWideUnits(text: string, from: number, to: number): boolean {

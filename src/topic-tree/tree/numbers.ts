@@ -15,7 +15,7 @@ export class Numbers {
 
   /** Room for so many. New pieces hold 0; those beyond go. */
   resize(length: number): void {
-    const pieces = piecesOf(length);
+    const pieces = (length + PIECE_MASK) >>> PIECE_BITS;
     if (pieces === this.#pieces.length) return;
     while (this.#pieces.length < pieces) this.#pieces.push(new Int32Array(1 << PIECE_BITS));
     this.#pieces.length = pieces;
@@ -24,16 +24,9 @@ export class Numbers {
   get bytes(): number {
     return this.#pieces.length * PIECE_BYTES;
   }
-
-  /** That it would take for so many numbers. */
-  static bytesOf(length: number): number {
-    return piecesOf(length) * PIECE_BYTES;
-  }
 }
 
 const PIECE_BITS = 15;
 const PIECE_MASK = (1 << PIECE_BITS) - 1;
 /** The numbers, and the objects around them. */
 const PIECE_BYTES = (4 << PIECE_BITS) + 256;
-
-const piecesOf = (length: number): number => (length + PIECE_MASK) >>> PIECE_BITS;

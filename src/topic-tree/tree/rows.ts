@@ -1,20 +1,24 @@
-import { Numbers } from './numbers.ts';
-
 /** In place of a row: there is none. */
 export const NONE = -1;
 
 /**
- * Rows of eight 32-bit numbers, which are what all of a tree is made of: 32 bytes are half a cache line, and a million of them are no
- * objects that a garbage collector would have to look at. Freed rows are taken again before new ones are made.
+ * Rows of 32-bit numbers, which are what all of a tree is made of: eight are half a cache line, and a million of them are no objects
+ * that a garbage collector would have to look at. They are in pieces, so that they grow and shrink without being copied. Freed rows are
+ * taken again before new ones are made.
  *
  * Column 0 must never hold FREE while a row is in use; a row's number, or NONE, is fine.
  */
 export class Rows {
-  readonly #numbers = new Numbers();
+  readonly #columns: number;
+  readonly #pieces: Int32Array[] = [];
   /** Rows that were made; some of them are free. */
   #made = 0;
   #free = NONE;
   #freeRows = 0;
+
+  constructor(columns = 8) {
+    this.#columns = columns;
+  }
 
   /** Rows in use. */
   get size(): number {
@@ -27,26 +31,26 @@ export class Rows {
   }
 
   get bytes(): number {
-    return this.#numbers.bytes;
+    return this.#bytesOf(this.#pieces.length);
   }
 
   /** Bytes of free rows. */
   get spareBytes(): number {
-    return this.#freeRows * 32;
+    return this.#freeRows * this.#columns * 4;
   }
 
   /** Bytes that so many rows more would add. */
   growth(rows: number): number {
     const more = rows - this.#freeRows;
-    return more <= 0 ? 0 : Numbers.bytesOf((this.#made + more) << 3) - this.#numbers.bytes;
+    return more <= 0 ? 0 : this.#bytesOf(piecesOf(this.#made + more) - this.#pieces.length);
   }
 
   get(row: number, column: number): number {
-    return this.#numbers.get((row << 3) | column);
+    return (this.#pieces[row >>> PIECE_BITS] as Int32Array)[(row & PIECE_MASK) * this.#columns + column] as number;
   }
 
   set(row: number, column: number, value: number): void {
-    this.#numbers.set((row << 3) | column, value);
+    (this.#pieces[row >>> PIECE_BITS] as Int32Array)[(row & PIECE_MASK) * this.#columns + column] = value;
   }
 
   /** A row to be filled: what is in it has no meaning. */
@@ -54,7 +58,7 @@ export class Rows {
     const row = this.#free;
     if (row === NONE) {
       this.#made += 1;
-      this.#numbers.resize(this.#made << 3);
+      if ((this.#made - 1) >>> PIECE_BITS === this.#pieces.length) this.#resize();
       return this.#made - 1;
     }
     this.#free = this.get(row, NEXT_FREE);
@@ -84,16 +88,31 @@ export class Rows {
     for (let row = size; row < this.#made; row += 1) {
       if (this.isFree(row)) continue;
       while (!this.isFree(to)) to += 1;
-      for (let column = 0; column < 8; column += 1) this.set(to, column, this.get(row, column));
+      for (let column = 0; column < this.#columns; column += 1) this.set(to, column, this.get(row, column));
       moved[row - size] = to;
     }
     this.#made = size;
     this.#free = NONE;
     this.#freeRows = 0;
-    this.#numbers.resize(size << 3);
+    this.#resize();
     return (row) => (row < size ? row : (moved[row - size] as number));
+  }
+
+  #resize(): void {
+    const pieces = piecesOf(this.#made);
+    while (this.#pieces.length < pieces) this.#pieces.push(new Int32Array(this.#columns << PIECE_BITS));
+    this.#pieces.length = pieces;
+  }
+
+  /** The numbers, and the objects around them. */
+  #bytesOf(pieces: number): number {
+    return pieces * ((this.#columns << (PIECE_BITS + 2)) + 256);
   }
 }
 
+const PIECE_BITS = 12;
+const PIECE_MASK = (1 << PIECE_BITS) - 1;
 const NEXT_FREE = 1;
 const FREE = -0x80000000;
+
+const piecesOf = (rows: number): number => (rows + PIECE_MASK) >>> PIECE_BITS;

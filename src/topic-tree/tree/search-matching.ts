@@ -1,3 +1,4 @@
+import { FoldedText } from './folded-text.ts';
 import { ALL, ANY, BELOW, type Matching } from './matching.ts';
 import type { TopicLevels } from './topic-levels.ts';
 
@@ -9,8 +10,12 @@ export class SearchMatching implements Matching {
   readonly #levels: TopicLevels;
   readonly #text: string;
   readonly #parts: readonly string[];
+  /** The text in bytes, for names that are; null: it spans levels. */
+  readonly #folded: FoldedText | null;
   /** Per name the parts that it can be, as bits; 0: not looked at yet. */
-  #fits = new Int32Array(0);
+  #fits = new Uint8Array(0);
+  /** Of names, as it was when they were looked at. */
+  #reuses = -1;
   /** Per depth, as bits: the parts up to this one are found, and end there. The last bit: all were found there or above. */
   readonly #found: number[] = [];
 
@@ -18,12 +23,18 @@ export class SearchMatching implements Matching {
     this.#levels = levels;
     this.#text = text.toLowerCase();
     this.#parts = this.#text.split('/');
+    this.#folded = this.#parts.length === 1 ? new FoldedText(this.#text) : null;
   }
 
   renew(): void {
-    const { end } = this.#levels.names;
-    if (this.#fits.length < end) this.#fits = new Int32Array(end + 1_000);
-    else this.#fits.fill(0);
+    const { end, reuses } = this.#levels.names;
+    if (this.#fits.length < end) {
+      const fits = new Uint8Array(end + (end >>> 2) + 1_000);
+      fits.set(this.#fits);
+      this.#fits = fits;
+    }
+    if (reuses !== this.#reuses) this.#fits.fill(0);
+    this.#reuses = reuses;
   }
 
   enter(node: number, name: number, depth: number): number {
@@ -46,7 +57,12 @@ export class SearchMatching implements Matching {
   }
 
   #look(name: number): number {
-    const text = this.#levels.names.text(name).toLowerCase();
+    const { names } = this.#levels;
+    if (this.#folded && !names.isWide(name)) {
+      const length = names.unpack(name);
+      return this.#folded.isIn(names.unpacked, length) ? LOOKED_AT | 1 : LOOKED_AT;
+    }
+    const text = names.text(name).toLowerCase();
     const parts = this.#parts;
     const last = parts.length - 1;
     if (last === 0) return text.includes(this.#text) ? LOOKED_AT | 1 : LOOKED_AT;
@@ -62,6 +78,6 @@ export class SearchMatching implements Matching {
   }
 }
 
-/** One bit is for LOOKED_AT. */
-const MAX_PARTS = 30;
-const LOOKED_AT = 1 << 30;
+/** One bit is for LOOKED_AT. Where there are more, whole topics are looked at. */
+const MAX_PARTS = 7;
+const LOOKED_AT = 1 << 7;

@@ -66,8 +66,8 @@ export class TopicChangeTeller {
       list.take(() => store.recorded(use, withPayloads), charactersOf);
     }
     for (const { topic, firstTick } of this.#expired.after(number)) {
-      // Listed and gone since then: never told of. Listed again: told of as added.
-      if (firstTick > since || !isAtOrBelow(topic, prefix) || store.find(topic) !== NONE) continue;
+      // Listed and gone since then: never told of. One that is listed again is told of as added, too.
+      if (firstTick > since || !isAtOrBelow(topic, prefix)) continue;
       expired.take(
         () => topic,
         (text) => text.length,
@@ -96,4 +96,4 @@ const NO_CHANGES: Changes = {
 };
 
 /** Topics that are looked at for one answer, which holds the event loop: some ten milliseconds. */
-const MAX_LOOKS = 100_000;
+const MAX_LOOKS = 30_000;

@@ -21,12 +21,14 @@ export class TopicFinder {
   readonly #levels: TopicLevels;
   readonly #matchings: readonly Matching[];
   readonly #prefix: string | null;
+  readonly #assertWanted: () => void;
 
-  /** Errors: INVALID for a filter that is none. */
-  constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition) {
+  /** `assertWanted` is asked now and then: what it throws ends the look. Errors: INVALID for a filter that is none. */
+  constructor(levels: TopicLevels, { prefix, search, filter }: TopicCondition, assertWanted: () => void) {
     const problem = filter === undefined ? null : filterProblem(filter);
     if (problem) throw invalid([{ path: 'filter', reason: problem }]);
     this.#levels = levels;
+    this.#assertWanted = assertWanted;
     this.#prefix = topicOfPrefix(prefix);
     const matchings: Matching[] = [];
     if (filter !== undefined) matchings.push(new FilterMatching(levels, filter));
@@ -34,8 +36,7 @@ export class TopicFinder {
     this.#matchings = matchings;
   }
 
-  /** How many there are. */
-  async count(): Promise<number> {
+  async #count(): Promise<number> {
     let count = 0;
     await inTurns(
       this.#steps(null, (node, wanted) => {
@@ -48,45 +49,79 @@ export class TopicFinder {
     return count;
   }
 
-  /** Tells the nodes of those after a topic, without the first `offset` ones, until `take` has no room. True: there are more. */
-  async list(after: string | null, offset: number, take: (node: number) => boolean): Promise<boolean> {
+  /**
+   * Tells the nodes of those after a topic, without the first `offset` ones, until `take` has no room. `isCounted`: how many there are
+   * in all, too, which looks at all.
+   */
+  async list(
+    after: string | null,
+    offset: number,
+    take: (node: number) => boolean,
+    isCounted: boolean,
+  ): Promise<Found> {
     const levels = this.#levels;
+    let goesOn = isCounted && after === null;
     let left = offset;
+    let count = 0;
     let hasMore = false;
     await inTurns(
-      this.#steps(after, (node, wanted) => {
+      this.#steps(after, (node, wanted, above) => {
         const topics = levels.topicCountOf(node);
-        if (wanted === ALL && topics <= left) {
-          left -= topics;
+        if (wanted === ALL && (topics <= left || hasMore)) {
+          if (!hasMore) left -= topics;
+          count += topics;
           return PAST;
         }
         if ((wanted & ITSELF) === 0 || levels.useOf(node) === NONE) return ON;
+        if (hasMore) {
+          count += 1;
+          return ON;
+        }
         if (left > 0) left -= 1;
         else hasMore = !take(node);
-        return hasMore ? END : ON;
+        // All that is beside it counts at once where it is counted from the beginning.
+        if (hasMore && above === ALL) goesOn = false;
+        if (hasMore && !goesOn) return END;
+        // The one for which there was no room comes with all below it.
+        if (hasMore && wanted === ALL) {
+          count += topics;
+          return PAST;
+        }
+        count += 1;
+        return ON;
       }),
       SLICE_MS,
     );
-    return hasMore;
+    return { hasMore, count: goesOn || !isCounted ? count : await this.#count() };
   }
 
-  /** `visit` is told each node of which something may be wanted, and what is; it says where to go from there. */
-  *#steps(after: string | null, visit: (node: number, wanted: number) => Way): Steps<void> {
+  /** `visit` is told each node of which something may be wanted, what is, and what is wanted of the one above; it says where to go from there. */
+  *#steps(after: string | null, visit: (node: number, wanted: number, above: number) => Way): Steps<void> {
     const levels = this.#levels;
     const walk = new TopicWalk(levels, this.#matchings, this.#prefix);
     walk.start(after);
     if (after !== null && walk.node !== NONE && levels.find(after) === walk.node) walk.next(true);
-    for (let steps = 1; walk.node !== NONE; steps += 1) {
-      const way = visit(walk.node, walk.wanted);
+    for (let left = STEPS; walk.node !== NONE; ) {
+      const way = visit(walk.node, walk.wanted, walk.wantedAbove);
       if (way === END) return;
       walk.next(way === ON);
-      if (steps % STEPS !== 0 || walk.node === NONE) continue;
+      left -= 1;
+      if (left > 0 || walk.node === NONE) continue;
+      // To tell a place takes as long as it has levels.
+      left = Math.max(STEPS, walk.depth);
       const next = levels.topicOf(walk.node);
       const { version } = levels;
       yield;
+      this.#assertWanted();
       if (levels.version !== version) walk.start(next);
     }
   }
+}
+
+export interface Found {
+  readonly hasMore: boolean;
+  /** How many there are in all; of no meaning where they are not counted. */
+  readonly count: number;
 }
 
 /** Where to go from a node: on to those below it, past them, or no further. */
@@ -97,5 +132,5 @@ const END = 2;
 
 /** Of an event loop that serves a broker, too. */
 const SLICE_MS = 4;
-/** Nodes between two looks at the time: about a tenth of a millisecond. */
-const STEPS = 1_000;
+/** Nodes between two looks at the time: well below a millisecond, also where each is a topic of the answer. */
+const STEPS = 100;

@@ -1,7 +1,7 @@
 import { HashChains } from './hash-chains.ts';
-import { hashOfPair } from './hashing.ts';
+import { hashOfPair, hashOfText } from './hashing.ts';
 import { LevelNames } from './level-names.ts';
-import { OrderedNumbers, type Place } from './ordered-numbers.ts';
+import { OrderedChildren, type Place } from './ordered-children.ts';
 import { NONE, Rows } from './rows.ts';
 
 /** The node above the first level. */
@@ -16,9 +16,9 @@ export const ROOT = 0;
 export class TopicLevels {
   readonly names = new LevelNames();
   readonly #rows = new Rows();
-  readonly #byName = new HashChains(this.#rows, NEXT, (node) => hashOfPair(this.parentOf(node), this.nameOf(node)));
+  readonly #byName = new HashChains(this.#rows, NEXT, (node) => this.#hashOf(node));
   /** Children of nodes that have many of them, so that a place among them is found. */
-  readonly #wide = new Map<number, OrderedNumbers>();
+  readonly #wide = new Map<number, OrderedChildren>();
   #wideBytes = 0;
   #version = 0;
 
@@ -83,11 +83,7 @@ export class TopicLevels {
 
   topicOf(node: number): string {
     let topic = this.textOf(node);
-    let up = this.parentOf(node);
-    if (up === ROOT) return topic;
-    const levels = [topic];
-    for (; up !== ROOT; up = this.parentOf(up)) levels.push(this.textOf(up));
-    topic = levels.reverse().join('/');
+    for (let up = this.parentOf(node); up !== ROOT; up = this.parentOf(up)) topic = `${this.textOf(up)}/${topic}`;
     return topic;
   }
 
@@ -103,6 +99,21 @@ export class TopicLevels {
     return node;
   }
 
+  /** Whether a node's topic is this one. */
+  isTopic(node: number, topic: string): boolean {
+    const { names } = this;
+    let to = topic.length;
+    for (let up = node; ; ) {
+      const name = this.nameOf(up);
+      const from = to - names.lengthOf(name);
+      if (from < 0 || !names.is(name, topic, from, to)) return false;
+      up = this.parentOf(up);
+      if (up === ROOT) return from === 0;
+      to = from - 1;
+      if (to < 0 || topic.charCodeAt(to) !== SLASH) return false;
+    }
+  }
+
   child(parent: number, name: number): number {
     for (let node = this.#byName.first(hashOfPair(parent, name)); node !== NONE; node = this.#byName.next(node)) {
       if (this.#rows.get(node, NAME) === name && this.#rows.get(node, PARENT) === parent) return node;
@@ -114,7 +125,7 @@ export class TopicLevels {
   childAfter(parent: number, name: string): number {
     const place = (other: number) => compareTexts(this.textOf(other), name);
     const wide = this.#wideOf(parent);
-    if (wide) return wide.firstAfter(place);
+    if (wide) return wide.firstAfter(name, place);
     let child = this.firstChildOf(parent);
     while (child !== NONE && place(child) <= 0) child = this.siblingOf(child);
     return child;
@@ -128,15 +139,18 @@ export class TopicLevels {
 
   /** Lists a topic with what is recorded of it. Answers its node. */
   add(topic: string, use: number): number {
+    const { names } = this;
     let node = ROOT;
     for (let from = 0; from <= topic.length; ) {
       const to = endOfLevel(topic, from);
-      let name = this.names.find(topic, from, to);
-      const known = name === NONE ? NONE : this.child(node, name);
+      const hash = hashOfText(topic, from, to);
+      let name = names.find(topic, from, to, hash);
+      // Nothing is below a node that was made now, and no node has a name that was.
+      const known = name === NONE || this.firstChildOf(node) === NONE ? NONE : this.child(node, name);
       if (known === NONE) {
-        if (name === NONE) name = this.names.add(topic, from, to);
-        else this.names.use(name);
-        node = this.#make(node, name);
+        if (name === NONE) name = names.add(topic, from, to, hash);
+        else names.use(name);
+        node = this.#make(node, name, topic.slice(from, to));
       } else node = known;
       from = to + 1;
     }
@@ -168,7 +182,7 @@ export class TopicLevels {
         rows.set(node, column, renumbered(rows.get(node, column), numberOf));
       rows.set(node, NAME, renumbered(rows.get(node, NAME), nameOf));
       rows.set(node, USE, renumbered(rows.get(node, USE), useOf));
-      if (node !== ROOT) this.#byName.add(node);
+      if (node !== ROOT) this.#byName.add(node, this.#hashOf(node));
     }
     const wide = [...this.#wide];
     this.#wide.clear();
@@ -179,17 +193,17 @@ export class TopicLevels {
     return numberOf;
   }
 
-  #make(parent: number, name: number): number {
+  #make(parent: number, name: number, text: string): number {
     this.#version += 1;
     const node = this.#rows.add();
     this.#fill(node, parent, name);
-    this.#byName.add(node);
+    this.#byName.add(node, this.#hashOf(node));
     const count = this.childCountOf(parent) + 1;
     this.#rows.set(parent, CHILDREN, count);
     if (count >= WIDE && !this.#wide.has(parent)) this.#widen(parent);
     const place = this.#placeOf(name);
     const wide = this.#wideOf(parent);
-    const before = wide ? this.#counted(wide, () => wide.add(node, place)) : this.#childBefore(parent, place);
+    const before = wide ? this.#counted(wide, () => wide.add(node, text, place)) : this.#childBefore(parent, place);
     if (before === NONE) {
       this.#rows.set(node, SIBLING, this.firstChildOf(parent));
       this.#rows.set(parent, CHILD, node);
@@ -206,13 +220,15 @@ export class TopicLevels {
     const name = this.nameOf(node);
     const place = this.#placeOf(name);
     const wide = this.#wideOf(parent);
-    const before = wide ? this.#counted(wide, () => wide.remove(place)) : this.#childBefore(parent, place);
+    const before = wide
+      ? this.#counted(wide, () => wide.remove(this.names.text(name), place))
+      : this.#childBefore(parent, place);
     if (before === NONE) this.#rows.set(parent, CHILD, this.siblingOf(node));
     else this.#rows.set(before, SIBLING, this.siblingOf(node));
     const count = this.childCountOf(parent) - 1;
     this.#rows.set(parent, CHILDREN, count);
     if (wide && count < WIDE / 2) this.#narrow(parent, wide);
-    this.#byName.remove(node);
+    this.#byName.remove(node, this.#hashOf(node));
     this.#rows.remove(node);
     this.names.release(name);
   }
@@ -228,6 +244,10 @@ export class TopicLevels {
     rows.set(node, USE, NONE);
   }
 
+  #hashOf(node: number): number {
+    return hashOfPair(this.parentOf(node), this.nameOf(node));
+  }
+
   #placeOf(name: number): Place {
     return (other) => this.names.compare(this.nameOf(other), name);
   }
@@ -241,23 +261,25 @@ export class TopicLevels {
     return before;
   }
 
-  #wideOf(node: number): OrderedNumbers | undefined {
+  #wideOf(node: number): OrderedChildren | undefined {
     return this.childCountOf(node) >= WIDE / 2 ? this.#wide.get(node) : undefined;
   }
 
   #widen(node: number): void {
-    const wide = new OrderedNumbers();
-    for (let child = this.firstChildOf(node); child !== NONE; child = this.siblingOf(child)) wide.add(child, () => -1);
+    const wide = new OrderedChildren((child) => this.textOf(child));
+    for (let child = this.firstChildOf(node); child !== NONE; child = this.siblingOf(child)) {
+      wide.add(child, this.textOf(child), () => -1);
+    }
     this.#wide.set(node, wide);
     this.#wideBytes += wide.bytes + WIDE_BYTES;
   }
 
-  #narrow(node: number, wide: OrderedNumbers): void {
+  #narrow(node: number, wide: OrderedChildren): void {
     this.#wide.delete(node);
     this.#wideBytes -= wide.bytes + WIDE_BYTES;
   }
 
-  #counted(wide: OrderedNumbers, change: () => number): number {
+  #counted(wide: OrderedChildren, change: () => number): number {
     const before = wide.bytes;
     const answer = change();
     this.#wideBytes += wide.bytes - before;
@@ -273,6 +295,8 @@ const SIBLING = 4;
 const CHILDREN = 5;
 const TOPICS = 6;
 const USE = 7;
+
+const SLASH = 47;
 
 /** So many children are kept in blocks, too, until half of them are left. */
 const WIDE = 24;

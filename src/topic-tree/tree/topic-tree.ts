@@ -10,6 +10,7 @@ import type {
   TopicPage,
 } from '../model/topic-recorder.ts';
 import { AnswerList, AnswerRoom, charactersOf } from './answer-list.ts';
+import { hashOfText } from './hashing.ts';
 import { NONE } from './rows.ts';
 import { TopicChangeTeller } from './topic-changes.ts';
 import { TopicFinder } from './topic-finder.ts';
@@ -35,7 +36,7 @@ export interface TopicTreeOptions {
 }
 
 /**
- * Topics of one kind with what is recorded of them: about 70 bytes for a topic whose levels others have, too, and 200 for one that has
+ * Topics of one kind with what is recorded of them: about 90 bytes for a topic whose levels others have, too, and 210 for one that has
  * three levels to itself. It knows no filters, no TTL and no clock: whoever records tells the time, in epoch milliseconds, and what
  * expires. Times are true to a quarter of a second; one before that of the last use counts as that.
  */
@@ -93,7 +94,8 @@ export class TopicTree {
   record(topic: string, now: number, qos: 0 | 1 | 2, retain: boolean, payload: Uint8Array | null): boolean {
     const store = this.#store;
     const tick = store.ticks.advance(now);
-    let use = store.find(topic);
+    const hash = hashOfText(topic, 0, topic.length);
+    let use = store.find(topic, hash);
     if (use === NONE) {
       if (this.admits?.(topic) === false) return false;
       if (this.size >= this.limit || !store.hasRoomFor(topic, this.maxBytes - this.#changes.bytes)) {
@@ -101,8 +103,11 @@ export class TopicTree {
         this.#leftOutAt = now;
         return false;
       }
-      use = store.add(topic, tick);
-    } else store.uses.touch(use, tick);
+      use = store.add(topic, hash, tick);
+    } else {
+      store.expectMore(this.maxBytes - this.#changes.bytes);
+      store.uses.touch(use, tick);
+    }
     store.uses.count(use, qos, retain);
     if (payload === null || this.#payloadLimit === 0) store.forgetPreview(use);
     else store.preview(use, payload, this.#payloadLimit, this.maxBytes - this.#changes.bytes);
@@ -117,8 +122,8 @@ export class TopicTree {
   }
 
   /**
-   * Removes the topics last used at `lastUse` or before, the oldest first and at most `atMost` at a time (a thousand take about a
-   * millisecond). `isHeld` is asked for each: those for which it says true stay, as if they were used now, which counts no message.
+   * Removes the topics last used at `lastUse` or before, the oldest first and at most `atMost` at a time (a hundred take well
+   * below a millisecond). `isHeld` is asked for each: those for which it says true stay, as if they were used now, which counts no message.
    * True: there may be more.
    */
   expire(lastUse: number, now: number, atMost: number, isHeld?: (topic: string) => boolean): boolean {
@@ -156,18 +161,21 @@ export class TopicTree {
 
   /**
    * Long looks go in slices of a few milliseconds, between which topics are recorded and expire. What was listed throughout is found,
-   * once. Errors: INVALID for a `filter` that is none.
+   * once. `assertWanted` is asked between them: what it throws ends the look. Errors: INVALID for a `filter` that is none.
    */
-  async find(question: Omit<FindTopics, 'kind'>): Promise<TopicPage> {
+  async find(question: Omit<FindTopics, 'kind'>, assertWanted = () => {}): Promise<TopicPage> {
     const { after, offset = 0, first, withCount = false, withPayloads = true } = question;
     // Cleared meanwhile: this one is looked through to its end.
     const store = this.#store;
-    const finder = new TopicFinder(store.levels, question);
+    const finder = new TopicFinder(store.levels, question, assertWanted);
     const topics = new AnswerList<RecordedTopic>(first, new AnswerRoom());
-    const hasMore = await finder.list(after ?? null, offset, (node) =>
-      topics.take(() => store.recorded(store.levels.useOf(node), withPayloads), charactersOf),
+    const { hasMore, count } = await finder.list(
+      after ?? null,
+      offset,
+      (node) => topics.take(() => store.recorded(store.levels.useOf(node), withPayloads), charactersOf),
+      withCount,
     );
-    return { topics: topics.items, hasMore, totalCount: withCount ? await finder.count() : null };
+    return { topics: topics.items, hasMore, totalCount: withCount ? count : null };
   }
 
   /** None for a level that is not there. */
@@ -191,7 +199,7 @@ export class TopicTree {
 
   /**
    * What became different since the answer that gave `since`: each use of a topic is told of once. What expired is kept only while
-   * somebody asks; who has not asked for five minutes, or missed more than 16,384 that expired or 100,000 that were used, is told that
+   * somebody asks; who has not asked for five minutes, or missed more than 16,384 that expired or 30,000 that were used, is told that
    * all may be different (`isContinued`).
    */
   changes(question: Omit<AskChanges, 'kind'>, now: number): Omit<TopicChanges, 'counts'> {
@@ -218,9 +226,14 @@ export class TopicTree {
     for (let next: string | null = ''; next !== null && store === this.#store; ) {
       const gone: number[] = [];
       walk.start(next);
-      for (let steps = 0; steps < STEPS && walk.node !== NONE; steps += 1) {
+      // To tell a place takes as long as it has levels.
+      for (let left = Math.max(STEPS, walk.depth); left > 0 && walk.node !== NONE; left -= 1) {
         const use = levels.useOf(walk.node);
-        if (use !== NONE && matches(store.topicOf(use))) gone.push(use);
+        if (use !== NONE) {
+          const topic = store.topicOf(use);
+          if (matches(topic)) gone.push(use);
+          left -= topic.length / CHARACTERS;
+        }
         walk.next(true);
       }
       next = walk.node === NONE ? null : levels.topicOf(walk.node);
@@ -255,3 +268,5 @@ export class TopicTree {
 const SLICE_MS = 4;
 /** Topics that are looked at, and perhaps removed, between two looks at the time: well below a millisecond. */
 const STEPS = 200;
+/** Of a topic that are looked at in the time of a step. */
+const CHARACTERS = 200;

@@ -1,16 +1,22 @@
+import { HashChains } from './hash-chains.ts';
 import { NONE, Rows } from './rows.ts';
 
 /**
- * What is recorded of each listed topic, in a list by last use. Times are ticks, which never go back, so that the list is in the order of
+ * What is recorded of each listed topic, found by the hash of the topic, and in a list by last use. Times are ticks, which never go back, so that the list is in the order of
  * their last ticks.
  */
 export class TopicUses {
-  readonly #rows = new Rows();
+  readonly #rows = new Rows(COLUMNS);
+  readonly #byTopic = new HashChains(this.#rows, NEXT, (use) => this.hashOf(use));
   #oldest = NONE;
   #newest = NONE;
 
+  get size(): number {
+    return this.#rows.size;
+  }
+
   get bytes(): number {
-    return this.#rows.bytes;
+    return this.#rows.bytes + this.#byTopic.bytes;
   }
 
   /** Bytes that could still be used without more memory. */
@@ -30,6 +36,19 @@ export class TopicUses {
 
   get newest(): number {
     return this.#newest;
+  }
+
+  /** The first one of which the topic may have this hash; the others follow by `next`. */
+  first(hash: number): number {
+    return this.#byTopic.first(hash);
+  }
+
+  next(use: number): number {
+    return this.#byTopic.next(use);
+  }
+
+  hashOf(use: number): number {
+    return this.#rows.get(use, HASH);
   }
 
   /** The one used just before. */
@@ -75,7 +94,7 @@ export class TopicUses {
   }
 
   /** Of a topic without messages so far. */
-  add(tick: number): number {
+  add(hash: number, tick: number): number {
     const use = this.#rows.add();
     this.#rows.set(use, NODE, NONE);
     this.#rows.set(use, MESSAGES, 0);
@@ -83,6 +102,8 @@ export class TopicUses {
     this.#rows.set(use, LAST, tick);
     this.#rows.set(use, FLAGS, 0);
     this.#rows.set(use, PREVIEW, NONE);
+    this.#rows.set(use, HASH, hash);
+    this.#byTopic.add(use, hash);
     this.#append(use);
     return use;
   }
@@ -103,6 +124,7 @@ export class TopicUses {
 
   remove(use: number): void {
     this.#cut(use);
+    this.#byTopic.remove(use, this.hashOf(use));
     this.#rows.remove(use);
   }
 
@@ -114,6 +136,7 @@ export class TopicUses {
   /** Gives memory back. Answers what each number is now; then `renumber` has to be called. */
   compact(): (use: number) => number {
     const numberOf = this.#rows.compact();
+    this.#byTopic.renumber(numberOf, () => {});
     for (let use = 0; use < this.#rows.end; use += 1) {
       this.#renumber(use, OLDER, numberOf);
       this.#renumber(use, NEWER, numberOf);
@@ -163,6 +186,10 @@ const NEWER = 5;
 const PREVIEW = 6;
 /** QoS, retain, and above them how often MESSAGES began anew. */
 const FLAGS = 7;
+/** Of the topic. */
+const HASH = 8;
+const NEXT = 9;
+const COLUMNS = 10;
 
 const QOS = 3;
 const RETAIN = 4;

@@ -28,9 +28,19 @@ export class TopicWalk {
     return this.#node;
   }
 
+  /** Levels above the node. */
+  get depth(): number {
+    return this.#depth;
+  }
+
   /** What is wanted of the node. */
   get wanted(): number {
     return this.#wanted[this.#depth + 1] as number;
+  }
+
+  /** What is wanted of the one above it. */
+  get wantedAbove(): number {
+    return this.#wanted[Math.max(0, this.#depth)] as number;
   }
 
   /** To the first node, or the first that is not before a topic. To be called again when the nodes have changed. */
@@ -50,7 +60,7 @@ export class TopicWalk {
   next(isBelow: boolean): void {
     const levels = this.#levels;
     let node = this.#node;
-    if (isBelow && this.wanted & BELOW) {
+    if (isBelow && this.wanted & BELOW && levels.firstChildOf(node) !== NONE) {
       const child = this.#firstChild();
       if (child !== NONE) {
         this.#enter(child);
@@ -60,8 +70,7 @@ export class TopicWalk {
     while (node !== this.#base) {
       const sibling = this.#isOnly[this.#depth + 1] ? NONE : levels.siblingOf(node);
       if (sibling !== NONE) {
-        this.#depth -= 1;
-        this.#enter(sibling);
+        this.#come(sibling);
         return;
       }
       node = levels.parentOf(node);
@@ -125,15 +134,23 @@ export class TopicWalk {
 
   /** Goes to a child of the node that is at the depth. */
   #enter(child: number): void {
-    const above = this.wanted;
     this.#isOnly[this.#depth + 2] = this.#only() !== ANY;
-    this.#node = child;
     this.#depth += 1;
+    this.#come(child);
+  }
+
+  /** Goes to a node at the depth. */
+  #come(node: number): void {
+    const depth = this.#depth;
+    const matchings = this.#matchings;
     let wanted = ALL;
-    if (above !== ALL) {
-      const name = this.#levels.nameOf(child);
-      for (const matching of this.#matchings) wanted &= matching.enter(child, name, this.#depth);
+    this.#node = node;
+    if (this.#wanted[depth] !== ALL) {
+      const name = this.#levels.nameOf(node);
+      for (let at = 0; at < matchings.length; at += 1) {
+        wanted &= (matchings[at] as Matching).enter(node, name, depth);
+      }
     }
-    this.#wanted[this.#depth + 1] = wanted;
+    this.#wanted[depth + 1] = wanted;
   }
 }

@@ -81,6 +81,18 @@ test('topics of a broker with the plugin are its own, asked by the documented co
   await world.graph(PAYLOADS, { p: service.projectId, keep: true });
   expect((await world.graph(TREE)).broker.topicTree.topics.nodes[0].payload).toBe('x');
   expect(broker.changes).toHaveLength(changes);
+
+  // What was read stays for a while when the broker goes, and is told as what it is.
+  const away = world.follow('subscription ($b: ID!) { topics(brokerId: $b) { isConnected } }');
+  await away.until(({ topics }) => topics.isConnected);
+  await broker.stop();
+  await away.until(({ topics }) => topics.isConnected === false);
+  const old = await world.graph('query ($b: ID!) { broker(id: $b) { topicTree { state reason topics { names } } } }');
+  expect(old.broker.topicTree).toEqual({
+    state: 'UNREACHABLE',
+    reason: expect.any(String),
+    topics: { names: ['hall', 'plant/1', 'plant/3'] },
+  });
 });
 
 test('a broker where nobody can record topics says so, and the rest of it is told', async () => {

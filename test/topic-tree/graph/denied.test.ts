@@ -39,6 +39,11 @@ test('a broker that denies # says which right is missing, what is allowed is rec
   expect(topicTree.reason).toContain('subscribePattern');
   expect(rest).toMatchObject({ connectedClients: { totalCount: expect.any(Number) }, topicTtl: 60 });
 
+  expect((await world.rest('GET', '/topictree')).body).toMatchObject({
+    publishTopics: { count: 0, topics: [] },
+    reason: topicTree.reason,
+  });
+
   // What the account may read is recorded.
   await world.change('updateTopicTree', { filters: ['plant/#', 'hall/#'] });
   const publisher = await mosquitto.client({ username: 'gateway' });

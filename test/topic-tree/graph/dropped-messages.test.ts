@@ -33,6 +33,18 @@ test('what a broker dropped is counted from where a recording began, and again f
   expect(new DroppedMessages(later).since(1)).toBe(8);
 });
 
+test('a number that is told for the first time while it is recorded says that messages were dropped, not how many before', () => {
+  const silent = { date: 10, topics: { broker: { uptime: '1 seconds' } } };
+  const grown = (dropped: number, date: number) => sysOf([[date, dropped]]).history();
+  const from = (dropped: number, date: number) =>
+    new DroppedMessages({ history: () => [silent, ...grown(dropped, date)], valueOf: () => String(dropped) }).since(15);
+  expect(from(700, 20)).toBe(1);
+  expect(from(0, 20)).toBe(0);
+  expect(new DroppedMessages({ history: () => [silent], valueOf: () => '700' }).since(15)).toBe(1);
+  // Told before the recording began.
+  expect(from(700, 15)).toBe(0);
+});
+
 test('a broker that does not tell is not said to have dropped nothing', () => {
   const silent = new DroppedMessages({ history: () => [], valueOf: () => null });
   expect(silent.since(10)).toBeNull();

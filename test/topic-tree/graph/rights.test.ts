@@ -61,6 +61,8 @@ test('topics are for viewers, payloads for editors and only where the project ke
   await publishAll(client, { 'plant/3': 'secret' });
   expect(await added(high)).toEqual([{ topic: 'plant/3', ...NOTHING }]);
   await project(true, null);
+  // What was kept before is gone, and of what came meanwhile nothing was.
+  expect((await tree(editor)).topics.nodes).toMatchObject([NOTHING, NOTHING, NOTHING]);
   await publishAll(client, { 'plant/4': 'secret' });
   expect(await added(high)).toEqual([{ topic: 'plant/4', ...WHOLE }]);
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { TopicFeed } from '../../../src/topic-tree/live/topic-feed.ts';
+import { TopicFeeds } from '../../../src/topic-tree/live/topic-feeds.ts';
 import type { RecordedTopic, TopicChanges } from '../../../src/topic-tree/model/topic-recorder.ts';
 import { KINDS, streamWorld } from '../../streams/stream-world.ts';
 import { publishAll } from './topic-world.ts';
@@ -71,19 +72,21 @@ test.each(KINDS)(
   },
 );
 
-/** A feed of what a recorder would tell, tick by tick. */
-function scripted(answers: (since: string | null) => Partial<TopicChanges>) {
+/** Of a feed of what a recorder would tell, tick by tick. */
+function scriptOf(answers: (since: string | null) => Partial<TopicChanges>) {
   const lists = { added: [], changed: [], expired: [], addedLeftOut: 0, changedLeftOut: 0, expiredLeftOut: 0 };
   const counts = { count: 0, leftOut: 0, isTruncated: false };
-  return new TopicFeed({
-    ask: async (since) => ({ cursor: 'c', isContinued: true, ...lists, counts, ...answers(since) }),
+  return {
+    ask: async (since: string | null) => ({ cursor: 'c', isContinued: true, ...lists, counts, ...answers(since) }),
     isConnected: () => true,
-    onIdle: () => undefined,
-    onFault: (error) => {
+    onFault: (error: unknown) => {
       throw error;
     },
-  });
+  };
 }
+
+const scripted = (answers: (since: string | null) => Partial<TopicChanges>) =>
+  new TopicFeed({ ...scriptOf(answers), onIdle: () => undefined });
 
 const topic = (name: string): RecordedTopic => ({
   topic: name,
@@ -122,4 +125,19 @@ test('a recording that begins anew, and a reader who is too slow, are told by a 
   expect((await again.next()).value).toMatchObject({ kind: 'RESUMED' });
   feed.close();
   expect((await slow.next()).done).toBe(true);
+});
+
+test('a hundred different prefixes of a broker are followed; one more is refused until nobody follows one of them', async () => {
+  const feeds = new TopicFeeds();
+  const watch = async (prefix: string) => feeds.watch('b', prefix, () => scriptOf(() => ({})), {});
+  const sources = await Promise.all(Array.from({ length: 100 }, (_, at) => watch(`plant/${at}`)));
+  const shared = await watch('plant/7');
+  const refusal = { code: 'RATE_LIMITED', info: { limit: 100 } };
+  await expect(watch('hall')).rejects.toMatchObject(refusal);
+  await sources[7]?.return?.();
+  await expect(watch('hall')).rejects.toMatchObject(refusal);
+  await shared.return?.();
+  expect((await (await watch('hall')).next()).value).toMatchObject({ kind: 'SNAPSHOT' });
+  expect((await sources[8]?.next())?.value).toMatchObject({ kind: 'SNAPSHOT' });
+  feeds.close();
 });

@@ -269,8 +269,8 @@ test.each(KINDS)(
       expect.arrayContaining(['INVALID', 'input.filters.1', 'input.publishLimit']),
     );
     expect((await read()).topicTree.settings).toMatchObject({ ...changed, ttl: 3_600 });
-    const issues = async (args: string) => {
-      const { extensions } = await world.refused(tree(`topics(${args}) { names }`));
+    const issues = async (args: string, field = `topics(${args}) { names }`) => {
+      const { extensions } = await world.refused(tree(field));
       const { issues: told } = extensions.info as { issues: { path: string }[] };
       return [extensions.code, ...told.map(({ path }) => path)];
     };
@@ -282,6 +282,10 @@ test.each(KINDS)(
       'filter',
     ]);
     expect(await issues('prefix: "/"')).toEqual(['INVALID', 'prefix']);
+    const tooLong = 'é'.repeat(65_536);
+    expect(await issues(`after: "${tooLong}"`)).toEqual(['INVALID', 'after']);
+    expect(await issues('', `topic(topic: "${tooLong}") { topic }`)).toEqual(['INVALID', 'topic']);
+    expect(await issues('', `children(of: "${tooLong}") { totalCount }`)).toEqual(['INVALID', 'of']);
     expect(await issues('first: -1, offset: -1')).toEqual(['INVALID', 'first', 'offset']);
     expect((await world.refused(tree('topics(last: 1) { names }'))).extensions.code).toBe('INVALID');
     expect((await world.refused(tree('children(after: "no cursor") { totalCount }'))).extensions.code).toBe('INVALID');
@@ -291,3 +295,39 @@ test.each(KINDS)(
     await expect(follows.until(() => true)).rejects.toMatchObject([{ extensions: { code: 'INVALID' } }]);
   },
 );
+
+test('no broker is asked about levels at the end of their branch, however many a page has', async () => {
+  const world = await worldOf('Mosquitto');
+  const client = await world.client();
+  await listed(world, 0);
+  const leaves = 2_500;
+  for (let at = 1; at < leaves; at += 1) client.publish(`plant/${at}`, 'x');
+  await client.publishAsync('plant/0', 'x', { qos: 1 });
+  await listed(world, leaves);
+  const { broker } = await world.graph(
+    tree(`children(of: "plant", first: ${leaves}) { nodes { children { totalCount } } }`),
+  );
+  const { nodes } = broker.topicTree.children;
+  expect(nodes).toHaveLength(leaves);
+  expect(nodes[0]).toEqual({ children: { totalCount: 0 } });
+});
+
+test('long payloads are told as often as a document may be long, and not more', async () => {
+  const world = await worldOf('the embedded broker');
+  await world.change('updateTopicTree', { payloadLimit: 65_536 });
+  const client = await world.client();
+  await listed(world, 0);
+  const payload = Buffer.alloc(65_536, 'x');
+  await publishAll(client, Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`plant/${at}`, payload])));
+  await listed(world, 30);
+  const times = (count: number, selection: string) =>
+    Array.from({ length: count }, (_, at) => `${selection.charAt(0)}${at}: ${selection}`).join(' ');
+  const read = (pages: number, payloads: number) =>
+    tree(times(pages, `topics(first: 30) { nodes { ${times(payloads, 'payload')} } }`));
+  const { broker } = await world.graph(read(1, 2));
+  expect(broker.topicTree.t0.nodes[29].p1).toHaveLength(65_536);
+  expect((await world.refused(read(4, 12))).extensions).toMatchObject({
+    code: 'RATE_LIMITED',
+    info: { limit: 100_000 },
+  });
+});

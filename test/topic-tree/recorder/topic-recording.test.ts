@@ -208,3 +208,29 @@ test('a filter that is none is INVALID', async () => {
   });
   expect(await recording.ask('find', { kind: 'PUBLISHED', filter: 'a/#', first: 1 })).toMatchObject({ topics: [] });
 });
+
+test('a long look ends with the recording, and when nobody wants its answer any more', async () => {
+  const { recording, hear } = startRecording();
+  for (let index = 0; index < 20_000; index += 1) hear(`plant/line${index % 100}/value${index}`);
+  const search = { kind: 'PUBLISHED', search: 'none', first: 1, withCount: true } as const;
+  expect(await recording.ask('find', search, () => undefined)).toMatchObject({ totalCount: 0 });
+
+  const unwanted = recording.ask('find', search, () => {
+    throw new Error('nobody waits');
+  });
+  await expect(unwanted).rejects.toThrow('nobody waits');
+  const looking = recording.ask('find', search);
+  recording.close();
+  await expect(looking).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+});
+
+test('filters that change again and again have all topics looked through twice, not each time', async () => {
+  const { hear, change, topics } = startRecording();
+  for (let index = 0; index < 9_000; index += 1) hear(`plant/line${index % 100}/value${index}`);
+  const changes = Array.from({ length: 2_000 }, (_, index) => change({ excludedFilters: [`plant/line1/${index}`] }));
+  await Promise.all([...changes, change({ excludedFilters: ['plant/line1/#'] })]);
+  hear('plant/line1/later', 'plant/line2/later');
+  const left = await topics();
+  expect(left.length).toBe(8_911);
+  expect(left.filter((topic) => topic.startsWith('plant/line1/'))).toEqual([]);
+});

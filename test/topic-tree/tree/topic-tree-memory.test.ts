@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TopicTree } from '../../../src/topic-tree/tree/topic-tree.ts';
 
 const T0 = 1_700_000_000_000;
-const COUNT = 100_000;
+const COUNT = 40_000;
 
 const wide = (index: number): string => `site/${index % 1_000}/device-${index}/sensor/temp`;
 const shared = (index: number): string =>
@@ -26,10 +26,10 @@ test('a topic takes at most 350 bytes, and `bytes` says what the process has for
   const taken = memory() - before;
 
   expect(tree.size).toBe(COUNT);
-  expect(tree.bytes / COUNT).toBeLessThan(210);
+  expect(tree.bytes / COUNT).toBeLessThan(250);
   // Garbage that nobody has collected yet may be in it.
   expect(taken).toBeGreaterThan(tree.bytes * 0.8);
-  expect(filled(shared).bytes / COUNT).toBeLessThan(100);
+  expect(filled(shared).bytes / COUNT).toBeLessThan(115);
 });
 
 test('gives memory back as it empties, and what is left stays as it was', async () => {
@@ -43,7 +43,7 @@ test('gives memory back as it empties, and what is left stays as it was', async 
   const left = tree.size;
   expect(left).toBeGreaterThan(1_900);
   expect(left).toBeLessThan(2_300);
-  expect(tree.bytes).toBeLessThan(full / 10);
+  expect(tree.bytes).toBeLessThan(full / 8);
   expect(tree.get(wide(COUNT - 1))).toMatchObject({ messages, firstSeen });
   expect(tree.get(wide(50))).toMatchObject({ messages: 2, qos: 1, retain: true });
   expect(tree.count('site/999')).toBe((await tree.find({ first: 10_000, prefix: 'site/999' })).topics.length);
@@ -94,13 +94,31 @@ test('previews take half of the memory at most; beyond that those of later paylo
   const tree = new TopicTree({ limit: COUNT, maxBytes, payloadLimit: 1_000 });
   const payload = Buffer.alloc(2_000, 'p');
 
-  for (let index = 0; index < 20_000; index += 1) tree.record(`t/${index}`, T0 + index, 0, false, payload);
+  for (let index = 0; index < 15_000; index += 1) tree.record(`t/${index}`, T0 + index, 0, false, payload);
 
-  expect(tree.size).toBe(20_000);
+  expect(tree.size).toBe(15_000);
   expect(tree.bytes).toBeLessThanOrEqual(maxBytes);
   expect(tree.get('t/1')?.payload).toMatchObject({ bytes: 2_000 });
-  expect(tree.get('t/19999')?.payload).toBeNull();
+  expect(tree.get('t/14999')?.payload).toBeNull();
   // The rows of its own older preview are enough.
-  tree.record('t/1', T0 + 20_000, 0, false, Buffer.alloc(900, 'q'));
+  tree.record('t/1', T0 + 15_000, 0, false, Buffer.alloc(900, 'q'));
   expect(tree.get('t/1')?.payload).toMatchObject({ bytes: 900 });
+});
+
+test('a topic that was used a moment ago and went is not taken for one that is listed', () => {
+  const tree = new TopicTree({ limit: 100_000, maxBytes: 100e6, payloadLimit: 0 });
+  const topics = Array.from({ length: 20_000 }, (_, index) => `site/${index % 7}/device-${index}`);
+  for (const turn of [0, 1, 2]) for (const topic of topics) tree.record(topic, T0 + turn, 0, false, null);
+  const { bytes } = tree;
+  while (tree.expire(T0 + 1_000, T0 + 1_000, 500));
+  expect(tree.size).toBe(0);
+  expect(topics.filter((topic) => tree.has(topic))).toEqual([]);
+
+  // Other topics are in the rows of those before, and one of them again.
+  for (const topic of topics) tree.record(`${topic}/value`, T0 + 2_000, 0, false, null);
+  tree.record('site/0/device-0', T0 + 2_000, 1, false, null);
+  expect(topics.filter((topic) => tree.has(topic))).toEqual(['site/0/device-0']);
+  expect(tree.get('site/0/device-0')).toMatchObject({ messages: 1, qos: 1 });
+  expect(tree.size).toBe(20_001);
+  expect(bytes).toBeLessThan(20_000 * 250);
 });

@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { MAX_ANSWER_CHARACTERS } from '../../../src/topic-tree/model/topic-recorder.ts';
+import { TopicFinder } from '../../../src/topic-tree/tree/topic-finder.ts';
+import { TopicLevels } from '../../../src/topic-tree/tree/topic-levels.ts';
 import { TopicTree, type TopicTreeOptions } from '../../../src/topic-tree/tree/topic-tree.ts';
 import { chance, compareByLevel } from './topic-model.ts';
 
@@ -57,6 +59,15 @@ test('takes topics of any levels that MQTT allows', async () => {
   expect((await tree.find({ first: 9, filter: `${'+/'.repeat(10_000)}#` })).topics[0]?.topic).toBe(deep);
   tree.expire(T0, T0 + 1_000, 100);
   expect(tree.size).toBe(0);
+});
+
+test('tells seldom where it is among topics of many levels: each time takes as long as they are', async () => {
+  const levels = new TopicLevels();
+  for (let index = 0; index < 20; index += 1) levels.add(`${index}${'/'.repeat(2_000)}`, index);
+  const told = vi.spyOn(levels, 'topicOf');
+  const finder = new TopicFinder(levels, { search: 'none' }, () => undefined);
+  expect(await finder.list(null, 0, () => true, true)).toMatchObject({ count: 0 });
+  expect(told.mock.calls.length).toBeLessThan(40);
 });
 
 test('finds searches of more levels than it looks at one by one', async () => {
@@ -128,7 +139,9 @@ test('finds what was there throughout in one long look, while others come and go
 test('tells each use once to each who asks for changes', () => {
   const random = chance(9);
   const tree = treeOf([]);
-  const askers = many(3, (index) => ({ since: tree.changes({ since: null, first: 0 }, T0 + index * 10).cursor }));
+  const askers = Array.from({ length: 3 }, (_, index) => ({
+    since: tree.changes({ since: null, first: 0 }, T0 + index * 10).cursor,
+  }));
   const used = askers.map(() => new Set<string>());
   const listed = askers.map(() => new Set<string>());
   let askedAt = T0;
@@ -144,9 +157,8 @@ test('tells each use once to each who asks for changes', () => {
     const answer = tree.changes({ since: asker.since, first: 1_000 }, now);
     asker.since = answer.cursor;
     expect(answer.isContinued).toBe(true);
-    const [set = new Set(), sure = new Set()] = [listed[index], used[index]];
+    const [set = new Set<string>(), sure = new Set<string>()] = [listed[index], used[index]];
     for (const gone of answer.expired) expect(set.delete(gone)).toBe(true);
-    // Listed again after it had expired: not told of as expired.
     const told = [...answer.added, ...answer.changed].map((recorded) => recorded.topic);
     for (const { topic: changed } of answer.changed) expect(set.has(changed)).toBe(true);
     for (const name of told) expect(sure.has(name)).toBe(true);

@@ -1,0 +1,235 @@
+import { NONE } from './rows.ts';
+
+/** Below 0: this one comes before the one that is looked for; 0: it is the one. */
+export type Place = (other: number) => number;
+
+/**
+ * Numbers in the order of their names, in blocks, so that however many there are, an addition looks at few and moves few.
+ *
+ * A block begins at a text that is not before its names, and after those of the block before: so what the beginnings of two blocks have
+ * in common, the names of the first of them have, too. Beside each number four units that come after that are kept, by which most of its
+ * places are found without looking at names.
+ */
+export class OrderedChildren {
+  readonly #nameOf: (value: number) => string;
+  readonly #blocks: Block[] = [];
+  #bytes = 0;
+
+  constructor(nameOf: (value: number) => string) {
+    this.#nameOf = nameOf;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** `place` compares with the name. Answers the number before it, or NONE. */
+  add(value: number, name: string, place: Place): number {
+    let index = this.#blockOf(name);
+    let block = this.#blocks[index] ?? this.#insert(0, { start: '', skip: 0, ...cellsOf(MIN_BLOCK), length: 0 });
+    if (block.length === MAX_BLOCK) {
+      const right = this.#split(index);
+      if (name >= right.start) {
+        block = right;
+        index += 1;
+      }
+    }
+    const at = firstNotBefore(block, name, place);
+    if (block.length === block.numbers.length) this.#grow(block);
+    block.numbers.copyWithin(at + 1, at, block.length);
+    block.keys.copyWithin(at + 1, at, block.length);
+    block.numbers[at] = value;
+    block.keys[at] = keyOf(name, block.skip);
+    block.length += 1;
+    return this.#before(index, at);
+  }
+
+  /** Answers the number before it, or NONE. */
+  remove(name: string, place: Place): number {
+    const index = this.#blockOf(name);
+    const block = this.#blocks[index] as Block;
+    const at = firstNotBefore(block, name, place);
+    const before = this.#before(index, at);
+    block.numbers.copyWithin(at, at + 1, block.length);
+    block.keys.copyWithin(at, at + 1, block.length);
+    block.length -= 1;
+    if (block.length < MIN_BLOCK) this.#join(index);
+    return before;
+  }
+
+  /** The first that comes after a name; NONE: there is none. */
+  firstAfter(name: string, place: Place): number {
+    const index = this.#blockOf(name);
+    const block = this.#blocks[index];
+    if (block === undefined) return NONE;
+    const at = firstNotBefore(block, name, place);
+    const first = numberAt(block, at);
+    if (first !== NONE && place(first) > 0) return first;
+    const next = first === NONE ? NONE : numberAt(block, at + 1);
+    return next === NONE ? numberAt(this.#blocks[index + 1], 0) : next;
+  }
+
+  renumber(numberOf: (value: number) => number): void {
+    for (const { numbers, length } of this.#blocks) {
+      for (let at = 0; at < length; at += 1) numbers[at] = numberOf(numbers[at] as number);
+    }
+  }
+
+  /** The last block that does not begin after a name. */
+  #blockOf(name: string): number {
+    let low = 0;
+    let high = this.#blocks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((this.#blocks[middle] as Block).start <= name) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  #before(index: number, at: number): number {
+    if (at > 0) return numberAt(this.#blocks[index], at - 1);
+    const other = this.#blocks[index - 1];
+    return other === undefined ? NONE : numberAt(other, other.length - 1);
+  }
+
+  #insert(index: number, block: Block): Block {
+    this.#blocks.splice(index, 0, block);
+    this.#bytes += bytesOf(block);
+    return block;
+  }
+
+  /** Makes a block of the second half of a full one, and answers it. */
+  #split(index: number): Block {
+    const block = this.#blocks[index] as Block;
+    const half = MAX_BLOCK / 2;
+    const last = this.#nameOf(block.numbers[half - 1] as number);
+    const first = this.#nameOf(block.numbers[half] as number);
+    const numbers = block.numbers.slice(half);
+    const start = Buffer.from(first.slice(0, inCommon(last, first) + 1), 'utf16le').toString('utf16le');
+    const right = this.#insert(index + 1, {
+      start,
+      skip: block.skip,
+      numbers,
+      keys: block.keys.slice(half),
+      length: half,
+    });
+    block.length = half;
+    this.#look(index);
+    this.#look(index + 1);
+    return right;
+  }
+
+  #grow(block: Block): void {
+    this.#bytes -= bytesOf(block);
+    const { numbers, keys } = block;
+    Object.assign(block, cellsOf(numbers.length * 2));
+    block.numbers.set(numbers);
+    block.keys.set(keys);
+    this.#bytes += bytesOf(block);
+  }
+
+  /** Puts what a small block holds into the one before or after it, where there is room. */
+  #join(index: number): void {
+    const block = this.#blocks[index] as Block;
+    const left = this.#blocks[index - 1];
+    const right = this.#blocks[index + 1];
+    const into = [left, right].find((other) => other && other.length + block.length <= other.numbers.length);
+    if (into === undefined && block.length > 0) return;
+    this.#bytes -= bytesOf(block);
+    if (into === undefined) {
+      this.#blocks.splice(index, 1);
+      // The first one begins with the empty name.
+      if (right && left === undefined) this.#begin(right, '');
+      this.#look(index - 1);
+      this.#look(index);
+      return;
+    }
+    const own = block.numbers.subarray(0, block.length);
+    if (into === right) {
+      into.numbers.copyWithin(block.length, 0, into.length);
+      this.#begin(into, block.start);
+    }
+    into.numbers.set(own, into === right ? 0 : into.length);
+    into.length += block.length;
+    // The keys of both are of other units.
+    into.skip = -1;
+    this.#blocks.splice(index, 1);
+    this.#look(into === right ? index : index - 1);
+  }
+
+  #begin(block: Block, start: string): void {
+    this.#bytes -= bytesOf(block);
+    block.start = start;
+    this.#bytes += bytesOf(block);
+  }
+
+  /** Where a block begins, or the one after it, is another text than before. */
+  #look(index: number): void {
+    const block = this.#blocks[index];
+    if (block === undefined) return;
+    const next = this.#blocks[index + 1];
+    const skip = next === undefined ? 0 : inCommon(block.start, next.start);
+    if (skip === block.skip) return;
+    block.skip = skip;
+    for (let at = 0; at < block.length; at += 1)
+      block.keys[at] = keyOf(this.#nameOf(block.numbers[at] as number), skip);
+  }
+}
+
+interface Block {
+  start: string;
+  /** Units that all names here have in common. */
+  skip: number;
+  /** Those up to `length` are used, and as many keys. */
+  numbers: Int32Array;
+  keys: Uint32Array;
+  length: number;
+}
+
+const MIN_BLOCK = 32;
+const MAX_BLOCK = 256;
+
+const cellsOf = (length: number): Pick<Block, 'numbers' | 'keys'> => ({
+  numbers: new Int32Array(length),
+  keys: new Uint32Array(length),
+});
+
+const numberAt = (block: Block | undefined, at: number): number =>
+  block !== undefined && at < block.length ? (block.numbers[at] as number) : NONE;
+
+/** With the objects around them. */
+const bytesOf = ({ numbers, keys, start }: Block): number =>
+  numbers.byteLength + keys.byteLength + 2 * start.length + 480;
+
+function firstNotBefore(block: Block, name: string, place: Place): number {
+  const { numbers, keys } = block;
+  const key = keyOf(name, block.skip);
+  let low = 0;
+  let high = block.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = keys[middle] as number;
+    if (other < key || (other === key && place(numbers[middle] as number) < 0)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Four units as a number that does not grow where the name does not; what is behind one above 254 does not count. */
+function keyOf(name: string, skip: number): number {
+  let key = 0;
+  for (let at = skip, shift = 24; shift >= 0 && at < name.length; at += 1, shift -= 8) {
+    const unit = name.charCodeAt(at);
+    if (unit >= 255) return (key | (255 << shift)) >>> 0;
+    key |= unit << shift;
+  }
+  return key >>> 0;
+}
+
+function inCommon(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1;
+  return at;
+}
