@@ -64,7 +64,7 @@ export class ClusterWrite {
     const { id } = nodes.record;
     await this.#rows.begin(id, { nodeId, usernames: concernedBy(changes) });
     try {
-      return await writer.write(changes, { dryRun: false });
+      return await writer.write(changes, { dryRun: false, readBackMs: FIRST_MS });
     } catch (error) {
       // What is no ServiceError leaves it open whether anything was sent: the next who has the turn takes it back.
       if (error instanceof ServiceError) await this.#rows.abandon(id);
@@ -164,6 +164,9 @@ export class ClusterWrite {
     return { nodeId, brokerId: this.#nodes.of(nodeId).brokerId, outcome, error };
   }
 }
+
+/** Longest wait for the first node to come back and tell: who waits for a turn waits for it, too. */
+const FIRST_MS = 3_000;
 
 const PLAIN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>(['APPLIED', 'UNCHANGED']);
 
