@@ -1,6 +1,5 @@
 /** An installed Mosquitto in a folder of its own, open to everybody, with queues that no benchmark fills. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect as dial } from 'node:net';
 import { join } from 'node:path';

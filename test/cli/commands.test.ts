@@ -238,7 +238,14 @@ test('migrate brings the database up to date and says when it is', async () => {
   const env = { DATA_DIR: temporaryFolder() };
   expect(json(await run(['migrate', '--json'], env))).toMatchObject({
     engine: 'sqlite',
-    applied: ['0001_init', '0002_client_takeover', '0003_streams', '0004_certificates_and_bridges', '0005_topic_tree', '0006_clusters'],
+    applied: [
+      '0001_init',
+      '0002_client_takeover',
+      '0003_streams',
+      '0004_certificates_and_bridges',
+      '0005_topic_tree',
+      '0006_clusters',
+    ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
 });
