@@ -203,7 +203,12 @@ export class TopicService {
         first: MAX_TOLD,
         withPayloads: withPayloads && this.#keepsPayloads(broker.projectId),
       });
-    const open = () => ({ ask, isConnected: () => runtimes.isConnected(broker.id), onFault });
+    const open = () => ({
+      ask,
+      status: async () => (await this.tree(place)).status,
+      isConnected: () => runtimes.isConnected(broker.id),
+      onFault,
+    });
     return this.#feeds.watch(broker.id, JSON.stringify([nodeId, kind, prefix, withPayloads]), open, options);
   }
 

@@ -6,6 +6,7 @@ import { stateIn } from '../../live/broadcast.ts';
 import type { TopicChange, TopicEvent } from '../live/topic-feed.ts';
 import type { RecordedTopic } from '../model/topic-recorder.ts';
 import { asksForPayloads, Topic, TopicKindType } from './topic-schema.ts';
+import { TopicTreeState } from './topic-tree-schema.ts';
 
 interface ToldEvent {
   readonly event: TopicEvent;
@@ -26,6 +27,17 @@ const TopicsEvent = builder.objectRef<ToldEvent>('TopicsEvent').implement({
     'First how many topics there are, then which became different; of a short time in one event, at most two a second. After a GAP, and at any other SNAPSHOT than the first, lists that were read before are to be read again.',
   fields: (t) => ({
     ...eventFields(t, ({ event }) => event),
+    state: t.field({
+      description: `${TOLD}: of the recording; looked at every few seconds.`,
+      type: TopicTreeState,
+      nullable: true,
+      resolve: ({ event }) => stateIn(event)?.recording?.state ?? null,
+    }),
+    reason: t.string({
+      description: `${TOLD}: why topics are missing, and what would help; null: nothing is wrong.`,
+      nullable: true,
+      resolve: ({ event }) => stateIn(event)?.recording?.reason ?? null,
+    }),
     count: t.int({
       description: `${TOLD}: topics of this kind that are listed, below the prefix or not.`,
       nullable: true,

@@ -8,7 +8,7 @@ import { countsOf, kindsIn, reasonOf, type TopicTreeView } from '../topic-view.t
 import { IN_ORDER, levelsOf, TopicLevel, TopicLevelConnection } from './topic-level-schema.ts';
 import { asksForPayloads, kindArgument, Topic, TopicKindType } from './topic-schema.ts';
 
-const TopicTreeState = builder.enumType('TopicTreeState', {
+export const TopicTreeState = builder.enumType('TopicTreeState', {
   description: 'Whether topics are recorded.',
   values: {
     STOPPED: { description: 'Nobody has asked for a while.' },

@@ -1,12 +1,14 @@
 import { ServiceError } from '../../errors.ts';
 import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../live/broadcast.ts';
 import type { LiveSource } from '../../live/live-source.ts';
-import type { KindCounts, RecordedTopic, TopicChanges } from '../model/topic-recorder.ts';
+import type { KindCounts, RecordedTopic, RecorderStatus, TopicChanges } from '../model/topic-recorder.ts';
 
 /** How many topics there are, and which became different. */
 export interface TopicChange extends KindCounts {
   /** This service to the broker; while not, what was told last stays. */
   readonly isConnected: boolean;
+  /** Of the recording; null: not told yet. */
+  readonly recording: Pick<RecorderStatus, 'state' | 'reason'> | null;
   readonly added: readonly RecordedTopic[];
   readonly changed: readonly RecordedTopic[];
   readonly expired: readonly string[];
@@ -20,6 +22,8 @@ export type TopicEvent = BroadcastEvent<TopicChange, TopicChange>;
 export interface TopicFeedOptions {
   /** What happened since an answer before. Errors: of a broker that cannot be asked. */
   readonly ask: (since: string | null) => Promise<TopicChanges>;
+  /** How the recording is. Errors: as `ask`. */
+  readonly status: () => Promise<Pick<RecorderStatus, 'state' | 'reason'>>;
   readonly isConnected: () => boolean;
   /** Nobody has watched for a while; it may be closed. */
   readonly onIdle: () => void;
@@ -32,6 +36,8 @@ const TICK_MS = 500;
 /** An answer that takes long is asked for in this many times as long, and in so much time at most. */
 const REST = 4;
 const LONGEST_REST_MS = 5_000;
+/** Rights are withdrawn and granted seldom. */
+const STATUS_MS = 5_000;
 /** What nobody watches is kept for so long, for those who come back. */
 const IDLE_TICKS = 20;
 /** Changes kept for those who read slowly or come back, and characters of topics and payloads that they have together. */
@@ -48,15 +54,16 @@ export class TopicFeed {
   readonly #options: TopicFeedOptions;
   readonly #broadcast: Broadcast<TopicChange, TopicChange>;
   readonly #ticker: NodeJS.Timeout;
-  #state: TopicChange = { isConnected: false, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
+  #state: TopicChange = { isConnected: false, recording: null, count: 0, leftOut: 0, isTruncated: false, ...NO_LISTS };
   /** Of the last answer; null: none yet. */
   #cursor: string | null = null;
   #asking: Promise<void> | null = null;
   #idleTicks = 0;
   /** Those who wait for the first answer. */
   #arriving = 0;
-  /** `performance.now()`. */
+  /** `performance.now()`, of both. */
   #nextAt = 0;
+  #nextStatusAt = 0;
 
   constructor(options: TopicFeedOptions) {
     this.#options = options;
@@ -115,8 +122,9 @@ export class TopicFeed {
     const since = this.#cursor;
     try {
       const { cursor, isContinued, counts, ...lists } = await this.#options.ask(since);
+      const recording = await this.#recording();
       this.#cursor = cursor;
-      const state = { ...this.#state, ...counts, ...lists };
+      const state = { ...this.#state, ...counts, ...lists, recording };
       if (since !== null && isContinued) this.#tell(state);
       else this.#begin(state);
     } finally {
@@ -125,6 +133,13 @@ export class TopicFeed {
       // A little less than a tick, which may be early.
       this.#nextAt = begun + Math.max(TICK_MS * 0.9, rest);
     }
+  }
+
+  async #recording(): Promise<TopicChange['recording']> {
+    if (this.#nextStatusAt > performance.now()) return this.#state.recording;
+    const { state, reason } = await this.#options.status();
+    this.#nextStatusAt = performance.now() + STATUS_MS;
+    return { state, reason };
   }
 
   /** What was told before leads to this no more. */
@@ -138,6 +153,8 @@ export class TopicFeed {
     const before = this.#state;
     const isSame =
       isConnected === before.isConnected &&
+      change.recording?.state === before.recording?.state &&
+      change.recording?.reason === before.recording?.reason &&
       change.count === before.count &&
       change.leftOut === before.leftOut &&
       change.isTruncated === before.isTruncated;

@@ -9,6 +9,8 @@ const TREE = `query ($b: ID!) { broker(id: $b) {
   connectedClients { totalCount } topicTtl accessRole(rolename: "admin") { rolename }
 } }`;
 
+const FOLLOW = 'subscription ($b: ID!) { topics(brokerId: $b) { kind state reason } }';
+
 test('a broker that denies # says which right is missing, what is allowed is recorded, and the rest of it goes on', async () => {
   const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
   const client = await mosquitto.client();
@@ -38,6 +40,9 @@ test('a broker that denies # says which right is missing, what is allowed is rec
   expect(topicTree.reason).toContain('"#"');
   expect(topicTree.reason).toContain('subscribePattern');
   expect(rest).toMatchObject({ connectedClients: { totalCount: expect.any(Number) }, topicTtl: 60 });
+
+  const first = await world.follow(FOLLOW).until(() => true);
+  expect(first.topics).toEqual({ kind: 'SNAPSHOT', state: 'DENIED', reason: topicTree.reason });
 
   expect((await world.rest('GET', '/topictree')).body).toMatchObject({
     publishTopics: { count: 0, topics: [] },

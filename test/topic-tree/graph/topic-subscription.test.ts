@@ -78,6 +78,7 @@ function scriptOf(answers: (since: string | null) => Partial<TopicChanges>) {
   const counts = { count: 0, leftOut: 0, isTruncated: false };
   return {
     ask: async (since: string | null) => ({ cursor: 'c', isContinued: true, ...lists, counts, ...answers(since) }),
+    status: async () => ({ state: 'RECORDING' as const, reason: null }),
     isConnected: () => true,
     onFault: (error: unknown) => {
       throw error;
