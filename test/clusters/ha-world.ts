@@ -33,7 +33,8 @@ export interface HaWorld {
   term: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
   graph(document: string, variables?: Record<string, unknown>): Promise<any>;
-  create(count?: number): Promise<string>;
+  /** Answers its id. */
+  create(count?: number, mode?: 'FULL' | 'HP'): Promise<string>;
 }
 
 export const haNode = ({ brokerId, nodeId }: HaBroker) => ({
@@ -60,11 +61,11 @@ export async function haWorld(count = 3, env: Record<string, string> = {}): Prom
     leader: 1,
     term: 4,
     graph,
-    create: async (of = count) => {
+    create: async (of = count, mode = 'FULL') => {
       const input = {
         projectId: service.projectId,
         name: 'plant',
-        mode: 'FULL',
+        mode,
         nodes: nodes.slice(0, of).map(haNode),
       };
       const { createCluster } = await graph(
