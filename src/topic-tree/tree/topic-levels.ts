@@ -134,7 +134,7 @@ export class TopicLevels {
   isBelow(node: number, above: number): boolean {
     let up = node;
     while (up !== above && up !== NONE) up = this.parentOf(up);
-    return up === above;
+    return up !== NONE;
   }
 
   /** Lists a topic with what is recorded of it. Answers its node. */

@@ -123,17 +123,18 @@ export class TopicStore {
    * topics that are left, so not while they are many: what is free then is kept for later ones.
    */
   shrink(): void {
-    const { levels, uses } = this;
-    const { bytes } = this;
-    const spare = levels.spareBytes + uses.spareBytes + this.#previews.spareBytes;
-    if (bytes < MIN_SHRINK_BYTES || spare < bytes * 0.75 || uses.size > MAX_MOVED) return;
-    this.#recent = null;
+    const { levels, uses, bytes } = this;
     if (uses.oldest === NONE) {
+      if (bytes < MIN_EMPTY_BYTES) return;
+      this.#recent = null;
       this.#levels = new TopicLevels();
       this.#uses = new TopicUses();
       this.#previews = new Previews();
       return;
     }
+    const spare = levels.spareBytes + uses.spareBytes + this.#previews.spareBytes;
+    if (bytes < MIN_SHRINK_BYTES || spare < bytes * 0.75 || uses.size > MAX_MOVED) return;
+    this.#recent = null;
     const nodeOf = levels.compact(uses.compact());
     uses.renumber(nodeOf, this.#previews.compact());
   }
@@ -144,3 +145,5 @@ const RESERVE = 512 * 1024;
 /** Topics at a time; all free rows are looked at, too, which after a million topics takes some tenth of a second. */
 const MAX_MOVED = 8_192;
 const MIN_SHRINK_BYTES = 4 * 1024 * 1024;
+/** About twice what an empty tree takes. */
+const MIN_EMPTY_BYTES = 1024 * 1024;

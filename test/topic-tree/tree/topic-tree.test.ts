@@ -195,6 +195,14 @@ test('counts the changes for which there is no room, and tells those of a prefix
     changed: [],
     expired: ['a/1', 'a/2'],
   });
+  // Nothing is, or was, below it.
+  expect(tree.changes({ since: cursor, first: 10, prefix: 'elsewhere' }, T0 + 12_000)).toMatchObject({
+    added: [],
+    changed: [],
+    expired: [],
+    addedLeftOut: 0,
+    changedLeftOut: 0,
+  });
 });
 
 test('says so when it does not know any more what has changed', () => {
