@@ -75,11 +75,15 @@ export class NodeWatch {
   }
 
   #changed(after: ClusterRecord, before: ClusterRecord | null): void {
-    if (before === null || (before.revision === after.revision && before.autoRepair === after.autoRepair)) return;
+    // Made or taken up by another process, perhaps: nobody looked at its nodes here.
+    const isNew = before === null || before.document === null;
+    const isOther = before?.autoRepair !== after.autoRepair;
+    const known = new Map(before?.nodes.map(({ brokerId, revision }) => [brokerId, revision]));
     for (const { brokerId, revision } of after.nodes) {
       // Whoever lets a node join brings it there.
-      const isBehind = revision !== null && revision !== after.revision;
-      if (isBehind || before.autoRepair !== after.autoRepair) this.#lookAt(brokerId);
+      const isBehind = before?.revision !== after.revision && revision !== null && revision !== after.revision;
+      const hasJoined = revision !== null && (known.get(brokerId) ?? null) === null;
+      if (isNew || isOther || isBehind || hasJoined) this.#lookAt(brokerId);
     }
   }
 
