@@ -315,7 +315,9 @@ test('a client that comes back with another account in that moment is followed t
 
   // Nor are others of that account disconnected unasked.
   const [other] = await Promise.all([device('other', { username: 'u2' }), device('moves')]);
-  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
+  const isThere = async (clientid: string) =>
+    (await listClients(controls)).clients.some((client) => client.clientid === clientid && client.connected);
+  for (const clientid of ['other', 'moves']) await expect.poll(() => isThere(clientid)).toBe(true);
   beforeKick(controls, () => device('moves', { username: 'u2' }));
   await expect(disconnectClient(controls, { clientid: 'moves' })).rejects.toMatchObject({
     code: 'IN_USE',
