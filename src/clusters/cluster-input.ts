@@ -1,3 +1,4 @@
+import type { BrokerConnectionInput } from '../brokers/broker-connection.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import { type InputIssue, invalid } from '../errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
@@ -6,17 +7,7 @@ import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterRecord, NewNode } from './model/cluster.ts';
 
 /** A node as people describe it. What it says of a connection must be so in the broker's entry, by which the node is reached. */
-export interface NodeInput extends NewNode {
-  readonly url?: string | null | undefined;
-  readonly username?: string | null | undefined;
-  readonly password?: string | null | undefined;
-  readonly caCert?: string | null | undefined;
-  readonly caCertFile?: string | null | undefined;
-  readonly clientCert?: string | null | undefined;
-  readonly clientCertFile?: string | null | undefined;
-  readonly clientKey?: string | null | undefined;
-  readonly clientKeyFile?: string | null | undefined;
-}
+export interface NodeInput extends NewNode, BrokerConnectionInput {}
 
 const MAX_NODES = 32;
 const MAX_ADDRESS = 255;

@@ -14,6 +14,14 @@ export interface HaNode {
   readonly nodeid: number;
 }
 
+/** What a node is told of the cluster that it becomes a member of; `own` is its number. */
+export interface HaMembership {
+  readonly name: string;
+  readonly mode: ClusterMode;
+  readonly nodes: readonly HaNode[];
+  readonly own: number;
+}
+
 /** What a node says of its cluster; the leader is told by the raft's state where `isLeader` has no answer. */
 export interface HaNodeStatus {
   readonly raft: NodeRaft;
@@ -29,30 +37,12 @@ const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satis
 const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies RaftRole[];
 
 /** To the first node. Errors of all: those of the broker. */
-export function createCluster(
-  controls: ControlCaller,
-  cluster: {
-    readonly name: string;
-    readonly mode: ClusterMode;
-    readonly nodes: readonly HaNode[];
-    readonly own: number;
-  },
-): Promise<unknown> {
-  return controls.call(CLUSTER_API, 'createCluster', memberFields(cluster));
-}
+export const createCluster = (controls: ControlCaller, cluster: HaMembership): Promise<unknown> =>
+  controls.call(CLUSTER_API, 'createCluster', memberFields(cluster));
 
 /** To the node that joins. */
-export function joinCluster(
-  controls: ControlCaller,
-  cluster: {
-    readonly name: string;
-    readonly mode: ClusterMode;
-    readonly nodes: readonly HaNode[];
-    readonly own: number;
-  },
-): Promise<unknown> {
-  return controls.call(CLUSTER_API, 'joinCluster', memberFields(cluster));
-}
+export const joinCluster = (controls: ControlCaller, cluster: HaMembership): Promise<unknown> =>
+  controls.call(CLUSTER_API, 'joinCluster', memberFields(cluster));
 
 /** To the leader. */
 export const addNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
@@ -114,7 +104,7 @@ export const isRefusal = (error: unknown): boolean =>
   typeof error.info?.brokerError === 'string' &&
   error.code !== 'NOT_SUPPORTED_BY_BROKER';
 
-function memberFields({ name, mode, nodes, own }: Parameters<typeof createCluster>[1]) {
+function memberFields({ name, mode, nodes, own }: HaMembership) {
   return {
     clustername: name,
     syncmode: MODES[mode],
