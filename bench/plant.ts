@@ -22,7 +22,7 @@ const project = (id: string): ProjectRecord => ({
   description: 'A plant with halls',
   strictRoles: false,
   topicPayloads: true,
-    clusterPasswords: false,
+  clusterPasswords: false,
   owner: { userId: 'usr_bench', organisationId: null, name: 'bench@example.com' },
   createdAt: NOW,
   updatedAt: NOW,
