@@ -10,6 +10,7 @@ export const ID_PREFIXES = {
   cluster: 'cls',
   organisation: 'org',
   session: 'ses',
+  signInRule: 'rul',
   // What brokers know by a name; see named-node-id.ts.
   stream: 'str',
   accessClient: 'acc',

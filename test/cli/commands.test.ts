@@ -245,6 +245,7 @@ test('migrate brings the database up to date and says when it is', async () => {
       '0004_certificates_and_bridges',
       '0005_topic_tree',
       '0006_clusters',
+      '0007_people_and_audit',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
