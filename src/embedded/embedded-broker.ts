@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import type { TopicPayloads } from '../topic-tree/hosting/kept-payloads.ts';
-import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+import type { ClusterOptions, ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** What is used of a logger; pino's shape. */
 export interface BrokerLog {
@@ -36,6 +36,8 @@ export interface EmbeddedBrokerOptions {
   readonly topicTreeBytes?: number;
   /** Whether payloads of its topics are kept; always. */
   readonly topicPayloads?: TopicPayloads;
+  /** Missing: a broker by itself. */
+  readonly cluster?: ClusterOptions | undefined;
 }
 
 /** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
@@ -135,6 +137,7 @@ class BrokerSupervisor implements RunningBroker {
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
       topicPayloads: topicPayloads?.areKept() ?? true,
+      cluster: this.#options.cluster,
     };
     const thread = new Worker(workerUrl ?? new URL('./worker.js', import.meta.url), {
       name: `broker ${id}`,

@@ -1,5 +1,18 @@
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
 
+/** What makes a broker a node of a cluster: it shares sessions, queues, retained messages and wills with the other nodes. */
+export interface ClusterOptions {
+  readonly clusterId: string;
+  /** From 1; another one for each node of the cluster, and kept while it is one. */
+  readonly nodeId: number;
+  /** FULL: what is acknowledged is on this node's disk. HP: it is in the cluster's log, and on this node's disk soon after. */
+  readonly mode: 'FULL' | 'HP';
+  /** May hold a password: never in a log line or an error. */
+  readonly redisUrl: string;
+  /** What it has is what the cluster begins with. The others take that, and forget what they had. */
+  readonly isSeed: boolean;
+}
+
 /** What the service and a broker's worker thread tell each other. */
 export interface WorkerOptions {
   /** As the service knows the broker. */
@@ -13,6 +26,8 @@ export interface WorkerOptions {
   readonly topicTreeBytes: number;
   /** Whether payloads of its topics are kept. */
   readonly topicPayloads: boolean;
+  /** Missing: a broker by itself. */
+  readonly cluster?: ClusterOptions | undefined;
 }
 
 export type WorkerMessage =
