@@ -2,6 +2,7 @@ import './scalars.ts';
 import '../users/user-schema.ts';
 import '../users/organisation-schema.ts';
 import '../projects/project-schema.ts';
+import '../auth/login-schema.ts';
 import '../auth/viewer-schema.ts';
 import '../tokens/token-schema.ts';
 import '../brokers/broker-schema.ts';
