@@ -3,7 +3,8 @@ ALTER TABLE "ProjectToken" ADD COLUMN     "previousHash" TEXT,
 ADD COLUMN     "previousValidUntil" TIMESTAMP(3);
 
 -- AlterTable
-ALTER TABLE "Session" ADD COLUMN     "provider" TEXT;
+ALTER TABLE "Session" ADD COLUMN     "address" TEXT,
+ADD COLUMN     "provider" TEXT;
 
 -- AlterTable
 ALTER TABLE "User" ADD COLUMN     "totpSecret" TEXT,

@@ -3,6 +3,7 @@ ALTER TABLE "ProjectToken" ADD COLUMN "previousHash" TEXT;
 ALTER TABLE "ProjectToken" ADD COLUMN "previousValidUntil" DATETIME;
 
 -- AlterTable
+ALTER TABLE "Session" ADD COLUMN "address" TEXT;
 ALTER TABLE "Session" ADD COLUMN "provider" TEXT;
 
 -- AlterTable
