@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { builder, open, signedIn } from '../graphql/builder.ts';
-import { UserPayload } from '../users/user-schema.ts';
+import { UserPayload } from '../users/user-mutations-schema.ts';
 import { requireSignedIn } from './viewer.ts';
 
 const LoginInput = builder.inputType('LoginInput', {
