@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { builder, open, signedIn } from '../graphql/builder.ts';
-import { UserPayload } from '../users/user-mutations-schema.ts';
+import { UserPayload } from '../users/user-schema.ts';
 import type { OpenedSession } from './sessions.ts';
 import { requireSignedIn } from './viewer.ts';
 import { requirePerson } from './viewer-schema.ts';

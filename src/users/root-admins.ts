@@ -12,4 +12,7 @@ export const waysInBeside = (tx: Prisma.TransactionClient, userId: string): Prom
   tx.user.count({ where: { ...WITH_A_WAY_IN, id: { not: userId } } });
 
 export const lastAdministrator = (): ServiceError =>
-  new ServiceError('LAST_ADMINISTRATOR', 'Without this account no root administrator could sign in; make another one first');
+  new ServiceError(
+    'LAST_ADMINISTRATOR',
+    'Without this account no root administrator could sign in; make another one first',
+  );

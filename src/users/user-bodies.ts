@@ -118,7 +118,11 @@ export const NEW_USER: JsonSchema = closed(
       description: 'Without it the user cannot sign in here until it is set. With `ssoType` it is not kept.',
     },
     verified: { ...BOOLEAN, description: 'Somebody has made sure that the address is the user’s. Default: false.' },
-    ssoType: { type: 'string', enum: Object.values(SSO_TYPES), description: 'Where the user signs in instead of here.' },
+    ssoType: {
+      type: 'string',
+      enum: Object.values(SSO_TYPES),
+      description: 'Where the user signs in instead of here.',
+    },
   },
   {
     required: ['email'],

@@ -1,14 +1,5 @@
 import { builder, rootAdmin } from '../graphql/builder.ts';
-import { SsoType } from './user-schema.ts';
-
-export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
-  fields: (t) => ({
-    user: t.prismaField({
-      type: 'User',
-      resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
-    }),
-  }),
-});
+import { SsoType, UserPayload } from './user-schema.ts';
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
   fields: (t) => ({
@@ -34,7 +25,8 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
     verified: t.boolean({ description: 'Somebody has made sure that the address is the person’s.' }),
     ssoType: t.field({
       type: SsoType,
-      description: 'Null: signs in here from now on, once a password is set. A change of it removes the password and ends the sessions.',
+      description:
+        'Null: signs in here from now on, once a password is set. A change of it removes the password and ends the sessions.',
     }),
   }),
 });

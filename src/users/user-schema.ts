@@ -38,7 +38,8 @@ builder.prismaObjectFields(User, (t) => ({
     resolve: ({ ssoType }) => ssoType as 'ldap' | 'sso' | null,
   }),
   isRemovable: t.boolean({
-    description: 'False for the last root administrator who can sign in: neither the account nor the role can be taken.',
+    description:
+      'False for the last root administrator who can sign in: neither the account nor the role can be taken.',
     ...rootAdmin,
     select: { isRoot: true, passwordHash: true, ssoType: true },
     resolve: (user, _args, { services }) => services.users.isRemovable(user),
@@ -51,6 +52,15 @@ builder.prismaObjectFields(User, (t) => ({
     resolve: ({ projects }) => projects.reduce((sum, { _count }) => sum + _count.brokers, 0),
   }),
 }));
+
+export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
+  fields: (t) => ({
+    user: t.prismaField({
+      type: 'User',
+      resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
+    }),
+  }),
+});
 
 const UserSortField = builder.enumType('UserSortField', {
   description: 'What a list of people is sorted by.',
@@ -104,7 +114,12 @@ builder.queryFields((t) => ({
           defaultValue: 'CREATED_AT',
           description: 'What they are sorted by.',
         }),
-        sortOrder: t.arg({ type: SortOrder, required: true, defaultValue: 'asc', description: 'Which end comes first.' }),
+        sortOrder: t.arg({
+          type: SortOrder,
+          required: true,
+          defaultValue: 'asc',
+          description: 'Which end comes first.',
+        }),
         offset: t.arg.int({ description: 'Entries left out at the start (after `after`).' }),
       },
       resolve: async (query, _root, args, { db }) => {
@@ -145,5 +160,4 @@ builder.queryFields((t) => ({
   ),
 }));
 
-const sizeOf = ({ first, last }: PageArguments): number =>
-  first ?? last ?? DEFAULT_PAGE;
+const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
