@@ -1,4 +1,4 @@
-import { type AnyRoute, enumName, type RouteInput } from '../rest/route.ts';
+import { enumName, type Route, type RouteInput } from '../rest/route.ts';
 import { CREATED_ID } from '../rest/schemas.ts';
 import {
   ADMIN_QUERY,
@@ -52,7 +52,7 @@ const USER_PATH = `${PATH}/{userId}`;
 const ADMINS_PATH = `${PATH}/admins`;
 const DOCUMENTED = { section: '4.11', tags: ['Users'], since: '3.3', role: 'ROOT_ADMIN' } as const;
 
-export const userRoutes: readonly AnyRoute[] = [
+export const userRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: ADMINS_PATH,
