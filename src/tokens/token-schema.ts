@@ -157,7 +157,7 @@ builder.mutationFields((t) => ({
       'Gives a token a new secret, told this once; the one before remains good for a while. Needs ADMIN in the token’s project, and no token.',
     type: RotateTokenPayload,
     ...onToken({ byTokens: false }),
-    args: { input: t.arg({ type: RotateTokenInput, required: true }) },
+    args: { input: t.arg({ type: RotateTokenInput, required: true, description: 'Which one, and how.' }) },
     resolve: (_root, { input: { tokenId, ...rotation } }, { services }) => services.tokens.rotate(tokenId, rotation),
   }),
   revokeToken: t.field({

@@ -80,7 +80,7 @@ builder.mutationFields((t) => ({
     description: 'Only what is given changes.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: UpdateUserInput, required: true }) },
+    args: { input: t.arg({ type: UpdateUserInput, required: true, description: 'Who, and what.' }) },
     resolve: async (_root, { input: { userId, ...change } }, { services }) => {
       await services.users.update(userId, change);
       return { userId };
@@ -102,7 +102,7 @@ builder.mutationFields((t) => ({
       'Makes somebody a root administrator, or takes the role away, at once; not from the last one who can sign in (LAST_ADMINISTRATOR).',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: SetRootAdminInput, required: true }) },
+    args: { input: t.arg({ type: SetRootAdminInput, required: true, description: 'Who, and whether.' }) },
     resolve: async (_root, { input: { email, isRootAdmin } }, context) => {
       const { services, viewer } = context;
       const userId = await services.users.setRootAdmin(email, isRootAdmin);
