@@ -189,6 +189,7 @@ export async function startCore(
         streamStorageBytes,
         topicTreeBytes,
         topicPayloads,
+        redisUrl: config.redisUrl,
         mosquitto: {
           binary: config.mosquittoBinary,
           plugin: config.mosquittoDynsecPlugin,
@@ -196,6 +197,10 @@ export async function startCore(
         },
         log,
       }),
+      memberships: {
+        of: (brokerId) => clusters.memberships.of(brokerId),
+        onChange: (listener) => clusters.memberships.onChange(listener),
+      },
       dataDir,
       maxBrokers: config.maxCloudBrokers,
       log,
@@ -207,6 +212,8 @@ export async function startCore(
       brokerDirectory,
       projects: projectDirectory,
       bridgeApis: BRIDGE_KINDS.map(({ api }) => api),
+      cloudBrokers,
+      redisUrl: config.redisUrl,
       timeoutMs,
       log,
     });
