@@ -233,7 +233,10 @@ export async function startCore(
       maxLinks: config.maxBrokerLinks,
       beside: (link) => {
         const instead = clusters.serving.beside(link.id);
-        if (instead !== null) return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead]);
+        if (instead !== null) {
+          const bridges = clusters.serving.hasBridges(link.id) ? [bridgeHosting.beside(link)] : [];
+          return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead, ...bridges]);
+        }
         return allBeside([
           {
             plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)],

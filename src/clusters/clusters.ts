@@ -6,6 +6,7 @@ import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { ClientService } from '../clients/client-service.ts';
 import type { CloudBrokers } from '../cloud-brokers/cloud-brokers.ts';
+import { checkRedis, removeRedisLog } from '../embedded/sharing/redis-log/redis-upkeep.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
@@ -22,7 +23,7 @@ import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
-import { checkRedis } from './shared/redis-check.ts';
+import { eraseLeftLogs } from './shared/left-logs.ts';
 import { SharedDriver } from './shared/shared-driver.ts';
 import { SharedMemberships } from './shared/shared-memberships.ts';
 
@@ -69,7 +70,7 @@ export class Clusters {
   /** For CloudBrokers. */
   readonly memberships: SharedMemberships;
   #connected: Connected | null = null;
-  #stop: Stop = () => undefined;
+  readonly #stops: Stop[] = [];
 
   constructor(options: ClustersOptions) {
     const { storage, brokerDirectory, bridgeApis, timeoutMs, log } = options;
@@ -149,14 +150,19 @@ export class Clusters {
   start(): void {
     if (this.#connected === null) return;
     const { runtimes, keepers, ha, dynsec, shared, rows } = this.#connected;
-    const { projects, cloudBrokers, redisUrl, log } = this.#options;
-    this.#stop = projects.onChange((after, before) => {
+    const { projects, cloudBrokers, redisUrl, timeoutMs, log } = this.#options;
+    const stop = projects.onChange((after, before) => {
       if (after === null || after.clusterPasswords || before?.clusterPasswords !== true) return;
       const ids = this.#directory.ofProject(after.id).map(({ id }) => id);
       rows.forgetPasswords(ids).catch((error: unknown) => {
         log.error({ err: error, projectId: after.id }, 'kept passwords of clusters could not be erased');
       });
     });
+    this.#stops.push(stop);
+    if (redisUrl !== undefined) {
+      const erase = (clusterId: string) => removeRedisLog(redisUrl, clusterId, timeoutMs);
+      this.#stops.push(eraseLeftLogs({ directory: this.#directory, cloudBrokers, erase, log }));
+    }
     this.#standIns.start(keepers, runtimes);
     ha.start();
     dynsec.start();
@@ -165,7 +171,7 @@ export class Clusters {
   }
 
   async close(): Promise<void> {
-    this.#stop();
+    for (const stop of this.#stops.splice(0)) stop();
     this.#standIns.close();
     this.serving.close();
     this.#connected?.live.close();

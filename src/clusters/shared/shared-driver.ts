@@ -19,7 +19,7 @@ export interface SharedDriverOptions {
   /** Keeps their access control equal. */
   readonly access: DynsecDriver;
   readonly rows: ClusterRows;
-  /** Errors: BROKER_UNREACHABLE, with what is wrong with what nodes share. */
+  /** Rejects with what is wrong with where nodes have what they share, for people. */
   readonly checkShared: () => Promise<void>;
   /** Why a broker of this service does not run although it shall; null: not known. */
   readonly problemOf: (brokerId: string) => string | null;
@@ -69,11 +69,11 @@ export class SharedDriver implements ClusterDriver {
 
   /** The first node by number gives what the others get; these forget the sessions and messages that they had. */
   async create(cluster: ClusterRecord): Promise<void> {
-    const { access, rows, checkShared } = this.#options;
+    const { access, rows } = this.#options;
     const { id } = cluster;
     const [first, ...others] = cluster.nodes;
     if (first === undefined) return;
-    await checkShared();
+    await this.#check();
     await rows.seed(id, first.nodeId);
     await access.create(cluster);
     await this.#joined(first);
@@ -83,10 +83,10 @@ export class SharedDriver implements ClusterDriver {
   }
 
   async join(cluster: ClusterRecord, nodeId: number): Promise<void> {
-    const { access, checkShared } = this.#options;
+    const { access } = this.#options;
     const node = cluster.nodes.find((one) => one.nodeId === nodeId);
     if (node === undefined) throw notFound('node', String(nodeId));
-    await checkShared();
+    await this.#check();
     await access.join(cluster, nodeId);
     await this.#joined(node);
     this.#watch.forget(cluster.id);
@@ -116,6 +116,14 @@ export class SharedDriver implements ClusterDriver {
   onChange(listener: (clusterId: string) => void): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#options.checkShared();
+    } catch (error) {
+      throw new ServiceError('BROKER_UNREACHABLE', reasonOf(error), { cause: error });
+    }
   }
 
   /** Errors: BROKER_UNREACHABLE, with the node and what keeps it from joining. */
@@ -151,3 +159,5 @@ export class SharedDriver implements ClusterDriver {
     for (const listener of this.#listeners) listener(id);
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
