@@ -158,8 +158,8 @@ export class Delivery {
     if (!session) return;
     const now = Date.now();
     for (const entry of session.queue.values()) {
-      const { packetId, message, released } = entry;
-      if (released || (packetId !== undefined && window.has(packetId))) continue;
+      const { packetId, message, released, isDone } = entry;
+      if (released || isDone || (packetId !== undefined && window.has(packetId))) continue;
       // Not numbered: it will be delivered as a live message.
       if (packetId === undefined && message.counter === 0) continue;
       if (!window.isOpen) return;
@@ -182,6 +182,7 @@ export class Delivery {
       return;
     }
     const sendOnDisk = () => {
+      if (session.isElsewhere) return;
       sendNow();
       // It was too large, or is no longer allowed: nobody will acknowledge it, so the next one goes now.
       if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);

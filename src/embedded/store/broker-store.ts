@@ -21,6 +21,8 @@ export interface Publish {
   readonly retain: boolean;
   readonly messageId?: number | undefined;
   readonly properties?: MessageProperties | undefined;
+  /** Epoch milliseconds, when it was published; missing: now. */
+  readonly at?: number | undefined;
 }
 
 /** What one accepted publish left behind. */
@@ -42,6 +44,8 @@ export class BrokerStore {
   readonly retained: RetainedStore;
   readonly incoming: IncomingStore;
   readonly wills: WillStore;
+  /** In a cluster: resolves when what was changed until now is so on all nodes that are up to date, and safe as the cluster's mode says. */
+  shared: (() => Promise<void>) | null = null;
 
   constructor({ folder, limits, onBroken }: BrokerStoreOptions) {
     this.journal = new Journal({ folder, onBroken });
@@ -61,19 +65,19 @@ export class BrokerStore {
   }
 
   commit(): Promise<void> {
-    return this.journal.commit();
+    return this.shared ? this.shared() : this.journal.commit();
   }
 
   /**
    * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `publisher` is null for
    * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged.
    */
-  accept(publisher: ClientRef | null, publish: Publish, held: Held | null = null): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, held: Held | 'UNKNOWN' | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // What is kept must not hold on to the socket buffer it was read in.
     const kept = retain || matches.length > 0 ? compact(payload) : payload;
-    const kind = properties && (retain || matches.length > 0) ? { properties: takenIn(properties, Date.now()) } : {};
+    const kind = properties && (retain || matches.length > 0) ? { properties: takenIn(properties, publish.at ?? Date.now()) } : {};
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true, ...kind })
       : false;
