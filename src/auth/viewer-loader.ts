@@ -60,8 +60,14 @@ async function loadSession(db: Database, tokenHash: string): Promise<LoadedViewe
 }
 
 async function loadProjectToken(db: Database, tokenHash: string): Promise<LoadedViewer | null> {
-  const token = await db.projectToken.findUnique({ where: { tokenHash }, include: { brokers: true } });
-  if (token === null || (token.validUntil !== null && token.validUntil.getTime() <= Date.now())) return null;
+  const include = { brokers: true } as const;
+  const token =
+    (await db.projectToken.findUnique({ where: { tokenHash }, include })) ??
+    (await db.projectToken.findUnique({ where: { previousHash: tokenHash }, include }));
+  if (token === null) return null;
+  const ends = [token.validUntil, token.tokenHash === tokenHash ? null : token.previousValidUntil];
+  const expiresAt = Math.min(...ends.map((end) => end?.getTime() ?? Number.POSITIVE_INFINITY));
+  if (expiresAt <= Date.now()) return null;
   return {
     userId: null,
     lastUsedAt: token.lastUsedAt?.getTime() ?? 0,
@@ -70,8 +76,10 @@ async function loadProjectToken(db: Database, tokenHash: string): Promise<Loaded
       kind: 'TOKEN',
       id: token.id,
       name: token.name,
-      credentialId: token.id,
-      expiresAt: token.validUntil?.getTime() ?? Number.POSITIVE_INFINITY,
+      issuer: token.issuer,
+      // Its own for each secret: after a rotation the one before goes on beside the new one, and ends alone.
+      credentialId: `${token.id}:${tokenHash.slice(0, 16)}`,
+      expiresAt,
       isRootAdmin: false,
       projectRoles: new Map([[token.projectId, token.role]]),
       brokers: token.type === 'RESTRICTED' ? new Set(token.brokers.map(({ brokerId }) => brokerId)) : null,

@@ -20,6 +20,8 @@ export interface Viewer {
   readonly id: string;
   /** For messages, audit and `issuer`: the e-mail of the person, or the name of the token. */
   readonly name: string;
+  /** Of a token: the e-mail of the person who issued it. */
+  readonly issuer?: string;
   /** Id of the session, or of the token: what ends when this credential is revoked. */
   readonly credentialId: string;
   /** Epoch milliseconds; Infinity for a token without end. */

@@ -10,14 +10,13 @@ import { invalid, ServiceError } from '../errors.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import { besideMosquitto } from '../mosquitto/beside-mosquitto.ts';
-import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { CloudBrokerRun, type Wanted } from './cloud-broker-run.ts';
 import { addressOf, type CloudEngines, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
-import { endLeftBrokers } from './left-brokers.ts';
+import { endLeftBrokers, endLeftIn } from './left-brokers.ts';
 
 export interface CloudBrokersOptions {
   readonly db: Database;
@@ -300,7 +299,7 @@ export class CloudBrokers {
     await this.#runs.get(id)?.wake();
     this.#runs.delete(id);
     this.#writes.delete(id);
-    await endLeftOverIn(folder);
+    await endLeftIn(folder);
     await rm(folder, { recursive: true, force: true });
   }
 

@@ -1,6 +1,4 @@
-import { requireSignedIn } from '../auth/viewer.ts';
-import { ServiceError } from '../errors.ts';
-import { builder, open, rootAdmin, signedIn } from '../graphql/builder.ts';
+import { builder, rootAdmin } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 
 export const User = builder.prismaObject('User', {
@@ -18,31 +16,6 @@ export const User = builder.prismaObject('User', {
   }),
 });
 
-const LoginInput = builder.inputType('LoginInput', {
-  fields: (t) => ({ email: t.string({ required: true }), password: t.string({ required: true }) }),
-});
-
-interface LoginResult {
-  readonly token: string;
-  readonly expiresAt: Date;
-  readonly userId: string;
-}
-
-const LoginPayload = builder.objectRef<LoginResult>('LoginPayload').implement({
-  fields: (t) => ({
-    token: t.exposeString('token', { description: 'To be sent as "Authorization: Bearer <token>". Shown once.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
-    user: t.prismaField({
-      type: 'User',
-      resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
-    }),
-  }),
-});
-
-const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('LogoutPayload').implement({
-  fields: (t) => ({ loggedOut: t.exposeBoolean('loggedOut') }),
-});
-
 const CreateUserInput = builder.inputType('CreateUserInput', {
   fields: (t) => ({
     email: t.string({ required: true }),
@@ -54,7 +27,7 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
   }),
 });
 
-const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
+export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
   fields: (t) => ({
     user: t.prismaField({
       type: 'User',
@@ -69,13 +42,6 @@ const DeleteUserInput = builder.inputType('DeleteUserInput', {
 
 const DeleteUserPayload = builder.objectRef<{ readonly deletedUserId: string }>('DeleteUserPayload').implement({
   fields: (t) => ({ deletedUserId: t.exposeID('deletedUserId') }),
-});
-
-const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
-  fields: (t) => ({
-    currentPassword: t.string({ required: true }),
-    newPassword: t.string({ required: true, description: 'At least 8 characters.' }),
-  }),
 });
 
 const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
@@ -109,22 +75,6 @@ builder.queryFields((t) => ({
 }));
 
 builder.mutationFields((t) => ({
-  login: t.field({
-    description: 'Opens a session. A wrong address and a wrong password look the same; guessing is slowed down.',
-    type: LoginPayload,
-    ...open,
-    args: { input: t.arg({ type: LoginInput, required: true }) },
-    resolve: (_root, { input }, { services, address }) => services.auth.login(input, address),
-  }),
-  logout: t.field({
-    description: 'Ends the session that this request was sent with.',
-    type: LogoutPayload,
-    ...signedIn,
-    resolve: async (_root, _args, { services, viewer }) => {
-      await services.auth.logout(requireSignedIn(viewer));
-      return { loggedOut: true };
-    },
-  }),
   createUser: t.field({
     description: 'Makes an account that can sign in.',
     type: UserPayload,
@@ -151,21 +101,6 @@ builder.mutationFields((t) => ({
     resolve: async (_root, { input: { email, password } }, { services }) => {
       const { id } = await services.users.byEmail(email);
       await services.users.setPassword(id, password);
-      return { userId: id };
-    },
-  }),
-  changePassword: t.field({
-    description: 'Sets the own password and ends all other sessions.',
-    type: UserPayload,
-    ...signedIn,
-    args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
-    resolve: async (_root, { input }, { services, viewer, address }) => {
-      const { kind, id, credentialId } = requireSignedIn(viewer);
-      if (kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token has no password');
-      if (!(await services.auth.confirmPassword(id, input.currentPassword, address))) {
-        throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
-      }
-      await services.users.setPassword(id, input.newPassword, credentialId);
       return { userId: id };
     },
   }),

@@ -161,6 +161,33 @@ test('a QoS 0 message that is retained does not swallow the next one', async () 
   );
 });
 
+test.each([true, false])(
+  'a retained message that is being taken in while somebody subscribes comes to them once (clean session: %s)',
+  async (clean) => {
+    const { mqttPort } = await startTestBroker();
+    const subscriber = await connect(mqttPort, { clean, clientId: 'subscriber' });
+    const publisher = await connect(mqttPort);
+    const { until } = collect(subscriber);
+    const topics = Array.from({ length: 60 }, (_, index) => `t/${index}`);
+    for (const [index, topic] of topics.entries()) {
+      const qos = index % 3 === 0 ? 0 : 1;
+      // At once: which of them the broker reads first is its own matter.
+      await Promise.all([
+        publisher.publishAsync(topic, 'kept', { qos, retain: true }),
+        subscriber.subscribeAsync([topic, `${topic}/+`], { qos: 1 }),
+      ]);
+    }
+    await subscriber.subscribeAsync('end', { qos: 1 });
+    await publisher.publishAsync('end', '', { qos: 1 });
+    const seen = await until(
+      (messages) =>
+        topics.every((topic) => messages.some((message) => message.topic === topic)) &&
+        messages.at(-1)?.topic === 'end',
+    );
+    expect(seen.map(({ topic }) => topic).sort()).toEqual([...topics, 'end'].sort());
+  },
+);
+
 test('a queue of an absent client holds 1,000 messages; the newest are dropped and counted', async () => {
   const { mqttPort } = await startTestBroker();
   const device = await connect(mqttPort, { clientId: 'device', clean: false });

@@ -49,7 +49,11 @@ export class OwnPublishes {
       if (tapped) tapped.whenFree(() => done(null));
       else done(null);
     };
-    const deliver = () => delivery.deliver(publisherId, live, message, delivered);
+    const { topic, retain } = live;
+    const deliver = () => {
+      delivery.deliver(publisherId, live, message, delivered);
+      if (retain) store.retained.handedOn(topic);
+    };
     // Messages of QoS 1 and 2 keep their order, so one that needs no commit waits for those before it that do.
     if (live.qos === 0 || (!isDurable && this.#pendingCommits === 0)) deliver();
     else {
@@ -61,6 +65,7 @@ export class OwnPublishes {
         },
         (error: Error) => {
           this.#pendingCommits -= 1;
+          if (retain) store.retained.handedOn(topic);
           done(error);
         },
       );

@@ -91,6 +91,7 @@ export class PublishIntake {
     consume(packet);
     const delivered = putOff(connection, tapped, payload.length, done);
     this.#options.delivery.deliver(client.id, { topic, payload, qos, retain, properties }, null, delivered);
+    if (retain) store.retained.handedOn(topic);
     tapped?.tell();
   }
 
@@ -142,7 +143,10 @@ export class PublishIntake {
       if (qos === 1) consume(packet);
       done();
     });
-    const deliver = () => delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
+    const deliver = () => {
+      delivery.deliver(client.id, { topic, payload, qos, retain, properties }, message, delivered);
+      if (retain) store.retained.handedOn(topic);
+    };
     // Messages of one client keep their order, so one that needs no commit waits for those before it that do.
     if (!isDurable && connection.pendingCommits === 0) deliver();
     else {

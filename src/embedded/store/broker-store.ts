@@ -70,7 +70,8 @@ export class BrokerStore {
 
   /**
    * Takes a publish in: retains it, queues it, and remembers its QoS 2 packet id, all in one transaction. `publisher` is null for
-   * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged.
+   * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged. Whoever calls
+   * tells `retained` when one to be retained was handed on.
    */
   accept(publisher: ClientRef | null, publish: Publish, held: Held | 'UNKNOWN' | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
@@ -81,6 +82,7 @@ export class BrokerStore {
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true, ...kind })
       : false;
+    if (retain) this.retained.takenIn(topic);
     const queued = { topic, payload: kept, retain, publisherId: publisher?.id ?? null, ...kind };
     const message = qos > 0 ? this.sessions.enqueue(matches, { ...queued, qos: qos === 2 ? 2 : 1 }) : null;
     if (message) isDurable = true;

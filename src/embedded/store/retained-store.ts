@@ -20,6 +20,8 @@ export class RetainedStore {
   readonly #maxCount: number;
   readonly #maxBytes: number;
   readonly #packets = new Map<string, RetainedPacket>();
+  /** By topic: messages that were taken in and are not handed to subscribers yet. */
+  readonly #arriving = new Map<string, number>();
   #bytes = 0;
   #refused = 0;
 
@@ -61,6 +63,26 @@ export class RetainedStore {
     const sql = 'INSERT OR REPLACE INTO retained (topic, payload, qos, properties) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, topic, Buffer.from(payload), packet.qos, toText(packet.properties));
     return true;
+  }
+
+  /** It was taken in, and will be handed to those who are subscribed by then; `handedOn` is to follow. */
+  takenIn(topic: string): void {
+    this.#arriving.set(topic, (this.#arriving.get(topic) ?? 0) + 1);
+  }
+
+  /** It was handed on, or cannot be. */
+  handedOn(topic: string): void {
+    // A subscription that had it just now is about to ask for what is retained: aedes does that in an earlier turn than this one.
+    setImmediate(() => {
+      const left = (this.#arriving.get(topic) ?? 1) - 1;
+      if (left > 0) this.#arriving.set(topic, left);
+      else this.#arriving.delete(topic);
+    });
+  }
+
+  /** As `matching`, for a subscription that live messages reach from now on: without those that it is about to get as such. */
+  *forSubscriber(filters: readonly string[]): Generator<RetainedPacket> {
+    for (const packet of this.matching(filters)) if (!this.#arriving.has(packet.topic)) yield packet;
   }
 
   /** As they may be sent now; those that expired are removed. */
