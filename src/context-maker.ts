@@ -14,13 +14,7 @@ interface RequestFacts {
 /** One context per request, whichever road it came by. Errors: UNAUTHORIZED. */
 export function contextMaker(services: Services, db: Database, { trustProxy }: Pick<Config, 'trustProxy'>) {
   return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
-    const caller = trustProxy
-      ? // The last is the proxy's own word; what stands before it may be the caller's.
-        String(headers['x-forwarded-for'] ?? '')
-          .split(',')
-          .at(-1)
-          ?.trim() || address
-      : address;
+    const caller = callerOf(headers, address, trustProxy);
     const make = (viewer: Viewer | null): RequestContext => ({
       viewer,
       requestId: requestId ?? String(headers['x-request-id'] ?? ''),
@@ -31,4 +25,12 @@ export function contextMaker(services: Services, db: Database, { trustProxy }: P
     const viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
     return viewer instanceof Promise ? viewer.then(make) : make(viewer);
   };
+}
+
+/** Address of the caller; `address` is that of the connection. */
+export function callerOf(headers: RequestFacts['headers'], address: string, trustProxy: boolean): string {
+  if (!trustProxy) return address;
+  // The last is the proxy's own word; what stands before it may be the caller's.
+  const told = String(headers['x-forwarded-for'] ?? '');
+  return told.split(',').at(-1)?.trim() || address;
 }

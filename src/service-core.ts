@@ -37,6 +37,9 @@ import type { RunOperation } from './operator-door.ts';
 import { ProjectDirectory } from './projects/project-directory.ts';
 import { ProjectService } from './projects/project-service.ts';
 import type { Services } from './services.ts';
+import { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
+import { SignIn } from './sign-in/sign-in.ts';
+import { SignInService } from './sign-in/sign-in-service.ts';
 import { openSealer } from './storage/sealed.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
 import { StreamHosting } from './streams/hosting/stream-hosting.ts';
@@ -73,6 +76,7 @@ export interface ServiceCore {
   readonly bridgeHosting: BridgeHosting;
   readonly topicTreeHosting: TopicTreeHosting;
   readonly clusters: Clusters;
+  readonly signIn: SignIn;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -113,7 +117,9 @@ export async function startCore(
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const onlyEmail = config.localLogin ? null : config.rootEmail;
-    const auth = new AuthService({ db, changes, sealer, log, onlyEmail });
+    const signIn = new SignIn({ storage, sealer, config, log });
+    closers.add(() => signIn.checks.close());
+    const auth = new AuthService({ db, changes, sealer, log, onlyEmail, directory: signIn.directory });
     closers.add(() => auth.close());
     projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });
@@ -294,6 +300,18 @@ export async function startCore(
       auth,
       users,
       organisations: new OrganisationService({ db, changes, users }),
+      signIn: new SignInService({
+        db,
+        attempts: signIn.attempts,
+        sessions: auth.sessions,
+        checks: signIn.checks,
+        offers: { local: config.localLogin, ldap: signIn.directory !== null, openIdConnect: signIn.oidc !== null },
+      }),
+      signInRules: new SignInRuleService({
+        db,
+        changes,
+        groupsClaims: { sso: config.oidcGroupsClaim, ldap: 'groups' },
+      }),
       projects: new ProjectService({
         db,
         changes,
@@ -339,6 +357,7 @@ export async function startCore(
       bridgeHosting,
       topicTreeHosting,
       clusters,
+      signIn,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };

@@ -1,7 +1,7 @@
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
-import { contextMaker } from './context-maker.ts';
+import { callerOf, contextMaker } from './context-maker.ts';
 import { forOrigins } from './cross-origin.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { DEFAULT_LIMITS } from './graphql/limits.ts';
@@ -17,6 +17,7 @@ import { apiDocuments } from './rest/documents.ts';
 import { createRestServer } from './rest/router.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
 import type { Services } from './services.ts';
+import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
 import type { Storage } from './storage/storage.ts';
 import { VERSION } from './version.ts';
 
@@ -66,6 +67,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       bridgeHosting,
       topicTreeHosting,
       clusters,
+      signIn,
       runAsOperator,
     } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
@@ -91,6 +93,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     clusters.start();
     await services.runtimes.start();
     services.certificateExpiry.start();
+    signIn.checks.start();
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+    const browserWay = signIn.browserWay(url);
 
     const contextFor = contextMaker(services, storage.db, config);
     const graphql = createGraphqlServer({
@@ -126,6 +131,13 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     });
     http.serve({
       graphql,
+      ...(browserWay && {
+        auth: oidcEntries({
+          signIn: browserWay,
+          addressOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', config.trustProxy),
+          log,
+        }),
+      }),
       rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
       metrics,
       ready: () => storage.ping(),
@@ -150,7 +162,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       services,
       storage,
       report: {
-        url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
+        url,
         mqtt: first && listeners && mqttReport(config, first.id, listeners),
         mqttPortWanted: moved?.port ?? null,
         unusedPorts: first ? unusedPorts(config, first) : [],
