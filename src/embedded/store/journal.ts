@@ -212,12 +212,11 @@ const MIGRATIONS = [
     PRIMARY KEY (listener, file_name)
   ) WITHOUT ROWID;
   `,
-  // In a cluster: up to where the node has applied the common log, the id of the next message, and who is connected to which node, with
-  // the will in `about` (JSON) and `will_payload`.
+  // In a cluster: up to where the node has applied the common log (JSON), the id of the next message, and who is connected to which node,
+  // with the will in `about` (JSON) and `will_payload`.
   `
   CREATE TABLE log_place (
-    id INTEGER PRIMARY KEY CHECK (id = 1), node_id INTEGER NOT NULL, epoch TEXT NOT NULL, position TEXT NOT NULL,
-    next_message INTEGER NOT NULL
+    id INTEGER PRIMARY KEY CHECK (id = 1), node_id INTEGER NOT NULL, place TEXT NOT NULL, next_message INTEGER NOT NULL
   );
   CREATE TABLE presence (
     client_id TEXT PRIMARY KEY, node_id INTEGER NOT NULL, run TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, will_payload BLOB

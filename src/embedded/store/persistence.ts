@@ -184,6 +184,8 @@ export class Persistence {
   }
 
   outgoingStream(client: ClientRef): Readable {
+    // aedes throws the queue of a clean session away; in a cluster another node may have a session of this client by then.
+    if (client.clean === true && this.#store.shared) return Readable.from([]);
     const session = this.#store.sessions.get(client.id);
     return Readable.from(session ? this.#outgoing(client, session) : []);
   }
@@ -225,6 +227,8 @@ export class Persistence {
   }
 
   async putWill(client: ClientRef, packet: WillPacket): Promise<void> {
+    // In a cluster all nodes have it since the client was let in.
+    if (this.#store.shared) return;
     if (this.#broker) packet.brokerId = this.#broker.id;
     packet.clientId = client.id;
     this.#store.wills.put(client.id, packet);

@@ -21,6 +21,8 @@ export interface SessionAbout {
   readonly lastDisconnect: number | null;
   /** Seconds that the session outlives its connection; null or missing (written by an earlier version): without end. */
   readonly expirySeconds?: number | null;
+  /** In a cluster: to which its client was connected last. */
+  readonly nodeId?: number;
   /** Of the last connection; missing: the broker ended before it did, or it was an earlier version. */
   readonly traffic?: Traffic;
 }
