@@ -9,7 +9,7 @@ import { placeIn } from './cluster-place.ts';
 import { NodeChanges } from './node-changes.ts';
 import { NodeReplica } from './node-replica.ts';
 import type { OpenedLog } from './redis-log/log-options.ts';
-import { openRedisLog } from './redis-log/redis-log.ts';
+import { openRedisLog } from './redis-log/open-redis-log.ts';
 import type { SharedLog } from './shared-log.ts';
 import { takeSnapshot } from './snapshot.ts';
 
