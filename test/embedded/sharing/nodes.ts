@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MqttClient } from 'mqtt';
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { launchRedis, type Redis } from '../../support/redis.ts';
-import { connect, control, startTestBroker, type TestBroker, temporaryFolder } from '../embedded.ts';
+import { ADMINISTRATOR, collect, control, startTestBroker, type TestBroker, temporaryFolder } from '../embedded.ts';
 
 export interface TestNode extends TestBroker {
   readonly nodeId: number;
@@ -80,4 +80,15 @@ export async function eventually<T>(look: () => Promise<T | null | undefined | f
   }
 }
 
-export const connectTo = connect;
+/** Connects and collects from the first message on. */
+export function collectFrom(port: number, options: IClientOptions) {
+  const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, {
+    ...ADMINISTRATOR,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+    ...options,
+  });
+  client.on('error', () => {});
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  return { client, ...collect(client) };
+}
