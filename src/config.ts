@@ -181,6 +181,12 @@ export const SETTINGS = {
     parse: email,
     help: 'E-mail address of the first root administrator, used only when there is none',
   }),
+  localLogin: setting({
+    env: 'LOCAL_LOGIN',
+    fallback: 'on',
+    parse: flag,
+    help: 'off: only the root administrator ROOT_EMAIL signs in with a password of this service, everybody else elsewhere',
+  }),
   rootPassword: setting({
     env: 'ROOT_PASSWORD',
     fallback: '',

@@ -14,20 +14,21 @@ interface RequestFacts {
 /** One context per request, whichever road it came by. Errors: UNAUTHORIZED. */
 export function contextMaker(services: Services, db: Database, { trustProxy }: Pick<Config, 'trustProxy'>) {
   return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
+    const caller = trustProxy
+      ? // The last is the proxy's own word; what stands before it may be the caller's.
+        String(headers['x-forwarded-for'] ?? '')
+          .split(',')
+          .at(-1)
+          ?.trim() || address
+      : address;
     const make = (viewer: Viewer | null): RequestContext => ({
       viewer,
       requestId: requestId ?? String(headers['x-request-id'] ?? ''),
-      address: trustProxy
-        ? // The last is the proxy's own word; what stands before it may be the caller's.
-          String(headers['x-forwarded-for'] ?? '')
-            .split(',')
-            .at(-1)
-            ?.trim() || address
-        : address,
+      address: caller,
       db,
       services,
     });
-    const viewer = services.auth.viewerOf(headers.authorization as string | undefined);
+    const viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
     return viewer instanceof Promise ? viewer.then(make) : make(viewer);
   };
 }

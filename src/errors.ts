@@ -13,6 +13,8 @@ export const ERROR_STATUS = {
   BROKER_REJECTED: 400,
   /** No credentials, or credentials that are unknown, expired or revoked. */
   UNAUTHORIZED: 401,
+  /** The password was right, and the account wants a code of its second factor as well. */
+  SECOND_FACTOR_REQUIRED: 401,
   /** The caller is known and its role does not allow the operation. */
   NOT_ALLOWED: 403,
   /** Not there, or not in a project that the caller can see. */

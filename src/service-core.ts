@@ -112,7 +112,8 @@ export async function startCore(
     projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
-    const auth = new AuthService({ db, changes, log });
+    const onlyEmail = config.localLogin ? null : config.rootEmail;
+    const auth = new AuthService({ db, changes, sealer, log, onlyEmail });
     closers.add(() => auth.close());
     projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });

@@ -37,6 +37,8 @@ export interface StartReport {
   readonly unusedPorts: readonly string[];
   /** Only when it was generated just now. */
   readonly rootPassword: { readonly email: string; readonly generated: string } | null;
+  /** Passwords of this service are switched off but for this person; `canSignIn`: it is a root administrator with one. Null: they are on. */
+  readonly passwordsOnlyFor: { readonly email: string; readonly canSignIn: boolean } | null;
 }
 
 export interface RunningService {
@@ -72,6 +74,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const http = await startHttpServer({ host, port, maxConnections, onFull });
     closers.add(http.close);
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
+    const passwordsOnlyFor = config.localLogin ? null : await onlyPassword(config.rootEmail, services);
     const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
     if (config.embeddedBroker) {
       closers.add(() => cloudBrokers.close());
@@ -152,6 +155,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
         mqttPortWanted: moved?.port ?? null,
         unusedPorts: first ? unusedPorts(config, first) : [],
         rootPassword,
+        passwordsOnlyFor,
       },
       close: closers.close,
     };
@@ -159,4 +163,11 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     await closers.close();
     throw error;
   }
+}
+
+/** Nobody else stays signed in by a password of this service, either. */
+async function onlyPassword(email: string, { auth, users }: Services): Promise<StartReport['passwordsOnlyFor']> {
+  const user = await users.findByEmail(email);
+  await auth.sessions.endLocal(email.trim().toLowerCase());
+  return { email, canSignIn: user?.isRoot === true && user.passwordHash !== null };
 }

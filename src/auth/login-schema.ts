@@ -1,19 +1,21 @@
 import { ServiceError } from '../errors.ts';
 import { builder, open, signedIn } from '../graphql/builder.ts';
 import { UserPayload } from '../users/user-schema.ts';
+import type { OpenedSession } from './sessions.ts';
 import { requireSignedIn } from './viewer.ts';
+import { requirePerson } from './viewer-schema.ts';
 
 const LoginInput = builder.inputType('LoginInput', {
-  fields: (t) => ({ email: t.string({ required: true }), password: t.string({ required: true }) }),
+  fields: (t) => ({
+    email: t.string({ required: true, description: 'Or the name that the directory knows the person by.' }),
+    password: t.string({ required: true }),
+    code: t.string({
+      description: 'Of the second factor: what the authenticator app shows, or a recovery code. Each is taken once.',
+    }),
+  }),
 });
 
-interface LoginResult {
-  readonly token: string;
-  readonly expiresAt: Date;
-  readonly userId: string;
-}
-
-export const LoginPayload = builder.objectRef<LoginResult>('LoginPayload').implement({
+export const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').implement({
   fields: (t) => ({
     token: t.exposeString('token', { description: 'To be sent as "Authorization: Bearer <token>". Shown once.' }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
@@ -37,7 +39,8 @@ const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
 
 builder.mutationFields((t) => ({
   login: t.field({
-    description: 'Opens a session. A wrong address and a wrong password look the same; guessing is slowed down.',
+    description:
+      'Opens a session. A wrong address and a wrong password look the same; guessing is slowed down. SECOND_FACTOR_REQUIRED: send the code, too.',
     type: LoginPayload,
     ...open,
     args: { input: t.arg({ type: LoginInput, required: true }) },
@@ -58,8 +61,7 @@ builder.mutationFields((t) => ({
     ...signedIn,
     args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
     resolve: async (_root, { input }, { services, viewer, address }) => {
-      const { kind, id, credentialId } = requireSignedIn(viewer);
-      if (kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token has no password');
+      const { id, credentialId } = requirePerson(viewer);
       if (!(await services.auth.confirmPassword(id, input.currentPassword, address))) {
         throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
       }

@@ -1,4 +1,4 @@
-import { notFound, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Session } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
@@ -10,6 +10,8 @@ const HOUR_MS = 3_600_000;
 const SESSION_IDLE_MS = 24 * HOUR_MS;
 /** … and this long after the log-in in any case. */
 const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
+/** Programs that log in for each of their calls have many. */
+const MAX_LISTED = 1_000;
 
 /** What a session was allowed with. It is opened only while that is still so. */
 export interface SessionGround {
@@ -52,7 +54,11 @@ export class Sessions {
     const expiresAt = sessionEnd(now.getTime(), now.getTime());
     await this.#db.$transaction(async (db) => {
       if (passwordHash !== undefined) {
-        const where = { id: userId, passwordHash, ...(secondFactorSince === undefined ? {} : { totpSince: secondFactorSince }) };
+        const where = {
+          id: userId,
+          passwordHash,
+          ...(secondFactorSince === undefined ? {} : { totpSince: secondFactorSince }),
+        };
         // Writes what is there: the lock on the row keeps a change of the password waiting until the session is written.
         const { count } = await db.user.updateMany({ where, data: { passwordHash } });
         if (count === 0) throw changedMeanwhile();
@@ -74,20 +80,21 @@ export class Sessions {
     return { token, expiresAt, userId };
   }
 
-  /** Those that have not ended, the one used last first. */
+  /** Those that have not ended, the one used last first; at most MAX_LISTED. */
   async of(userId: string): Promise<Session[]> {
     return this.#db.session.findMany({
       where: { userId, expiresAt: { gt: new Date() } },
       orderBy: [{ lastUsedAt: 'desc' }, { id: 'desc' }],
+      take: MAX_LISTED,
     });
   }
 
-  /** Ends one session, that of `userId` where given. Errors: NOT_FOUND, also for a session of somebody else. */
-  async end(sessionId: string, userId?: string): Promise<void> {
+  /** Ends one session, if it is one of `userId`, where given. Whether it was there. */
+  async end(sessionId: string, userId?: string): Promise<boolean> {
     const where = { id: sessionId, ...(userId === undefined ? {} : { userId }) };
     const { count } = await this.#db.session.deleteMany({ where });
-    if (count === 0) throw notFound('session', sessionId);
     await this.#changes.announce('session', sessionId);
+    return count > 0;
   }
 
   /** Ends all sessions of a person, but for the one named; so many. */
@@ -109,5 +116,4 @@ export class Sessions {
   }
 }
 
-const changedMeanwhile = () =>
-  new ServiceError('UNAUTHORIZED', 'The account changed while you signed in; try again');
+const changedMeanwhile = () => new ServiceError('UNAUTHORIZED', 'The account changed while you signed in; try again');

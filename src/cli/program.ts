@@ -78,6 +78,13 @@ function createProgram(terminal: Terminal): Command {
     .option('--password <password>', 'at least 8 characters')
     .addOption(json())
     .action(async (email, options) => (await import('./users.ts')).resetPassword(config(), terminal, email, options));
+  user
+    .command('reset-second-factor <email>')
+    .description('For somebody who has lost it: the password alone signs in, and the person’s sessions end.')
+    .addOption(json())
+    .action(async (email, options) =>
+      (await import('./users.ts')).resetSecondFactor(config(), terminal, email, options),
+    );
 
   program
     .command('project')

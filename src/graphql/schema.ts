@@ -4,6 +4,8 @@ import '../users/organisation-schema.ts';
 import '../projects/project-schema.ts';
 import '../auth/login-schema.ts';
 import '../auth/viewer-schema.ts';
+import '../auth/session-schema.ts';
+import '../auth/second-factor-schema.ts';
 import '../tokens/token-schema.ts';
 import '../brokers/broker-schema.ts';
 import '../cloud-brokers/cloud-broker-schema.ts';

@@ -1,4 +1,7 @@
 -- AlterTable
+ALTER TABLE "Cluster" ADD COLUMN     "seed" INTEGER;
+
+-- AlterTable
 ALTER TABLE "ProjectToken" ADD COLUMN     "previousHash" TEXT,
 ADD COLUMN     "previousValidUntil" TIMESTAMP(3);
 

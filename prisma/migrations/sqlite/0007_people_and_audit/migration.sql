@@ -1,4 +1,7 @@
 -- AlterTable
+ALTER TABLE "Cluster" ADD COLUMN "seed" INTEGER;
+
+-- AlterTable
 ALTER TABLE "ProjectToken" ADD COLUMN "previousHash" TEXT;
 ALTER TABLE "ProjectToken" ADD COLUMN "previousValidUntil" DATETIME;
 
