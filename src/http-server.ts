@@ -9,6 +9,8 @@ export interface HttpParts {
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
   readonly rest: { handle(req: IncomingMessage, res: ServerResponse): void };
+  /** Served by their whole paths. */
+  readonly downloads?: Readonly<Record<string, { handle(req: IncomingMessage, res: ServerResponse): void }>>;
   readonly metrics: Metrics;
   /** Rejects while the service cannot do its work. */
   readonly ready: () => Promise<void>;
@@ -176,6 +178,8 @@ function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): 
       (text) => res.writeHead(200, { 'content-type': parts.metrics.contentType }).end(text),
       () => answer(res, 500, { status: 'metrics could not be collected' }),
     );
+  } else if (parts.downloads !== undefined && Object.hasOwn(parts.downloads, path)) {
+    parts.downloads[path]?.handle(req, res);
   } else if (path === '/') {
     res.writeHead(302, { location: '/graphql' }).end();
   } else {

@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
+import { Marks } from './audit/audit-chain.ts';
+import { AuditRetention } from './audit/audit-retention.ts';
+import { AuditService } from './audit/audit-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
 import { BridgeService } from './bridges/bridge-service.ts';
@@ -73,6 +76,7 @@ export interface ServiceCore {
   readonly bridgeHosting: BridgeHosting;
   readonly topicTreeHosting: TopicTreeHosting;
   readonly clusters: Clusters;
+  readonly auditRetention: AuditRetention;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -110,6 +114,28 @@ export async function startCore(
     closers.add(() => certificateDirectory.close());
     await Promise.all([projectDirectory.load(), brokerDirectory.load(), certificateDirectory.load()]);
     projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
+
+    const marks = new Marks(sealer);
+    const audit = new AuditService({
+      db,
+      sealer,
+      marks,
+      dataDir,
+      projects: projectDirectory,
+      brokers: brokerDirectory,
+      certificates: certificateDirectory,
+      log,
+    });
+    closers.add(() => audit.close());
+    await audit.start();
+    const auditRetention = new AuditRetention({
+      db,
+      marks,
+      days: config.auditRetentionDays,
+      record: (facts) => audit.record(facts),
+      log,
+    });
+    closers.add(() => auditRetention.close());
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const onlyEmail = config.localLogin ? null : config.rootEmail;
@@ -291,6 +317,7 @@ export async function startCore(
     const certificateExpiry = new CertificateExpiry({ directory: certificateDirectory, log });
     closers.add(async () => certificateExpiry.close());
     const services: Services = {
+      audit,
       auth,
       users,
       organisations: new OrganisationService({ db, changes, users }),
@@ -328,7 +355,14 @@ export async function startCore(
       clusters: clusterService,
       clusterLive,
     };
-    const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
+    const operator: RequestContext = {
+      viewer: OPERATOR,
+      requestId: 'operator',
+      address: 'operator',
+      via: 'OPERATOR',
+      db,
+      services,
+    };
     return {
       storage,
       services,
@@ -339,6 +373,7 @@ export async function startCore(
       bridgeHosting,
       topicTreeHosting,
       clusters,
+      auditRetention,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };

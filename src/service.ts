@@ -1,3 +1,4 @@
+import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
@@ -66,6 +67,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       bridgeHosting,
       topicTreeHosting,
       clusters,
+      auditRetention,
       runAsOperator,
     } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
@@ -91,6 +93,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     clusters.start();
     await services.runtimes.start();
     services.certificateExpiry.start();
+    auditRetention.start();
 
     const contextFor = contextMaker(services, storage.db, config);
     const graphql = createGraphqlServer({
@@ -105,8 +108,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const rest = createRestServer<RequestContext>({
       routes: apiRoutes,
       schema,
-      contextFor,
+      contextFor: contextMaker(services, storage.db, config, 'REST'),
       authorize: authorizeRoute,
+      onRefused: (mutation, params, context, error) => services.audit.refused(mutation, params, context, error),
       compileOperation,
       log,
       maxBodyBytes: config.maxBodyBytes,
@@ -126,6 +130,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     });
     http.serve({
       graphql,
+      downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor, log }) },
       rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
       metrics,
       ready: () => storage.ping(),

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../storage/database.ts';
-import type { AuditFacts } from './audit-event.ts';
 import { ChainCheck, GENESIS, type Marks } from './audit-chain.ts';
+import type { AuditFacts } from './audit-event.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 6 * 3_600_000;
@@ -85,7 +85,9 @@ export class AuditRetention {
     const old = firstToStay < 0 ? rows : rows.slice(0, firstToStay);
     const check = new ChainCheck(start);
     const isGood = mark === null || marks.check(mark) === 'GOOD';
-    const problem = isGood ? firstOf(old, (entry) => check.next(entry)) : { sequence: start.sequence, reason: 'its start was moved' };
+    const problem = isGood
+      ? firstOf(old, (entry) => check.next(entry))
+      : { sequence: start.sequence, reason: 'its start was moved' };
     if (problem !== null) {
       log.error(problem, 'old audit entries stay: they were tampered with');
       return null;

@@ -111,7 +111,9 @@ export class AuditService {
   async mutation<T>({ operation, input, inputType, caller }: AuditedCall, run: () => T | Promise<T>): Promise<T> {
     if (this.#log.isFull) {
       const info = { retryAfterSeconds: 5 };
-      throw new ServiceError('RATE_LIMITED', 'Changes cannot be recorded now, so none are made; try again later', { info });
+      throw new ServiceError('RATE_LIMITED', 'Changes cannot be recorded now, so none are made; try again later', {
+        info,
+      });
     }
     const { viewer } = caller;
     const target = targetOf(operation, input) ?? (viewer?.kind === 'USER' ? { kind: 'user', id: viewer.id } : null);
@@ -160,7 +162,7 @@ export class AuditService {
   }
 
   /** A session or token that is unknown, expired or revoked: told as a burst begins, and how many came when it is over. */
-  unknownCredential({ address, via = 'GRAPHQL' }: Omit<AuditCaller, 'viewer'>): void {
+  unknownCredential({ address, via = 'GRAPHQL' }: Pick<AuditCaller, 'address' | 'via'>): void {
     this.#credentials.add(networkOf(address), { operation: 'authenticate', address, via });
   }
 
@@ -305,10 +307,11 @@ function outcomeOf(payload: unknown): Outcome | null {
   return { text: `${failed} of ${parts.length} failed`, isNothing: failed === parts.length, code };
 }
 
-const jsonOf = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value));
+const jsonOf = (value: unknown): string | null =>
+  value === undefined || value === null ? null : JSON.stringify(value);
 
 /** As every database takes it: without U+0000 and halves of characters. */
 function plain(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null;
-  return text.slice(0, MAX_NAME).toWellFormed().replaceAll('\0', '\ufffd');
+  return Buffer.from(text.slice(0, MAX_NAME)).toString().replaceAll('\0', '\ufffd');
 }

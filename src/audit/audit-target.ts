@@ -63,7 +63,10 @@ export function idInPayload(kind: string, payload: unknown): string | null {
   if (typeof own === 'object' && own !== null && 'id' in own) return textOf(own.id);
   const named = textOf(values[`${kind}Id`]);
   if (named !== null) return named;
-  return Object.values(values).find((value): value is string => typeof value === 'string' && kindOfId(value) === kind) ?? null;
+  return (
+    Object.values(values).find((value): value is string => typeof value === 'string' && kindOfId(value) === kind) ??
+    null
+  );
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

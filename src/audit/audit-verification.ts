@@ -89,7 +89,8 @@ async function problemAtEnd(db: Database, marks: Marks, place: ChainPlace): Prom
   if (mark === null) return sequence === 0 ? null : { sequence, reason: 'the mark of the newest entry is missing' };
   const seal = marks.check(mark);
   if (seal !== 'GOOD') return { sequence: mark.sequence, reason: `the mark of the newest entry ${MADE[seal]}` };
-  if (mark.sequence < sequence) return { sequence: mark.sequence + 1, reason: 'there are entries behind the newest one' };
+  if (mark.sequence < sequence)
+    return { sequence: mark.sequence + 1, reason: 'there are entries behind the newest one' };
   if (mark.sequence === sequence) {
     return mark.hash === hash ? null : { sequence, reason: 'it is not the newest entry that was written' };
   }
