@@ -21,13 +21,7 @@ export function contextMaker(
   via: AuditWay = 'GRAPHQL',
 ) {
   return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
-    const caller = trustProxy
-      ? // The last is the proxy's own word; what stands before it may be the caller's.
-        String(headers['x-forwarded-for'] ?? '')
-          .split(',')
-          .at(-1)
-          ?.trim() || address
-      : address;
+    const caller = callerOf(headers, address, trustProxy);
     const make = (viewer: Viewer | null): RequestContext => ({
       viewer,
       requestId: requestId ?? String(headers['x-request-id'] ?? ''),
@@ -48,4 +42,12 @@ export function contextMaker(
       return refuse(error);
     }
   };
+}
+
+/** Address of the caller; `address` is that of the connection. */
+export function callerOf(headers: RequestFacts['headers'], address: string, trustProxy: boolean): string {
+  if (!trustProxy) return address;
+  // The last is the proxy's own word; what stands before it may be the caller's.
+  const told = String(headers['x-forwarded-for'] ?? '');
+  return told.split(',').at(-1)?.trim() || address;
 }

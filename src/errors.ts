@@ -31,6 +31,8 @@ export const ERROR_STATUS = {
   BROKER_UNREACHABLE: 503,
   /** The broker is connected and did not answer in time. */
   BROKER_TIMEOUT: 503,
+  /** The provider or the directory that people sign in at cannot be asked now. */
+  SIGN_IN_UNAVAILABLE: 503,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

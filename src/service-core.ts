@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
-import { Marks } from './audit/audit-chain.ts';
-import { AuditRetention } from './audit/audit-retention.ts';
 import { AuditService } from './audit/audit-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
@@ -40,6 +38,9 @@ import type { RunOperation } from './operator-door.ts';
 import { ProjectDirectory } from './projects/project-directory.ts';
 import { ProjectService } from './projects/project-service.ts';
 import type { Services } from './services.ts';
+import { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
+import { SignIn } from './sign-in/sign-in.ts';
+import { SignInService } from './sign-in/sign-in-service.ts';
 import { openSealer } from './storage/sealed.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
 import { StreamHosting } from './streams/hosting/stream-hosting.ts';
@@ -76,7 +77,7 @@ export interface ServiceCore {
   readonly bridgeHosting: BridgeHosting;
   readonly topicTreeHosting: TopicTreeHosting;
   readonly clusters: Clusters;
-  readonly auditRetention: AuditRetention;
+  readonly signIn: SignIn;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -115,12 +116,11 @@ export async function startCore(
     await Promise.all([projectDirectory.load(), brokerDirectory.load(), certificateDirectory.load()]);
     projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
 
-    const marks = new Marks(sealer);
     const audit = new AuditService({
       db,
       sealer,
-      marks,
       dataDir,
+      retentionDays: config.auditRetentionDays,
       projects: projectDirectory,
       brokers: brokerDirectory,
       certificates: certificateDirectory,
@@ -128,18 +128,12 @@ export async function startCore(
     });
     closers.add(() => audit.close());
     await audit.start();
-    const auditRetention = new AuditRetention({
-      db,
-      marks,
-      days: config.auditRetentionDays,
-      record: (facts) => audit.record(facts),
-      log,
-    });
-    closers.add(() => auditRetention.close());
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const onlyEmail = config.localLogin ? null : config.rootEmail;
-    const auth = new AuthService({ db, changes, sealer, log, onlyEmail });
+    const signIn = new SignIn({ storage, sealer, config, log });
+    closers.add(() => signIn.checks.close());
+    const auth = new AuthService({ db, changes, sealer, log, onlyEmail, directory: signIn.directory });
     closers.add(() => auth.close());
     projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });
@@ -321,6 +315,18 @@ export async function startCore(
       auth,
       users,
       organisations: new OrganisationService({ db, changes, users }),
+      signIn: new SignInService({
+        db,
+        attempts: signIn.attempts,
+        sessions: auth.sessions,
+        checks: signIn.checks,
+        offers: { local: config.localLogin, ldap: signIn.directory !== null, openIdConnect: signIn.oidc !== null },
+      }),
+      signInRules: new SignInRuleService({
+        db,
+        changes,
+        groupsClaims: { sso: config.oidcGroupsClaim, ldap: 'groups' },
+      }),
       projects: new ProjectService({
         db,
         changes,
@@ -373,7 +379,7 @@ export async function startCore(
       bridgeHosting,
       topicTreeHosting,
       clusters,
-      auditRetention,
+      signIn,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };

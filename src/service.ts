@@ -2,7 +2,7 @@ import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
-import { contextMaker } from './context-maker.ts';
+import { callerOf, contextMaker } from './context-maker.ts';
 import { forOrigins } from './cross-origin.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { DEFAULT_LIMITS } from './graphql/limits.ts';
@@ -18,6 +18,7 @@ import { apiDocuments } from './rest/documents.ts';
 import { createRestServer } from './rest/router.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
 import type { Services } from './services.ts';
+import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
 import type { Storage } from './storage/storage.ts';
 import { VERSION } from './version.ts';
 
@@ -67,7 +68,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       bridgeHosting,
       topicTreeHosting,
       clusters,
-      auditRetention,
+      signIn,
       runAsOperator,
     } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
@@ -93,7 +94,10 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     clusters.start();
     await services.runtimes.start();
     services.certificateExpiry.start();
-    auditRetention.start();
+    services.audit.startRetention();
+    signIn.checks.start();
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+    const browserWay = signIn.browserWay(url);
 
     const contextFor = contextMaker(services, storage.db, config);
     const graphql = createGraphqlServer({
@@ -131,6 +135,13 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     http.serve({
       graphql,
       downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor, log }) },
+      ...(browserWay && {
+        auth: oidcEntries({
+          signIn: browserWay,
+          addressOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', config.trustProxy),
+          log,
+        }),
+      }),
       rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
       metrics,
       ready: () => storage.ping(),
@@ -155,7 +166,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       services,
       storage,
       report: {
-        url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
+        url,
         mqtt: first && listeners && mqttReport(config, first.id, listeners),
         mqttPortWanted: moved?.port ?? null,
         unusedPorts: first ? unusedPorts(config, first) : [],

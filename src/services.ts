@@ -16,6 +16,8 @@ import type { ClusterLive } from './clusters/cluster-live.ts';
 import type { ClusterService } from './clusters/cluster-service.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
+import type { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
+import type { SignInService } from './sign-in/sign-in-service.ts';
 import type { StreamService } from './streams/stream-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
 import type { TopicService } from './topic-tree/topic-service.ts';
@@ -28,6 +30,8 @@ export interface Services {
   readonly auth: AuthService;
   readonly users: UserService;
   readonly organisations: OrganisationService;
+  readonly signIn: SignInService;
+  readonly signInRules: SignInRuleService;
   readonly projects: ProjectService;
   readonly tokens: TokenService;
   readonly brokers: BrokerService;

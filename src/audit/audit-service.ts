@@ -6,8 +6,9 @@ import type { RequestContext } from '../context.ts';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { isImpossibleText } from '../storage/prisma-errors.ts';
+import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
-import type { ChainPlace, Marks, UnchainedEntry } from './audit-chain.ts';
+import { type ChainPlace, Marks, type UnchainedEntry } from './audit-chain.ts';
 import {
   type AuditFacts,
   type AuditResult,
@@ -19,6 +20,7 @@ import {
 } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
+import { AuditRetention } from './audit-retention.ts';
 import { type AuditInput, idInPayload, targetOf } from './audit-target.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
 import { masked } from './masked.ts';
@@ -29,8 +31,10 @@ const SINGLE_REFUSALS = 20;
 const MAX_NAME = 300;
 
 export interface AuditOptions extends BeforeParts {
+  readonly sealer: Pick<Sealer, 'open' | 'sign' | 'verify'>;
   readonly dataDir: string;
-  readonly marks: Marks;
+  /** Entries that are older are removed; 0: none. */
+  readonly retentionDays: number;
   readonly log: Logger;
 }
 
@@ -58,14 +62,19 @@ interface Refusal {
  */
 export class AuditService {
   readonly #options: AuditOptions;
+  readonly #marks: Marks;
+  readonly #retention: AuditRetention;
   readonly #journal: AuditJournal;
   readonly #log: AuditLog;
   readonly #refusals: Bursts<Refusal>;
   readonly #credentials: Bursts<Refusal>;
 
   constructor(options: AuditOptions) {
-    const { db, marks, log, dataDir } = options;
+    const { db, sealer, log, dataDir, retentionDays: days } = options;
+    const marks = new Marks(sealer);
     this.#options = options;
+    this.#marks = marks;
+    this.#retention = new AuditRetention({ db, marks, days, record: (facts) => this.record(facts), log });
     this.#journal = new AuditJournal(dataDir, log);
     this.#log = new AuditLog({
       db,
@@ -105,6 +114,10 @@ export class AuditService {
     if (missing.length === 0) return;
     log.warn({ count: missing.length }, 'the service ended in the middle of changes; the audit names them');
     await Promise.all(missing.map((entry) => this.#log.append(entry)));
+  }
+
+  startRetention(): void {
+    this.#retention.start();
   }
 
   /** Runs a mutation and records it. Errors: those of the mutation; RATE_LIMITED while entries cannot be written. */
@@ -181,11 +194,11 @@ export class AuditService {
 
   /** Looks through all entries. `expected`: a hash that was told earlier and must be there. */
   verify(expected?: string | null): Promise<AuditVerification> {
-    const { db, marks } = this.#options;
-    return verifyChain(db, marks, expected ?? null);
+    return verifyChain(this.#options.db, this.#marks, expected ?? null);
   }
 
   async close(): Promise<void> {
+    await this.#retention.close();
     this.#refusals.close();
     this.#credentials.close();
     await this.#log.close();

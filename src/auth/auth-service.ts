@@ -29,7 +29,7 @@ const LOOK_UPS = { atOnce: 16, mayWait: 10_000, what: 'sessions and tokens that 
 /** Unknown secrets of one caller in a row; fewer are a session that has ended. */
 const BURST_FROM = 5;
 /** What rights come from. Owners and tokens change with their project, too; members with the person. */
-const RIGHTS_KINDS = ['user', 'session', 'token', 'project', 'organisation'] as const;
+const RIGHTS_KINDS = ['user', 'session', 'token', 'project', 'organisation', 'sign-in-rule'] as const;
 
 interface CachedViewer extends LoadedViewer {
   touchedAt: number;
@@ -246,11 +246,16 @@ export class AuthService {
       if (id === ANYTHING || kind === 'organisation') return true;
       if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
       if (kind === 'project') return roleIn(viewer, id) !== null;
+      // Who has no role in its project may have one by it now.
+      if (kind === 'sign-in-rule') return viewer.kind === 'USER';
       // Of a token both secrets, while it has two.
       return kind === 'token' ? viewer.id === id : viewer.credentialId === id;
     };
     for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
     if (id === ANYTHING || kind === 'project') this.#guards.doubtful(concerns);
+    else if (kind === 'sign-in-rule') {
+      this.#guards.doubtful((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
+    }
     // Whoever loses something by a change of an organisation is told of as a person; the others only gain.
     else if (kind !== 'organisation') this.#guards.changed(concerns);
   }

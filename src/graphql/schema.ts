@@ -6,6 +6,8 @@ import '../auth/login-schema.ts';
 import '../auth/viewer-schema.ts';
 import '../auth/session-schema.ts';
 import '../auth/second-factor-schema.ts';
+import '../sign-in/sign-in-schema.ts';
+import '../sign-in/rules/sign-in-rule-schema.ts';
 import '../tokens/token-schema.ts';
 import '../brokers/broker-schema.ts';
 import '../cloud-brokers/cloud-broker-schema.ts';

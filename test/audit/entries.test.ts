@@ -34,12 +34,16 @@ test('each kind of change leaves who, what, from what to what', async () => {
   const run = (document: string, token = service.root) => service.graphql(document, {}, token);
 
   const events = await leftBy(service, async () => {
-    await run(`mutation { updateProject(input: { projectId: "${projectId}", description: "of tests" }) { project { id } } }`);
+    await run(
+      `mutation { updateProject(input: { projectId: "${projectId}", description: "of tests" }) { project { id } } }`,
+    );
     await run(
       `mutation { addBroker(input: { projectId: "${projectId}", name: "One", url: "mqtts://me:hidden@one.invalid", username: "me", password: "hidden-2" }) { broker { id } } }`,
       admin.token,
     );
-    await run(`mutation { setProjectMember(input: { projectId: "${projectId}", email: "${admin.email}", role: EDITOR }) { member { role } } }`);
+    await run(
+      `mutation { setProjectMember(input: { projectId: "${projectId}", email: "${admin.email}", role: EDITOR }) { member { role } } }`,
+    );
   });
   expect(events.map(({ operation, result, actorName }) => [operation, result, actorName])).toEqual([
     ['updateProject', 'DONE', ROOT.email],

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { createClient, RESP_TYPES } from '@redis/client';
+import { type LogKeys, logKeys } from './log-keys.ts';
+import { LOG_SCRIPTS, type LogScript } from './log-scripts.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** What a command may take. */
+export type RedisArgument = string | Buffer;
+
+/** As Redis tells it, with bytes for texts. */
+export type RawReply = null | number | Buffer | readonly RawReply[];
+
+/**
+ * The three connections of a node to one process of Redis: for commands, for reading (which blocks), for what is told. They are one:
+ * when one is lost, all are, and everything that waits for an answer is rejected; a new link is made instead.
+ */
+export class RedisLink {
+  readonly keys: LogKeys;
+  /** Changes with each start of Redis. `?` where Redis does not tell. */
+  readonly server: string;
+  /** Resolves with the reason once the link is lost or closed. */
+  readonly lost: Promise<Error>;
+  readonly #clients: Clients;
+  #isUp = true;
+
+  private constructor(keys: LogKeys, server: string, clients: Clients) {
+    this.keys = keys;
+    this.server = server;
+    this.#clients = clients;
+    this.lost = clients.lost.then((error) => {
+      this.#isUp = false;
+      return error;
+    });
+  }
+
+  /** Rejects with what Redis or the network says, which has neither the URL nor a password. */
+  static async open(url: string, clusterId: string): Promise<RedisLink> {
+    const clients = new Clients(url);
+    const keys = logKeys(clusterId);
+    try {
+      await clients.connect();
+      const [server] = await Promise.all([serverOf(clients.commands), loadScripts(clients.commands)]);
+      return new RedisLink(keys, server, clients);
+    } catch (error) {
+      clients.fail(error);
+      throw error;
+    }
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Pipelined: commands of one turn go out together, and are done in this order. */
+  command(...command: RedisArgument[]): Promise<RawReply> {
+    return this.#clients.commands.sendCommand<RawReply>(command);
+  }
+
+  run(script: LogScript, ...values: RedisArgument[]): Promise<RawReply> {
+    const { state, log, votes } = this.keys;
+    return this.command('EVALSHA', SHA[script], '3', state, log, votes(this.server), ...values);
+  }
+
+  /** On the connection of its own: may block. One at a time. */
+  read(...command: RedisArgument[]): Promise<RawReply> {
+    return this.#clients.reading.sendCommand<RawReply>(command);
+  }
+
+  async hear(listener: (message: Buffer) => void): Promise<void> {
+    await this.#clients.hearing.subscribe(this.keys.told, listener, true);
+  }
+
+  fail(error: Error): void {
+    this.#isUp = false;
+    this.#clients.fail(error);
+  }
+}
+
+const SHA = Object.fromEntries(
+  Object.entries(LOG_SCRIPTS).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
+) as Record<LogScript, string>;
+
+type Connection = ReturnType<typeof connection>;
+
+class Clients {
+  readonly lost: Promise<Error>;
+  readonly commands: Connection;
+  readonly reading: Connection;
+  readonly hearing: Connection;
+  #lose: (error: Error) => void = () => undefined;
+
+  constructor(url: string) {
+    this.lost = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
+    const fail = (error: unknown) => this.fail(error);
+    this.commands = connection(url, fail);
+    this.reading = connection(url, fail);
+    this.hearing = connection(url, fail);
+  }
+
+  async connect(): Promise<void> {
+    await Promise.all(this.#all().map((client) => client.connect()));
+  }
+
+  fail(error: unknown): void {
+    this.#lose(error instanceof Error ? error : new Error(String(error)));
+    for (const client of this.#all()) {
+      if (client.isOpen) client.destroy();
+    }
+  }
+
+  #all(): Connection[] {
+    return [this.commands, this.reading, this.hearing];
+  }
+}
+
+function connection(url: string, onFailure: (error: unknown) => void) {
+  const client = createClient({
+    url,
+    RESP: 2,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer } },
+    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
+  });
+  client.on('error', onFailure);
+  client.on('end', () => onFailure(new Error('the connection was closed')));
+  return client;
+}
+
+async function serverOf(commands: Connection): Promise<string> {
+  try {
+    const about = String(await commands.sendCommand<RawReply>(['INFO', 'server']));
+    return /^run_id:(\w+)/m.exec(about)?.[1] ?? '?';
+  } catch (error) {
+    // Users may be refused it; then only what is missing tells that Redis lost something.
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return '?';
+    throw error;
+  }
+}
+
+async function loadScripts(commands: Connection): Promise<void> {
+  await Promise.all(Object.values(LOG_SCRIPTS).map((text) => commands.sendCommand(['SCRIPT', 'LOAD', text])));
+}
