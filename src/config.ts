@@ -94,6 +94,13 @@ const databaseUrl: Parse<string> = (value) => {
   return value;
 };
 
+const redisUrl: Parse<string> = (value) => {
+  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
+    throw new BadValue('a URL that begins with redis:// or rediss:// (TLS)');
+  }
+  return value;
+};
+
 const email: Parse<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new BadValue('an e-mail address');
   return value;
@@ -153,6 +160,14 @@ export const SETTINGS = {
     shownDefault: 'SQLite in DATA_DIR',
     parse: optional(databaseUrl),
     help: 'postgresql://… for production and several processes',
+    secret: true,
+  }),
+  redisUrl: setting({
+    env: 'REDIS_URL',
+    fallback: '',
+    shownDefault: 'such clusters are refused',
+    parse: optional(redisUrl),
+    help: 'redis://user:password@host:6379, or rediss:// with TLS: over it embedded brokers share sessions and messages in clusters',
     secret: true,
   }),
   embeddedBroker: setting({

@@ -209,6 +209,7 @@ export async function startCore(
         streamStorageBytes,
         topicTreeBytes,
         topicPayloads,
+        redisUrl: config.redisUrl,
         mosquitto: {
           binary: config.mosquittoBinary,
           plugin: config.mosquittoDynsecPlugin,
@@ -216,6 +217,10 @@ export async function startCore(
         },
         log,
       }),
+      memberships: {
+        of: (brokerId) => clusters.memberships.of(brokerId),
+        onChange: (listener) => clusters.memberships.onChange(listener),
+      },
       dataDir,
       maxBrokers: config.maxCloudBrokers,
       log,
@@ -227,6 +232,8 @@ export async function startCore(
       brokerDirectory,
       projects: projectDirectory,
       bridgeApis: BRIDGE_KINDS.map(({ api }) => api),
+      cloudBrokers,
+      redisUrl: config.redisUrl,
       timeoutMs,
       log,
     });
@@ -240,7 +247,10 @@ export async function startCore(
       maxLinks: config.maxBrokerLinks,
       beside: (link) => {
         const instead = clusters.serving.beside(link.id);
-        if (instead !== null) return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead]);
+        if (instead !== null) {
+          const bridges = clusters.serving.hasBridges(link.id) ? [bridgeHosting.beside(link)] : [];
+          return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead, ...bridges]);
+        }
         return allBeside([
           {
             plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)],

@@ -26,7 +26,10 @@ export interface EmbeddedBrokerOptions {
   /** The compiled worker; by default the one beside this file. */
   readonly workerUrl?: URL;
   readonly log: BrokerLog;
-  /** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED. */
+  /**
+   * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED, and
+   * with STARTING once more for each problem that keeps a node of a cluster from joining the others.
+   */
   readonly onState?: (state: RunningState, error?: string) => void;
   /** Heap limit in MiB; 512. Beyond it the broker fails and starts anew. */
   readonly maxHeapMegabytes?: number;
@@ -40,6 +43,8 @@ export interface EmbeddedBrokerOptions {
   readonly topicPayloads?: TopicPayloads;
   /** Missing: a broker by itself. */
   readonly cluster?: ClusterOptions | undefined;
+  /** Ends the first start, which of a node of a cluster takes as long as it cannot reach what the nodes share. */
+  readonly signal?: AbortSignal;
   /** Runs in a process of its own, not in a thread of this one: as a node of a cluster does, so that no other one fails with it. */
   readonly ownProcess?: boolean;
 }
@@ -140,6 +145,7 @@ class BrokerSupervisor implements RunningBroker {
       cluster,
     };
     let failure = '';
+    let isStarting = true;
     let isRunning: (listeners: readonly ListenerWanted[]) => void = () => undefined;
     const running = new Promise<readonly ListenerWanted[]>((resolve) => {
       isRunning = resolve;
@@ -152,9 +158,17 @@ class BrokerSupervisor implements RunningBroker {
       onMessage: (message: WorkerMessage) => {
         if (message.type === 'running') isRunning(message.listeners);
         else if (message.type === 'failed') failure = message.reason;
-        else if (message.type === 'log') log[message.level]({ broker: id, reason: message.reason }, message.text);
+        else if (message.type === 'log') {
+          const { level, text, reason } = message;
+          log[level]({ broker: id, reason }, text);
+          if (isStarting && cluster !== undefined) onState?.('STARTING', reason ? `${text}: ${reason}` : text);
+        }
       },
     });
+    const { signal } = this.#options;
+    const onAbort = () => started.terminate();
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort);
     const unwatch = topicPayloads?.watch(() => {
       started.send({ type: 'topicPayloads', areKept: topicPayloads.areKept() });
     });
@@ -168,6 +182,8 @@ class BrokerSupervisor implements RunningBroker {
     };
     this.#host = host;
     const listeners = await Promise.race([running, host.ended.then(() => null)]);
+    isStarting = false;
+    signal?.removeEventListener('abort', onAbort);
     if (!listeners) {
       const end = await host.ended;
       this.#failed(end);

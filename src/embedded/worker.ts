@@ -44,6 +44,8 @@ port.onMessage((message: ServiceMessage) => {
   isClosing = true;
   // While it starts, the end of the start sees to it. A rejection is uncaught and ends the worker, which is what is wanted.
   if (broker) void shutDown(broker);
+  // It may wait for the other nodes, or for what they share, as long as that takes.
+  else if (options.cluster !== undefined) port.close();
 });
 
 try {

@@ -79,7 +79,7 @@ export class LogReading {
     if (head.run !== run) {
       for (const entry of readable(position, () => decodeBatch(value)).entries) reader.apply(entry, origin);
     } else {
-      const batch = own.takeBack(head.number);
+      const batch = own.sent(head.number);
       if (!batch) throw new LogEnded('BROKEN', 'the log has a batch of this node that it has not sent');
       for (const { entry } of batch.entries) reader.apply(entry, origin);
       this.#fresh.push(batch);
@@ -105,11 +105,11 @@ export class LogReading {
   #reached(): void {
     if (!this.#hasFresh) return;
     this.#hasFresh = false;
-    const { course, reader } = this.#parts;
+    const { course, reader, own } = this.#parts;
     reader.reached(course.place);
     const fresh = this.#fresh;
     this.#fresh = [];
-    for (const batch of fresh) batch.done();
+    for (const batch of fresh) own.done(batch);
   }
 }
 

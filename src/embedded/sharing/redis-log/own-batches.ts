@@ -37,7 +37,7 @@ export class OwnBatches {
     return this.#pendingBytes;
   }
 
-  /** Resolves when the entry was read back, as told by `takeBack` and its `done`. */
+  /** Resolves when the entry's batch is `done`. */
   append(entry: LogEntry): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);
     let written: WrittenEntry;
@@ -74,11 +74,15 @@ export class OwnBatches {
   }
 
   /** One that was read back. Undefined: it was never sent. */
-  takeBack(number: number): OwnBatch | undefined {
-    const batch = this.#sent.get(number);
-    this.#sent.delete(number);
-    this.#pendingBytes -= batch?.bytes ?? 0;
-    return batch;
+  sent(number: number): OwnBatch | undefined {
+    return this.#sent.get(number);
+  }
+
+  /** Those who appended it go on. */
+  done(batch: OwnBatch): void {
+    if (!this.#sent.delete(batch.number)) return;
+    this.#pendingBytes -= batch.bytes;
+    batch.done();
   }
 
   /** All that wait are rejected, and whoever appends from now on. */
@@ -145,7 +149,6 @@ export class OwnBatch {
   readonly encoded: Buffer;
   readonly bytes: number;
   readonly entries: readonly WrittenEntry[];
-  /** Those who appended go on. */
   readonly done: () => void;
   readonly fail: (error: Error) => void;
 

@@ -127,7 +127,7 @@ export class RedisLog implements SharedLog {
 
   async close(): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    if (this.#isReached) {
+    if (this.#reader && this.#link.isUp) {
       const gone = this.#lastAppend.catch(() => undefined);
       await Promise.race([gone, delay(CLOSE_MS, undefined, { ref: false })]);
     }
@@ -162,9 +162,9 @@ export class RedisLog implements SharedLog {
   /** Whether the link can be used; it is given up otherwise. */
   async #meet(link: RedisLink, reader: LogReader): Promise<boolean> {
     try {
+      await this.#tellings.attach(link, reader);
       await this.#resume(link);
       this.#heartbeat.start(link);
-      await this.#tellings.attach(link, reader);
       return link.isUp;
     } catch (error) {
       if (error instanceof LogEnded) throw error;
