@@ -1,5 +1,7 @@
 import './scalars.ts';
 import '../users/user-schema.ts';
+import '../users/user-sales-schema.ts';
+import '../users/user-mutations-schema.ts';
 import '../users/organisation-schema.ts';
 import '../projects/project-schema.ts';
 import '../auth/login-schema.ts';

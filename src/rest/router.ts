@@ -25,12 +25,12 @@ import { type Entry, findPlaces, type Place, refuseMethod, serveDocument } from 
 import { type CompiledOperation, type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
 import { existsIn, revisionOf } from './revisions.ts';
-import type { AnyRoute, RouteInput } from './route.ts';
+import type { Route, RouteInput } from './route.ts';
 import { type ListPage, listPieces, pageOf } from './stream-list.ts';
 import { streamText } from './stream-text.ts';
 
 export interface RestServerOptions<C> {
-  readonly routes: readonly AnyRoute[];
+  readonly routes: readonly Route[];
   readonly schema: GraphQLSchema;
   /** Errors: UNAUTHORIZED for credentials that are unknown or expired. Without credentials it makes a context without a viewer. */
   readonly contextFor: (request: RequestFacts) => C | Promise<C>;
@@ -129,14 +129,9 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     try {
       authorize(context, route.role, params);
     } catch (error) {
-      if (prepared?.mutation == null || onRefused === undefined) throw error;
+      if (prepared.mutation === null || onRefused === undefined) throw error;
       void onRefused(prepared.mutation, params, context, error).then(() => fail(exchange, error));
       return;
-    }
-    if (prepared === null) {
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', `${route.summary}: this operation is not available yet`, {
-        info: { pending: true, operation: `${route.method} ${route.path}` },
-      });
     }
     const query = prepared.versions[exchange.revision].parseQuery(search);
     const { checkBody } = prepared;
