@@ -165,7 +165,11 @@ function connection(url: string, onFailure: (error: unknown) => void) {
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer } },
+    // The link has its own; one timer for each command is a good part of what a command costs.
+    commandOptions: {
+      timeout: 0,
+      typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer },
+    },
     socket: { reconnectStrategy: false },
   });
   client.on('error', onFailure);

@@ -16,12 +16,15 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+/** A node that begins again when it ends, as brokers do. */
 class Member {
   readonly nodeId: number;
   readonly #url: string;
   readonly acknowledged: string[] = [];
   readonly ends: string[] = [];
   node: TestNode;
+  /** After an end: there again. */
+  ready: Promise<void> = Promise.resolve();
   #number = 0;
   #appending: Promise<void> = Promise.resolve();
   #isOver = false;
@@ -30,6 +33,7 @@ class Member {
     this.nodeId = node.nodeId;
     this.#url = url;
     this.node = node;
+    this.#watch();
   }
 
   go(random: () => number): void {
@@ -43,21 +47,53 @@ class Member {
   }
 
   async again(): Promise<void> {
-    const timing = TIMING;
-    this.node = await startNode(this.nodeId, { url: this.#url, former: this.node, timing });
+    this.node = await startNode(this.nodeId, { url: this.#url, former: this.node, timing: TIMING });
+    this.#watch();
+  }
+
+  #watch(): void {
+    const end = async () => {
+      const { reason } = await this.node.ended;
+      this.ends.push(reason);
+      this.ready = this.again();
+      await this.ready;
+    };
+    void end();
   }
 
   async #append(random: () => number): Promise<void> {
     while (!this.#isOver) {
       const texts = Array.from({ length: 1 + Math.floor(random() * 5) }, () => `${this.#number++}`);
       const size = random() < 0.02 ? 400_000 : Math.floor(random() * 500);
+      const { node } = this;
       try {
-        await Promise.all(texts.map((text) => this.node.append(text, Buffer.alloc(size))));
+        await Promise.all(texts.map((text) => node.append(text, Buffer.alloc(size))));
         this.acknowledged.push(...texts.map((text) => `${this.nodeId}:${text}`));
       } catch {
-        this.ends.push((await this.node.ended).reason);
-        await this.again();
+        await node.ended;
+        await this.ready;
       }
+    }
+  }
+
+  async appendSurely(text: string): Promise<void> {
+    for (;;) {
+      const { node } = this;
+      try {
+        await node.append(text);
+        return;
+      } catch {
+        await node.ended;
+        await this.ready;
+      }
+    }
+  }
+
+  async has(text: string): Promise<void> {
+    for (;;) {
+      const { node } = this;
+      if (await Promise.race([node.has(text).then(() => true), node.ended.then(() => false)])) return;
+      await this.ready;
     }
   }
 }
@@ -101,25 +137,11 @@ async function interleave(seed: number, durable: boolean) {
   return members.flatMap(({ ends }) => ends);
 }
 
+/** All have all. */
 async function level(members: readonly Member[], name: string): Promise<void> {
   for (const member of members) {
-    for (;;) {
-      const text = `level ${name} ${member.ends.length}`;
-      const wait = Promise.all(members.map(({ node }) => node.has(`${member.nodeId}:${text}`)));
-      try {
-        await member.node.append(text);
-      } catch {
-        member.ends.push((await member.node.ended).reason);
-        await member.again();
-        continue;
-      }
-      const ends = members.map(async (other) => {
-        other.ends.push((await other.node.ended).reason);
-        await other.again();
-      });
-      await Promise.race([wait, ...ends]);
-      break;
-    }
+    await member.appendSurely(`level ${name}`);
+    for (const other of members) await other.has(`${member.nodeId}:level ${name}`);
   }
 }
 
