@@ -10,6 +10,7 @@ import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { StreamService } from '../streams/stream-service.ts';
 import type { TopicService } from '../topic-tree/topic-service.ts';
 import { ClusterDirectory } from './cluster-directory.ts';
 import { ClusterKeepers } from './cluster-keepers.ts';
@@ -39,6 +40,7 @@ export interface ClusterParts {
   readonly access: AccessControlService;
   readonly clients: ClientService;
   readonly topics: TopicService;
+  readonly streams: StreamService;
 }
 
 interface Connected {
@@ -65,7 +67,13 @@ export class Clusters {
     this.#options = options;
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
     this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
-    this.serving = new ClusterServing({ directory: this.#directory, brokers: brokerDirectory, bridgeApis, timeoutMs });
+    this.serving = new ClusterServing({
+      directory: this.#directory,
+      brokers: brokerDirectory,
+      bridgeApis,
+      streamTurns: this.#turns('the streams of this cluster', 'cluster-streams', timeoutMs),
+      timeoutMs,
+    });
   }
 
   load(): Promise<void> {
@@ -92,10 +100,10 @@ export class Clusters {
     return cluster?.keeper === 'GATEWAY' ? cluster : null;
   };
 
-  connect({ runtimes, access, clients, topics }: ClusterParts): Pick<Connected, 'service' | 'live'> {
-    this.serving.connect({ runtimes, clients, topics });
+  connect({ runtimes, access, clients, topics, streams }: ClusterParts): Pick<Connected, 'service' | 'live'> {
+    this.serving.connect({ runtimes, clients, topics, streams });
     const { storage, sealer, brokers, brokerDirectory, projects, timeoutMs, log } = this.#options;
-    const { db, leases } = storage;
+    const { db } = storage;
     const directory = this.#directory;
     const rows = new ClusterRows({ db, directory, sealer });
     const ha = new HaDriver({ directory, brokers: brokerDirectory, runtimes });
@@ -106,7 +114,7 @@ export class Clusters {
       access,
       rows,
       // A write waits for those before it, of which each may take long.
-      turns: new LeasedTurns({ leases, name: 'this cluster', prefix: 'cluster', timeoutMs: timeoutMs * 6 }),
+      turns: this.#turns('this cluster', 'cluster', timeoutMs * 6),
       keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
       log,
     });
@@ -138,6 +146,10 @@ export class Clusters {
     ha.start();
     dynsec.start();
     this.serving.start();
+  }
+
+  #turns(name: string, prefix: string, timeoutMs: number): LeasedTurns {
+    return new LeasedTurns({ leases: this.#options.storage.leases, name, prefix, timeoutMs });
   }
 
   async close(): Promise<void> {

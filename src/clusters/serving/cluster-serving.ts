@@ -3,12 +3,14 @@ import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directo
 import type { BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import { STREAM_API } from '../../streams/control/stream-control.ts';
+import type { LeasedTurns } from '../../storage/leased-turns.ts';
+import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
 import type { TopicNodes } from '../../topic-tree/topic-view.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
+import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
 import { notMergedPlugin, notMergedReason } from './not-merged.ts';
 import { type AskNode, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
@@ -18,6 +20,8 @@ export interface ClusterServingOptions {
   readonly brokers: BrokerDirectory;
   /** Of bridges that this service runs beside brokers. */
   readonly bridgeApis: readonly BridgeApi[];
+  /** By cluster. */
+  readonly streamTurns: LeasedTurns;
   /** Longest wait for a broker's answer, milliseconds. */
   readonly timeoutMs: number;
 }
@@ -26,6 +30,7 @@ export interface ServedParts {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
   readonly topics: TopicService;
+  readonly streams: StreamService;
 }
 
 /**
@@ -46,15 +51,21 @@ export class ClusterServing {
   beside(brokerId: string): HostedBeside | null {
     if (!this.#isSplit(brokerId)) return null;
     const nodes = this.#nodesOf(brokerId);
-    const { runtimes, clients, topics } = this.#connected;
+    const { runtimes, clients, topics, streams } = this.#connected;
+    const { streamTurns, timeoutMs, bridgeApis } = this.#options;
     const ask: AskNode = ({ broker }, question) => runtimes.ask(broker, ({ controls }) => question(controls));
     return {
       plugins: [
         mergedInspectPlugin({ nodes, clients, ask }),
         mergedClientControlPlugin({ nodes, clients, ask }),
         mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) }),
-        notMergedPlugin(STREAM_API, 'a stream', nodes),
-        ...this.#options.bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)),
+        mergedStreamsPlugin({
+          nodes,
+          ask: ({ broker }, question) => streams.askAt(broker, question),
+          inTurn: (work) => streamTurns.run(brokerId, work),
+          timeoutMs,
+        }),
+        ...bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)),
       ],
       clientIds: [],
     };

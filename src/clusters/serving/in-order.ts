@@ -1,0 +1,35 @@
+import { withDeadline } from '../../brokers/deadline.ts';
+import { ServiceError } from '../../errors.ts';
+import { type NodeAnswers, type NodeFailure, ofNode, type ServingNode } from './serving-nodes.ts';
+
+/** Of the time in which a command is to be answered: the rest is for what is asked before. */
+const SHARE = 0.6;
+
+/** Nodes that keep no other from its turn: nobody knows when they answer. */
+const AWAY: readonly string[] = ['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'];
+
+/**
+ * Does something on one node after the other. Errors: of a node that refuses while nothing was done on another one, which it would
+ * refuse as well; the node is named.
+ */
+export async function inOrder<T>(
+  nodes: readonly ServingNode[],
+  timeoutMs: number,
+  work: (node: ServingNode) => Promise<T>,
+): Promise<NodeAnswers<T>> {
+  const answers: { node: ServingNode; answer: T }[] = [];
+  const failures: NodeFailure[] = [];
+  const until = performance.now() + timeoutMs * SHARE;
+  for (const [index, node] of nodes.entries()) {
+    // One that is silent takes its share of what is left.
+    const patienceMs = Math.max(1, (until - performance.now()) / (nodes.length - index));
+    try {
+      answers.push({ node, answer: await withDeadline(work(node), patienceMs, `node ${node.nodeId}`) });
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (answers.length === 0 && !AWAY.includes(error.code)) throw ofNode({ node, error });
+      failures.push({ node, error });
+    }
+  }
+  return { answers, failures };
+}
