@@ -97,7 +97,12 @@ export class StreamService {
     }
     const offset = placeAfter(args.after) + (args.offset ?? 0);
     const count = first ?? DEFAULT_PAGE;
-    const { items, totalCount, problem = null, provider } = await this.#ask(broker, async ({ controls }) => {
+    const {
+      items,
+      totalCount,
+      problem = null,
+      provider,
+    } = await this.#ask(broker, async ({ controls }) => {
       const { provider } = await controls.capability(STREAM_API);
       // An empty page is asked for how many there are.
       const { items, ...rest } = await listStreamPlaces(controls, { offset, count: Math.max(1, count) });

@@ -43,7 +43,7 @@ async function heardAt({ broker }: ClusterWorldNode, filter: string): Promise<st
 }
 
 test('a stream of a cluster runs on each node for what comes there, is counted of all, stored and replayed where it is', async () => {
-  const world = await clusterWorld(2);
+  const world = await clusterWorld(2, {}, 30_000);
   const { graph, clusterId, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   await openToAll(world);
@@ -106,7 +106,7 @@ test('a stream of a cluster runs on each node for what comes there, is counted o
 });
 
 test('where nodes differ that is told, and the next change of the stream ends it', async () => {
-  const world = await clusterWorld(2);
+  const world = await clusterWorld(2, {}, 30_000);
   const { graph, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
   const stream = { name: 's', sourceTopic: 'in/#', targetTopic: 'out' };
@@ -167,7 +167,7 @@ test('where nodes differ that is told, and the next change of the stream ends it
 });
 
 test('a node that is away: what was done on the others is told with it, and it is brought there when that is asked for again', async () => {
-  const world = await clusterWorld(2);
+  const world = await clusterWorld(2, {}, 30_000);
   const { graph, nodes } = world;
   const two = nodes[1] as ClusterWorldNode;
   await two.broker.stop();

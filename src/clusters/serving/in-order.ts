@@ -9,8 +9,8 @@ const SHARE = 0.6;
 const AWAY: readonly string[] = ['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'];
 
 /**
- * Does something on one node after the other. Errors: of a node that refuses while nothing was done on another one, which it would
- * refuse as well; the node is named.
+ * Does something on one node after the other, as long as there is time: what was not begun then is not done. Errors: of a node that
+ * refuses while nothing was done on another one, which it would refuse as well; the node is named.
  */
 export async function inOrder<T>(
   nodes: readonly ServingNode[],
@@ -20,11 +20,12 @@ export async function inOrder<T>(
   const answers: { node: ServingNode; answer: T }[] = [];
   const failures: NodeFailure[] = [];
   const until = performance.now() + timeoutMs * SHARE;
-  for (const [index, node] of nodes.entries()) {
-    // One that is silent takes its share of what is left.
-    const patienceMs = Math.max(1, (until - performance.now()) / (nodes.length - index));
+  for (const node of nodes) {
+    const leftMs = Math.floor(until - performance.now());
     try {
-      answers.push({ node, answer: await withDeadline(work(node), patienceMs, `node ${node.nodeId}`) });
+      if (leftMs <= 0)
+        throw new ServiceError('BROKER_TIMEOUT', 'The nodes before it took all the time: nothing was sent');
+      answers.push({ node, answer: await withDeadline(work(node), leftMs, `node ${node.nodeId}`) });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       if (answers.length === 0 && !AWAY.includes(error.code)) throw ofNode({ node, error });
