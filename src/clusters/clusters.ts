@@ -22,6 +22,7 @@ import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
+import { StoredClusters } from './stored-clusters.ts';
 
 export interface ClustersOptions {
   readonly storage: Pick<Storage, 'db' | 'changes' | 'leases'>;
@@ -123,7 +124,9 @@ export class Clusters {
       brokers: brokerDirectory,
       runtimes,
     });
-    const service = new ClusterService({ db, directory, brokers, brokerDirectory, keepers, sealer });
+    const stored = new StoredClusters({ db, directory, brokers });
+    const turns = this.#turns('the nodes of this cluster', 'cluster-nodes', timeoutMs * 6);
+    const service = new ClusterService({ directory, stored, brokerDirectory, keepers, turns, sealer, log });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
     this.#connected = { runtimes, keepers, ha, dynsec, rows, service, live };

@@ -9,8 +9,8 @@ const SHARE = 0.6;
 const AWAY: readonly string[] = ['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'];
 
 /**
- * Does something on one node after the other, as long as there is time: what was not begun then is not done. Errors: of a node that
- * refuses while nothing was done on another one, which it would refuse as well; the node is named.
+ * Does something on one node after the other, as long as there is time: what was not begun then is not done. Errors: of the first node,
+ * named, where it refuses, as the others would: nothing is done then.
  */
 export async function inOrder<T>(
   nodes: readonly ServingNode[],
@@ -28,7 +28,7 @@ export async function inOrder<T>(
       answers.push({ node, answer: await withDeadline(work(node), leftMs, `node ${node.nodeId}`) });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      if (answers.length === 0 && !AWAY.includes(error.code)) throw ofNode({ node, error });
+      if (answers.length + failures.length === 0 && !AWAY.includes(error.code)) throw ofNode({ node, error });
       failures.push({ node, error });
     }
   }
