@@ -17,7 +17,7 @@ import {
   type NodeInput,
 } from './cluster-input.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
-import type { ClusterRecord, NewNode } from './model/cluster.ts';
+import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
 import type { NodeOutcome } from './model/cluster-driver.ts';
 import type { ClusterStatus } from './model/cluster-status.ts';
 import type { StoredClusters } from './stored-clusters.ts';
@@ -27,6 +27,8 @@ export interface ClusterServiceOptions {
   readonly stored: StoredClusters;
   readonly brokerDirectory: BrokerDirectory;
   readonly keepers: ClusterKeepers;
+  /** The entry of the node by which a cluster is reached. */
+  readonly reachedBy: (cluster: ClusterRecord) => string | null;
   /** By cluster: one change of its nodes at a time, over all processes. */
   readonly turns: LeasedTurns;
   readonly sealer: Sealer;
@@ -37,6 +39,12 @@ export interface NewCluster {
   readonly name: string;
   readonly mode: ClusterMode;
   readonly nodes: readonly NodeInput[];
+}
+
+/** A node, with its cluster. */
+export interface PlacedNode {
+  readonly cluster: ClusterRecord;
+  readonly node: ClusterNodeRecord;
 }
 
 export interface DeletedCluster {
@@ -88,6 +96,15 @@ export class ClusterService {
     const { directory } = this.#options;
     const cluster = directory.get(id) ?? directory.ofNode(id);
     return cluster !== null && seesBroker(requireSignedIn(viewer), cluster) ? cluster : null;
+  }
+
+  /** The node that an entry is, or by which the cluster is reached that it stands for, for those who see the cluster. */
+  nodeAround(broker: BrokerRecord, viewer: Viewer | null): PlacedNode | null {
+    const cluster = this.around(broker, viewer);
+    if (cluster === null) return null;
+    const brokerId = cluster.id === broker.id ? this.#options.reachedBy(cluster) : broker.id;
+    const node = cluster.nodes.find((one) => one.brokerId === brokerId);
+    return node === undefined ? null : { cluster, node };
   }
 
   status(cluster: ClusterRecord): Promise<ClusterStatus> {

@@ -126,7 +126,16 @@ export class Clusters {
     });
     const stored = new StoredClusters({ db, directory, brokers });
     const turns = this.#turns('the nodes of this cluster', 'cluster-nodes', timeoutMs * 6);
-    const service = new ClusterService({ directory, stored, brokerDirectory, keepers, turns, sealer, log });
+    const service = new ClusterService({
+      directory,
+      stored,
+      brokerDirectory,
+      keepers,
+      reachedBy: (cluster) => this.#standIns.taken(cluster),
+      turns,
+      sealer,
+      log,
+    });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
     this.#connected = { runtimes, keepers, ha, dynsec, rows, service, live };
