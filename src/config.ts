@@ -53,8 +53,51 @@ const origins: Parse<readonly string[]> = (value) => {
   return all;
 };
 
+/** An http or https address without credentials, query and fragment; as it was written. */
+const webAddress: Parse<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  const isPlain = url !== null && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  if (!isPlain || !/^https?:$/.test(url.protocol)) throw new BadValue('an address such as https://brokers.example.com');
+  return value;
+};
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** Whoever can change what it says can sign in as anybody. */
+const issuer: Parse<string> = (value) => {
+  const { protocol, hostname } = new URL(webAddress(value));
+  if (protocol !== 'https:' && !LOOPBACK.test(hostname))
+    throw new BadValue('an https address, unless it is this machine');
+  return value;
+};
+
+const webAddresses: Parse<readonly string[]> = (value) => list(value).map((address) => webAddress(address));
+
+const ldapUrl: Parse<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) {
+    throw new BadValue('an address such as ldaps://directory.example.com, with a port if need be and nothing more');
+  }
+  return value;
+};
+
+const ldapFilter =
+  (place: string): Parse<string> =>
+  (value) => {
+    if (!/^\(.*\)$/s.test(value) || !value.includes(place))
+      throw new BadValue(`a filter in brackets with ${place} in it`);
+    return value;
+  };
+
 const databaseUrl: Parse<string> = (value) => {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new BadValue('a URL that begins with postgresql://');
+  return value;
+};
+
+const redisUrl: Parse<string> = (value) => {
+  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
+    throw new BadValue('a URL that begins with redis:// or rediss:// (TLS)');
+  }
   return value;
 };
 
@@ -119,6 +162,14 @@ export const SETTINGS = {
     help: 'postgresql://… for production and several processes',
     secret: true,
   }),
+  redisUrl: setting({
+    env: 'REDIS_URL',
+    fallback: '',
+    shownDefault: 'such clusters are refused',
+    parse: optional(redisUrl),
+    help: 'redis://user:password@host:6379, or rediss:// with TLS: over it embedded brokers share sessions and messages in clusters',
+    secret: true,
+  }),
   embeddedBroker: setting({
     env: 'EMBEDDED_BROKER',
     fallback: 'on',
@@ -181,6 +232,12 @@ export const SETTINGS = {
     parse: email,
     help: 'E-mail address of the first root administrator, used only when there is none',
   }),
+  localLogin: setting({
+    env: 'LOCAL_LOGIN',
+    fallback: 'on',
+    parse: flag,
+    help: 'off: only the root administrator ROOT_EMAIL signs in with a password of this service, everybody else elsewhere',
+  }),
   rootPassword: setting({
     env: 'ROOT_PASSWORD',
     fallback: '',
@@ -188,6 +245,137 @@ export const SETTINGS = {
     parse: optional(atLeast(8)),
     help: 'Password of the first root administrator',
     secret: true,
+  }),
+  publicUrl: setting({
+    env: 'PUBLIC_URL',
+    fallback: '',
+    shownDefault: 'http://HOST:PORT',
+    parse: optional(webAddress),
+    help: 'Address of this service as browsers know it, behind a proxy for example; for single sign-on',
+  }),
+  oidcIssuer: setting({
+    env: 'OIDC_ISSUER',
+    fallback: '',
+    shownDefault: 'no OpenID Connect',
+    parse: optional(issuer),
+    help: 'OpenID provider that people sign in at; https, but for one on this machine',
+  }),
+  oidcClientId: setting({
+    env: 'OIDC_CLIENT_ID',
+    fallback: '',
+    shownDefault: 'none',
+    parse: optional(text),
+    help: 'What the provider knows this service by; it must allow PUBLIC_URL/auth/oidc/callback as redirect address',
+  }),
+  oidcClientSecret: setting({
+    env: 'OIDC_CLIENT_SECRET',
+    fallback: '',
+    shownDefault: 'none',
+    parse: optional(text),
+    help: 'The secret that goes with it; none: a public client',
+    secret: true,
+  }),
+  oidcScopes: setting({
+    env: 'OIDC_SCOPES',
+    fallback: 'openid profile email',
+    parse: (value) => {
+      if (!value.split(' ').includes('openid'))
+        throw new BadValue('scopes with spaces between them, openid among them');
+      return value;
+    },
+    help: 'What the provider is asked for; some need offline_access to let people be checked again',
+  }),
+  oidcGroupsClaim: setting({
+    env: 'OIDC_GROUPS_CLAIM',
+    fallback: 'groups',
+    parse: text,
+    help: 'The claim that has a person’s groups',
+  }),
+  oidcTrustEmail: setting({
+    env: 'OIDC_TRUST_EMAIL',
+    fallback: 'off',
+    parse: flag,
+    help: 'E-mail addresses count as verified where the provider does not say whether they are (email_verified)',
+  }),
+  signInReturnTo: setting({
+    env: 'SIGN_IN_RETURN_TO',
+    fallback: '',
+    shownDefault: 'this service alone',
+    parse: webAddresses,
+    help: 'Comma-separated addresses, and what is below them, that browsers may go back to after a sign-in',
+  }),
+  signInCreateUsers: setting({
+    env: 'SIGN_IN_CREATE_USERS',
+    fallback: 'on',
+    parse: flag,
+    help: 'Accounts are made for people who sign in elsewhere for the first time',
+  }),
+  signInCheckMinutes: setting({
+    env: 'SIGN_IN_CHECK_MINUTES',
+    fallback: '5',
+    parse: integer(1, 720),
+    help: 'How often people who signed in elsewhere are checked again there while they have sessions, minutes',
+  }),
+  ldapUrl: setting({
+    env: 'LDAP_URL',
+    fallback: '',
+    shownDefault: 'no directory',
+    parse: optional(ldapUrl),
+    help: 'Directory that people sign in at with a password: ldaps://… or ldap://…',
+  }),
+  ldapStartTls: setting({
+    env: 'LDAP_START_TLS',
+    fallback: 'on',
+    parse: flag,
+    help: 'TLS is begun on ldap:// before anything is said; off sends passwords as they are',
+  }),
+  ldapCaFile: setting({
+    env: 'LDAP_CA_FILE',
+    fallback: '',
+    shownDefault: 'those that Node knows',
+    parse: optional(absolutePath),
+    help: 'PEM file of the authorities that the certificate of the directory may be from',
+  }),
+  ldapBindDn: setting({
+    env: 'LDAP_BIND_DN',
+    fallback: '',
+    shownDefault: 'searches without a name',
+    parse: optional(text),
+    help: 'Account that the directory is searched with',
+  }),
+  ldapBindPassword: setting({
+    env: 'LDAP_BIND_PASSWORD',
+    fallback: '',
+    shownDefault: 'none',
+    parse: optional(text),
+    help: 'Its password',
+    secret: true,
+  }),
+  ldapUserBase: setting({
+    env: 'LDAP_USER_BASE',
+    fallback: '',
+    shownDefault: 'none',
+    parse: optional(text),
+    help: 'Where in the directory people are looked for, as ou=people,dc=example,dc=com',
+  }),
+  ldapUserFilter: setting({
+    env: 'LDAP_USER_FILTER',
+    fallback: '(mail={login})',
+    parse: ldapFilter('{login}'),
+    help: 'How a person is found by what was typed; whom it does not find may not sign in, and loses the sessions',
+  }),
+  ldapGroupBase: setting({
+    env: 'LDAP_GROUP_BASE',
+    fallback: '',
+    shownDefault: 'no groups',
+    parse: optional(text),
+    help: 'Where in the directory groups are looked for',
+  }),
+  ldapGroupFilter: setting({
+    env: 'LDAP_GROUP_FILTER',
+    fallback: '(member={dn})',
+    parse: ldapFilter('{'),
+    help: 'How the groups of a person are found, by {dn} or {login}',
   }),
   secretKey: setting({
     env: 'SECRET_KEY',
@@ -284,6 +472,12 @@ export const SETTINGS = {
     parse: flag,
     help: 'Take the address of callers from X-Forwarded-For (only behind a proxy that sets it)',
   }),
+  auditRetentionDays: setting({
+    env: 'AUDIT_RETENTION_DAYS',
+    fallback: '365',
+    parse: integer(0, 36_500),
+    help: 'Days that entries of the audit are kept; 0: for ever',
+  }),
   logLevel: setting({
     env: 'LOG_LEVEL',
     fallback: 'info',
@@ -328,6 +522,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       problems.push(`${variable} must be ${error.message}${secret ? '' : `; it is "${value}"`}`);
     }
   }
+  problems.push(...missingBeside(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(values) as Config;
+}
+
+/** Settings that another one is of no use without. */
+function missingBeside(values: Readonly<Record<string, unknown>>): string[] {
+  const needed = [
+    ['oidcIssuer', 'oidcClientId'],
+    ['ldapUrl', 'ldapUserBase'],
+    ['ldapBindDn', 'ldapBindPassword'],
+  ] as const;
+  return needed.flatMap(([one, other]) =>
+    values[one] !== undefined && values[other] === undefined
+      ? [`${SETTINGS[other].env} must be set beside ${SETTINGS[one].env}`]
+      : [],
+  );
 }

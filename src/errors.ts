@@ -9,10 +9,14 @@ export const ERROR_STATUS = {
   ALREADY_EXISTS: 400,
   /** The object cannot be changed or removed while something depends on it. */
   IN_USE: 400,
+  /** No root administrator would be left who can sign in. */
+  LAST_ADMINISTRATOR: 400,
   /** The broker understood the command and refused it. */
   BROKER_REJECTED: 400,
   /** No credentials, or credentials that are unknown, expired or revoked. */
   UNAUTHORIZED: 401,
+  /** The password was right, and the account wants a code of its second factor as well. */
+  SECOND_FACTOR_REQUIRED: 401,
   /** The caller is known and its role does not allow the operation. */
   NOT_ALLOWED: 403,
   /** Not there, or not in a project that the caller can see. */
@@ -29,6 +33,8 @@ export const ERROR_STATUS = {
   BROKER_UNREACHABLE: 503,
   /** The broker is connected and did not answer in time. */
   BROKER_TIMEOUT: 503,
+  /** The provider or the directory that people sign in at cannot be asked now. */
+  SIGN_IN_UNAVAILABLE: 503,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

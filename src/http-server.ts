@@ -9,6 +9,10 @@ export interface HttpParts {
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
   readonly rest: { handle(req: IncomingMessage, res: ServerResponse): void };
+  /** Served by their whole paths. */
+  readonly downloads?: Readonly<Record<string, { handle(req: IncomingMessage, res: ServerResponse): void }>>;
+  /** Browsers that sign in elsewhere, below /auth; absent: there is no such way. */
+  readonly auth?: { handle(req: IncomingMessage, res: ServerResponse): void };
   readonly metrics: Metrics;
   /** Rejects while the service cannot do its work. */
   readonly ready: () => Promise<void>;
@@ -49,7 +53,7 @@ const FULL_NOTICE_MS = 60_000;
 const DRAIN_MS = 5_000;
 
 /**
- * One port for everything: /graphql, /api, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
+ * One port for everything: /graphql, /api, /auth, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
  * taken port stops a start before it has made anything.
  */
 export async function startHttpServer({ host, port, maxConnections, onFull }: HttpServerOptions): Promise<HttpServer> {
@@ -164,6 +168,8 @@ function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): 
   } else if (path === '/graphql') {
     observed('graphql', res, parts.metrics);
     parts.graphql.handle(req, res);
+  } else if (path.startsWith('/auth/') && parts.auth !== undefined) {
+    parts.auth.handle(req, res);
   } else if (path === '/healthz') {
     answer(res, 200, { status: 'ok' });
   } else if (path === '/readyz') {
@@ -176,6 +182,8 @@ function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): 
       (text) => res.writeHead(200, { 'content-type': parts.metrics.contentType }).end(text),
       () => answer(res, 500, { status: 'metrics could not be collected' }),
     );
+  } else if (parts.downloads !== undefined && Object.hasOwn(parts.downloads, path)) {
+    parts.downloads[path]?.handle(req, res);
   } else if (path === '/') {
     res.writeHead(302, { location: '/graphql' }).end();
   } else {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
+import { AuditService } from './audit/audit-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
 import { BridgeService } from './bridges/bridge-service.ts';
@@ -37,6 +38,9 @@ import type { RunOperation } from './operator-door.ts';
 import { ProjectDirectory } from './projects/project-directory.ts';
 import { ProjectService } from './projects/project-service.ts';
 import type { Services } from './services.ts';
+import { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
+import { SignIn } from './sign-in/sign-in.ts';
+import { SignInService } from './sign-in/sign-in-service.ts';
 import { openSealer } from './storage/sealed.ts';
 import { openStorage, type Storage } from './storage/storage.ts';
 import { StreamHosting } from './streams/hosting/stream-hosting.ts';
@@ -73,6 +77,7 @@ export interface ServiceCore {
   readonly bridgeHosting: BridgeHosting;
   readonly topicTreeHosting: TopicTreeHosting;
   readonly clusters: Clusters;
+  readonly signIn: SignIn;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -111,8 +116,24 @@ export async function startCore(
     await Promise.all([projectDirectory.load(), brokerDirectory.load(), certificateDirectory.load()]);
     projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
 
+    const audit = new AuditService({
+      db,
+      sealer,
+      dataDir,
+      retentionDays: config.auditRetentionDays,
+      projects: projectDirectory,
+      brokers: brokerDirectory,
+      certificates: certificateDirectory,
+      log,
+    });
+    closers.add(() => audit.close());
+    await audit.start();
+
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
-    const auth = new AuthService({ db, changes, log });
+    const onlyEmail = config.localLogin ? null : config.rootEmail;
+    const signIn = new SignIn({ storage, sealer, config, log });
+    closers.add(() => signIn.checks.close());
+    const auth = new AuthService({ db, changes, sealer, log, onlyEmail, directory: signIn.directory });
     closers.add(() => auth.close());
     projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
     const users = new UserService({ db, changes });
@@ -188,6 +209,7 @@ export async function startCore(
         streamStorageBytes,
         topicTreeBytes,
         topicPayloads,
+        redisUrl: config.redisUrl,
         mosquitto: {
           binary: config.mosquittoBinary,
           plugin: config.mosquittoDynsecPlugin,
@@ -195,6 +217,10 @@ export async function startCore(
         },
         log,
       }),
+      memberships: {
+        of: (brokerId) => clusters.memberships.of(brokerId),
+        onChange: (listener) => clusters.memberships.onChange(listener),
+      },
       dataDir,
       maxBrokers: config.maxCloudBrokers,
       log,
@@ -206,6 +232,8 @@ export async function startCore(
       brokerDirectory,
       projects: projectDirectory,
       bridgeApis: BRIDGE_KINDS.map(({ api }) => api),
+      cloudBrokers,
+      redisUrl: config.redisUrl,
       timeoutMs,
       log,
     });
@@ -219,7 +247,10 @@ export async function startCore(
       maxLinks: config.maxBrokerLinks,
       beside: (link) => {
         const instead = clusters.serving.beside(link.id);
-        if (instead !== null) return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead]);
+        if (instead !== null) {
+          const bridges = clusters.serving.hasBridges(link.id) ? [bridgeHosting.beside(link)] : [];
+          return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead, ...bridges]);
+        }
         return allBeside([
           {
             plugins: [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)],
@@ -291,9 +322,22 @@ export async function startCore(
     const certificateExpiry = new CertificateExpiry({ directory: certificateDirectory, log });
     closers.add(async () => certificateExpiry.close());
     const services: Services = {
+      audit,
       auth,
       users,
       organisations: new OrganisationService({ db, changes, users }),
+      signIn: new SignInService({
+        db,
+        attempts: signIn.attempts,
+        sessions: auth.sessions,
+        checks: signIn.checks,
+        offers: { local: config.localLogin, ldap: signIn.directory !== null, openIdConnect: signIn.oidc !== null },
+      }),
+      signInRules: new SignInRuleService({
+        db,
+        changes,
+        groupsClaims: { sso: config.oidcGroupsClaim, ldap: 'groups' },
+      }),
       projects: new ProjectService({
         db,
         changes,
@@ -328,7 +372,14 @@ export async function startCore(
       clusters: clusterService,
       clusterLive,
     };
-    const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
+    const operator: RequestContext = {
+      viewer: OPERATOR,
+      requestId: 'operator',
+      address: 'operator',
+      via: 'OPERATOR',
+      db,
+      services,
+    };
     return {
       storage,
       services,
@@ -339,6 +390,7 @@ export async function startCore(
       bridgeHosting,
       topicTreeHosting,
       clusters,
+      signIn,
       runAsOperator: async (document, variables) => compileOperation(schema, document).execute(operator, variables),
       close: closers.close,
     };

@@ -1,7 +1,8 @@
+import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
-import { contextMaker } from './context-maker.ts';
+import { callerOf, contextMaker } from './context-maker.ts';
 import { forOrigins } from './cross-origin.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { DEFAULT_LIMITS } from './graphql/limits.ts';
@@ -17,6 +18,7 @@ import { apiDocuments } from './rest/documents.ts';
 import { createRestServer } from './rest/router.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
 import type { Services } from './services.ts';
+import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
 import type { Storage } from './storage/storage.ts';
 import { VERSION } from './version.ts';
 
@@ -37,6 +39,8 @@ export interface StartReport {
   readonly unusedPorts: readonly string[];
   /** Only when it was generated just now. */
   readonly rootPassword: { readonly email: string; readonly generated: string } | null;
+  /** Passwords of this service are switched off but for this person; `canSignIn`: it is a root administrator with one. Null: they are on. */
+  readonly passwordsOnlyFor: { readonly email: string; readonly canSignIn: boolean } | null;
 }
 
 export interface RunningService {
@@ -64,6 +68,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       bridgeHosting,
       topicTreeHosting,
       clusters,
+      signIn,
       runAsOperator,
     } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
@@ -72,6 +77,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const http = await startHttpServer({ host, port, maxConnections, onFull });
     closers.add(http.close);
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
+    const passwordsOnlyFor = config.localLogin ? null : await onlyPassword(config.rootEmail, services);
     const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
     if (config.embeddedBroker) {
       closers.add(() => cloudBrokers.close());
@@ -88,6 +94,10 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     clusters.start();
     await services.runtimes.start();
     services.certificateExpiry.start();
+    services.audit.startRetention();
+    signIn.checks.start();
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+    const browserWay = signIn.browserWay(url);
 
     const contextFor = contextMaker(services, storage.db, config);
     const graphql = createGraphqlServer({
@@ -102,8 +112,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const rest = createRestServer<RequestContext>({
       routes: apiRoutes,
       schema,
-      contextFor,
+      contextFor: contextMaker(services, storage.db, config, 'REST'),
       authorize: authorizeRoute,
+      onRefused: (mutation, params, context, error) => services.audit.refused(mutation, params, context, error),
       compileOperation,
       log,
       maxBodyBytes: config.maxBodyBytes,
@@ -123,6 +134,14 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     });
     http.serve({
       graphql,
+      downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor, log }) },
+      ...(browserWay && {
+        auth: oidcEntries({
+          signIn: browserWay,
+          addressOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', config.trustProxy),
+          log,
+        }),
+      }),
       rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
       metrics,
       ready: () => storage.ping(),
@@ -147,11 +166,12 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       services,
       storage,
       report: {
-        url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${http.port}`,
+        url,
         mqtt: first && listeners && mqttReport(config, first.id, listeners),
         mqttPortWanted: moved?.port ?? null,
         unusedPorts: first ? unusedPorts(config, first) : [],
         rootPassword,
+        passwordsOnlyFor,
       },
       close: closers.close,
     };
@@ -159,4 +179,11 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     await closers.close();
     throw error;
   }
+}
+
+/** Nobody else stays signed in by a password of this service, either. */
+async function onlyPassword(email: string, { auth, users }: Services): Promise<StartReport['passwordsOnlyFor']> {
+  const user = await users.findByEmail(email);
+  await auth.sessions.endLocal(email.trim().toLowerCase());
+  return { email, canSignIn: user?.isRoot === true && user.passwordHash !== null };
 }

@@ -1,4 +1,5 @@
 import type { AccessControlService } from './access-control/access-control-service.ts';
+import type { AuditService } from './audit/audit-service.ts';
 import type { AuthService } from './auth/auth-service.ts';
 import type { BridgeService } from './bridges/bridge-service.ts';
 import type { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
@@ -15,6 +16,8 @@ import type { ClusterLive } from './clusters/cluster-live.ts';
 import type { ClusterService } from './clusters/cluster-service.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
+import type { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
+import type { SignInService } from './sign-in/sign-in-service.ts';
 import type { StreamService } from './streams/stream-service.ts';
 import type { TokenService } from './tokens/token-service.ts';
 import type { TopicService } from './topic-tree/topic-service.ts';
@@ -23,9 +26,12 @@ import type { UserService } from './users/user-service.ts';
 
 /** The services by name, as resolvers find them in the context. Filled by the composition root. */
 export interface Services {
+  readonly audit: AuditService;
   readonly auth: AuthService;
   readonly users: UserService;
   readonly organisations: OrganisationService;
+  readonly signIn: SignInService;
+  readonly signInRules: SignInRuleService;
   readonly projects: ProjectService;
   readonly tokens: TokenService;
   readonly brokers: BrokerService;

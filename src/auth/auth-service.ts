@@ -1,31 +1,35 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { ServiceError } from '../errors.ts';
-import { newId } from '../ids.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
-import { LoginThrottle } from './login-throttle.ts';
-import { PasswordChecker } from './passwords.ts';
+import type { Sealer } from '../storage/sealed.ts';
+import { Attempts, type RefusedBurst } from './attempts.ts';
+import { Bursts } from './bursts.ts';
+import { networkOf } from './network.ts';
+import type { PasswordDirectory } from './password-directory.ts';
+import { type Credentials, PasswordSignIn } from './password-sign-in.ts';
 import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guards.ts';
-import { hashSecret, kindOfSecret, newSecret, type SecretKind, unknownCredential } from './secrets.ts';
+import { SecondFactors } from './second-factors.ts';
+import { hashSecret, kindOfSecret, type SecretKind, unknownCredential } from './secrets.ts';
+import { type OpenedSession, type SessionGround, Sessions, sessionEnd } from './sessions.ts';
 import { Turns } from './turns.ts';
 import { roleIn, type Viewer } from './viewer.ts';
 import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
-const HOUR_MS = 3_600_000;
-/** A session ends this long after its last use … */
-const SESSION_IDLE_MS = 24 * HOUR_MS;
-/** … and this long after the log-in in any case. */
-const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
 /** Uses of a credential are written at most this often. */
 const TOUCH_MS = 60_000;
 /** Callers kept resolved; the longest unused is resolved anew. Also refreshed after `CACHE_MS`, as a net below notifications. */
 const CACHED_VIEWERS = 10_000;
 const CACHE_MS = 60_000;
-/** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
-const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
+/** Secrets that nobody has, kept so that sending one again costs a look; the longest unused is looked up anew. */
+const UNKNOWN_SECRETS = 10_000;
+/** Look-ups of secrets at once, whoever floods the service with new ones. */
+const LOOK_UPS = { atOnce: 16, mayWait: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
+/** Unknown secrets of one caller in a row; fewer are a session that has ended. */
+const BURST_FROM = 5;
 /** What rights come from. Owners and tokens change with their project, too; members with the person. */
-const RIGHTS_KINDS = ['user', 'session', 'token', 'project', 'organisation'] as const;
+const RIGHTS_KINDS = ['user', 'session', 'token', 'project', 'organisation', 'sign-in-rule'] as const;
 
 interface CachedViewer extends LoadedViewer {
   touchedAt: number;
@@ -34,7 +38,14 @@ interface CachedViewer extends LoadedViewer {
 export interface AuthOptions {
   readonly db: Database;
   readonly changes: Changes;
+  readonly sealer: Pick<Sealer, 'seal' | 'open'>;
   readonly log: Logger;
+  /** Asked for people who have no password here. */
+  readonly directory?: PasswordDirectory | null;
+  /** The only person who may use a password of this service, a root administrator; default: everybody who has one. */
+  readonly onlyEmail?: string | null;
+  /** Told of attempts that are refused, not one by one. */
+  readonly onBurst?: (burst: RefusedBurst) => void;
 }
 
 /**
@@ -45,23 +56,37 @@ export interface AuthOptions {
  */
 export class AuthService {
   readonly #db: Database;
-  readonly #changes: Changes;
   readonly #log: Logger;
   readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
+  readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_SECRETS, ttl: CACHE_MS });
+  readonly #lookUps = new Turns(LOOK_UPS);
   readonly #guards: RightsGuards;
-  readonly #passwords = new PasswordChecker();
-  readonly #throttle = new LoginThrottle();
-  readonly #turns = new Turns(PASSWORD_CHECKS);
+  readonly #attempts: Attempts;
+  readonly #refusals: Bursts<string>;
+  readonly sessions: Sessions;
+  readonly secondFactors: SecondFactors;
+  readonly passwords: PasswordSignIn;
   readonly #stops: (() => void)[];
   readonly #touching = new Set<Promise<unknown>>();
   /** Grows with each invalidation: what was read before one must not be cached after it. */
   #generation = 0;
 
-  constructor({ db, changes, log }: AuthOptions) {
+  constructor({ db, changes, sealer, log, directory = null, onlyEmail = null, onBurst }: AuthOptions) {
     this.#db = db;
-    this.#changes = changes;
     this.#log = log;
+    this.sessions = new Sessions({ db, changes });
+    this.secondFactors = new SecondFactors({ db, changes, sealer });
+    this.#attempts = new Attempts({ log, onBurst });
+    this.passwords = new PasswordSignIn({
+      db,
+      sessions: this.sessions,
+      secondFactors: this.secondFactors,
+      attempts: this.#attempts,
+      directory,
+      onlyEmail: onlyEmail?.toLowerCase() ?? null,
+    });
+    this.#refusals = unknownSecrets(log, onBurst);
     this.#guards = new RightsGuards({
       read: (viewer) => this.#readAgain(viewer),
       isCurrent: (viewer) => this.#isCurrent(viewer),
@@ -71,86 +96,47 @@ export class AuthService {
   }
 
   /**
-   * The caller behind an `Authorization` header; null when there is none.
-   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked.
+   * The caller behind an `Authorization` header; null when there is none. `address`: where it came from, to tell of bursts.
+   * Errors: UNAUTHORIZED for another scheme and for secrets that are unknown, expired or revoked; RATE_LIMITED for too many unknown ones.
    */
-  viewerOf(authorization: string | undefined): Viewer | null | Promise<Viewer> {
+  viewerOf(authorization: string | undefined, address = ''): Viewer | null | Promise<Viewer> {
     if (authorization === undefined) return null;
     if (!/^bearer /i.test(authorization)) {
       throw new ServiceError('UNAUTHORIZED', 'Send credentials as "Authorization: Bearer <token>"');
     }
-    return this.viewerOfSecret(authorization.slice(7).trim());
+    return this.viewerOfSecret(authorization.slice(7).trim(), address);
   }
 
-  viewerOfSecret(secret: string): Viewer | Promise<Viewer> {
+  viewerOfSecret(secret: string, address = ''): Viewer | Promise<Viewer> {
     const kind = kindOfSecret(secret);
-    if (kind === null) throw unknownCredential();
+    if (kind === null) throw this.#refused(address);
     const hash = hashSecret(secret);
     const cached = this.#cache.get(hash);
-    if (cached === undefined || cached.viewer.expiresAt <= Date.now()) return this.#load(kind, hash);
+    if (cached === undefined || cached.viewer.expiresAt <= Date.now()) return this.#find(kind, hash, address);
     this.#touch(kind, cached);
     return cached.viewer;
   }
 
-  /**
-   * Errors: UNAUTHORIZED (the same whether the account or the password is wrong, and as slow), RATE_LIMITED.
-   */
-  async login(
-    { email, password }: { readonly email: string; readonly password: string },
-    address: string,
-  ): Promise<{ readonly token: string; readonly expiresAt: Date; readonly userId: string }> {
-    const account = email.trim().toLowerCase();
-    const user = await this.#db.user.findUnique({ where: { email: account } });
-    const passwordHash = user?.passwordHash ?? null;
-    const matches = await this.#checkPassword(passwordHash, password, account, address);
-    if (!matches || user === null || passwordHash === null) throw wrongLogin();
-    return this.openSession(user.id, passwordHash);
+  /** See PasswordSignIn. */
+  login(credentials: Credentials, address: string): Promise<OpenedSession> {
+    return this.passwords.login(credentials, address);
   }
 
-  /**
-   * With `passwordHash`: only while that is still the person's. A log-in with a password that is being changed meanwhile must not
-   * outlive the change, which ends the sessions there are. Errors: UNAUTHORIZED.
-   */
-  async openSession(
-    userId: string,
-    passwordHash?: string,
-  ): Promise<{ readonly token: string; readonly expiresAt: Date; readonly userId: string }> {
-    const token = newSecret('session');
-    const now = new Date();
-    const expiresAt = new Date(now.getTime() + SESSION_IDLE_MS);
-    await this.#db.$transaction(async (db) => {
-      if (passwordHash !== undefined) {
-        // Writes what is there: the lock on the row keeps a change of the password waiting until the session is written.
-        const { count } = await db.user.updateMany({ where: { id: userId, passwordHash }, data: { passwordHash } });
-        if (count === 0) throw wrongLogin();
-      }
-      await db.session.deleteMany({ where: { userId, expiresAt: { lte: now } } });
-      await db.session.create({
-        data: {
-          id: newId('session'),
-          userId,
-          tokenHash: hashSecret(token),
-          createdAt: now,
-          lastUsedAt: now,
-          expiresAt,
-        },
-      });
-    });
-    return { token, expiresAt, userId };
+  /** See Sessions. */
+  openSession(userId: string, ground?: SessionGround): Promise<OpenedSession> {
+    return this.sessions.open(userId, ground);
   }
 
   /** Ends the session of this viewer. A project token cannot log out; it is revoked. */
   async logout(viewer: Viewer): Promise<void> {
     if (viewer.kind !== 'USER')
       throw new ServiceError('INVALID', 'A project token has no session to end; revoke it instead');
-    await this.#db.session.deleteMany({ where: { id: viewer.credentialId } });
-    await this.#changes.announce('session', viewer.credentialId);
+    await this.sessions.end(viewer.credentialId);
   }
 
   /** Checks a person's password without opening a session; throttled like a log-in. */
-  async confirmPassword(userId: string, password: string, address: string): Promise<boolean> {
-    const user = await this.#db.user.findUnique({ where: { id: userId } });
-    return this.#checkPassword(user?.passwordHash ?? null, password, user?.email ?? userId, address);
+  confirmPassword(userId: string, password: string, address: string): Promise<boolean> {
+    return this.passwords.confirm(userId, { password }, address);
   }
 
   /** The viewer with the rights that its credential has now. Errors: UNAUTHORIZED when it has ended. */
@@ -180,20 +166,26 @@ export class AuthService {
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
+    this.#attempts.close();
+    this.#refusals.close();
     await this.#guards.close();
     await Promise.allSettled(this.#touching);
   }
 
-  /** Asks the throttle again when its turn comes: whoever waited may have failed meanwhile. */
-  async #checkPassword(hash: string | null, password: string, account: string, address: string): Promise<boolean> {
-    this.#throttle.check(account, address);
-    return this.#turns.run(async () => {
-      this.#throttle.check(account, address);
-      const matches = await this.#passwords.matches(hash, password);
-      if (matches) this.#throttle.succeeded(account);
-      else if (this.#throttle.failed(account, address)) this.#log.warn({ address }, 'log-ins are failing; slowed down');
-      return matches;
-    });
+  #refused(address: string): ServiceError {
+    this.#refusals.add(networkOf(address), address);
+    return unknownCredential();
+  }
+
+  /** What nobody has costs one look-up, however often it is sent, and only so many at once. */
+  async #find(kind: SecretKind, hash: string, address: string): Promise<Viewer> {
+    if (this.#unknown.has(hash)) throw this.#refused(address);
+    try {
+      return await this.#lookUps.run(() => this.#load(kind, hash));
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'UNAUTHORIZED') throw this.#refused(address);
+      throw error;
+    }
   }
 
   async #load(kind: SecretKind, hash: string): Promise<Viewer> {
@@ -206,7 +198,10 @@ export class AuthService {
   async #read(kind: SecretKind, hash: string): Promise<CachedViewer | null> {
     const generation = this.#generation;
     const loaded = await loadViewer(this.#db, kind, hash);
-    if (loaded === null) return null;
+    if (loaded === null) {
+      if (generation === this.#generation) this.#unknown.set(hash, true);
+      return null;
+    }
     const cached = { ...loaded, touchedAt: loaded.lastUsedAt };
     if (generation === this.#generation) this.#cache.set(hash, cached);
     this.#secretOf.set(loaded.viewer, { kind, hash });
@@ -231,13 +226,13 @@ export class AuthService {
     const now = Date.now();
     if (now - cached.touchedAt < TOUCH_MS) return;
     cached.touchedAt = now;
-    const id = cached.viewer.credentialId;
+    const { id: tokenId, credentialId: id } = cached.viewer;
     const lastUsedAt = new Date(now);
-    const expiresAt = new Date(Math.min(now + SESSION_IDLE_MS, cached.createdAt + SESSION_LIFETIME_MS));
+    const expiresAt = sessionEnd(now, cached.createdAt);
     const written =
       kind === 'session'
         ? this.#db.session.updateMany({ where: { id }, data: { lastUsedAt, expiresAt } })
-        : this.#db.projectToken.updateMany({ where: { id }, data: { lastUsedAt } });
+        : this.#db.projectToken.updateMany({ where: { id: tokenId }, data: { lastUsedAt } });
     const tracked = Promise.resolve(written)
       .catch((error: unknown) => this.#log.warn({ err: error }, 'the use of a credential could not be noted'))
       .finally(() => this.#touching.delete(tracked));
@@ -246,17 +241,37 @@ export class AuthService {
 
   #invalidate(kind: (typeof RIGHTS_KINDS)[number], id: string): void {
     this.#generation += 1;
+    this.#unknown.clear();
     const concerns = (viewer: Viewer): boolean => {
       if (id === ANYTHING || kind === 'organisation') return true;
       if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
       if (kind === 'project') return roleIn(viewer, id) !== null;
-      return viewer.credentialId === id;
+      // Who has no role in its project may have one by it now.
+      if (kind === 'sign-in-rule') return viewer.kind === 'USER';
+      // Of a token both secrets, while it has two.
+      return kind === 'token' ? viewer.id === id : viewer.credentialId === id;
     };
     for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
     if (id === ANYTHING || kind === 'project') this.#guards.doubtful(concerns);
+    else if (kind === 'sign-in-rule') {
+      this.#guards.doubtful((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
+    }
     // Whoever loses something by a change of an organisation is told of as a person; the others only gain.
     else if (kind !== 'organisation') this.#guards.changed(concerns);
   }
 }
 
-const wrongLogin = () => new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
+function unknownSecrets(log: Logger, onBurst: AuthOptions['onBurst']): Bursts<string> {
+  const burst = { kind: 'CREDENTIAL', userId: null } as const;
+  return new Bursts({
+    from: BURST_FROM,
+    onBegin: (address, count) => {
+      log.warn({ address, count }, 'unknown sessions or tokens are being sent');
+      onBurst?.({ ...burst, address, count, isOver: false });
+    },
+    onEnd: (address, count, seconds) => {
+      log.warn({ address, count, seconds }, 'no more unknown sessions or tokens are being sent');
+      onBurst?.({ ...burst, address, count, isOver: true });
+    },
+  });
+}

@@ -1,6 +1,12 @@
 import { ServiceError } from '../errors.ts';
 import { Slots } from '../slots.ts';
 
+export interface TurnsOptions {
+  readonly atOnce: number;
+  readonly mayWait: number;
+  readonly what?: string;
+}
+
 /**
  * Lets so many pieces of work run at once and so many more wait their turn, first come first served; the next is refused
  * with RATE_LIMITED. Holds guesses of passwords below what they could take: memory, the threads that hash, and the moment in
@@ -9,17 +15,20 @@ import { Slots } from '../slots.ts';
 export class Turns {
   readonly #slots: Slots;
   readonly #mayWait: number;
+  readonly #what: string;
 
-  constructor({ atOnce, mayWait }: { readonly atOnce: number; readonly mayWait: number }) {
+  /** `what` there are too many of, for the refusal. */
+  constructor({ atOnce, mayWait, what = 'log-ins' }: TurnsOptions) {
     this.#slots = new Slots(atOnce);
     this.#mayWait = mayWait;
+    this.#what = what;
   }
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     const { ahead } = this.#slots;
     if (ahead !== null && ahead >= this.#mayWait) {
       const info = { retryAfterSeconds: 1 };
-      throw new ServiceError('RATE_LIMITED', 'Too many log-ins at once; try again in 1 s', { info });
+      throw new ServiceError('RATE_LIMITED', `Too many ${this.#what} at once; try again in 1 s`, { info });
     }
     return this.#slots.run(work);
   }

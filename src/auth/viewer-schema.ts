@@ -3,7 +3,7 @@ import { requireSignedIn, type Viewer } from './viewer.ts';
 
 const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN', 'OPERATOR'] as const });
 
-const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
+export const ViewerType = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The caller: a person who signed in, or a project token.',
   fields: (t) => ({
     id: t.exposeID('id'),

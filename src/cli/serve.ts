@@ -31,7 +31,8 @@ async function withinStopTime(closing: Promise<void>): Promise<void> {
   await Promise.race([closing, late]).finally(() => clearTimeout(timer));
 }
 
-export function startMessage({ url, mqtt, mqttPortWanted, unusedPorts, rootPassword }: StartReport): string {
+export function startMessage(report: StartReport): string {
+  const { url, mqtt, mqttPortWanted, unusedPorts, rootPassword, passwordsOnlyFor } = report;
   const lines = [
     '',
     'Brokergraph is ready',
@@ -53,6 +54,16 @@ export function startMessage({ url, mqtt, mqttPortWanted, unusedPorts, rootPassw
       `  Sign in as ${rootPassword.email} with the password ${rootPassword.generated}`,
       '  It is shown this once: note it, or change it (mutation changePassword).',
     );
+  }
+  if (passwordsOnlyFor) {
+    const { email, canSignIn } = passwordsOnlyFor;
+    lines.push('', `  LOCAL_LOGIN is off: with a password of this service only ${email} signs in.`);
+    if (!canSignIn) {
+      lines.push(
+        '  There is no root administrator of that address with a password: nobody signs in that way. Set ROOT_EMAIL, or run',
+        `  brokergraph user create ${email} --root   (or user reset-password, if the account is there)`,
+      );
+    }
   }
   return `${lines.join('\n')}\n\n`;
 }

@@ -1,5 +1,6 @@
 import { generatePassword } from '../auth/passwords.ts';
 import type { Config } from '../config.ts';
+import { notFound } from '../errors.ts';
 import { runOnGraph } from './graph.ts';
 import { type Terminal, table } from './terminal.ts';
 
@@ -40,7 +41,7 @@ export async function createUser(
   }
 }
 
-export async function listUsers(config: Config, { out }: Terminal, { json }: { json?: boolean }): Promise<void> {
+async function allUsers(config: Config): Promise<User[]> {
   const users: User[] = [];
   for (let after: string | null = null, more = true; more; ) {
     const { users: page }: { users: { nodes: User[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } } =
@@ -55,6 +56,11 @@ export async function listUsers(config: Config, { out }: Terminal, { json }: { j
     after = page.pageInfo.endCursor;
     more = page.pageInfo.hasNextPage;
   }
+  return users;
+}
+
+export async function listUsers(config: Config, { out }: Terminal, { json }: { json?: boolean }): Promise<void> {
+  const users = await allUsers(config);
   if (json) out(`${JSON.stringify(users)}\n`);
   else {
     const rows = users.map(({ id, email, name, isRootAdmin }) => [
@@ -87,4 +93,23 @@ export async function resetPassword(
   if (options.json) out(`${JSON.stringify({ email, ...(options.password === undefined ? { password } : {}) })}\n`);
   else if (options.password === undefined) out(`New password of ${email}, shown this once: ${password}\n`);
   else out(`The password of ${email} is set, and the sessions are ended.\n`);
+}
+
+export async function resetSecondFactor(
+  config: Config,
+  { out }: Terminal,
+  email: string,
+  { json }: { json?: boolean },
+): Promise<void> {
+  const address = email.trim().toLowerCase();
+  const user = (await allUsers(config)).find((one) => one.email === address);
+  if (user === undefined) throw notFound('user', email.trim());
+  await runOnGraph(config, 'mutation ($id: ID!) { resetSecondFactor(input: { userId: $id }) { user { id } } }', {
+    id: user.id,
+  });
+  out(
+    json
+      ? `${JSON.stringify({ email: user.email })}\n`
+      : `${user.email} signs in with the password alone now, and the sessions are ended.\n`,
+  );
 }

@@ -5,6 +5,8 @@ import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { ClientService } from '../clients/client-service.ts';
+import type { CloudBrokers } from '../cloud-brokers/cloud-brokers.ts';
+import { checkRedis, removeRedisLog } from '../embedded/sharing/redis-log/redis-upkeep.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
@@ -22,6 +24,9 @@ import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
+import { eraseLeftLogs } from './shared/left-logs.ts';
+import { SharedDriver } from './shared/shared-driver.ts';
+import { SharedMemberships } from './shared/shared-memberships.ts';
 import { StoredClusters } from './stored-clusters.ts';
 
 export interface ClustersOptions {
@@ -31,6 +36,10 @@ export interface ClustersOptions {
   readonly brokerDirectory: BrokerDirectory;
   readonly projects: ProjectDirectory;
   readonly bridgeApis: readonly BridgeApi[];
+  /** Brokers that this service runs. */
+  readonly cloudBrokers: Pick<CloudBrokers, 'problemOf' | 'settled'>;
+  /** By which nodes have sessions and messages in common; undefined: there are none. May hold a password. */
+  readonly redisUrl: string | undefined;
   readonly timeoutMs: number;
   readonly log: Logger;
 }
@@ -49,6 +58,7 @@ interface Connected {
   readonly keepers: ClusterKeepers;
   readonly ha: HaDriver;
   readonly dynsec: DynsecDriver;
+  readonly shared: SharedDriver;
   readonly rows: ClusterRows;
   readonly service: ClusterService;
   readonly live: ClusterLive;
@@ -60,14 +70,17 @@ export class Clusters {
   readonly #directory: ClusterDirectory;
   readonly #standIns: ClusterStandIns;
   readonly serving: ClusterServing;
+  /** For CloudBrokers. */
+  readonly memberships: SharedMemberships;
   #connected: Connected | null = null;
-  #stop: Stop = () => undefined;
+  readonly #stops: Stop[] = [];
 
   constructor(options: ClustersOptions) {
     const { storage, brokerDirectory, bridgeApis, timeoutMs, log } = options;
     this.#options = options;
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
     this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
+    this.memberships = new SharedMemberships(this.#directory);
     this.serving = new ClusterServing({
       directory: this.#directory,
       brokers: brokerDirectory,
@@ -103,7 +116,8 @@ export class Clusters {
 
   connect({ runtimes, access, clients, topics, streams }: ClusterParts): Pick<Connected, 'service' | 'live'> {
     this.serving.connect({ runtimes, clients, topics, streams });
-    const { storage, sealer, brokers, brokerDirectory, projects, timeoutMs, log } = this.#options;
+    const { storage, sealer, brokers, brokerDirectory, projects, cloudBrokers, redisUrl, timeoutMs, log } =
+      this.#options;
     const { db } = storage;
     const directory = this.#directory;
     const rows = new ClusterRows({ db, directory, sealer });
@@ -119,8 +133,18 @@ export class Clusters {
       keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
       log,
     });
+    const shared = new SharedDriver({
+      directory,
+      brokers: brokerDirectory,
+      runtimes,
+      access: dynsec,
+      rows,
+      checkShared: () => checkRedis(redisUrl ?? '', timeoutMs),
+      problemOf: (brokerId) => cloudBrokers.problemOf(brokerId),
+    });
     const keepers = new ClusterKeepers({
-      drivers: { BROKER: ha, GATEWAY: dynsec },
+      drivers: { HA: ha, DYNSEC: dynsec, SHARED: shared },
+      sharingLacks: redisUrl === undefined ? WITHOUT_REDIS : null,
       brokers: brokerDirectory,
       runtimes,
     });
@@ -138,25 +162,31 @@ export class Clusters {
     });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { runtimes, keepers, ha, dynsec, rows, service, live };
+    this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, service, live };
     return { service, live };
   }
 
   /** From here on clusters are followed, and kept together. */
   start(): void {
     if (this.#connected === null) return;
-    const { runtimes, keepers, ha, dynsec, rows } = this.#connected;
-    const { projects, log } = this.#options;
-    this.#stop = projects.onChange((after, before) => {
+    const { runtimes, keepers, ha, dynsec, shared, rows } = this.#connected;
+    const { projects, cloudBrokers, redisUrl, timeoutMs, log } = this.#options;
+    const stop = projects.onChange((after, before) => {
       if (after === null || after.clusterPasswords || before?.clusterPasswords !== true) return;
       const ids = this.#directory.ofProject(after.id).map(({ id }) => id);
       rows.forgetPasswords(ids).catch((error: unknown) => {
         log.error({ err: error, projectId: after.id }, 'kept passwords of clusters could not be erased');
       });
     });
+    this.#stops.push(stop);
+    if (redisUrl !== undefined) {
+      const erase = (clusterId: string) => removeRedisLog(redisUrl, clusterId, timeoutMs);
+      this.#stops.push(eraseLeftLogs({ directory: this.#directory, cloudBrokers, erase, log }));
+    }
     this.#standIns.start(keepers, runtimes);
     ha.start();
     dynsec.start();
+    shared.start();
     this.serving.start();
   }
 
@@ -165,12 +195,16 @@ export class Clusters {
   }
 
   async close(): Promise<void> {
-    this.#stop();
+    for (const stop of this.#stops.splice(0)) stop();
     this.#standIns.close();
     this.serving.close();
     this.#connected?.live.close();
     this.#connected?.ha.close();
     this.#connected?.dynsec.close();
+    this.#connected?.shared.close();
     await this.#directory.close();
   }
 }
+
+const WITHOUT_REDIS =
+  'Brokers of this service have sessions and messages in common over Redis: set REDIS_URL, and start the service anew';

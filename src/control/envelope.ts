@@ -9,6 +9,7 @@ export type ControlApi =
   | 'cedalo/topictree'
   | 'cedalo/ha'
   | 'cedalo/license'
+  | 'brokergraph/cluster'
   | `cedalo/${string}-bridge`;
 
 /** One command: its name and its fields as they stand beside it in the envelope. */

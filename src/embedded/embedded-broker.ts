@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import type { TopicPayloads } from '../topic-tree/hosting/kept-payloads.ts';
-import type { ClusterOptions, ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+import type { BrokerHost, HostEnd } from './hosting/broker-host.ts';
+import { endLeftProcess, startBrokerProcess } from './hosting/broker-process.ts';
+import { startBrokerThread } from './hosting/broker-thread.ts';
+import type { ClusterOptions, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** What is used of a logger; pino's shape. */
 export interface BrokerLog {
@@ -24,9 +26,12 @@ export interface EmbeddedBrokerOptions {
   /** The compiled worker; by default the one beside this file. */
   readonly workerUrl?: URL;
   readonly log: BrokerLog;
-  /** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED. */
+  /**
+   * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED, and
+   * with STARTING once more for each problem that keeps a node of a cluster from joining the others.
+   */
   readonly onState?: (state: RunningState, error?: string) => void;
-  /** Heap limit of the worker in MiB; 512. Beyond it the broker fails and starts anew. */
+  /** Heap limit in MiB; 512. Beyond it the broker fails and starts anew. */
   readonly maxHeapMegabytes?: number;
   /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
   readonly sysIntervalMs?: number;
@@ -38,6 +43,10 @@ export interface EmbeddedBrokerOptions {
   readonly topicPayloads?: TopicPayloads;
   /** Missing: a broker by itself. */
   readonly cluster?: ClusterOptions | undefined;
+  /** Ends the first start, which of a node of a cluster takes as long as it cannot reach what the nodes share. */
+  readonly signal?: AbortSignal;
+  /** Runs in a process of its own, not in a thread of this one: as a node of a cluster does, so that no other one fails with it. */
+  readonly ownProcess?: boolean;
 }
 
 /** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
@@ -53,16 +62,10 @@ const LONGEST_PAUSE_MS = 30_000;
 /** A broker that ran this long failed for a new reason, so the pauses start small again. */
 const STEADY_MS = 60_000;
 
-interface RunningWorker {
-  readonly thread: Worker;
-  /** Resolves with the reason when the thread ended. */
-  readonly ended: Promise<string>;
-}
-
 class BrokerSupervisor implements RunningBroker {
   readonly #options: EmbeddedBrokerOptions;
   #listeners: readonly ListenerWanted[];
-  #thread: Worker | null = null;
+  #host: BrokerHost | null = null;
   #closing = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
   #closed: Promise<void> | null = null;
@@ -77,6 +80,9 @@ class BrokerSupervisor implements RunningBroker {
   }
 
   async start(): Promise<void> {
+    const { id, folder, log } = this.#options;
+    const wasThere = await endLeftProcess(folder);
+    if (wasThere) log.warn({ broker: id }, 'ended an embedded broker that an earlier run of this service had left');
     this.#supervision = this.#supervise(await this.#run());
   }
 
@@ -87,11 +93,10 @@ class BrokerSupervisor implements RunningBroker {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    const thread = this.#thread;
-    if (thread) {
-      const message: ServiceMessage = { type: 'close' };
-      thread.postMessage(message);
-      const timer = setTimeout(() => void thread.terminate(), CLOSE_TIMEOUT_MS);
+    const host = this.#host;
+    if (host) {
+      host.send({ type: 'close' });
+      const timer = setTimeout(() => host.terminate(), CLOSE_TIMEOUT_MS);
       await this.#supervision;
       clearTimeout(timer);
     }
@@ -99,15 +104,15 @@ class BrokerSupervisor implements RunningBroker {
     this.#options.onState?.('STOPPED');
   }
 
-  async #supervise(first: RunningWorker): Promise<void> {
-    let running: RunningWorker | null = first;
+  async #supervise(first: BrokerHost): Promise<void> {
+    let running: BrokerHost | null = first;
     let pauseMs = FIRST_PAUSE_MS;
     while (running) {
       const startedAt = Date.now();
-      const reason = await running.ended;
+      const end = await running.ended;
       if (this.#closing.signal.aborted) return;
       if (Date.now() - startedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
-      this.#failed(reason);
+      this.#failed(end);
       running = null;
       while (!running && !this.#closing.signal.aborted) {
         await delay(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
@@ -118,16 +123,16 @@ class BrokerSupervisor implements RunningBroker {
     }
   }
 
-  #failed(reason: string): void {
+  #failed({ reason, output }: HostEnd): void {
     const { id, log, onState } = this.#options;
-    log.error({ broker: id, reason }, 'embedded broker failed');
+    log.error({ broker: id, reason, ...(output === '' ? {} : { output }) }, 'embedded broker failed');
     onState?.('FAILED', reason);
   }
 
-  async #run(): Promise<RunningWorker> {
-    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads } = this.#options;
+  async #run(): Promise<BrokerHost> {
+    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads, cluster } = this.#options;
     onState?.('STARTING');
-    const workerData: WorkerOptions = {
+    const options: WorkerOptions = {
       id,
       folder,
       version,
@@ -137,49 +142,57 @@ class BrokerSupervisor implements RunningBroker {
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
       topicPayloads: topicPayloads?.areKept() ?? true,
-      cluster: this.#options.cluster,
+      cluster,
     };
-    const thread = new Worker(workerUrl ?? new URL('./worker.js', import.meta.url), {
-      name: `broker ${id}`,
-      workerData,
-      // It needs neither, and what the process was given may be secret or meant for the main thread.
-      env: {},
-      execArgv: [],
-      // A small young generation keeps an idle broker small; measured throughput does not change.
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.maxHeapMegabytes ?? 512, maxYoungGenerationSizeMb: 16 },
+    let failure = '';
+    let isStarting = true;
+    let isRunning: (listeners: readonly ListenerWanted[]) => void = () => undefined;
+    const running = new Promise<readonly ListenerWanted[]>((resolve) => {
+      isRunning = resolve;
     });
-    this.#thread = thread;
+    const { ownProcess = cluster !== undefined } = this.#options;
+    const started = (ownProcess ? startBrokerProcess : startBrokerThread)({
+      workerUrl: workerUrl ?? new URL('./worker.js', import.meta.url),
+      options,
+      maxHeapMegabytes: this.#options.maxHeapMegabytes ?? 512,
+      onMessage: (message: WorkerMessage) => {
+        if (message.type === 'running') isRunning(message.listeners);
+        else if (message.type === 'failed') failure = message.reason;
+        else if (message.type === 'log') {
+          const { level, text, reason } = message;
+          log[level]({ broker: id, reason }, text);
+          if (isStarting && cluster !== undefined) onState?.('STARTING', reason ? `${text}: ${reason}` : text);
+        }
+      },
+    });
+    const { signal } = this.#options;
+    const onAbort = () => started.terminate();
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort);
     const unwatch = topicPayloads?.watch(() => {
-      const message: ServiceMessage = { type: 'topicPayloads', areKept: topicPayloads.areKept() };
-      thread.postMessage(message);
+      started.send({ type: 'topicPayloads', areKept: topicPayloads.areKept() });
     });
-    let reason = '';
-    const ended = new Promise<string>((resolve) => {
-      thread.on('error', (error) => {
-        reason = error.message;
-      });
-      thread.once('exit', (code) => {
-        if (this.#thread === thread) this.#thread = null;
+    const host: BrokerHost = {
+      ...started,
+      ended: started.ended.then((end) => {
+        if (this.#host === host) this.#host = null;
         unwatch?.();
-        resolve(reason || `the broker's thread ended with code ${code}`);
-      });
-    });
-    const listeners = await new Promise<readonly ListenerWanted[] | null>((resolve) => {
-      void ended.then(() => resolve(null));
-      thread.on('message', (message: WorkerMessage) => {
-        if (message.type === 'running') resolve(message.listeners);
-        else if (message.type === 'failed') reason = message.reason;
-        else if (message.type === 'log') log[message.level]({ broker: id, reason: message.reason }, message.text);
-      });
-    });
+        return failure === '' ? end : { ...end, reason: failure };
+      }),
+    };
+    this.#host = host;
+    const listeners = await Promise.race([running, host.ended.then(() => null)]);
+    isStarting = false;
+    signal?.removeEventListener('abort', onAbort);
     if (!listeners) {
-      const why = await ended;
-      this.#failed(why);
-      throw new Error(`the embedded broker did not start: ${why}`);
+      const end = await host.ended;
+      this.#failed(end);
+      throw new Error(`the embedded broker did not start: ${end.reason}`);
     }
     this.#listeners = listeners;
     onState?.('RUNNING');
-    log.info({ broker: id, ports: listeners.map(({ port }) => port) }, 'embedded broker listens');
-    return { thread, ended };
+    const ports = listeners.map(({ port }) => port);
+    log.info({ broker: id, ports, ...(host.pid === null ? {} : { pid: host.pid }) }, 'embedded broker listens');
+    return host;
   }
 }

@@ -13,7 +13,7 @@ export interface ClusterOptions {
   readonly isSeed: boolean;
 }
 
-/** What the service and a broker's worker thread tell each other. */
+/** What the worker of a broker is started with: a thread, or a process of its own. */
 export interface WorkerOptions {
   /** As the service knows the broker. */
   readonly id: string;
@@ -38,6 +38,8 @@ export type WorkerMessage =
   | { readonly type: 'closed' };
 
 export type ServiceMessage =
+  /** The first one, to a process; a thread has its options already. */
+  | { readonly type: 'start'; readonly options: WorkerOptions }
   | { readonly type: 'close' }
   /** From now on. */
   | { readonly type: 'topicPayloads'; readonly areKept: boolean };

@@ -3,17 +3,16 @@
  * connections, writes what is left and tells `closed`. What it does not survive (a journal that cannot be written, a bug, memory
  * at its limit) ends the thread with an error, and the service starts another one from what is on disk.
  */
-import { parentPort, workerData } from 'node:worker_threads';
 import { writeToStream } from 'mqtt-packet';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
-import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+import { openServicePort } from './hosting/service-port.ts';
+import type { ServiceMessage } from './worker-protocol.ts';
 
 // What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, for one small allocation less per packet.
 Object.assign(writeToStream, { cacheNumbers: false });
 
-const port = parentPort;
-if (!port) throw new Error('worker.js runs as a worker thread');
-const tell = (message: WorkerMessage) => port.postMessage(message);
+const port = await openServicePort();
+const { options, tell } = port;
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Problems told in a row may be many; those of one second are told once each. */
@@ -27,8 +26,6 @@ const onProblem = (text: string, error: unknown) => {
   tell({ type: 'log', level: 'warn', text, reason });
 };
 
-// What the service passes when it starts the thread.
-const options = workerData as WorkerOptions;
 let broker: AssembledBroker | null = null;
 let areTopicPayloadsKept = options.topicPayloads;
 let isClosing = false;
@@ -37,7 +34,7 @@ const shutDown = async (running: AssembledBroker) => {
   tell({ type: 'closed' });
   port.close();
 };
-port.on('message', (message: ServiceMessage) => {
+port.onMessage((message: ServiceMessage) => {
   if (message.type === 'topicPayloads') {
     areTopicPayloadsKept = message.areKept;
     broker?.topicPayloadsChanged();
@@ -45,8 +42,10 @@ port.on('message', (message: ServiceMessage) => {
   }
   if (isClosing) return;
   isClosing = true;
-  // While it starts, the end of the start sees to it. A rejection is uncaught and ends the thread, which is what is wanted.
+  // While it starts, the end of the start sees to it. A rejection is uncaught and ends the worker, which is what is wanted.
   if (broker) void shutDown(broker);
+  // It may wait for the other nodes, or for what they share, as long as that takes.
+  else if (options.cluster !== undefined) port.close();
 });
 
 try {
@@ -54,9 +53,9 @@ try {
     onProblem,
     areTopicPayloadsKept: () => areTopicPayloadsKept,
     onBroken: (error) => {
-      // Out of whatever stack reported it; an uncaught error ends the thread. SQLite's own kind would reach the service without its text.
+      // Out of whatever stack reported it; an uncaught error ends the worker. SQLite's own kind would reach the service without its text.
       setImmediate(() => {
-        throw new Error(`the journal cannot be written: ${error.message}`);
+        throw new Error(error.message);
       });
     },
   });

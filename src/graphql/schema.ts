@@ -1,8 +1,15 @@
 import './scalars.ts';
 import '../users/user-schema.ts';
+import '../users/user-sales-schema.ts';
+import '../users/user-mutations-schema.ts';
 import '../users/organisation-schema.ts';
 import '../projects/project-schema.ts';
+import '../auth/login-schema.ts';
 import '../auth/viewer-schema.ts';
+import '../auth/session-schema.ts';
+import '../auth/second-factor-schema.ts';
+import '../sign-in/sign-in-schema.ts';
+import '../sign-in/rules/sign-in-rule-schema.ts';
 import '../tokens/token-schema.ts';
 import '../brokers/broker-schema.ts';
 import '../cloud-brokers/cloud-broker-schema.ts';
@@ -36,8 +43,10 @@ import '../clusters/graph/cluster-clients-schema.ts';
 import '../clusters/graph/cluster-streams-schema.ts';
 import '../clusters/graph/cluster-mutations-schema.ts';
 import '../clusters/graph/cluster-live-schema.ts';
+import '../audit/audit-schema.ts';
 import './node-schema.ts';
 import type { GraphQLSchema } from 'graphql';
+import { audited } from './audited.ts';
 import { builder } from './builder.ts';
 
 // Closed by default: a root field without a word about it needs a signed-in caller.
@@ -45,4 +54,4 @@ builder.queryType({ authScopes: { signedIn: true } });
 builder.mutationType({ authScopes: { signedIn: true } });
 builder.subscriptionType({ authScopes: { signedIn: true } });
 
-export const schema: GraphQLSchema = builder.toSchema();
+export const schema: GraphQLSchema = audited(builder.toSchema());

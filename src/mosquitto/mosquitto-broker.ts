@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
+import { endLeftOver } from '../hosting/left-over.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { withFreePorts } from './free-ports.ts';
-import { endLeftOver } from './left-over.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
 import { ListenerFiles } from './listener-files.ts';
 import { mosquittoConfig } from './mosquitto-config.ts';
@@ -57,8 +57,12 @@ export async function startMosquittoBroker(options: MosquittoBrokerOptions): Pro
 }
 
 /** Ends what runs in the folder of a broker although no service does; answers whether there was something. */
-export const endLeftOverIn = (folder: string): Promise<boolean> =>
-  endLeftOver(join(resolve(folder), PID_FILE), join(resolve(folder), CONFIG_FILE));
+export function endLeftOverIn(folder: string): Promise<boolean> {
+  const configFile = join(resolve(folder), CONFIG_FILE);
+  // Its configuration file is that of this very broker.
+  const isOurs = ([, option, file]: readonly string[]) => option === '-c' && file === configFile;
+  return endLeftOver(join(resolve(folder), PID_FILE), isOurs);
+}
 
 /** A Mosquitto process of this service, started again whenever it ends. */
 export class MosquittoBroker implements RunningBroker {

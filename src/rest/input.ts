@@ -114,7 +114,7 @@ export function parseJson(text: string): unknown {
     value = JSON.parse(text);
   } catch (cause) {
     throw invalid(
-      [{ path: '/', reason: cause instanceof Error ? cause.message : 'is not JSON' }],
+      [{ path: '/', reason: whyNoJson(cause) }],
       text.trim() === '' ? 'A JSON body is needed' : 'The body is not well-formed JSON',
     );
   }
@@ -124,6 +124,11 @@ export function parseJson(text: string): unknown {
     if (issues.length > 0) throw invalid(issues);
   }
   return value;
+}
+
+/** The parser's word, but where it quotes what it found there: that may be a password, or a piece of one. */
+function whyNoJson(cause: unknown): string {
+  return cause instanceof Error && !cause.message.includes('"') ? cause.message : 'is not JSON';
 }
 
 function isTooDeep(text: string): boolean {

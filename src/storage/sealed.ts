@@ -6,9 +6,11 @@
  * The context (`brk_…/password`) is authenticated with the secret, so a sealed value moved to another row or column does
  * not open there.
  *
+ * What anybody may read and nobody else may write is signed: `v1.<key id>.<HMAC-SHA-256>`, with the context in it likewise.
+ *
  * Errors: ServiceError INTERNAL_ERROR for what does not open; the message names the likely cause and no secret.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { KEY_BYTES, keyFromFolder, keyFromText } from './secret-key.ts';
 
@@ -21,6 +23,9 @@ const KEY_ID_BYTES = 6;
 export interface Sealer {
   seal(plain: string, context: string): string;
   open(sealed: string, context: string): string;
+  sign(text: string, context: string): string;
+  /** `OTHER_KEY`: it was signed with a key that is not this one. */
+  verify(text: string, context: string, signature: string): 'GOOD' | 'BAD' | 'OTHER_KEY';
 }
 
 export interface SealerOptions {
@@ -33,8 +38,22 @@ export interface SealerOptions {
 export function openSealer({ dataDir, secretKey }: SealerOptions): Sealer {
   const root = secretKey === undefined ? keyFromFolder(dataDir) : keyFromText(secretKey);
   const key = derive(root, 'seal', KEY_BYTES);
+  const signingKey = derive(root, 'sign', KEY_BYTES);
   const keyId = derive(root, 'key id', KEY_ID_BYTES).toString('hex');
+  const sign = (text: string, context: string): string => {
+    const code = createHmac('sha256', signingKey)
+      .update(JSON.stringify([context, text]))
+      .digest('base64url');
+    return [VERSION, keyId, code].join('.');
+  };
   return {
+    sign,
+    verify: (text, context, signature) => {
+      const [version, signedWith] = signature.split('.');
+      if (version === VERSION && signedWith !== keyId) return 'OTHER_KEY';
+      const [given, own] = [Buffer.from(signature), Buffer.from(sign(text, context))];
+      return given.length === own.length && timingSafeEqual(given, own) ? 'GOOD' : 'BAD';
+    },
     seal: (plain, context) => {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context));

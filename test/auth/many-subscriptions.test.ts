@@ -20,6 +20,8 @@ test('a person has a bounded number of subscriptions, whatever the connections, 
   expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many subscriptions/);
 });
 
+const NO_SECRETS = { seal: () => '', open: () => '' };
+
 /** An AuthService beside the service's own, and how many sessions and tokens it has read. */
 function counting({ storage }: TestService) {
   const counter = { reads: 0 };
@@ -29,7 +31,7 @@ function counting({ storage }: TestService) {
   };
   const extension = { query: { session: { findUnique: count }, projectToken: { findUnique: count } } };
   const db = storage.db.$extends(extension as object) as unknown as Database;
-  const auth = new AuthService({ db, changes: storage.changes, log: silentLog });
+  const auth = new AuthService({ db, changes: storage.changes, sealer: NO_SECRETS, log: silentLog });
   onTestFinished(() => auth.close());
   return { auth, counter };
 }

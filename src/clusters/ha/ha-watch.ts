@@ -2,6 +2,7 @@ import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
+import { HeldStatuses } from '../held-statuses.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
 import { getNodeStatus } from './ha-control.ts';
@@ -17,17 +18,11 @@ export interface HaWatchOptions {
   readonly holdMs: number;
 }
 
-interface Asked {
-  readonly status: Promise<ClusterStatus>;
-  /** `performance.now()`; infinity: it is not complete yet. */
-  until: number;
-}
-
 /** How clusters are that brokers hold together themselves: asked now and then, and for whoever wants to know. */
 export class HaWatch {
   readonly #options: HaWatchOptions;
   readonly #listeners = new Set<(clusterId: string) => void>();
-  readonly #asked = new Map<string, Asked>();
+  readonly #statuses: HeldStatuses;
   /** As it was told last. */
   readonly #told = new Map<string, string>();
   /** The entry of the node that led last. */
@@ -37,6 +32,10 @@ export class HaWatch {
 
   constructor(options: HaWatchOptions) {
     this.#options = options;
+    this.#statuses = new HeldStatuses({
+      ask: (cluster, isNewest) => this.#ask(cluster, isNewest),
+      holdMs: options.holdMs,
+    });
   }
 
   start(): void {
@@ -68,21 +67,12 @@ export class HaWatch {
 
   /** One question at a time for all who ask. */
   status(cluster: ClusterRecord): Promise<ClusterStatus> {
-    const { id } = cluster;
-    const known = this.#asked.get(id);
-    if (known !== undefined && performance.now() < known.until) return known.status;
-    const asked: Asked = { status: this.#ask(cluster, () => this.#asked.get(id) === asked), until: Infinity };
-    this.#asked.set(id, asked);
-    const done = () => {
-      asked.until = performance.now() + this.#options.holdMs;
-    };
-    asked.status.then(done, done);
-    return asked.status;
+    return this.#statuses.of(cluster);
   }
 
   /** Something was done to it. */
   forget(clusterId: string): void {
-    this.#asked.delete(clusterId);
+    this.#statuses.forget(clusterId);
   }
 
   /** Who leads, or led last; while that one is not connected, the first that is. */
@@ -97,7 +87,6 @@ export class HaWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** `isNewest`: nothing was done to the cluster since it was asked. */
   async #ask(cluster: ClusterRecord, isNewest: () => boolean): Promise<ClusterStatus> {
     const found = await Promise.all(
       cluster.nodes.map(async (node) => {

@@ -8,12 +8,13 @@ import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
 import type { TopicNodes } from '../../topic-tree/topic-view.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterRecord } from '../model/cluster.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
 import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
 import { notMergedPlugin, notMergedReason } from './not-merged.ts';
-import { type AskNode, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
+import { type AskNode, hasOwnClients, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
 
 export interface ClusterServingOptions {
   readonly directory: ClusterDirectory;
@@ -35,7 +36,8 @@ export interface ServedParts {
 
 /**
  * What is told of, and done with, the clients and messages of clusters whose nodes have their own: by plugins instead of the broker by
- * which such a cluster is reached. What cannot be done on all nodes is not done on one of them.
+ * which such a cluster is reached. What cannot be done on all nodes is not done on one of them. Nodes that have messages in common have
+ * clients of their own, too, and hear each message where it came in, or all of them: what follows messages is run by any one of them.
  */
 export class ClusterServing {
   readonly #options: ClusterServingOptions;
@@ -49,7 +51,8 @@ export class ClusterServing {
 
   /** What serves control APIs of the entry of such a cluster; null: it is another broker. */
   beside(brokerId: string): HostedBeside | null {
-    if (!this.#isSplit(brokerId)) return null;
+    const cluster = this.#options.directory.get(brokerId);
+    if (cluster === null || !hasOwnClients(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
     const { runtimes, clients, topics, streams } = this.#connected;
     const { streamTurns, timeoutMs, bridgeApis } = this.#options;
@@ -58,14 +61,16 @@ export class ClusterServing {
       plugins: [
         mergedInspectPlugin({ nodes, clients, ask }),
         mergedClientControlPlugin({ nodes, clients, ask }),
-        mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) }),
+        ...(hasOwnTopics(cluster)
+          ? [mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) })]
+          : []),
         mergedStreamsPlugin({
           nodes,
           ask: ({ broker }, question) => streams.askAt(broker, question),
           inTurn: (work) => streamTurns.run(brokerId, work),
           timeoutMs,
         }),
-        ...bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)),
+        ...(isSplit(cluster) ? bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)) : []),
       ],
       clientIds: [],
     };
@@ -76,10 +81,16 @@ export class ClusterServing {
     return this.#isSplit(id) ? notMergedReason(what, this.#nodesOf(id)) : null;
   }
 
+  /** Bridges run for it as for a single broker: what goes through one node goes through all. */
+  hasBridges(brokerId: string): boolean {
+    return !this.#isSplit(brokerId);
+  }
+
   /** For TopicService. */
   topicNodesOf({ id }: BrokerRecord): TopicNodes | null {
-    if (!this.#isSplit(id)) return null;
-    return { places: nodesOf(this.#options, id), isMerged: this.#options.directory.get(id)?.mode !== 'HP' };
+    const cluster = this.#options.directory.get(id);
+    if (cluster === null || !hasOwnTopics(cluster)) return null;
+    return { places: nodesOf(this.#options, id), isMerged: cluster.mode !== 'HP' };
   }
 
   connect(parts: ServedParts): void {
@@ -95,7 +106,7 @@ export class ClusterServing {
     });
     this.#stop = directory.onChange((after, before) => {
       // Of one that another process made, the entry may have come first.
-      if (after !== null && before === null && isSplit(after)) runtimes.reopen(after.id);
+      if (after !== null && before === null && hasOwnClients(after)) runtimes.reopen(after.id);
       if (after !== null) this.#tell(after.id);
     });
   }
@@ -138,3 +149,6 @@ export class ClusterServing {
     for (const listener of this.#listeners.get(clusterId) ?? []) listener();
   }
 }
+
+/** In mode HP nodes record what is published at each of them, also where they have it in common. */
+const hasOwnTopics = (cluster: ClusterRecord): boolean => isSplit(cluster) || cluster.mode === 'HP';

@@ -24,7 +24,7 @@ const OURS = ['force', 'among', 'takeover'] as const;
 
 /**
  * `cedalo/client-control` for a cluster whose nodes have clients of their own: a command goes to each node where the client is connected,
- * and where it is connected to none, to those that have its session.
+ * and where it is connected to none, to those that have its session; one of them, where they have sessions in common.
  *
  * Errors: NOT_FOUND (all nodes were asked, and none has it), BROKER_UNREACHABLE (of a node that could not be asked, which may have it),
  * and those of nodes; where it was done on one and not on another, `info.nodes` says so.
@@ -107,7 +107,9 @@ class MergedClientControl implements ControlPlugin {
         ...(info === undefined ? {} : { info }),
       });
     }
-    const results = await nodes.each((node) => work(node, clientid), placesOf(found));
+    const places = placesOf(found);
+    const isOne = nodes.haveSessionsInCommon && !found.some(isConnected);
+    const results = await nodes.each((node) => work(node, clientid), isOne ? places.slice(0, 1) : places);
     refusePartly(results);
     return results.answers.map(({ answer }) => answer);
   }

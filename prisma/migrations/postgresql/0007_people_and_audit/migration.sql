@@ -1,9 +1,13 @@
 -- AlterTable
+ALTER TABLE "Cluster" ADD COLUMN     "seed" INTEGER;
+
+-- AlterTable
 ALTER TABLE "ProjectToken" ADD COLUMN     "previousHash" TEXT,
 ADD COLUMN     "previousValidUntil" TIMESTAMP(3);
 
 -- AlterTable
-ALTER TABLE "Session" ADD COLUMN     "provider" TEXT;
+ALTER TABLE "Session" ADD COLUMN     "address" TEXT,
+ADD COLUMN     "provider" TEXT;
 
 -- AlterTable
 ALTER TABLE "User" ADD COLUMN     "totpSecret" TEXT,
@@ -56,14 +60,18 @@ CREATE TABLE "SignInAttempt" (
 -- CreateTable
 CREATE TABLE "AuditEntry" (
     "sequence" INTEGER NOT NULL,
+    "id" TEXT NOT NULL,
     "at" TIMESTAMP(3) NOT NULL,
     "actorKind" TEXT NOT NULL,
     "actorId" TEXT,
     "actorName" TEXT,
+    "actorIssuer" TEXT,
     "address" TEXT NOT NULL,
     "requestId" TEXT NOT NULL,
+    "via" TEXT NOT NULL,
     "operation" TEXT NOT NULL,
     "projectId" TEXT,
+    "brokerId" TEXT,
     "targetKind" TEXT,
     "targetId" TEXT,
     "before" TEXT,
@@ -77,12 +85,13 @@ CREATE TABLE "AuditEntry" (
 );
 
 -- CreateTable
-CREATE TABLE "AuditStart" (
-    "id" INTEGER NOT NULL,
+CREATE TABLE "AuditMark" (
+    "name" TEXT NOT NULL,
     "sequence" INTEGER NOT NULL,
     "hash" TEXT NOT NULL,
+    "seal" TEXT NOT NULL,
 
-    CONSTRAINT "AuditStart_pkey" PRIMARY KEY ("id")
+    CONSTRAINT "AuditMark_pkey" PRIMARY KEY ("name")
 );
 
 -- CreateIndex
@@ -95,7 +104,7 @@ CREATE INDEX "SignInRule_projectId_idx" ON "SignInRule"("projectId");
 CREATE INDEX "SignInAttempt_expiresAt_idx" ON "SignInAttempt"("expiresAt");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "AuditEntry_hash_key" ON "AuditEntry"("hash");
+CREATE UNIQUE INDEX "AuditEntry_id_key" ON "AuditEntry"("id");
 
 -- CreateIndex
 CREATE INDEX "AuditEntry_at_idx" ON "AuditEntry"("at");
@@ -105,6 +114,9 @@ CREATE INDEX "AuditEntry_projectId_sequence_idx" ON "AuditEntry"("projectId", "s
 
 -- CreateIndex
 CREATE INDEX "AuditEntry_actorId_sequence_idx" ON "AuditEntry"("actorId", "sequence");
+
+-- CreateIndex
+CREATE INDEX "AuditEntry_targetId_sequence_idx" ON "AuditEntry"("targetId", "sequence");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "ProjectToken_previousHash_key" ON "ProjectToken"("previousHash");

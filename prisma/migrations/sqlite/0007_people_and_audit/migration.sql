@@ -1,8 +1,12 @@
 -- AlterTable
+ALTER TABLE "Cluster" ADD COLUMN "seed" INTEGER;
+
+-- AlterTable
 ALTER TABLE "ProjectToken" ADD COLUMN "previousHash" TEXT;
 ALTER TABLE "ProjectToken" ADD COLUMN "previousValidUntil" DATETIME;
 
 -- AlterTable
+ALTER TABLE "Session" ADD COLUMN "address" TEXT;
 ALTER TABLE "Session" ADD COLUMN "provider" TEXT;
 
 -- AlterTable
@@ -55,14 +59,18 @@ CREATE TABLE "SignInAttempt" (
 -- CreateTable
 CREATE TABLE "AuditEntry" (
     "sequence" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    "id" TEXT NOT NULL,
     "at" DATETIME NOT NULL,
     "actorKind" TEXT NOT NULL,
     "actorId" TEXT,
     "actorName" TEXT,
+    "actorIssuer" TEXT,
     "address" TEXT NOT NULL,
     "requestId" TEXT NOT NULL,
+    "via" TEXT NOT NULL,
     "operation" TEXT NOT NULL,
     "projectId" TEXT,
+    "brokerId" TEXT,
     "targetKind" TEXT,
     "targetId" TEXT,
     "before" TEXT,
@@ -74,10 +82,11 @@ CREATE TABLE "AuditEntry" (
 );
 
 -- CreateTable
-CREATE TABLE "AuditStart" (
-    "id" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+CREATE TABLE "AuditMark" (
+    "name" TEXT NOT NULL PRIMARY KEY,
     "sequence" INTEGER NOT NULL,
-    "hash" TEXT NOT NULL
+    "hash" TEXT NOT NULL,
+    "seal" TEXT NOT NULL
 );
 
 -- CreateIndex
@@ -90,7 +99,7 @@ CREATE INDEX "SignInRule_projectId_idx" ON "SignInRule"("projectId");
 CREATE INDEX "SignInAttempt_expiresAt_idx" ON "SignInAttempt"("expiresAt");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "AuditEntry_hash_key" ON "AuditEntry"("hash");
+CREATE UNIQUE INDEX "AuditEntry_id_key" ON "AuditEntry"("id");
 
 -- CreateIndex
 CREATE INDEX "AuditEntry_at_idx" ON "AuditEntry"("at");
@@ -100,6 +109,9 @@ CREATE INDEX "AuditEntry_projectId_sequence_idx" ON "AuditEntry"("projectId", "s
 
 -- CreateIndex
 CREATE INDEX "AuditEntry_actorId_sequence_idx" ON "AuditEntry"("actorId", "sequence");
+
+-- CreateIndex
+CREATE INDEX "AuditEntry_targetId_sequence_idx" ON "AuditEntry"("targetId", "sequence");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "ProjectToken_previousHash_key" ON "ProjectToken"("previousHash");

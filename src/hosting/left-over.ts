@@ -6,19 +6,20 @@ const PATIENCE_MS = 10_000;
 const POLL_MS = 20;
 
 /**
- * Ends the Mosquitto that a service which was killed has left behind, so that its ports and files are free; answers whether there was
- * one. It is told by its command line, which names the configuration file of this very broker: a number that has come to be another
- * process's is left alone, as everything is where the system has no /proc.
+ * Ends the process that a service which was killed has left behind, so that its ports and files are free; answers whether there was one.
+ * It is told by its command line: a number that has come to be another process's is left alone, as everything is where the system has no
+ * /proc.
  */
-export async function endLeftOver(pidFile: string, configFile: string): Promise<boolean> {
+export async function endLeftOver(pidFile: string, isOurs: (argv: readonly string[]) => boolean): Promise<boolean> {
   const pid = readPid(pidFile);
-  if (pid === null || !isOurs(pid, configFile)) {
+  const isThere = () => pid !== null && isOurs(argumentsOf(pid));
+  if (pid === null || !isThere()) {
     rmSync(pidFile, { force: true });
     return false;
   }
-  // By SIGTERM it keeps what it holds in memory.
+  // By SIGTERM a Mosquitto keeps what it holds in memory.
   signal(pid, 'SIGTERM');
-  for (let waited = 0; isOurs(pid, configFile); waited += POLL_MS) {
+  for (let waited = 0; isThere(); waited += POLL_MS) {
     if (waited >= PATIENCE_MS) signal(pid, 'SIGKILL');
     await delay(POLL_MS);
   }
@@ -35,13 +36,12 @@ function readPid(pidFile: string): number | null {
   }
 }
 
-function isOurs(pid: number, configFile: string): boolean {
+function argumentsOf(pid: number): readonly string[] {
   try {
     // Of one that has ended and waits for its parent it is empty.
-    const [, option, file] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return option === '-c' && file === configFile;
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    return false;
+    return [];
   }
 }
 

@@ -1,0 +1,76 @@
+import { ServiceError } from '../errors.ts';
+import { builder, open, person } from '../graphql/builder.ts';
+import { UserPayload } from '../users/user-schema.ts';
+import type { OpenedSession } from './sessions.ts';
+import { requirePerson, requireSignedIn } from './viewer.ts';
+
+const LoginInput = builder.inputType('LoginInput', {
+  fields: (t) => ({
+    email: t.string({
+      required: true,
+      description: 'Or the name that the directory knows the person by.',
+      // People type their password here. What account it was is recorded where there is one.
+      extensions: { secret: true },
+    }),
+    password: t.string({ required: true }),
+    code: t.string({
+      description: 'Of the second factor: what the authenticator app shows, or a recovery code. Each is taken once.',
+    }),
+  }),
+});
+
+export const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').implement({
+  fields: (t) => ({
+    token: t.exposeString('token', { description: 'To be sent as "Authorization: Bearer <token>". Shown once.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
+    user: t.prismaField({
+      type: 'User',
+      resolve: (query, { userId }, _args, { db }) => db.user.findUniqueOrThrow({ ...query, where: { id: userId } }),
+    }),
+  }),
+});
+
+const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('LogoutPayload').implement({
+  fields: (t) => ({ loggedOut: t.exposeBoolean('loggedOut') }),
+});
+
+const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
+  fields: (t) => ({
+    currentPassword: t.string({ required: true }),
+    newPassword: t.string({ required: true, description: 'At least 8 characters.' }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  login: t.field({
+    description:
+      'Opens a session. A wrong address and a wrong password look the same; guessing is slowed down. SECOND_FACTOR_REQUIRED: send the code, too.',
+    type: LoginPayload,
+    ...open,
+    args: { input: t.arg({ type: LoginInput, required: true }) },
+    resolve: (_root, { input }, { services, address }) => services.auth.login(input, address),
+  }),
+  logout: t.field({
+    description: 'Ends the session that this request was sent with.',
+    type: LogoutPayload,
+    ...person,
+    resolve: async (_root, _args, { services, viewer }) => {
+      await services.auth.logout(requireSignedIn(viewer));
+      return { loggedOut: true };
+    },
+  }),
+  changePassword: t.field({
+    description: 'Sets the own password and ends all other sessions.',
+    type: UserPayload,
+    ...person,
+    args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
+    resolve: async (_root, { input }, { services, viewer, address }) => {
+      const { id, credentialId } = requirePerson(viewer);
+      if (!(await services.auth.confirmPassword(id, input.currentPassword, address))) {
+        throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
+      }
+      await services.users.setPassword(id, input.newPassword, credentialId);
+      return { userId: id };
+    },
+  }),
+}));

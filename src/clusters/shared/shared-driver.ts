@@ -1,0 +1,163 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BrokerDirectory } from '../../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import { notFound, ServiceError } from '../../errors.ts';
+import type { Stop } from '../../mqtt/broker-session.ts';
+import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterRows } from '../dynsec/cluster-rows.ts';
+import type { DynsecDriver } from '../dynsec/dynsec-driver.ts';
+import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
+import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
+import type { ClusterStatus } from '../model/cluster-status.ts';
+import { getNode, type SharedNode } from './node-control.ts';
+import { SharedWatch } from './shared-watch.ts';
+
+export interface SharedDriverOptions {
+  readonly directory: ClusterDirectory;
+  readonly brokers: BrokerDirectory;
+  readonly runtimes: BrokerRuntimes;
+  /** Keeps their access control equal. */
+  readonly access: DynsecDriver;
+  readonly rows: ClusterRows;
+  /** Rejects with what is wrong with where nodes have what they share, for people. */
+  readonly checkShared: () => Promise<void>;
+  /** Why a broker of this service does not run although it shall; null: not known. */
+  readonly problemOf: (brokerId: string) => string | null;
+  /** Longest that a node may take to join the others. Default 60,000 ms. */
+  readonly joinMs?: number;
+  /** How often nodes are asked how they are. Default 5,000 ms. */
+  readonly pollMs?: number;
+  /** How long a status holds for all who ask. Default 1,000 ms. */
+  readonly holdMs?: number;
+}
+
+const ASK_AGAIN_MS = 100;
+
+/**
+ * Clusters of brokers of this service that have sessions and messages in common. Their access control is kept as that of other clusters
+ * (DynsecDriver). A broker is started as a node as soon as its row says that it has the access control of the cluster (SharedMemberships);
+ * here that is brought about, and waited for.
+ */
+export class SharedDriver implements ClusterDriver {
+  readonly #options: SharedDriverOptions;
+  readonly #watch: SharedWatch;
+  readonly #listeners = new Set<(clusterId: string) => void>();
+
+  constructor(options: SharedDriverOptions) {
+    const { directory, runtimes, access, problemOf, pollMs = 5_000, holdMs = 1_000 } = options;
+    this.#options = options;
+    this.#watch = new SharedWatch({
+      directory,
+      runtimes,
+      accessStatus: (cluster) => access.status(cluster),
+      ask: (brokerId) => this.#ask(brokerId),
+      problemOf,
+      onChange: (id) => this.#tell(id),
+      pollMs,
+      holdMs,
+    });
+  }
+
+  start(): void {
+    this.#watch.start();
+  }
+
+  close(): void {
+    this.#watch.close();
+    this.#listeners.clear();
+  }
+
+  /** The first node by number gives what the others get; these forget the sessions and messages that they had. */
+  async create(cluster: ClusterRecord): Promise<void> {
+    const { access, rows } = this.#options;
+    const { id } = cluster;
+    const [first, ...others] = cluster.nodes;
+    if (first === undefined) return;
+    await this.#check();
+    await rows.seed(id, first.nodeId);
+    await access.create(cluster);
+    await this.#joined(first);
+    await rows.seed(id, null);
+    await Promise.all(others.map((node) => this.#joined(node)));
+    this.#watch.forget(id);
+  }
+
+  async join(cluster: ClusterRecord, nodeId: number): Promise<void> {
+    const { access } = this.#options;
+    const node = cluster.nodes.find((one) => one.nodeId === nodeId);
+    if (node === undefined) throw notFound('node', String(nodeId));
+    await this.#check();
+    await access.join(cluster, nodeId);
+    await this.#joined(node);
+    this.#watch.forget(cluster.id);
+  }
+
+  /** It goes on by itself, with the access control and the retained messages of the cluster, and without its sessions. */
+  leave(cluster: ClusterRecord, nodeId: number): Promise<void> {
+    return this.#options.access.leave(cluster, nodeId);
+  }
+
+  dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]> {
+    return this.#options.access.dissolve(cluster, options);
+  }
+
+  readonly repair: NonNullable<ClusterDriver['repair']> = (cluster, nodeId, options) =>
+    this.#options.access.repair(cluster, nodeId, options);
+
+  status(cluster: ClusterRecord): Promise<ClusterStatus> {
+    return this.#watch.status(cluster);
+  }
+
+  standIn(cluster: ClusterRecord): string | null {
+    return this.#options.access.standIn(cluster);
+  }
+
+  /** Of what its nodes have in common; `access` tells of the rest. */
+  onChange(listener: (clusterId: string) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#options.checkShared();
+    } catch (error) {
+      throw new ServiceError('BROKER_UNREACHABLE', reasonOf(error), { cause: error });
+    }
+  }
+
+  /** Errors: BROKER_UNREACHABLE, with the node and what keeps it from joining. */
+  async #joined({ clusterId, nodeId, brokerId }: ClusterNodeRecord): Promise<void> {
+    const { joinMs = 60_000, directory, problemOf } = this.#options;
+    const until = performance.now() + joinMs;
+    let reason = 'it was not started as a node';
+    while (performance.now() < until) {
+      try {
+        const said = await this.#ask(brokerId);
+        if (said.state === 'MEMBER' && said.clusterId === clusterId && said.nodeId === nodeId) return;
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        if (error.code !== 'NOT_SUPPORTED_BY_BROKER') reason = error.message;
+      }
+      if (directory.get(clusterId) === null) throw notFound('cluster', clusterId);
+      await delay(ASK_AGAIN_MS);
+    }
+    const info = { nodeId, brokerId };
+    throw new ServiceError('BROKER_UNREACHABLE', `Node ${nodeId} does not join: ${problemOf(brokerId) ?? reason}`, {
+      info,
+    });
+  }
+
+  #ask(brokerId: string): Promise<SharedNode> {
+    const { brokers, runtimes } = this.#options;
+    const broker = brokers.get(brokerId);
+    if (broker === null) throw notFound('broker', brokerId);
+    return runtimes.ask(broker, ({ controls }) => getNode(controls));
+  }
+
+  #tell(id: string): void {
+    for (const listener of this.#listeners) listener(id);
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

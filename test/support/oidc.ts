@@ -1,0 +1,114 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider, { type Configuration } from 'oidc-provider';
+import { onTestFinished } from 'vitest';
+
+/** A person as the provider knows them; tests change it. */
+export interface ProviderPerson {
+  email: string;
+  email_verified?: boolean;
+  name?: string;
+  groups?: string[];
+}
+
+export interface TestOidc {
+  readonly issuer: string;
+  /** What a service needs to let people sign in here. */
+  readonly env: Readonly<Record<string, string>>;
+  /** By log-in name, which is their `sub`, too; any password does. Who is taken out is gone. */
+  readonly people: Map<string, ProviderPerson>;
+  /** Nobody is answered from now on … */
+  stop(): Promise<void>;
+  /** … and again, with all it knew. */
+  startAgain(): Promise<void>;
+  /** Lets this service send people here; called once its address is known. */
+  serve(serviceUrl: string, options?: Configuration): void;
+}
+
+const CLIENT = { id: 'brokergraph', secret: 'the secret of the client at the provider' } as const;
+
+/** A real OpenID provider in this process, on a free port of loopback: with refresh tokens, forms to sign in, and a claim `groups`. */
+export async function startOidc(): Promise<TestOidc> {
+  const people = new Map<string, ProviderPerson>();
+  let handle: ReturnType<Provider['callback']> | null = null;
+  let server = serverOf(() => handle);
+  const port = await listen(server, 0);
+  onTestFinished(() => close(server));
+  const issuer = `http://127.0.0.1:${port}`;
+  return {
+    issuer,
+    people,
+    env: {
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: CLIENT.id,
+      OIDC_CLIENT_SECRET: CLIENT.secret,
+      OIDC_SCOPES: 'openid profile email groups',
+    },
+    stop: () => close(server),
+    startAgain: async () => {
+      server = serverOf(() => handle);
+      await listen(server, port);
+    },
+    serve: (serviceUrl, options = {}) => {
+      const redirectUri = `${serviceUrl.replace(/\/$/, '')}/auth/oidc/callback`;
+      handle = providerOf(issuer, redirectUri, people, options).callback();
+    },
+  };
+}
+
+function providerOf(issuer: string, redirectUri: string, people: TestOidc['people'], options: Configuration): Provider {
+  // It says on the console that its forms and keys are not for production.
+  const { info, warn } = console;
+  Object.assign(console, { info: () => undefined, warn: () => undefined });
+  try {
+    return new Provider(issuer, {
+      clients: [
+        {
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
+          redirect_uris: [redirectUri],
+          grant_types: ['authorization_code', 'refresh_token'],
+          response_types: ['code'],
+        },
+      ],
+      claims: {
+        openid: ['sub'],
+        email: ['email', 'email_verified'],
+        profile: ['name'],
+        groups: ['groups'],
+      },
+      scopes: ['openid', 'profile', 'email', 'groups'],
+      cookies: { keys: ['of cookies of the provider'] },
+      findAccount: (_context, sub) => {
+        const person = people.get(sub);
+        return person && { accountId: sub, claims: () => ({ sub, ...person }) };
+      },
+      issueRefreshToken: () => true,
+      rotateRefreshToken: true,
+      pkce: { required: () => true },
+      ttl: { AccessToken: 60, IdToken: 60, Grant: 3_600, RefreshToken: 3_600, Session: 3_600, Interaction: 600 },
+      ...options,
+    });
+  } finally {
+    Object.assign(console, { info, warn });
+  }
+}
+
+const serverOf = (handle: () => ReturnType<Provider['callback']> | null): Server =>
+  createServer((req, res) => {
+    const serve = handle();
+    if (serve) void serve(req, res);
+    else res.writeHead(503).end();
+  });
+
+async function listen(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
