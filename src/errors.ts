@@ -9,6 +9,8 @@ export const ERROR_STATUS = {
   ALREADY_EXISTS: 400,
   /** The object cannot be changed or removed while something depends on it. */
   IN_USE: 400,
+  /** No root administrator would be left who can sign in. */
+  LAST_ADMINISTRATOR: 400,
   /** The broker understood the command and refused it. */
   BROKER_REJECTED: 400,
   /** No credentials, or credentials that are unknown, expired or revoked. */

@@ -1,4 +1,4 @@
-import type { AnyRoute } from '../rest/route.ts';
+import type { Route } from '../rest/route.ts';
 import {
   ACCESS_CLIENT_CHANGE,
   ACCESS_CLIENT_ENABLE,
@@ -51,7 +51,7 @@ const DONE = { status: 204, errors: ERRORS } as const;
 const UNSURE =
   'Answers when the broker has done it. 503 with `info.outcome` UNKNOWN means that the answer was lost and could not be read back.';
 
-export const accessControlRoutes: readonly AnyRoute[] = [
+export const accessControlRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${BROKER}/acldefault`,

@@ -1,13 +1,17 @@
 import { ServiceError } from '../errors.ts';
-import { builder, open, signedIn } from '../graphql/builder.ts';
+import { builder, open, person } from '../graphql/builder.ts';
 import { UserPayload } from '../users/user-schema.ts';
 import type { OpenedSession } from './sessions.ts';
-import { requireSignedIn } from './viewer.ts';
-import { requirePerson } from './viewer-schema.ts';
+import { requirePerson, requireSignedIn } from './viewer.ts';
 
 const LoginInput = builder.inputType('LoginInput', {
   fields: (t) => ({
-    email: t.string({ required: true, description: 'Or the name that the directory knows the person by.' }),
+    email: t.string({
+      required: true,
+      description: 'Or the name that the directory knows the person by.',
+      // People type their password here. What account it was is recorded where there is one.
+      extensions: { secret: true },
+    }),
     password: t.string({ required: true }),
     code: t.string({
       description: 'Of the second factor: what the authenticator app shows, or a recovery code. Each is taken once.',
@@ -49,7 +53,7 @@ builder.mutationFields((t) => ({
   logout: t.field({
     description: 'Ends the session that this request was sent with.',
     type: LogoutPayload,
-    ...signedIn,
+    ...person,
     resolve: async (_root, _args, { services, viewer }) => {
       await services.auth.logout(requireSignedIn(viewer));
       return { loggedOut: true };
@@ -58,7 +62,7 @@ builder.mutationFields((t) => ({
   changePassword: t.field({
     description: 'Sets the own password and ends all other sessions.',
     type: UserPayload,
-    ...signedIn,
+    ...person,
     args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
     resolve: async (_root, { input }, { services, viewer, address }) => {
       const { id, credentialId } = requirePerson(viewer);

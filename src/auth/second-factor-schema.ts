@@ -1,7 +1,8 @@
 import { ServiceError } from '../errors.ts';
-import { builder, rootAdmin, signedIn } from '../graphql/builder.ts';
+import { builder, person, rootAdmin } from '../graphql/builder.ts';
 import { User, UserPayload } from '../users/user-schema.ts';
-import { requirePerson, ViewerType } from './viewer-schema.ts';
+import { requirePerson } from './viewer.ts';
+import { ViewerType } from './viewer-schema.ts';
 
 builder.prismaObjectFields(User, (t) => ({
   hasSecondFactor: t.boolean({
@@ -62,7 +63,7 @@ builder.mutationFields((t) => ({
   beginSecondFactor: t.field({
     description: 'A secret for an authenticator app. It counts once confirmSecondFactor has shown that the app has it.',
     type: BeginSecondFactorPayload,
-    ...signedIn,
+    ...person,
     args: { input: t.arg({ type: BeginSecondFactorInput, required: true }) },
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
@@ -75,7 +76,7 @@ builder.mutationFields((t) => ({
   confirmSecondFactor: t.field({
     description: 'From now on signing in takes a code as well. Ends all other sessions.',
     type: ConfirmSecondFactorPayload,
-    ...signedIn,
+    ...person,
     args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true }) },
     resolve: async (_root, { input: { code } }, { services: { auth }, viewer, address }) => {
       const { id, name, credentialId } = requirePerson(viewer);
@@ -86,7 +87,7 @@ builder.mutationFields((t) => ({
   removeSecondFactor: t.field({
     description: 'From now on the password alone signs in.',
     type: UserPayload,
-    ...signedIn,
+    ...person,
     args: { input: t.arg({ type: RemoveSecondFactorInput, required: true }) },
     resolve: async (_root, { input: { currentPassword, code } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);

@@ -1,8 +1,8 @@
 import { notFound } from '../errors.ts';
 import type { Session } from '../generated/sqlite/client.ts';
-import { builder, rootAdmin, signedIn } from '../graphql/builder.ts';
-import { requireSignedIn } from './viewer.ts';
-import { requirePerson, ViewerType } from './viewer-schema.ts';
+import { builder, person, rootAdmin, signedIn } from '../graphql/builder.ts';
+import { requirePerson, requireSignedIn } from './viewer.ts';
+import { ViewerType } from './viewer-schema.ts';
 
 const SessionType = builder.objectRef<Session>('Session').implement({
   description: 'One log-in of a person.',
@@ -72,7 +72,7 @@ builder.mutationFields((t) => ({
   endOtherSessions: t.field({
     description: 'Ends all own sessions but the one that this request was sent with.',
     type: EndSessionsPayload,
-    ...signedIn,
+    ...person,
     resolve: async (_root, _args, { services, viewer }) => {
       const { id, credentialId } = requirePerson(viewer);
       return { count: await services.auth.sessions.endAll(id, credentialId) };

@@ -1,13 +1,5 @@
-import { ServiceError } from '../errors.ts';
 import { builder, signedIn } from '../graphql/builder.ts';
 import { requireSignedIn, type Viewer } from './viewer.ts';
-
-/** For what only people have: a password, sessions, a second factor. Errors: UNAUTHORIZED, NOT_ALLOWED. */
-export function requirePerson(viewer: Viewer | null): Viewer {
-  const known = requireSignedIn(viewer);
-  if (known.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'This is for people who have signed in');
-  return known;
-}
 
 const ViewerKind = builder.enumType('ViewerKind', { values: ['USER', 'TOKEN', 'OPERATOR'] as const });
 

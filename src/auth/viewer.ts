@@ -4,8 +4,11 @@ import { ServiceError } from '../errors.ts';
 export const PROJECT_ROLES = ['VIEWER', 'EDITOR', 'ADMIN'] as const;
 export type ProjectRole = (typeof PROJECT_ROLES)[number];
 
-/** What an operation asks of its caller: a role in the project it touches, or a standing in the whole service. */
-export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'ROOT_ADMIN';
+/**
+ * What an operation asks of its caller: a role in the project it touches, or a standing in the whole service. PERSON: somebody who
+ * signed in, and not a project token.
+ */
+export type RequiredRole = ProjectRole | 'PUBLIC' | 'SIGNED_IN' | 'PERSON' | 'ROOT_ADMIN';
 
 export const roleIncludes = (held: ProjectRole, needed: ProjectRole): boolean =>
   PROJECT_ROLES.indexOf(held) >= PROJECT_ROLES.indexOf(needed);
@@ -79,6 +82,13 @@ export function requireSignedIn(viewer: Viewer | null): Viewer {
   return viewer;
 }
 
+/** For what only people have: projects of their own, a password, sessions. */
+export function requirePerson(viewer: Viewer | null): Viewer {
+  const known = requireSignedIn(viewer);
+  if (known.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'This is for people who have signed in');
+  return known;
+}
+
 export function requireRootAdmin(viewer: Viewer | null): Viewer {
   const known = requireSignedIn(viewer);
   if (!known.isRootAdmin) throw new ServiceError('NOT_ALLOWED', 'This needs a root administrator');
@@ -92,6 +102,11 @@ export function requireWholeProject(viewer: Viewer): void {
     'NOT_ALLOWED',
     'This concerns the whole project; the token is restricted to some of its brokers',
   );
+}
+
+/** For what makes credentials: whoever has a token must not get further ones, which would outlive it. */
+export function requireNoToken(viewer: Viewer): void {
+  if (viewer.kind === 'TOKEN') throw new ServiceError('NOT_ALLOWED', 'A token cannot issue tokens');
 }
 
 /**

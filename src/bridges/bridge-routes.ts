@@ -1,4 +1,4 @@
-import type { AnyRoute, RouteInput } from '../rest/route.ts';
+import type { Route, RouteInput } from '../rest/route.ts';
 import { BRIDGE_CONFIG, BRIDGE_STATUS, BRIDGES } from './bridge-bodies.ts';
 
 const BRIDGES_PATH = '/api/projects/{projectId}/brokers/{brokerId}/bridges';
@@ -15,7 +15,7 @@ const read = (selection: string) =>
 
 const noBridge = ({ params }: RouteInput) => `There is no bridge "${params.bridgeId?.slice(0, 200)}"`;
 
-export const bridgeRoutes: readonly AnyRoute[] = [
+export const bridgeRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: BRIDGES_PATH,

@@ -1,4 +1,4 @@
-import { type AnyRoute, enumName, type RouteInput } from '../rest/route.ts';
+import { type Route, enumName, type RouteInput } from '../rest/route.ts';
 import { CREATED_ID } from '../rest/schemas.ts';
 import { BROKER, BROKER_CONNECTION, BROKER_INFO, BROKERS, CLUSTER_MODES, LICENSE } from './broker-bodies.ts';
 import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from './broker-fields.ts';
@@ -67,7 +67,7 @@ const LIST_PATH = '/api/projects/{projectId}/brokers';
 const BROKER_PATH = `${LIST_PATH}/{brokerId}`;
 const ERRORS = [401, 403, 404, 405, 500] as const;
 
-export const brokerRoutes: readonly AnyRoute[] = [
+export const brokerRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LIST_PATH,

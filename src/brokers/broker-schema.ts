@@ -1,6 +1,6 @@
 import type { ControlCapability } from '../control/plugin.ts';
 import { invalid } from '../errors.ts';
-import { builder, inProject, onBroker } from '../graphql/builder.ts';
+import { builder, inProject, onBroker, requires } from '../graphql/builder.ts';
 import { BROKER_TYPE_NAMES, Node } from '../graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../graphql/page-cost.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
@@ -270,7 +270,7 @@ builder.queryFields((t) => ({
     type: Broker,
     nullable: true,
     args: { id: t.arg.id({ required: true }) },
-    extensions: { requires: 'VIEWER' },
+    ...requires('VIEWER', { elsewhere: 'NOT_FOUND' }),
     resolve: (_root, { id }, { services, viewer }) => services.brokers.visible(id, viewer),
   }),
 }));

@@ -1,4 +1,4 @@
-import type { AnyRoute, RouteInput } from '../rest/route.ts';
+import type { Route, RouteInput } from '../rest/route.ts';
 import { CREATED_ID } from '../rest/schemas.ts';
 import {
   CERTIFICATE_CHANGE,
@@ -64,7 +64,7 @@ const DEPLOYED = {
   errors: [400, ...ERRORS],
 } as const;
 
-export const certificateRoutes: readonly AnyRoute[] = [
+export const certificateRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LIST_PATH,

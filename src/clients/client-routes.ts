@@ -1,4 +1,4 @@
-import { type AnyRoute, enumName, type RouteInput } from '../rest/route.ts';
+import { type Route, enumName, type RouteInput } from '../rest/route.ts';
 import {
   CLIENT_DETAIL_QUERY,
   CLIENT_DISCONNECT,
@@ -98,7 +98,7 @@ function optionsOf(options: unknown): Record<string, unknown> {
   return { noLocal: no_local, retainAsPublished: retain_as_published, sendRetain: enumName(SEND_RETAIN, sendRetain) };
 }
 
-export const clientRoutes: readonly AnyRoute[] = [
+export const clientRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: INSPECT,

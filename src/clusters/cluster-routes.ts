@@ -1,5 +1,5 @@
 import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
-import { type AnyRoute, enumName, type RouteInput } from '../rest/route.ts';
+import { type Route, enumName, type RouteInput } from '../rest/route.ts';
 import {
   CLUSTER,
   CLUSTER_NODE,
@@ -130,7 +130,7 @@ const SPELL = { ClusterMode: CLUSTER_MODES, ClusterState: CLUSTER_STATES } as co
 const NAMES = { name: 'clustername', mode: 'syncmode' } as const;
 const ALL = { first: 1_000 } as const;
 
-export const clusterRoutes: readonly AnyRoute[] = [
+export const clusterRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: LIST_PATH,

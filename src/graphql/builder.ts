@@ -6,6 +6,8 @@ import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import {
   type ProjectRole,
   type RequiredRole,
+  requireNoToken,
+  requirePerson,
   requireRootAdmin,
   requireSignedIn,
   requireWholeProject,
@@ -19,6 +21,7 @@ import { COUNTED_BY_PAGE } from './page-cost.ts';
 /** Scopes throw what the caller shall see (401, 403 or 404), so "false" never has to be explained afterwards. */
 interface AuthScopes {
   signedIn: boolean;
+  person: boolean;
   rootAdmin: boolean;
 }
 
@@ -41,6 +44,7 @@ export const builder = new SchemaBuilder<{
     unauthorizedError: () => new ServiceError('NOT_ALLOWED', 'Not allowed'),
     authScopes: ({ viewer }) => ({
       signedIn: () => requireSignedIn(viewer) !== null,
+      person: () => requirePerson(viewer) !== null,
       rootAdmin: () => requireRootAdmin(viewer) !== null,
     }),
   },
@@ -67,8 +71,20 @@ export const builder = new SchemaBuilder<{
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 });
 
-/** What a field asks of its caller, in words that tests and generated documents can read: `extensions.requires`. */
-const requires = (role: RequiredRole) => ({ extensions: { requires: role } });
+/** What a field asks of its caller, in words that tests and generated documents can read: `extensions` of the field. */
+export interface Requirement {
+  readonly requires: RequiredRole;
+  /** In projects with `strictRoles`. Default: the same. */
+  readonly requiresIfStrict?: ProjectRole;
+  /** False: not for project tokens, whatever their role. Default: true. */
+  readonly byTokens?: boolean;
+  /** What tokens get that are restricted to brokers which it is not about. Default: as others of their role. */
+  readonly elsewhere?: 'NOT_FOUND' | 'NOT_ALLOWED';
+}
+
+export const requires = (role: RequiredRole, more: Omit<Requirement, 'requires'> = {}) => ({
+  extensions: { requires: role, ...more } satisfies Requirement,
+});
 
 /** Arguments of fields that touch one project or one broker, by the names they always have. */
 interface Target {
@@ -82,19 +98,23 @@ export const open = { skipTypeScopes: true, ...requires('PUBLIC') } as const;
 
 export const signedIn = { authScopes: { signedIn: true }, ...requires('SIGNED_IN') } as const;
 
+/** For people who have signed in, and not for project tokens. */
+export const person = { authScopes: { person: true }, ...requires('PERSON') } as const;
+
 export const rootAdmin = { authScopes: { rootAdmin: true }, ...requires('ROOT_ADMIN') } as const;
 
 /**
  * For root fields with `projectId` (or `input.projectId`): the role in that project; a project out of sight is NOT_FOUND. What needs
- * more than VIEWER changes the project, which a token restricted to brokers may not.
+ * more than VIEWER changes the project, which a token restricted to brokers may not; with `byTokens: false` no token may.
  */
-export const inProject = (role: ProjectRole) => ({
+export const inProject = (role: ProjectRole, { byTokens = true }: Pick<Requirement, 'byTokens'> = {}) => ({
   authScopes: (_parent: unknown, args: Target, { viewer, services }: RequestContext) => {
     services.projects.visible(args.projectId ?? args.input?.projectId ?? '', viewer, role);
     if (viewer !== null && role !== 'VIEWER') requireWholeProject(viewer);
+    if (viewer !== null && !byTokens) requireNoToken(viewer);
     return true;
   },
-  ...requires(role),
+  ...requires(role, { byTokens, ...(role === 'VIEWER' ? {} : { elsewhere: 'NOT_ALLOWED' }) }),
 });
 
 /**
@@ -107,7 +127,7 @@ export const onBroker = (role: ProjectRole) => ({
     services.brokers.visible(brokerId, viewer, role, projectId);
     return true;
   },
-  ...requires(role),
+  ...requires(role, { elsewhere: 'NOT_FOUND' }),
 });
 
 /** A field that takes `dryRun` sends nothing then, and tells nothing but what a viewer may read. */
@@ -129,11 +149,12 @@ export const writesOnBroker = {
     }
     return true;
   },
-  ...requires('VIEWER'),
+  ...requires('VIEWER', { requiresIfStrict: 'EDITOR', elsewhere: 'NOT_FOUND' }),
 } as const;
 
 /**
  * For root fields whose resolver asks a service that checks the caller itself. Leaves out the scopes' cache for each request, whose
  * weak map costs more than a list of 50 entries.
  */
-export const checkedByService = (role: ProjectRole) => ({ skipTypeScopes: true, ...requires(role) }) as const;
+export const checkedByService = (role: ProjectRole, more: Omit<Requirement, 'requires'> = {}) =>
+  ({ skipTypeScopes: true, ...requires(role, more) }) as const;

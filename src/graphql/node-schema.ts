@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { kindOfId } from '../ids.ts';
 import { type NamedNodeKind, parseNamedNodeId } from '../named-node-id.ts';
 import type { Services } from '../services.ts';
-import { builder } from './builder.ts';
+import { builder, requires } from './builder.ts';
 import { Node } from './node.ts';
 
 /** What the caller may see of an id; null when there is nothing, or nothing for this caller. */
@@ -68,7 +68,7 @@ builder.queryFields((t) => ({
     type: Node,
     nullable: true,
     args: { id: t.arg.id({ required: true }) },
-    extensions: { requires: 'SIGNED_IN' },
+    ...requires('SIGNED_IN'),
     resolve: (_root, { id }, context) => findNode(id, context),
   }),
 }));

@@ -1,5 +1,5 @@
 import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../brokers/broker-fields.ts';
-import type { AnyRoute } from '../rest/route.ts';
+import type { Route } from '../rest/route.ts';
 import { PROJECT_ROLES_SPELLED, PROJECT_SETTINGS, PROJECTS } from './project-bodies.ts';
 
 const LIST = `query ($first: Int, $after: String) {
@@ -24,7 +24,7 @@ const SETTINGS = `query ($projectId: ID!) {
   }
 }`;
 
-export const projectRoutes: readonly AnyRoute[] = [
+export const projectRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/projects',

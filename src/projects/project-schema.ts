@@ -1,5 +1,5 @@
 import { requireSignedIn, requireWholeProject } from '../auth/viewer.ts';
-import { builder, checkedByService, inProject, signedIn } from '../graphql/builder.ts';
+import { builder, checkedByService, inProject, person, requires, signedIn } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { pageCost } from '../graphql/page-cost.ts';
 import { listConnection } from '../paging.ts';
@@ -61,6 +61,7 @@ Project.implement({
     settings: t.field({
       type: ProjectSettings,
       description: 'Needs EDITOR.',
+      ...requires('EDITOR'),
       authScopes: ({ id }, _args, { services, viewer }) => {
         services.projects.visible(id, viewer, 'EDITOR');
         return true;
@@ -71,6 +72,7 @@ Project.implement({
       {
         description: 'Not for tokens that are restricted to brokers.',
         type: 'ProjectMember',
+        ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
         cursor: 'projectId_userId',
         resolve: (query, { id }, _args, { db, viewer }) => {
           requireWholeProject(requireSignedIn(viewer));
@@ -169,7 +171,7 @@ builder.mutationFields((t) => ({
   createProject: t.field({
     description: 'Makes a project with the caller as its administrator.',
     type: ProjectPayload,
-    ...signedIn,
+    ...person,
     args: { input: t.arg({ type: CreateProjectInput, required: true }) },
     resolve: async (_root, { input: { name, description, organizationId } }, context) => {
       const { services, viewer } = context;

@@ -6,12 +6,13 @@ import { clientRoutes } from '../clients/client-routes.ts';
 import { clusterRoutes } from '../clusters/cluster-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
 import { streamRoutes } from '../streams/stream-routes.ts';
+import { tokenRoutes } from '../tokens/token-routes.ts';
 import { topicRoutes } from '../topic-tree/topic-routes.ts';
-import { pendingRoutes } from './pending-routes.ts';
-import type { AnyRoute } from './route.ts';
+import { userRoutes } from '../users/user-routes.ts';
+import type { Route } from './route.ts';
 
 /** Every entry of the REST interface. */
-export const apiRoutes: readonly AnyRoute[] = [
+export const apiRoutes: readonly Route[] = [
   ...projectRoutes,
   ...brokerRoutes,
   ...bridgeRoutes,
@@ -21,5 +22,6 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...accessControlRoutes,
   ...streamRoutes,
   ...topicRoutes,
-  ...pendingRoutes,
+  ...tokenRoutes,
+  ...userRoutes,
 ];

@@ -1,4 +1,4 @@
-import { type RequiredRole, requireRootAdmin, requireSignedIn } from '../auth/viewer.ts';
+import { type RequiredRole, requirePerson, requireRootAdmin, requireSignedIn } from '../auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
 import { notFound } from '../errors.ts';
 
@@ -13,6 +13,7 @@ export function authorizeRoute(
 ): void {
   if (role === 'PUBLIC') return;
   if (role === 'SIGNED_IN') requireSignedIn(viewer);
+  else if (role === 'PERSON') requirePerson(viewer);
   else if (role === 'ROOT_ADMIN') requireRootAdmin(viewer);
   else {
     services.projects.visible(projectId ?? '', viewer, role);

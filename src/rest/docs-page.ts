@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { OutgoingHttpHeader } from 'node:http';
 import { ROLE_WORDS, tagOf } from './openapi.ts';
-import { isPending, queryIn } from './prepared-route.ts';
+import { queryIn } from './prepared-route.ts';
 import { DEFAULT_REVISION, existsIn } from './revisions.ts';
-import type { AnyRoute, JsonSchema } from './route.ts';
+import type { JsonSchema, Route } from './route.ts';
 import { typeOf } from './schema-notation.ts';
 
 const STYLE = `
@@ -19,7 +19,7 @@ details > div { padding: 0 .8rem .8rem }
 .GET { --c: var(--get) } .POST { --c: var(--post) } .PUT { --c: var(--put) } .DELETE { --c: var(--delete) }
 code, pre { font-family: ui-monospace, monospace; font-size: .85rem; overflow-wrap: anywhere }
 pre { background: var(--soft); padding: .6rem .8rem; border-radius: .4rem; overflow-x: auto; margin: .3rem 0; white-space: pre-wrap }
-.s { opacity: .75; font-size: .9rem } .t { font-size: .75rem; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .5rem; margin-left: auto }
+.s { opacity: .75; font-size: .9rem }
 table { border-collapse: collapse; width: 100%; font-size: .9rem } td, th { text-align: left; border-bottom: 1px solid var(--line); padding: .2rem .5rem .2rem 0; vertical-align: top }
 [hidden] { display: none }`;
 
@@ -52,8 +52,8 @@ export const DOCS_HEADERS: readonly OutgoingHttpHeader[] = [
 ];
 
 /** One self-contained page for people: every entry with its role, parameters, bodies, errors and a curl line. */
-export function docsPage(routes: readonly AnyRoute[], { version }: { readonly version: string }): string {
-  const groups = new Map<string, AnyRoute[]>();
+export function docsPage(routes: readonly Route[], { version }: { readonly version: string }): string {
+  const groups = new Map<string, Route[]>();
   for (const route of routes) {
     if (!existsIn(DEFAULT_REVISION, route)) continue;
     const group = groups.get(tagOf(route)) ?? [];
@@ -76,21 +76,17 @@ ${sections.join('\n')}
 `;
 }
 
-function entryHtml(route: AnyRoute): string {
+function entryHtml(route: Route): string {
   const { method, path, role, summary, description } = route;
-  const text = [method, path, role, summary, description, tagOf(route), isPending(route) ? 'pending' : '']
-    .join(' ')
-    .toLowerCase();
+  const text = [method, path, role, summary, description, tagOf(route)].join(' ').toLowerCase();
   return `<details id="${escapeHtml(`${method}-${path}`)}" data-text="${escapeHtml(text)}">
-<summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span>${
-    isPending(route) ? '<span class="t">not available yet</span>' : ''
-  }</summary><div>
+<summary class="${method}"><span class="m">${method}</span><code>${escapeHtml(path)}</code><span class="s">${escapeHtml(summary)}</span></summary><div>
 <p>${description ? `${escapeHtml(description)} ` : ''}Needs: ${ROLE_WORDS[role]}.</p>
-${isPending(route) ? '<p>Not available yet: answers 405.</p>' : servedHtml(route)}
+${servedHtml(route)}
 <h3>Example</h3><pre>${escapeHtml(curlOf(route))}</pre></div></details>`;
 }
 
-function servedHtml(route: Exclude<AnyRoute, { pending: true }>): string {
+function servedHtml(route: Route): string {
   const { body, response, status = 200, errors = [], total } = route;
   const query = queryIn(DEFAULT_REVISION, route);
   const required = (query?.required ?? []) as readonly string[];
@@ -110,11 +106,11 @@ function servedHtml(route: Exclude<AnyRoute, { pending: true }>): string {
 
 const row = (...cells: string[]) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`;
 
-function curlOf(route: AnyRoute): string {
+function curlOf(route: Route): string {
   const path = route.path.replaceAll(/\{(\w+)\}/g, '$$$1');
   const method = route.method === 'GET' ? '' : ` -X ${route.method}`;
   const auth = route.role === 'PUBLIC' ? '' : ` -H "Authorization: Bearer $TOKEN"`;
-  const { body, query } = isPending(route) ? {} : route;
+  const { body, query } = route;
   const sent = body ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body))}'` : '';
   const required = ((query?.required ?? []) as readonly string[]).map((name) => `${name}=$${name}`).join('&');
   return `curl${method}${auth}${sent} "$BASE_URL${path}${required && `?${required}`}"`;

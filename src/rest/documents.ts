@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeader } from 'node:http';
 import { DOCS_HEADERS, docsPage } from './docs-page.ts';
 import { openApiOf } from './openapi.ts';
-import type { AnyRoute } from './route.ts';
+import type { Route } from './route.ts';
 
 /** Something fixed that is served to everybody. */
 export interface ApiDocument {
@@ -13,7 +13,7 @@ export interface ApiDocument {
 }
 
 /** What describes the interface: for programs and for people. Both are public, and hold nothing but the route table. */
-export function apiDocuments(routes: readonly AnyRoute[], options: { readonly version: string }): ApiDocument[] {
+export function apiDocuments(routes: readonly Route[], options: { readonly version: string }): ApiDocument[] {
   return [
     {
       path: '/api/openapi.json',

@@ -1,8 +1,8 @@
 import type { RequiredRole } from '../auth/viewer.ts';
 import { ERROR_STATUS } from '../errors.ts';
-import { isPending, queryIn } from './prepared-route.ts';
+import { queryIn } from './prepared-route.ts';
 import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revisions.ts';
-import type { AnyRoute, JsonSchema } from './route.ts';
+import type { JsonSchema, Route } from './route.ts';
 import { ERROR } from './schemas.ts';
 
 export interface OpenApiOptions {
@@ -15,6 +15,7 @@ type Json = Record<string, unknown>;
 export const ROLE_WORDS: Readonly<Record<RequiredRole, string>> = {
   PUBLIC: 'nobody in particular',
   SIGNED_IN: 'anyone with credentials',
+  PERSON: 'anyone who signed in',
   VIEWER: 'viewer',
   EDITOR: 'editor',
   ADMIN: 'admin',
@@ -34,7 +35,7 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
 };
 
 /** The interface as an OpenAPI 3.1 document, made of nothing but the routes. */
-export function openApiOf(routes: readonly AnyRoute[], { version }: OpenApiOptions): Json {
+export function openApiOf(routes: readonly Route[], { version }: OpenApiOptions): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -79,7 +80,7 @@ export function openApiOf(routes: readonly AnyRoute[], { version }: OpenApiOptio
   };
 }
 
-export const tagOf = ({ tags, section, path }: AnyRoute): string =>
+export const tagOf = ({ tags, section, path }: Route): string =>
   tags?.[0] ?? SECTIONS[section ?? ''] ?? path.split('/')[2] ?? 'Other';
 
 const SECTIONS: Readonly<Record<string, string>> = {
@@ -107,10 +108,10 @@ function errorHeaders(status: number): Json {
   };
 }
 
-function pathItem(route: AnyRoute): Json {
+function pathItem(route: Route): Json {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
   if (names.length === 0) return {};
-  const described = isPending(route) ? {} : (route.params ?? {});
+  const described = route.params ?? {};
   const parameters = names.map((name) => ({
     name,
     in: 'path',
@@ -121,7 +122,7 @@ function pathItem(route: AnyRoute): Json {
   return { parameters };
 }
 
-function operation(route: AnyRoute, components: Components): Json {
+function operation(route: Route, components: Components): Json {
   const common = {
     operationId: operationId(route),
     summary: route.summary,
@@ -130,14 +131,6 @@ function operation(route: AnyRoute, components: Components): Json {
     'x-required-role': route.role,
   };
   const needed = `Needs: ${ROLE_WORDS[route.role]}.`;
-  if (isPending(route)) {
-    return {
-      ...common,
-      description: ['Not available yet: answers 405.', route.description, needed].filter(Boolean).join(' '),
-      'x-pending': true,
-      responses: responsesOf([401, 403, 404, 405]),
-    };
-  }
   const { status = 200, response, body, errors = [] } = route;
   const parameters = queryParameters(route, components);
   const success: Json = {
@@ -162,7 +155,7 @@ function operation(route: AnyRoute, components: Components): Json {
   };
 }
 
-function queryParameters(route: Exclude<AnyRoute, { pending: true }>, components: Components): Json[] {
+function queryParameters(route: Route, components: Components): Json[] {
   const query = queryIn(DEFAULT_REVISION, route);
   const required = (query?.required ?? []) as readonly string[];
   return Object.entries((query?.properties ?? {}) as Record<string, JsonSchema>).map(
@@ -180,7 +173,7 @@ const responsesOf = (statuses: readonly number[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
 
 /** `GET /api/projects/{projectId}/brokers` → `getProjectsProjectIdBrokers`: stable, and unique as method and path are. */
-function operationId({ method, path }: AnyRoute): string {
+function operationId({ method, path }: Route): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }

@@ -4,12 +4,12 @@ import type { ApiDocument } from './documents.ts';
 import type { Exchange } from './exchange.ts';
 import type { PreparedRoute } from './prepared-route.ts';
 import { existsIn, REVISIONS, type Revision } from './revisions.ts';
-import type { AnyRoute } from './route.ts';
+import type { Route } from './route.ts';
 
 /** One method of a path. */
 export interface Entry<C> {
-  readonly route: AnyRoute;
-  readonly prepared: PreparedRoute<C> | null;
+  readonly route: Route;
+  readonly prepared: PreparedRoute<C>;
   /** `Allow` of a 405 that this very method is answered with: the others of the path. */
   readonly others: Record<Revision, string>;
 }
@@ -25,8 +25,8 @@ const MAX_PARAM_LENGTH = 256;
 
 /** All paths, each found by GET whatever its methods are. Errors: what is there twice, so that it stops the start. */
 export function findPlaces<C>(
-  routes: readonly AnyRoute[],
-  prepared: ReadonlyMap<AnyRoute, PreparedRoute<C>>,
+  routes: readonly Route[],
+  prepared: ReadonlyMap<Route, PreparedRoute<C>>,
   documents: readonly ApiDocument[],
 ) {
   const router = findMyWay({
@@ -46,7 +46,9 @@ export function findPlaces<C>(
     if (place.document || place.entries.has(route.method))
       throw new Error(`${route.method} ${route.path} is there twice`);
     const others = {} as Record<Revision, string>;
-    place.entries.set(route.method, { route, prepared: prepared.get(route) ?? null, others });
+    const made = prepared.get(route);
+    if (made === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
+    place.entries.set(route.method, { route, prepared: made, others });
   }
   for (const place of places.values()) {
     for (const { route, others } of place.entries.values()) {

@@ -1,11 +1,19 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import { type ExecutionResult, type GraphQLSchema, isEnumType, parse } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  isEnumType,
+  Kind,
+  OperationTypeNode,
+  parse,
+} from 'graphql';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { type CheckValue, compileCheck, createValidator } from '../json-schema.ts';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
 import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
-import type { AnyRoute, JsonSchema, Route } from './route.ts';
+import type { JsonSchema, Route } from './route.ts';
 
 /** An operation, compiled once. */
 export interface CompiledOperation<C> {
@@ -32,6 +40,8 @@ interface PreparedVersion {
 export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
+  /** The mutation that it runs; null: a query. */
+  readonly mutation: string | null;
   readonly checkBody: CheckValue | null;
   /** Of several the first that leads to something. */
   readonly picks: readonly (readonly string[])[] | null;
@@ -52,23 +62,20 @@ export interface Preparation<C> {
 
 /** By list of routes: what was prepared last, and with what. */
 const prepared = new WeakMap<
-  readonly AnyRoute[],
-  { readonly by: Preparation<never>; readonly routes: ReadonlyMap<AnyRoute, PreparedRoute<never>> }
+  readonly Route[],
+  { readonly by: Preparation<never>; readonly routes: ReadonlyMap<Route, PreparedRoute<never>> }
 >();
 
 /**
  * The routes that are served, made ready. This costs more than all the rest of a start and keeps nothing of the server it is for, so
  * servers in one process that have a list of routes in common share it.
  */
-export function prepareRoutes<C>(
-  routes: readonly AnyRoute[],
-  by: Preparation<C>,
-): ReadonlyMap<AnyRoute, PreparedRoute<C>> {
+export function prepareRoutes<C>(routes: readonly Route[], by: Preparation<C>): ReadonlyMap<Route, PreparedRoute<C>> {
   const known = prepared.get(routes);
   if (known && known.by.schema === by.schema && known.by.compileOperation === by.compileOperation) return known.routes;
   const ajv = createValidator();
-  const made = new Map<AnyRoute, PreparedRoute<C>>();
-  for (const route of routes) if (!isPending(route)) made.set(route, prepareRoute(route, { ...by, ajv }));
+  const made = new Map<Route, PreparedRoute<C>>();
+  for (const route of routes) made.set(route, prepareRoute(route, { ...by, ajv }));
   prepared.set(routes, { by, routes: made });
   return made;
 }
@@ -101,6 +108,7 @@ export function prepareRoute<C>(
     return {
       route,
       operation,
+      mutation: mutationOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
       picks: route.pick == null ? null : steps,
       write: (first && steps.length === 1 && createJsonWriter(schema, document, { path: first })) || JSON.stringify,
@@ -119,6 +127,15 @@ export function prepareRoute<C>(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${route.method} ${route.path} cannot be served: ${reason}`, { cause });
   }
+}
+
+function mutationOf({ definitions }: DocumentNode): string | null {
+  for (const definition of definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION || definition.operation !== OperationTypeNode.MUTATION) continue;
+    const [first] = definition.selectionSet.selections;
+    if (first?.kind === Kind.FIELD) return first.name.value;
+  }
+  return null;
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };
@@ -158,8 +175,6 @@ function spellingsOf({ spell = {} }: Route, schema: GraphQLSchema): Spellings {
   }
   return spellings;
 }
-
-export const isPending = (route: AnyRoute): route is Extract<AnyRoute, { pending: true }> => route.pending === true;
 
 /** The query parameters of a revision, as a schema. */
 export function queryIn(revision: Revision, { query, revisions }: Route): JsonSchema | undefined {

@@ -23,8 +23,12 @@ export interface RouteInput {
 /** Documented spelling of each value of a GraphQL enum, by the value's GraphQL name. */
 export type Spelling = Readonly<Record<string, string>>;
 
-/** What every entry of the REST interface tells, whether it is served yet or not. */
-interface RouteBase extends Existence {
+/**
+ * One entry of the REST interface: which operation on the graph answers it, how variables are filled, and where in the data
+ * the body is. Aliases in the operation give the documented keys, so the operation is the mapping. There is no code beyond
+ * `variables`; an entry that would need an `if` misses a field in the graph.
+ */
+export interface Route extends Existence {
   readonly method: RouteMethod;
   /** Parameters in braces: `/api/projects/{projectId}/brokers`. */
   readonly path: string;
@@ -36,20 +40,6 @@ interface RouteBase extends Existence {
   readonly description?: string;
   /** Group on the page for people; by default made of the section. */
   readonly tags?: readonly string[];
-}
-
-/** An entry that is documented and not served yet. */
-export interface PendingRoute extends RouteBase {
-  readonly pending: true;
-}
-
-/**
- * One entry of the REST interface: which operation on the graph answers it, how variables are filled, and where in the data
- * the body is. Aliases in the operation give the documented keys, so the operation is the mapping. There is no code beyond
- * `variables`; an entry that would need an `if` misses a field in the graph.
- */
-export interface Route extends RouteBase {
-  readonly pending?: false;
   /** Descriptions of path parameters, by name. */
   readonly params?: Readonly<Record<string, string>>;
   /**
@@ -138,8 +128,6 @@ export interface RouteLists {
     readonly pick: string;
   };
 }
-
-export type AnyRoute = Route | PendingRoute;
 
 /** The GraphQL name behind a documented spelling; undefined and null stay as they are, so that absent keys stay absent. */
 export function enumName(spelling: Spelling, text: unknown): string | null | undefined {

@@ -25,18 +25,25 @@ import { type Entry, findPlaces, type Place, refuseMethod, serveDocument } from 
 import { type CompiledOperation, type CompileOperation, type PreparedRoute, prepareRoutes } from './prepared-route.ts';
 import { requestIdOf } from './request-id.ts';
 import { existsIn, revisionOf } from './revisions.ts';
-import type { AnyRoute, RouteInput } from './route.ts';
+import type { Route, RouteInput } from './route.ts';
 import { type ListPage, listPieces, pageOf } from './stream-list.ts';
 import { streamText } from './stream-text.ts';
 
 export interface RestServerOptions<C> {
-  readonly routes: readonly AnyRoute[];
+  readonly routes: readonly Route[];
   readonly schema: GraphQLSchema;
   /** Errors: UNAUTHORIZED for credentials that are unknown or expired. Without credentials it makes a context without a viewer. */
   readonly contextFor: (request: RequestFacts) => C | Promise<C>;
   /** Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
   readonly compileOperation: CompileOperation<C>;
+  /** Told of a mutation that `authorize` refused, before it is answered. Never rejects. */
+  readonly onRefused?: (
+    mutation: string,
+    params: Readonly<Record<string, string>>,
+    context: C,
+    error: unknown,
+  ) => Promise<void>;
   readonly log: ErrorLog;
   /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
@@ -68,7 +75,7 @@ const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   const { routes, schema, compileOperation, documents = [] } = options;
-  const { contextFor, authorize, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
+  const { contextFor, authorize, onRefused, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
   const places = findPlaces(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -119,11 +126,12 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   }
 
   function enter(exchange: Exchange, { route, prepared }: Entry<C>, params: Params, search: string, context: C): void {
-    authorize(context, route.role, params);
-    if (prepared === null) {
-      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', `${route.summary}: this operation is not available yet`, {
-        info: { pending: true, operation: `${route.method} ${route.path}` },
-      });
+    try {
+      authorize(context, route.role, params);
+    } catch (error) {
+      if (prepared.mutation === null || onRefused === undefined) throw error;
+      void onRefused(prepared.mutation, params, context, error).then(() => fail(exchange, error));
+      return;
     }
     const query = prepared.versions[exchange.revision].parseQuery(search);
     const { checkBody } = prepared;

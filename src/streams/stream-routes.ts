@@ -1,5 +1,5 @@
 import { invalid } from '../errors.ts';
-import type { AnyRoute, RouteInput } from '../rest/route.ts';
+import type { Route, RouteInput } from '../rest/route.ts';
 import { momentOf } from './rest-moments.ts';
 import { NEW_STREAM, STREAM_CHANGE, STREAM_REPLAY, STREAMNAME_QUERY, STREAMS, STREAMS_QUERY } from './stream-bodies.ts';
 
@@ -91,7 +91,7 @@ const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte'
 const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;
 const LIMITED = '405 NOT_SUPPORTED_BY_BROKER where nobody can run streams; the message says what would help.';
 
-export const streamRoutes: readonly AnyRoute[] = [
+export const streamRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: STREAMS_PATH,

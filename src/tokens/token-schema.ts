@@ -1,15 +1,23 @@
-import { requireSignedIn } from '../auth/viewer.ts';
-import { builder, inProject, signedIn } from '../graphql/builder.ts';
+import { requireNoToken, requireSignedIn } from '../auth/viewer.ts';
+import type { RequestContext } from '../context.ts';
+import { builder, inProject, requires } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { Project, ProjectRole } from '../projects/project-schema.ts';
-import type { TokenWithBrokers } from './token-service.ts';
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from './rotation.ts';
+import type { IssuedToken, TokenWithBrokers } from './token-service.ts';
 
 const TokenType = builder.enumType('TokenType', {
   description: 'RESTRICTED: sees and touches only the brokers it names.',
   values: ['RESTRICTED', 'UNRESTRICTED'] as const,
 });
 
-const Token = builder.objectRef<TokenWithBrokers>('Token').implement({
+/** With its secret where it was made just now. */
+type ToldToken = TokenWithBrokers & { readonly secret?: string };
+
+const lastsUntil = ({ previousValidUntil }: ToldToken): Date | null =>
+  previousValidUntil !== null && previousValidUntil.getTime() > Date.now() ? previousValidUntil : null;
+
+const Token = builder.objectRef<ToldToken>('Token').implement({
   description: 'A credential of a project for programs. Its secret is shown once, when it is made.',
   interfaces: [Node],
   fields: (t) => ({
@@ -22,6 +30,36 @@ const Token = builder.objectRef<TokenWithBrokers>('Token').implement({
     issuedAt: t.expose('issuedAt', { type: 'DateTime' }),
     validUntil: t.expose('validUntil', { type: 'DateTime', nullable: true }),
     lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true, description: 'To the minute.' }),
+    previousValidUntil: t.field({
+      description: 'Until when the secret before the last rotation is good, too; null: it is not.',
+      type: 'DateTime',
+      nullable: true,
+      resolve: lastsUntil,
+    }),
+    issueDate: t.float({
+      description: '`issuedAt` in epoch milliseconds.',
+      resolve: ({ issuedAt }) => issuedAt.getTime(),
+    }),
+    validDate: t.float({
+      description: '`validUntil` in epoch milliseconds.',
+      nullable: true,
+      resolve: ({ validUntil }) => validUntil?.getTime() ?? null,
+    }),
+    lastUsedDate: t.float({
+      description: '`lastUsedAt` in epoch milliseconds.',
+      nullable: true,
+      resolve: ({ lastUsedAt }) => lastUsedAt?.getTime() ?? null,
+    }),
+    previousValidDate: t.float({
+      description: '`previousValidUntil` in epoch milliseconds.',
+      nullable: true,
+      resolve: (token) => lastsUntil(token)?.getTime() ?? null,
+    }),
+    secret: t.string({
+      description: 'In the answer that makes or rotates the token; null everywhere else, as nobody knows it.',
+      nullable: true,
+      resolve: ({ secret }) => secret ?? null,
+    }),
     brokerIds: t.field({ type: ['ID'], resolve: ({ brokers }) => brokers.map(({ brokerId }) => brokerId) }),
   }),
 });
@@ -32,6 +70,10 @@ builder.objectFields(Project, (t) => ({
     type: [Token],
     resolve: ({ id }, _args, { services, viewer }) => services.tokens.visibleIn(id, viewer),
   }),
+  tokenCount: t.int({
+    description: 'How many `tokens` has.',
+    resolve: ({ id }, _args, { services, viewer }) => services.tokens.countIn(id, viewer),
+  }),
 }));
 
 const CreateTokenInput = builder.inputType('CreateTokenInput', {
@@ -39,6 +81,7 @@ const CreateTokenInput = builder.inputType('CreateTokenInput', {
     projectId: t.id({ required: true }),
     name: t.string({ required: true }),
     role: t.field({ type: ProjectRole, required: true, description: 'Never above the own role.' }),
+    type: t.field({ type: TokenType, description: 'Without it: RESTRICTED where brokers are named.' }),
     brokerIds: t.idList({
       description: 'Only these brokers. Without it: all brokers of the project, also later ones.',
     }),
@@ -46,37 +89,84 @@ const CreateTokenInput = builder.inputType('CreateTokenInput', {
   }),
 });
 const RevokeTokenInput = builder.inputType('RevokeTokenInput', {
-  fields: (t) => ({ tokenId: t.id({ required: true }) }),
+  fields: (t) => ({
+    tokenId: t.id({ required: true }),
+    projectId: t.id({ description: 'When given, the token must be of this project.' }),
+  }),
+});
+const RotateTokenInput = builder.inputType('RotateTokenInput', {
+  description: 'Which token gets a new secret.',
+  fields: (t) => ({
+    tokenId: t.id({ required: true, description: 'Of the token.' }),
+    projectId: t.id({ description: 'When given, the token must be of this project.' }),
+    overlapSeconds: t.int({
+      description: `How long the secret before remains good: 0 to ${MAX_OVERLAP_SECONDS}, by default ${DEFAULT_OVERLAP_SECONDS}. What is open with it ends then.`,
+    }),
+    validUntil: t.field({
+      type: 'DateTime',
+      description: 'A new end of the token; without it: as before; null: until revoked.',
+    }),
+  }),
 });
 
-const CreateTokenPayload = builder
-  .objectRef<{ readonly token: TokenWithBrokers; readonly secret: string }>('CreateTokenPayload')
-  .implement({
+interface Target {
+  readonly input: { readonly tokenId: string; readonly projectId?: string | null | undefined };
+}
+
+/** ADMIN in the project of the token. `byTokens`: also for callers with a token, of which one that is restricted sees itself alone. */
+const onToken = ({ byTokens }: { readonly byTokens: boolean }) => ({
+  authScopes: async (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
+    const known = await services.tokens.requireAdmin(input.tokenId, viewer, input.projectId);
+    if (!byTokens) requireNoToken(known);
+    return true;
+  },
+  ...requires('ADMIN', { byTokens, elsewhere: 'NOT_FOUND' }),
+});
+
+const IssuedTokenFields = (name: string) =>
+  builder.objectRef<IssuedToken>(name).implement({
+    description: 'A token with its secret.',
     fields: (t) => ({
-      token: t.field({ type: Token, resolve: ({ token }) => token }),
+      token: t.field({
+        description: 'As it is in lists.',
+        type: Token,
+        resolve: ({ token, secret }) => ({ ...token, secret }),
+      }),
       secret: t.exposeString('secret', { description: 'To be sent as "Authorization: Bearer <secret>". Shown once.' }),
     }),
   });
-const RevokeTokenPayload = builder
-  .objectRef<{ readonly revokedTokenId: string }>('RevokeTokenPayload')
-  .implement({ fields: (t) => ({ revokedTokenId: t.exposeID('revokedTokenId') }) });
+const CreateTokenPayload = IssuedTokenFields('CreateTokenPayload');
+const RotateTokenPayload = IssuedTokenFields('RotateTokenPayload');
+const RevokeTokenPayload = builder.objectRef<{ readonly revokedTokenId: string }>('RevokeTokenPayload').implement({
+  fields: (t) => ({
+    revokedTokenId: t.exposeID('revokedTokenId'),
+    success: t.boolean({ description: 'True: a token that cannot be revoked is an error.', resolve: () => true }),
+  }),
+});
 
 builder.mutationFields((t) => ({
   createToken: t.field({
-    description: 'Makes a token for programs. It is told this once.',
+    description: 'Makes a token for programs, which cannot make further ones with it. Its secret is told this once.',
     type: CreateTokenPayload,
-    ...inProject('ADMIN'),
+    ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: CreateTokenInput, required: true }) },
     resolve: (_root, { input }, { services, viewer }) => services.tokens.create(input, requireSignedIn(viewer)),
+  }),
+  rotateToken: t.field({
+    description:
+      'Gives a token a new secret, told this once; the one before remains good for a while. Needs ADMIN in the token’s project, and no token.',
+    type: RotateTokenPayload,
+    ...onToken({ byTokens: false }),
+    args: { input: t.arg({ type: RotateTokenInput, required: true, description: 'Which one, and how.' }) },
+    resolve: (_root, { input: { tokenId, ...rotation } }, { services }) => services.tokens.rotate(tokenId, rotation),
   }),
   revokeToken: t.field({
     description: 'Needs ADMIN in the token’s project. Ends open subscriptions of the token, too.',
     type: RevokeTokenPayload,
-    ...signedIn,
-    extensions: { requires: 'ADMIN' },
+    ...onToken({ byTokens: true }),
     args: { input: t.arg({ type: RevokeTokenInput, required: true }) },
-    resolve: async (_root, { input }, { services, viewer }) => {
-      await services.tokens.revokeAs(input.tokenId, viewer);
+    resolve: async (_root, { input }, { services }) => {
+      await services.tokens.revoke(input.tokenId);
       return { revokedTokenId: input.tokenId };
     },
   }),

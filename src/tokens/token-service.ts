@@ -1,6 +1,6 @@
 import { hashSecret, newSecret } from '../auth/secrets.ts';
 import {
-  type ProjectRole,
+  requireNoToken,
   requireProjectRole,
   requireSignedIn,
   roleIn,
@@ -13,24 +13,27 @@ import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
-import { MAX_NAME, textIssues } from '../texts.ts';
-
-export interface NewToken {
-  readonly projectId: string;
-  readonly name: string;
-  readonly role: ProjectRole;
-  /** Only these brokers of the project; null or absent: all, also later ones. */
-  readonly brokerIds?: readonly string[] | null | undefined;
-  /** Null or absent: until revoked. */
-  readonly validUntil?: Date | null | undefined;
-}
+import { serializable } from '../storage/serializable.ts';
+import { checkedToken, type NewToken } from './new-token.ts';
+import { checkedRotation, type Rotation } from './rotation.ts';
 
 export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { readonly brokerId: string }[] };
+
+/** A token and its secret, which is told this once. */
+export interface IssuedToken {
+  readonly token: TokenWithBrokers;
+  readonly secret: string;
+}
 
 export interface TokenServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
 }
+
+/** Tokens of one project at most: more are a program that makes one and forgets it. */
+const MAX_TOKENS = 1_000;
+
+const WITH_BROKERS = { brokers: { select: { brokerId: true } } } as const;
 
 /** Credentials of a project for programs. */
 export class TokenService {
@@ -44,78 +47,77 @@ export class TokenService {
 
   /**
    * Makes a token that acts with its own role, never above the issuer's. The secret is in this answer and nowhere else.
-   * Errors: INVALID, NOT_ALLOWED (role above the issuer's), NOT_FOUND (project, a broker that is not in it).
+   * Errors: INVALID, NOT_ALLOWED (role above the issuer's; tokens), NOT_FOUND (project, a broker that is not in it).
    */
-  async create(
-    input: NewToken,
-    issuer: Viewer,
-  ): Promise<{ readonly token: TokenWithBrokers; readonly secret: string }> {
+  async create(input: NewToken, issuer: Viewer): Promise<IssuedToken> {
     requireProjectRole(issuer, input.projectId, 'ADMIN');
     const held = roleIn(issuer, input.projectId);
     if (held === null || !roleIncludes(held, input.role)) {
       throw new ServiceError('NOT_ALLOWED', 'A token cannot have a higher role than its issuer');
     }
-    if (issuer.kind === 'TOKEN') throw new ServiceError('NOT_ALLOWED', 'A token cannot issue tokens');
+    requireNoToken(issuer);
     return this.issue(input, issuer.name);
   }
 
   /** `create` without an issuer to check, for the operator at the command line. */
-  async issue(input: NewToken, issuer: string): Promise<{ readonly token: TokenWithBrokers; readonly secret: string }> {
-    const name = input.name.trim();
-    const issues = textIssues('input.name', name, { min: 1, max: MAX_NAME });
-    if (issues.length > 0) throw invalid(issues);
-    if (input.validUntil && input.validUntil.getTime() <= Date.now()) {
-      throw invalid([{ path: 'input.validUntil', reason: 'must be in the future' }]);
+  async issue(input: NewToken, issuer: string): Promise<IssuedToken> {
+    const { name, brokerIds, validUntil } = checkedToken(input);
+    const { projectId, role } = input;
+    if ((await this.#db.project.count({ where: { id: projectId } })) === 0) throw notFound('project', projectId);
+    if (brokerIds !== null) await this.#checkBrokers(projectId, brokerIds);
+    if ((await this.#db.projectToken.count({ where: { projectId } })) >= MAX_TOKENS) {
+      throw invalid([{ path: 'input.projectId', reason: `has ${MAX_TOKENS} tokens: revoke others first` }]);
     }
-    const brokerIds = input.brokerIds ? [...new Set(input.brokerIds)] : null;
-    if ((await this.#db.project.count({ where: { id: input.projectId } })) === 0) {
-      throw notFound('project', input.projectId);
-    }
-    await this.#checkBrokers(input.projectId, brokerIds);
     const secret = newSecret('projectToken');
     const data = {
       id: newId('token'),
-      projectId: input.projectId,
+      projectId,
       name,
-      role: input.role,
+      role,
       type: brokerIds === null ? 'UNRESTRICTED' : 'RESTRICTED',
       issuer,
-      validUntil: input.validUntil ?? null,
+      validUntil,
       tokenHash: hashSecret(secret),
       brokers: { create: (brokerIds ?? []).map((brokerId) => ({ brokerId })) },
     } as const;
     const token = await this.#db.projectToken
-      .create({ data, include: { brokers: { select: { brokerId: true } } } })
-      .catch(goneMeansNotFound('project', input.projectId));
+      .create({ data, include: WITH_BROKERS })
+      .catch(goneMeansNotFound('project', projectId));
     return { token, secret };
   }
 
   /** The tokens of a project that the viewer sees: a token that is restricted to brokers sees itself alone. Errors: UNAUTHORIZED. */
   async visibleIn(projectId: string, viewer: Viewer | null): Promise<TokenWithBrokers[]> {
-    const { id, brokers } = requireSignedIn(viewer);
     return this.#db.projectToken.findMany({
-      where: { projectId, ...(brokers === null ? {} : { id }) },
-      include: { brokers: { select: { brokerId: true } } },
+      where: visibleWhere(projectId, viewer),
+      include: WITH_BROKERS,
       orderBy: { id: 'asc' },
     });
+  }
+
+  /** How many these are. */
+  async countIn(projectId: string, viewer: Viewer | null): Promise<number> {
+    return this.#db.projectToken.count({ where: visibleWhere(projectId, viewer) });
   }
 
   /** The token, if the viewer sees it: see `visibleIn`. Errors: UNAUTHORIZED. */
   async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenWithBrokers | null> {
     const known = requireSignedIn(viewer);
-    const include = { brokers: { select: { brokerId: true } } } as const;
-    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include });
+    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include: WITH_BROKERS });
     return token !== null && sees(known, token) ? token : null;
   }
 
-  /** `revoke` by a caller, who needs ADMIN in the token's project. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
-  async revokeAs(tokenId: string, viewer: Viewer | null): Promise<void> {
+  /**
+   * Whether the caller may change a token: ADMIN in its project, which is `projectId` where one is given.
+   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   */
+  async requireAdmin(tokenId: string, viewer: Viewer | null, projectId?: string | null): Promise<Viewer> {
     const known = requireSignedIn(viewer);
     const select = { id: true, projectId: true } as const;
     const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select });
     if (token === null || !sees(known, token)) throw notFound('token', tokenId);
-    requireProjectRole(known, token.projectId, 'ADMIN');
-    await this.revoke(tokenId);
+    if (projectId != null && token.projectId !== projectId) throw notFound('token', tokenId);
+    return requireProjectRole(known, token.projectId, 'ADMIN');
   }
 
   /** Revokes at once, open subscriptions included. Errors: NOT_FOUND. */
@@ -125,9 +127,25 @@ export class TokenService {
     await this.#changes.announce('token', tokenId);
   }
 
-  async #checkBrokers(projectId: string, brokerIds: readonly string[] | null): Promise<void> {
-    if (brokerIds === null) return;
-    if (brokerIds.length === 0) throw invalid([{ path: 'input.brokerIds', reason: 'must name at least one broker' }]);
+  /**
+   * Gives a token a new secret. The one before remains good for a while, so that programs can change over one after the other; what is
+   * open with it ends then. One before that ends at once. Errors: NOT_FOUND, INVALID.
+   */
+  async rotate(tokenId: string, input: Rotation): Promise<IssuedToken> {
+    const secret = newSecret('projectToken');
+    const token = await serializable(this.#db, async (tx) => {
+      const before = await tx.projectToken.findUnique({ where: { id: tokenId } });
+      if (before === null) throw notFound('token', tokenId);
+      const { validUntil, previousValidUntil } = checkedRotation(before, input);
+      const previousHash = previousValidUntil === null ? null : before.tokenHash;
+      const data = { tokenHash: hashSecret(secret), previousHash, previousValidUntil, validUntil };
+      return tx.projectToken.update({ where: { id: tokenId }, data, include: WITH_BROKERS });
+    }).catch(goneMeansNotFound('token', tokenId));
+    await this.#changes.announce('token', tokenId);
+    return { token, secret };
+  }
+
+  async #checkBrokers(projectId: string, brokerIds: readonly string[]): Promise<void> {
     const known = await this.#db.broker.findMany({
       where: { projectId, id: { in: [...brokerIds] } },
       select: { id: true },
@@ -135,6 +153,11 @@ export class TokenService {
     const missing = brokerIds.find((id) => !known.some((broker) => broker.id === id));
     if (missing !== undefined) throw notFound('broker', missing);
   }
+}
+
+function visibleWhere(projectId: string, viewer: Viewer | null) {
+  const { id, brokers } = requireSignedIn(viewer);
+  return { projectId, ...(brokers === null ? {} : { id }) };
 }
 
 function sees(viewer: Viewer, { id, projectId }: { readonly id: string; readonly projectId: string }): boolean {

@@ -1,4 +1,4 @@
-import type { AnyRoute, RouteInput } from '../rest/route.ts';
+import type { Route, RouteInput } from '../rest/route.ts';
 import { NEW_TOPIC_TTL, NODE_QUERY, TOPIC_TREES, TOPIC_TTL, TOPICS_QUERY } from './topic-bodies.ts';
 
 const PAGE = 10_000;
@@ -48,7 +48,7 @@ const DOCUMENTED = { role: 'VIEWER', section: '4.9', tags: ['Topic tree'] } as c
 const NAMES = { ttl: 'ttl_sec', nodeId: 'nodeid' } as const;
 const NODE_REVISIONS = { nodeid: { since: '3.3' } } as const;
 
-export const topicRoutes: readonly AnyRoute[] = [
+export const topicRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: PATH,

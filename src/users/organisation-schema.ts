@@ -1,4 +1,4 @@
-import { builder, signedIn } from '../graphql/builder.ts';
+import { builder, person, signedIn } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 
 export const OrganisationRole = builder.enumType('OrganisationRole', {
@@ -84,7 +84,7 @@ builder.mutationFields((t) => ({
   createOrganisation: t.field({
     description: 'The caller becomes its first owner.',
     type: OrganisationPayload,
-    ...signedIn,
+    ...person,
     args: { input: t.arg({ type: CreateOrganisationInput, required: true }) },
     resolve: async (_root, { input }, { services, viewer }) => ({
       organisationId: (await services.organisations.create(input.name, viewer)).id,

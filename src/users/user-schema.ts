@@ -1,5 +1,16 @@
 import { builder, rootAdmin } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
+import { pageCost } from '../graphql/page-cost.ts';
+import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../paging.ts';
+import { orderOf, whereOf } from './user-list.ts';
+
+export const SsoType = builder.enumType('SsoType', {
+  description: 'Where a person signs in who does not do it here.',
+  values: {
+    LDAP: { description: 'At a directory.', value: 'ldap' },
+    SSO: { description: 'At a provider of OpenID Connect.', value: 'sso' },
+  } as const,
+});
 
 export const User = builder.prismaObject('User', {
   description: 'A person who may sign in.',
@@ -11,21 +22,36 @@ export const User = builder.prismaObject('User', {
     isRootAdmin: t.exposeBoolean('isRoot', {
       description: 'May do everything, and counts as administrator of each project.',
     }),
-    verified: t.exposeBoolean('verified'),
+    verified: t.exposeBoolean('verified', { description: 'Somebody has made sure that the address is the person’s.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
 });
 
-const CreateUserInput = builder.inputType('CreateUserInput', {
-  fields: (t) => ({
-    email: t.string({ required: true }),
-    name: t.string(),
-    password: t.string({
-      description: 'At least 8 characters. Without one the person cannot sign in until it is set.',
-    }),
-    isRootAdmin: t.boolean(),
+/** What a root administrator is told of people, and members of their projects are not. */
+builder.prismaObjectFields(User, (t) => ({
+  ssoType: t.field({
+    description: 'Null: signs in here, with a password.',
+    type: SsoType,
+    nullable: true,
+    ...rootAdmin,
+    select: { ssoType: true },
+    resolve: ({ ssoType }) => ssoType as 'ldap' | 'sso' | null,
   }),
-});
+  isRemovable: t.boolean({
+    description:
+      'False for the last root administrator who can sign in: neither the account nor the role can be taken.',
+    ...rootAdmin,
+    select: { isRoot: true, passwordHash: true, ssoType: true },
+    resolve: (user, _args, { services }) => services.users.isRemovable(user),
+  }),
+  projectCount: t.relationCount('projects', { description: 'Projects that belong to the person.', ...rootAdmin }),
+  brokerCount: t.int({
+    description: 'Brokers in the projects that belong to the person.',
+    ...rootAdmin,
+    select: { projects: { select: { _count: { select: { brokers: true } } } } },
+    resolve: ({ projects }) => projects.reduce((sum, { _count }) => sum + _count.brokers, 0),
+  }),
+}));
 
 export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserPayload').implement({
   fields: (t) => ({
@@ -36,18 +62,29 @@ export const UserPayload = builder.objectRef<{ readonly userId: string }>('UserP
   }),
 });
 
-const DeleteUserInput = builder.inputType('DeleteUserInput', {
-  fields: (t) => ({ userId: t.id({ required: true }) }),
+const UserSortField = builder.enumType('UserSortField', {
+  description: 'What a list of people is sorted by.',
+  values: {
+    CREATED_AT: { description: 'When the account was made.' },
+    NAME: { description: 'As the database sorts texts.' },
+    EMAIL: { description: 'The address.' },
+  } as const,
 });
 
-const DeleteUserPayload = builder.objectRef<{ readonly deletedUserId: string }>('DeleteUserPayload').implement({
-  fields: (t) => ({ deletedUserId: t.exposeID('deletedUserId') }),
+const SortOrder = builder.enumType('SortOrder', {
+  description: 'Which end of a list comes first.',
+  values: {
+    ASC: { description: 'The least, or the oldest.', value: 'asc' },
+    DESC: { description: 'The greatest, or the newest.', value: 'desc' },
+  } as const,
 });
 
-const ResetUserPasswordInput = builder.inputType('ResetUserPasswordInput', {
+const UserFilterInput = builder.inputType('UserFilter', {
+  description: 'People to whom all that is given applies.',
   fields: (t) => ({
-    email: t.string({ required: true }),
-    password: t.string({ required: true, description: 'At least 8 characters.' }),
+    text: t.string({ description: 'Part of the address, in either case, or of the name as it is written.' }),
+    isRootAdmin: t.boolean({ description: 'Only root administrators, or only the others.' }),
+    verified: t.boolean({ description: 'Only people whose address is verified, or only the others.' }),
   }),
 });
 
@@ -62,46 +99,65 @@ builder.queryFields((t) => ({
   }),
   users: t.prismaConnection(
     {
-      description: 'Everybody who has an account, in order of creation.',
+      description: 'Everybody who has an account, by default in order of creation.',
       type: 'User',
       cursor: 'id',
+      defaultSize: DEFAULT_PAGE,
+      maxSize: MAX_PAGE,
+      complexity: pageCost,
       ...rootAdmin,
-      resolve: (query, _root, _args, { db }) => db.user.findMany({ ...query, orderBy: { id: 'asc' } }),
-      totalCount: (_root, _args, { db }) => db.user.count(),
+      args: {
+        filter: t.arg({ type: UserFilterInput, description: 'Without it: all.' }),
+        sortField: t.arg({
+          type: UserSortField,
+          required: true,
+          defaultValue: 'CREATED_AT',
+          description: 'What they are sorted by.',
+        }),
+        sortOrder: t.arg({
+          type: SortOrder,
+          required: true,
+          defaultValue: 'asc',
+          description: 'Which end comes first.',
+        }),
+        offset: t.arg.int({ description: 'Entries left out at the start (after `after`).' }),
+      },
+      resolve: async (query, _root, args, { db }) => {
+        checkedPage(args);
+        return db.user.findMany({
+          ...query,
+          skip: query.skip + (args.offset ?? 0),
+          where: await whereOf(db, args.filter ?? {}),
+          orderBy: orderOf(args.sortField, args.sortOrder),
+        });
+      },
+      totalCount: async (_root, { filter }, { db }) => db.user.count({ where: await whereOf(db, filter ?? {}) }),
     },
-    { name: 'UserConnection' },
+    {
+      name: 'UserConnection',
+      fields: (connection) => ({
+        page: connection.int({
+          description: 'How many pages of this size are before it, for those who count pages.',
+          resolve: ({ args: { offset }, args }) => Math.floor((offset ?? 0) / Math.max(sizeOf(args), 1)),
+        }),
+        pageSize: connection.int({
+          description: 'So many entries at most were asked for.',
+          resolve: ({ args }) => sizeOf(args),
+        }),
+        sortField: connection.field({
+          description: 'What they are sorted by.',
+          type: UserSortField,
+          resolve: ({ args }) => args.sortField,
+        }),
+        sortOrder: connection.field({
+          description: 'Which end comes first.',
+          type: SortOrder,
+          resolve: ({ args }) => args.sortOrder,
+        }),
+      }),
+    },
     { name: 'UserEdge' },
   ),
 }));
 
-builder.mutationFields((t) => ({
-  createUser: t.field({
-    description: 'Makes an account that can sign in.',
-    type: UserPayload,
-    ...rootAdmin,
-    args: { input: t.arg({ type: CreateUserInput, required: true }) },
-    resolve: async (_root, { input }, { services }) => ({ userId: (await services.users.create(input)).id }),
-  }),
-  deleteUser: t.field({
-    description:
-      'Refused for the last root administrator, owners of projects, and the last owner of an organisation (IN_USE).',
-    type: DeleteUserPayload,
-    ...rootAdmin,
-    args: { input: t.arg({ type: DeleteUserInput, required: true }) },
-    resolve: async (_root, { input }, { services }) => {
-      await services.users.remove(input.userId);
-      return { deletedUserId: input.userId };
-    },
-  }),
-  resetUserPassword: t.field({
-    description: 'Sets a person’s password and ends the person’s sessions.',
-    type: UserPayload,
-    ...rootAdmin,
-    args: { input: t.arg({ type: ResetUserPasswordInput, required: true }) },
-    resolve: async (_root, { input: { email, password } }, { services }) => {
-      const { id } = await services.users.byEmail(email);
-      await services.users.setPassword(id, password);
-      return { userId: id };
-    },
-  }),
-}));
+const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;

@@ -1,23 +1,42 @@
 import { generatePassword, hashPassword } from '../auth/passwords.ts';
-import { invalid, notFound, ServiceError } from '../errors.ts';
+import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
 import type { User } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
-import { isUniqueViolation } from '../storage/prisma-errors.ts';
+import { goneMeansNotFound, isUniqueViolation } from '../storage/prisma-errors.ts';
 import { serializable } from '../storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../texts.ts';
+import { lastAdministrator, WITH_A_WAY_IN, waysInBeside } from './root-admins.ts';
+import { type RemovedUser, removeUser } from './user-removal.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
 const EMAIL = /^[^\s@\0-\x1f]+@[^\s@\0-\x1f]+$/;
 const MAX_EMAIL_LENGTH = 254;
 
+/** Where a person signs in who does not do it here. */
+export type SsoType = 'ldap' | 'sso';
+
 export interface NewUser {
   readonly email: string;
+  /** Default: first and last name, else what the address begins with. */
   readonly name?: string | null | undefined;
-  /** Null or absent: the person cannot sign in until a password is set. */
+  readonly firstName?: string | null | undefined;
+  readonly lastName?: string | null | undefined;
+  /** Null or absent: the person cannot sign in here until one is set. Checked and not kept where `ssoType` is given. */
   readonly password?: string | null | undefined;
   readonly isRootAdmin?: boolean | null | undefined;
+  /** Somebody has made sure that the address is the person's. */
+  readonly verified?: boolean | null | undefined;
+  readonly ssoType?: SsoType | null | undefined;
+}
+
+/** What is absent stays; so does null, but for `ssoType`. */
+export interface UserChange {
+  readonly name?: string | null | undefined;
+  readonly verified?: boolean | null | undefined;
+  /** Null: signs in here, once a password is set. Else the password goes, and the sessions end that were opened with it. */
+  readonly ssoType?: SsoType | null | undefined;
 }
 
 export interface UserServiceOptions {
@@ -25,10 +44,11 @@ export interface UserServiceOptions {
   readonly changes: Changes;
 }
 
-/** The people who may sign in. Knows nothing of sessions: those end by the change it announces. */
+/** The people who may sign in. Knows nothing of open sessions: those end by the change it announces. */
 export class UserService {
   readonly #db: Database;
   readonly #changes: Changes;
+  #counting: Promise<number> | null = null;
 
   constructor({ db, changes }: UserServiceOptions) {
     this.#db = db;
@@ -36,20 +56,26 @@ export class UserService {
   }
 
   /** Errors: INVALID, ALREADY_EXISTS. */
-  async create({ email, name, password, isRootAdmin }: NewUser): Promise<User> {
-    const address = normaliseEmail(email);
-    const label = (name ?? '').trim() || (address.split('@')[0] ?? address);
-    const issues = textIssues('input.name', label, { max: MAX_NAME });
+  async create(input: NewUser): Promise<User> {
+    const email = normaliseEmail(input.email);
+    const name = nameOf(input) || (email.split('@')[0] ?? email);
+    const issues = textIssues('input.name', name, { max: MAX_NAME });
     if (issues.length > 0) throw invalid(issues);
-    const passwordHash = password == null ? null : await hashPassword(password);
-    try {
-      return await this.#db.user.create({
-        data: { id: newId('user'), email: address, name: label, passwordHash, isRoot: isRootAdmin ?? false },
-      });
-    } catch (error) {
+    const { password, isRootAdmin, verified, ssoType } = input;
+    const hash = password == null ? null : await hashPassword(password);
+    const data = {
+      id: newId('user'),
+      email,
+      name,
+      passwordHash: ssoType == null ? hash : null,
+      isRoot: isRootAdmin ?? false,
+      verified: verified ?? false,
+      ssoType: ssoType ?? null,
+    };
+    return this.#db.user.create({ data }).catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error;
-      throw new ServiceError('ALREADY_EXISTS', `There is already a user ${address}`, { cause: error });
-    }
+      throw new ServiceError('ALREADY_EXISTS', `There is already a user ${email}`, { cause: error });
+    });
   }
 
   async findByEmail(email: string): Promise<User | null> {
@@ -63,49 +89,87 @@ export class UserService {
     return user;
   }
 
-  /** Sets a password and ends the person's sessions, but for the one named. Errors: NOT_FOUND, INVALID. */
+  /** Errors: NOT_FOUND, INVALID. */
+  async update(userId: string, { name, verified, ssoType }: UserChange): Promise<void> {
+    const issues = textIssues('input.name', name?.trim(), { min: 1, max: MAX_NAME });
+    if (issues.length > 0) throw invalid(issues);
+    await this.#db
+      .$transaction(async (tx) => {
+        const before = await tx.user.findUnique({ where: { id: userId }, select: { ssoType: true } });
+        if (before === null) throw notFound('user', userId);
+        const isMoved = ssoType !== undefined && ssoType !== before.ssoType;
+        await tx.user.update({
+          where: { id: userId },
+          data: {
+            ...(name == null ? {} : { name: name.trim() }),
+            ...(verified == null ? {} : { verified }),
+            ...(isMoved ? { ssoType, passwordHash: null } : {}),
+          },
+        });
+        if (isMoved) await tx.session.deleteMany({ where: { userId } });
+      })
+      .catch(goneMeansNotFound('user', userId));
+    await this.#changes.announce('user', userId);
+  }
+
+  /**
+   * Sets a password and ends the person's sessions, but for the one named. Errors: NOT_FOUND, INVALID (also for people who sign in
+   * elsewhere: nobody would ask for it).
+   */
   async setPassword(userId: string, password: string, exceptSession?: string): Promise<void> {
     const passwordHash = await hashPassword(password);
     const others = exceptSession === undefined ? {} : { id: { not: exceptSession } };
     // Together: sessions that outlive the password they were opened with would be the way in that was to be closed.
     const [{ count }] = await this.#db.$transaction([
-      this.#db.user.updateMany({ where: { id: userId }, data: { passwordHash } }),
-      this.#db.session.deleteMany({ where: { userId, ...others } }),
+      this.#db.user.updateMany({ where: { id: userId, ssoType: null }, data: { passwordHash } }),
+      this.#db.session.deleteMany({ where: { userId, user: { ssoType: null }, ...others } }),
     ]);
-    if (count === 0) throw notFound('user', userId);
+    if (count === 0) throw await this.#noPasswordHere(userId);
     await this.#changes.announce('user', userId);
   }
 
-  /** Errors: NOT_FOUND, IN_USE for the last root administrator, owners of projects, and the last owner of an organisation. */
-  async remove(userId: string): Promise<void> {
-    await serializable(this.#db, async (db) => {
-      const user = await db.user.findUnique({
-        where: { id: userId },
-        include: {
-          projects: { select: { name: true } },
-          organisations: {
-            where: { role: 'OWNER', organisation: { members: { none: { role: 'OWNER', userId: { not: userId } } } } },
-            select: { organisation: { select: { name: true } } },
-          },
-        },
-      });
-      if (user === null) throw notFound('user', userId);
-      if (user.isRoot && (await db.user.count({ where: { isRoot: true } })) === 1) {
-        throw new ServiceError('IN_USE', 'The last root administrator cannot be removed');
-      }
-      if (user.projects.length > 0) {
-        const projects = user.projects.map(({ name }) => name);
-        throw new ServiceError('IN_USE', `${user.email} owns projects: ${projects.join(', ')}`, { info: { projects } });
-      }
-      if (user.organisations.length > 0) {
-        const organisations = user.organisations.map(({ organisation }) => organisation.name);
-        throw new ServiceError('IN_USE', `${user.email} is the last owner of: ${organisations.join(', ')}`, {
-          info: { organisations },
-        });
-      }
-      await db.user.delete({ where: { id: userId } });
+  /**
+   * Gives or takes root administration; UNCHANGED costs nothing. Errors: INVALID (nobody has the address), LAST_ADMINISTRATOR.
+   */
+  async setRootAdmin(email: string, isRootAdmin: boolean): Promise<string> {
+    const address = email.trim().toLowerCase();
+    const id = await serializable(this.#db, async (tx) => {
+      const user = await tx.user.findUnique({ where: { email: address } });
+      if (user === null) throw invalid([{ path: 'input.email', reason: 'nobody has this address' }]);
+      if (user.isRoot === isRootAdmin) return user.id;
+      if (!isRootAdmin && (await waysInBeside(tx, user.id)) === 0) throw lastAdministrator();
+      await tx.user.update({ where: { id: user.id }, data: { isRoot: isRootAdmin } });
+      return user.id;
     });
+    await this.#changes.announce('user', id);
+    return id;
+  }
+
+  /**
+   * Whether the account, and the role of a root administrator, can be taken from the person: another root administrator is left who
+   * can sign in. People who are asked about in one moment cost one question.
+   */
+  async isRemovable(user: Pick<User, 'isRoot' | 'passwordHash' | 'ssoType'>): Promise<boolean> {
+    if (!user.isRoot) return true;
+    this.#counting ??= this.#db.user.count({ where: WITH_A_WAY_IN }).finally(() => {
+      this.#counting = null;
+    });
+    const hasWayIn = user.passwordHash !== null || user.ssoType !== null;
+    return (await this.#counting) > (hasWayIn ? 1 : 0);
+  }
+
+  /**
+   * Removes an account. With `handOverTo` that person becomes the owner of its projects, and of the organisations that it was the last
+   * owner of. Errors: NOT_FOUND, INVALID (nobody to hand over to), LAST_ADMINISTRATOR, IN_USE with `info.projects` or
+   * `info.organisations` that have no other owner.
+   */
+  async remove(userId: string, handOverTo: string | null = null): Promise<RemovedUser> {
+    const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo));
+    // Who gains first: a project is then read with its new owner.
+    if (handOverTo !== null) await this.#changes.announce('user', handOverTo);
     await this.#changes.announce('user', userId);
+    for (const { id } of removed.organisations) await this.#changes.announce('organisation', id);
+    return removed;
   }
 
   /**
@@ -120,19 +184,28 @@ export class UserService {
     const chosen = password ?? generatePassword();
     const existing = await this.findByEmail(email);
     if (existing === null) {
-      await this.create({ email, name: 'Administrator', password: chosen, isRootAdmin: true });
+      await this.create({ email, name: 'Administrator', password: chosen, isRootAdmin: true, verified: true });
     } else {
-      await this.#db.user.update({ where: { id: existing.id }, data: { isRoot: true } });
+      // Signs in here from now on, whoever else is asked for the others.
+      await this.#db.user.update({ where: { id: existing.id }, data: { isRoot: true, ssoType: null } });
       await this.setPassword(existing.id, chosen);
     }
     return password === undefined ? { email: email.toLowerCase(), generated: chosen } : null;
   }
+
+  async #noPasswordHere(userId: string): Promise<ServiceError> {
+    const user = await this.#db.user.findUnique({ where: { id: userId } });
+    if (user === null) return notFound('user', userId);
+    return invalid([{ path: 'input.password', reason: `is not used: ${user.email} signs in by ${user.ssoType}` }]);
+  }
 }
+
+const nameOf = ({ name, firstName, lastName }: NewUser): string =>
+  name?.trim() || [firstName, lastName].flatMap((part) => part?.trim() || []).join(' ');
 
 function normaliseEmail(email: string): string {
   const address = email.trim().toLowerCase();
-  if (!EMAIL.test(address) || address.length > MAX_EMAIL_LENGTH) {
-    throw invalid([{ path: 'input.email', reason: 'must be an e-mail address' }]);
-  }
+  const issue: InputIssue = { path: 'input.email', reason: 'must be an e-mail address' };
+  if (!EMAIL.test(address) || address.length > MAX_EMAIL_LENGTH) throw invalid([issue]);
   return address;
 }

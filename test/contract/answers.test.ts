@@ -3,7 +3,6 @@ import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
 import { createValidator } from '../../src/json-schema.ts';
 import { apiRoutes } from '../../src/rest/api-routes.ts';
-import { isPending } from '../../src/rest/prepared-route.ts';
 import { ERROR } from '../../src/rest/schemas.ts';
 import { startCommercialCertificates } from '../certificates/commercial-certificates.ts';
 import { addBroker, meter, startCommercialBroker } from '../clients/graph/commercial-broker.ts';
@@ -18,7 +17,7 @@ const isError = ajv.compile(ERROR);
 /** Checks an answer against the schema that its route documents. */
 function expectDocumented(method: string, template: string, { status, body }: { status: number; body: unknown }): void {
   const route = apiRoutes.find((entry) => entry.method === method && entry.path === template);
-  if (!route || isPending(route)) throw new Error(`${method} ${template} is not served`);
+  if (!route) throw new Error(`${method} ${template} is not served`);
   expect(status, JSON.stringify(body)).toBe(route.status ?? 200);
   if (route.status === 204) {
     expect(body).toBeUndefined();
@@ -346,19 +345,6 @@ test('a broker of another project is not found, and nothing happens to it', asyn
     if (path.includes('{brokerId}')) await expectRefused(method, fill(path, ids), service.root, 404, 'NOT_FOUND');
   }
   expect((await service.rest('GET', fill(BROKER, { ...ids, projectId }))).status).toBe(200);
-});
-
-test('what is not served yet answers 405 to those who may', async () => {
-  const service = await startTestService();
-  const { projectId } = service;
-  const { body } = await service.rest('POST', fill(BROKERS, { projectId }), service.root, {
-    url: 'mqtt://127.0.0.1:9',
-  });
-  const expectRefused = refusalsOf(service);
-  for (const route of apiRoutes.filter(isPending)) {
-    const url = fill(route.path, { projectId, brokerId: body.id });
-    await expectRefused(route.method, url, service.root, 405, 'NOT_SUPPORTED_BY_BROKER');
-  }
 });
 
 const refusalsOf =

@@ -392,11 +392,13 @@ describe('where it runs', () => {
 
   describe.skipIf(!postgres.available)(postgres.available ? 'two services on one database' : UNAVAILABLE, () => {
     test('begin at one, come back to the other, and have the session at both; one of them checks', async () => {
+      const port = await freePort();
       const env = {
         DATABASE_URL: await postgres.createDatabase(),
         SECRET_KEY: 'the same key for all of the processes',
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
       };
-      const { service: one, oidc } = await startSignInWorld(env);
+      const { service: one, oidc } = await startSignInWorld({ ...env, PORT: String(port) });
       const two = await startTestService({ env: { ...env, ...oidc.env } });
       const visitor = new WebVisitor();
       const callback = await visitor.signInAt(beginAddress(one), 'ada');

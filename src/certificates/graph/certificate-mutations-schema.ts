@@ -1,7 +1,7 @@
 import { type ProjectRole, requireWholeProject } from '../../auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import type { RequestContext } from '../../context.ts';
-import { builder, inProject } from '../../graphql/builder.ts';
+import { builder, inProject, requires } from '../../graphql/builder.ts';
 import type { CertificateRecord } from '../certificate-directory.ts';
 import type { DeploymentResult, ListenerFailure } from '../deployment/certificate-deployer.ts';
 import type { ListenerPlace } from '../deployment/listener-match.ts';
@@ -18,7 +18,7 @@ const onCertificate = (role: ProjectRole, what: 'ITSELF' | 'ON_BROKERS') => ({
     if (viewer !== null && what === 'ITSELF') requireWholeProject(viewer);
     return true;
   },
-  extensions: { requires: role },
+  ...requires(role, what === 'ITSELF' ? { elsewhere: 'NOT_ALLOWED' } : {}),
 });
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;

@@ -3,7 +3,7 @@ import { requireWholeProject } from '../../auth/viewer.ts';
 import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
 import type { RequestContext } from '../../context.ts';
-import { builder, inProject } from '../../graphql/builder.ts';
+import { builder, inProject, requires } from '../../graphql/builder.ts';
 import type { ClusterResult, DeletedCluster } from '../cluster-service.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 import { Cluster, ClusterResultType, NodeOutcomeType } from './cluster-schema.ts';
@@ -19,7 +19,7 @@ const onCluster = (role: ProjectRole) => ({
     if (viewer !== null) requireWholeProject(viewer);
     return true;
   },
-  extensions: { requires: role },
+  ...requires(role, { elsewhere: 'NOT_FOUND' }),
 });
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
