@@ -1,10 +1,9 @@
 import { Attribute, Change } from 'ldapts';
-import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 import { hasSlapd, LDAP_PASSWORD, SLAPD_MISSING, startSlapd, type TestDirectory } from '../support/slapd.ts';
 import { subscribe } from '../support/subscription.ts';
-import { addRule, checkNow, type LoggedLine, roleOf } from './oidc-world.ts';
+import { addRule, checkNow, keptLog, type LoggedLine, roleOf } from './sign-in-steps.ts';
 
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id email name verified } } }';
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind } }';
@@ -25,8 +24,7 @@ async function startWorld(env: (directory: TestDirectory) => Record<string, stri
     ],
     { operators: ['ada'], staff: ['ada', 'bob'] },
   );
-  const lines: LoggedLine[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { log, lines } = keptLog();
   const service = await startTestService({ env: { ...directory.env, ...env(directory) }, log });
   return { service, directory, lines };
 }
@@ -137,7 +135,7 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
     expect([await roleOf(service, token), await roleOf(service, bob.token)]).toEqual(['EDITOR', null]);
   });
 
-  test('lose their sessions when they are removed, or the filter does not find them any more', async () => {
+  test('lose their sessions when they are locked, or the filter does not find them any more', async () => {
     const { service, directory } = await startWorld(() => ({
       LDAP_USER_FILTER: '(&(mail={login})(!(employeeType=locked)))',
     }));
@@ -155,9 +153,26 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
     expect((await login(service, 'ada@example.com')).code).toBe('UNAUTHORIZED');
     // Another name in the directory is still the same person.
     expect((await login(service, 'bob@example.com')).user.id).toBe(bob.user.id);
-    await directory.change((client) => client.del(directory.dnOf('robert')));
+    const again = await login(service, 'bob@example.com');
+    // Of the directory's password policy: too many wrong passwords, or an administrator.
+    await directory.change((client) => {
+      const pwdAccountLockedTime = new Attribute({ type: 'pwdAccountLockedTime', values: ['000001010000Z'] });
+      return client.modify(
+        directory.dnOf('robert'),
+        new Change({ operation: 'add', modification: pwdAccountLockedTime }),
+      );
+    });
     await checkNow(service);
-    expect(await roleOf(service, bob.token)).toBe('UNAUTHORIZED');
+    expect(await roleOf(service, again.token)).toBe('UNAUTHORIZED');
+    expect((await login(service, 'bob@example.com')).code).toBe('UNAUTHORIZED');
+  });
+
+  test('lose their sessions when they are removed', async () => {
+    const { service, directory } = await startWorld();
+    const { token } = await login(service, 'ada@example.com');
+    await directory.change((client) => client.del(directory.dnOf('ada')));
+    await checkNow(service);
+    expect(await roleOf(service, token)).toBe('UNAUTHORIZED');
   });
 
   test('cannot sign in while it is down, and others can; sessions go on', async () => {

@@ -5,17 +5,8 @@ import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { startTestService } from '../support/service.ts';
 import { subscribe } from '../support/subscription.ts';
-import {
-  addRule,
-  beginAddress,
-  checkNow,
-  complete,
-  fragmentOf,
-  refusalOf,
-  roleOf,
-  signIn,
-  startSignInWorld,
-} from './oidc-world.ts';
+import { beginAddress, complete, fragmentOf, refusalOf, signIn, startSignInWorld } from './oidc-world.ts';
+import { addRule, checkNow, roleOf } from './sign-in-steps.ts';
 import { WebVisitor } from './web-visitor.ts';
 
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind } }';
