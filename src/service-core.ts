@@ -311,6 +311,7 @@ export async function startCore(
       access: accessControl,
       clients,
       topics,
+      streams,
     });
     const certificates = new CertificateService({
       db,
