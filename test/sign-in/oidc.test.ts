@@ -5,17 +5,8 @@ import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { startTestService } from '../support/service.ts';
 import { subscribe } from '../support/subscription.ts';
-import {
-  addRule,
-  beginAddress,
-  checkNow,
-  complete,
-  fragmentOf,
-  refusalOf,
-  roleOf,
-  signIn,
-  startSignInWorld,
-} from './oidc-world.ts';
+import { beginAddress, complete, fragmentOf, refusalOf, signIn, startSignInWorld } from './oidc-world.ts';
+import { addRule, checkNow, roleOf } from './sign-in-steps.ts';
 import { WebVisitor } from './web-visitor.ts';
 
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind } }';
@@ -392,11 +383,13 @@ describe('where it runs', () => {
 
   describe.skipIf(!postgres.available)(postgres.available ? 'two services on one database' : UNAVAILABLE, () => {
     test('begin at one, come back to the other, and have the session at both; one of them checks', async () => {
+      const port = await freePort();
       const env = {
         DATABASE_URL: await postgres.createDatabase(),
         SECRET_KEY: 'the same key for all of the processes',
+        PUBLIC_URL: `http://127.0.0.1:${port}`,
       };
-      const { service: one, oidc } = await startSignInWorld(env);
+      const { service: one, oidc } = await startSignInWorld({ ...env, PORT: String(port) });
       const two = await startTestService({ env: { ...env, ...oidc.env } });
       const visitor = new WebVisitor();
       const callback = await visitor.signInAt(beginAddress(one), 'ada');

@@ -1,6 +1,6 @@
 import { requireSignedIn, requireWholeProject } from '../../auth/viewer.ts';
 import type { SignInRule as SignInRuleRow } from '../../generated/sqlite/client.ts';
-import { builder, inProject, requires, signedIn } from '../../graphql/builder.ts';
+import { builder, inProject, requires } from '../../graphql/builder.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import { SignInProvider } from '../../users/user-schema.ts';
 import type { SignInProvider as ProviderName } from '../providers.ts';
@@ -89,7 +89,7 @@ builder.mutationFields((t) => ({
   updateSignInRule: t.field({
     description: 'Only what is given changes. Needs ADMIN in the rule’s project.',
     type: SignInRulePayload,
-    ...signedIn,
+    authScopes: { signedIn: true },
     ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: UpdateSignInRuleInput, required: true }) },
     resolve: async (_root, { input: { ruleId, projectId, ...change } }, { services, viewer }) => ({
@@ -99,7 +99,7 @@ builder.mutationFields((t) => ({
   deleteSignInRule: t.field({
     description: 'Needs ADMIN in the rule’s project. What people follow with a role by this rule alone ends.',
     type: DeleteSignInRulePayload,
-    ...signedIn,
+    authScopes: { signedIn: true },
     ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: DeleteSignInRuleInput, required: true }) },
     resolve: async (_root, { input: { ruleId, projectId } }, { services, viewer }) => {
