@@ -2,11 +2,12 @@ import {
   type GraphQLField,
   type GraphQLInterfaceType,
   type GraphQLObjectType,
-  getOperationAST,
   isInterfaceType,
   isObjectType,
-  Kind,
   parse,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import { PROJECT_ROLES, type ProjectRole } from '../../src/auth/viewer.ts';
 import type { Requirement } from '../../src/graphql/builder.ts';
@@ -96,25 +97,30 @@ export function innerFields(): InnerField[] {
   });
 }
 
-/** A route is checked by its path first, then by the field of its operation. */
+/** A route is checked by its path first, then by the fields of its operation from the outside to the inside. */
 export function routeRequirement(route: Route): Requirement {
-  const field = operationField(route);
-  const declared = field && requirementOf(field);
+  const declared = declaredIn(route);
   const isOfOne = /\{(broker|cluster)Id\}/.test(route.path);
-  const { requiresIfStrict, byTokens, elsewhere } = declared ?? {};
+  const requiresIfStrict = declared.find((one) => one.requiresIfStrict)?.requiresIfStrict;
+  const elsewhere = isOfOne ? 'NOT_FOUND' : declared.find((one) => one.elsewhere)?.elsewhere;
   return {
     requires: route.role,
+    byTokens: declared.every(({ byTokens = true }) => byTokens),
     ...(requiresIfStrict ? { requiresIfStrict } : {}),
-    ...(byTokens === undefined ? {} : { byTokens }),
-    ...(isOfOne ? { elsewhere: 'NOT_FOUND' } : elsewhere ? { elsewhere } : {}),
+    ...(elsewhere ? { elsewhere } : {}),
   };
 }
 
-function operationField({ operation }: Route): Field | null {
-  const node = getOperationAST(parse(operation));
-  const [selection] = node?.selectionSet.selections ?? [];
-  if (!node || selection?.kind !== Kind.FIELD) return null;
-  return rootFields(node.operation).find(({ name }) => name === selection.name.value) ?? null;
+function declaredIn({ operation }: Route): Requirement[] {
+  const types = new TypeInfo(schema);
+  const found: Requirement[] = [];
+  const Field = () => {
+    const field = types.getFieldDef();
+    const requirement = field ? requirementOf(field as Field) : null;
+    if (requirement !== null) found.push(requirement);
+  };
+  visit(parse(operation), visitWithTypeInfo(types, { Field }));
+  return found;
 }
 
 export const routes: readonly Route[] = apiRoutes;
