@@ -306,12 +306,13 @@ function refuseConnection(
   if (issues.length > 0) throw invalid(issues);
 }
 
+/** Names the cluster to whom it is the entry; who sees a node need not see that there are others. */
 function usedBy({ name, isEntry }: BrokerCluster): ServiceError {
   return new ServiceError(
     'IN_USE',
     isEntry
       ? `The entry stands for the cluster "${name}": delete the cluster`
-      : `The broker is a node of the cluster "${name}": let it leave first, or delete the cluster`,
+      : 'The broker is a node of a cluster: let it leave first, or delete the cluster',
   );
 }
 

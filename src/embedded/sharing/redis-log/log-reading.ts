@@ -7,8 +7,9 @@ import { LogEnded } from './log-options.ts';
 import type { OwnBatch, OwnBatches } from './own-batches.ts';
 import { MOST_BLOCK_MS, type RawReply, type RedisLink } from './redis-link.ts';
 
+const FIRST_RECORDS = 16;
 const MOST_RECORDS = 256;
-/** A reply may have more: then the next one is asked for less. */
+/** A reply may have more: then less is asked for next. */
 const REPLY_BYTES = 4 * 1_048_576;
 /** Without others of this process having their turn. */
 const SLICE_MS = 10;
@@ -25,7 +26,7 @@ export interface ReadingParts {
 /** Reads the log from where the course is, and applies it. */
 export class LogReading {
   readonly #parts: ReadingParts;
-  #count = MOST_RECORDS;
+  #count = FIRST_RECORDS;
   /** Applied, and not told as reached. */
   #fresh: OwnBatch[] = [];
   #hasFresh = false;

@@ -6,6 +6,8 @@ import { LOG_SCRIPTS, type LogScript } from './log-scripts.ts';
 /** A reading that blocks does so for this long at most (ms). */
 export const MOST_BLOCK_MS = 1_000;
 
+const HEAR_AGAIN_MS = 250;
+
 /** What a command may take. */
 export type RedisArgument = string | Buffer;
 
@@ -13,8 +15,9 @@ export type RedisArgument = string | Buffer;
 export type RawReply = null | number | Buffer | readonly RawReply[];
 
 /**
- * The three connections of a node to one process of Redis: for commands, for reading (which blocks), for what is told. They are one:
- * when one is lost, all are, and everything that waits for an answer is rejected; a new link is made instead.
+ * The three connections of a node to one process of Redis: for commands, for reading (which blocks), for what is told. When one of the
+ * first two is lost, all are, and everything that waits for an answer is rejected; a new link is made instead. The third one comes
+ * back by itself: Redis ends it when a node is too slow for what it is told, which is no reason to stop sharing.
  */
 export class RedisLink {
   readonly keys: LogKeys;
@@ -51,7 +54,7 @@ export class RedisLink {
     const clients = new Clients(url);
     const late = setTimeout(() => clients.fail(new Error(`no answer within ${answerMs} ms`)), answerMs);
     try {
-      await clients.connect();
+      await clients.unlessLost(clients.connect());
       const [server] = await Promise.all([serverOf(clients.commands), loadScripts(clients.commands)]);
       return new RedisLink(logKeys(clusterId), server, clients, answerMs);
     } catch (error) {
@@ -83,7 +86,9 @@ export class RedisLink {
   }
 
   async hear(listener: (message: Buffer) => void): Promise<void> {
-    await this.#clients.hearing.subscribe(this.keys.told, listener, true);
+    await this.#clients.unlessLost(
+      this.#commands.watched(this.#clients.hearing.subscribe(this.keys.told, listener, true)),
+    );
   }
 
   fail(error: Error): void {
@@ -110,7 +115,7 @@ class Answers {
     return this.#awaited > 0 && performance.now() - this.#since > this.#patience;
   }
 
-  watched(reply: Promise<RawReply>): Promise<RawReply> {
+  watched<Reply>(reply: Promise<Reply>): Promise<Reply> {
     if (this.#awaited === 0) this.#since = performance.now();
     this.#awaited += 1;
     reply.then(this.#answered, this.#answered);
@@ -137,13 +142,21 @@ class Clients {
       this.#lose = resolve;
     });
     const fail = (error: unknown) => this.fail(error);
-    this.commands = connection(url, fail);
-    this.reading = connection(url, fail);
-    this.hearing = connection(url, fail);
+    this.commands = connection(url, false, fail);
+    this.reading = connection(url, false, fail);
+    this.hearing = connection(url, HEAR_AGAIN_MS, () => undefined);
   }
 
   async connect(): Promise<void> {
     await Promise.all(this.#all().map((client) => client.connect()));
+  }
+
+  /** A client that is ended while it connects leaves its promises as they are. */
+  unlessLost<Result>(result: Promise<Result>): Promise<Result> {
+    const lost = this.lost.then((error) => {
+      throw error;
+    });
+    return Promise.race([result, lost]);
   }
 
   fail(error: unknown): void {
@@ -158,7 +171,7 @@ class Clients {
   }
 }
 
-function connection(url: string, onFailure: (error: unknown) => void) {
+function connection(url: string, reconnectStrategy: false | number, onFailure: (error: unknown) => void) {
   const client = createClient({
     url,
     RESP: 2,
@@ -170,7 +183,7 @@ function connection(url: string, onFailure: (error: unknown) => void) {
       timeout: 0,
       typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer },
     },
-    socket: { reconnectStrategy: false },
+    socket: { reconnectStrategy },
   });
   client.on('error', onFailure);
   client.on('end', () => onFailure(new Error('the connection was closed')));
