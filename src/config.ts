@@ -472,6 +472,12 @@ export const SETTINGS = {
     parse: flag,
     help: 'Take the address of callers from X-Forwarded-For (only behind a proxy that sets it)',
   }),
+  auditRetentionDays: setting({
+    env: 'AUDIT_RETENTION_DAYS',
+    fallback: '365',
+    parse: integer(0, 36_500),
+    help: 'Days that entries of the audit are kept; 0: for ever',
+  }),
   logLevel: setting({
     env: 'LOG_LEVEL',
     fallback: 'info',

@@ -1,6 +1,8 @@
+import type { AuditWay } from './audit/audit-event.ts';
 import type { Viewer } from './auth/viewer.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
+import { ServiceError } from './errors.ts';
 import type { Services } from './services.ts';
 import type { Database } from './storage/database.ts';
 
@@ -12,18 +14,33 @@ interface RequestFacts {
 }
 
 /** One context per request, whichever road it came by. Errors: UNAUTHORIZED. */
-export function contextMaker(services: Services, db: Database, { trustProxy }: Pick<Config, 'trustProxy'>) {
+export function contextMaker(
+  services: Services,
+  db: Database,
+  { trustProxy }: Pick<Config, 'trustProxy'>,
+  via: AuditWay = 'GRAPHQL',
+) {
   return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
     const caller = callerOf(headers, address, trustProxy);
     const make = (viewer: Viewer | null): RequestContext => ({
       viewer,
       requestId: requestId ?? String(headers['x-request-id'] ?? ''),
       address: caller,
+      via,
       db,
       services,
     });
-    const viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
-    return viewer instanceof Promise ? viewer.then(make) : make(viewer);
+    const refuse = (error: unknown): never => {
+      const isUnknown = error instanceof ServiceError && error.code === 'UNAUTHORIZED';
+      if (isUnknown) services.audit.unknownCredential({ address: caller, via });
+      throw error;
+    };
+    try {
+      const viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
+      return viewer instanceof Promise ? viewer.then(make, refuse) : make(viewer);
+    } catch (error) {
+      return refuse(error);
+    }
   };
 }
 

@@ -1,3 +1,4 @@
+import type { AuditWay } from './audit/audit-event.ts';
 import type { Viewer } from './auth/viewer.ts';
 import type { Services } from './services.ts';
 import type { Database } from './storage/database.ts';
@@ -12,6 +13,8 @@ export interface RequestContext {
   readonly requestId: string;
   /** Address of the caller, for throttling. */
   readonly address: string;
+  /** How it came. Default: GRAPHQL. */
+  readonly via?: AuditWay;
   readonly db: Database;
   readonly services: Services;
 }

@@ -9,6 +9,8 @@ export interface HttpParts {
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
   readonly rest: { handle(req: IncomingMessage, res: ServerResponse): void };
+  /** Served by their whole paths. */
+  readonly downloads?: Readonly<Record<string, { handle(req: IncomingMessage, res: ServerResponse): void }>>;
   /** Browsers that sign in elsewhere, below /auth; absent: there is no such way. */
   readonly auth?: { handle(req: IncomingMessage, res: ServerResponse): void };
   readonly metrics: Metrics;
@@ -180,6 +182,8 @@ function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): 
       (text) => res.writeHead(200, { 'content-type': parts.metrics.contentType }).end(text),
       () => answer(res, 500, { status: 'metrics could not be collected' }),
     );
+  } else if (parts.downloads !== undefined && Object.hasOwn(parts.downloads, path)) {
+    parts.downloads[path]?.handle(req, res);
   } else if (path === '/') {
     res.writeHead(302, { location: '/graphql' }).end();
   } else {

@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   organisation: 'org',
   session: 'ses',
   signInRule: 'rul',
+  auditEvent: 'aud',
   // What brokers know by a name; see named-node-id.ts.
   stream: 'str',
   accessClient: 'acc',

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
+import { AuditService } from './audit/audit-service.ts';
 import { AuthService } from './auth/auth-service.ts';
 import type { Viewer } from './auth/viewer.ts';
 import { BridgeService } from './bridges/bridge-service.ts';
@@ -115,9 +116,22 @@ export async function startCore(
     await Promise.all([projectDirectory.load(), brokerDirectory.load(), certificateDirectory.load()]);
     projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
 
+    const audit = new AuditService({
+      db,
+      sealer,
+      dataDir,
+      retentionDays: config.auditRetentionDays,
+      projects: projectDirectory,
+      brokers: brokerDirectory,
+      certificates: certificateDirectory,
+      log,
+    });
+    closers.add(() => audit.close());
+    await audit.start();
+
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const onlyEmail = config.localLogin ? null : config.rootEmail;
-    const signIn = new SignIn({ storage, sealer, config, log });
+    const signIn = new SignIn({ storage, sealer, config, audit, log });
     closers.add(() => signIn.checks.close());
     const auth = new AuthService({ db, changes, sealer, log, onlyEmail, directory: signIn.directory });
     closers.add(() => auth.close());
@@ -297,6 +311,7 @@ export async function startCore(
       access: accessControl,
       clients,
       topics,
+      streams,
     });
     const certificates = new CertificateService({
       db,
@@ -307,6 +322,7 @@ export async function startCore(
     const certificateExpiry = new CertificateExpiry({ directory: certificateDirectory, log });
     closers.add(async () => certificateExpiry.close());
     const services: Services = {
+      audit,
       auth,
       users,
       organisations: new OrganisationService({ db, changes, users }),
@@ -356,7 +372,14 @@ export async function startCore(
       clusters: clusterService,
       clusterLive,
     };
-    const operator: RequestContext = { viewer: OPERATOR, requestId: 'operator', address: 'operator', db, services };
+    const operator: RequestContext = {
+      viewer: OPERATOR,
+      requestId: 'operator',
+      address: 'operator',
+      via: 'OPERATOR',
+      db,
+      services,
+    };
     return {
       storage,
       services,

@@ -1,3 +1,4 @@
+import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
@@ -93,6 +94,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     clusters.start();
     await services.runtimes.start();
     services.certificateExpiry.start();
+    services.audit.startRetention();
     signIn.checks.start();
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
     const browserWay = signIn.browserWay(url);
@@ -110,8 +112,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const rest = createRestServer<RequestContext>({
       routes: apiRoutes,
       schema,
-      contextFor,
+      contextFor: contextMaker(services, storage.db, config, 'REST'),
       authorize: authorizeRoute,
+      onRefused: (mutation, params, context, error) => services.audit.refused(mutation, params, context, error),
       compileOperation,
       log,
       maxBodyBytes: config.maxBodyBytes,
@@ -131,6 +134,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     });
     http.serve({
       graphql,
+      downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor, log }) },
       ...(browserWay && {
         auth: oidcEntries({
           signIn: browserWay,

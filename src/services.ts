@@ -1,4 +1,5 @@
 import type { AccessControlService } from './access-control/access-control-service.ts';
+import type { AuditService } from './audit/audit-service.ts';
 import type { AuthService } from './auth/auth-service.ts';
 import type { BridgeService } from './bridges/bridge-service.ts';
 import type { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
@@ -25,6 +26,7 @@ import type { UserService } from './users/user-service.ts';
 
 /** The services by name, as resolvers find them in the context. Filled by the composition root. */
 export interface Services {
+  readonly audit: AuditService;
   readonly auth: AuthService;
   readonly users: UserService;
   readonly organisations: OrganisationService;

@@ -127,6 +127,11 @@ export class BrokerService {
     return tx.broker.create({ data, include: BROKER_PARTS });
   }
 
+  /** With the cluster that it stands for, within one transaction; to be announced after it. */
+  renameClusterEntry(tx: Prisma.TransactionClient, id: string, name: string): Promise<BrokerRow> {
+    return tx.broker.update({ where: { id }, data: { name }, include: BROKER_PARTS });
+  }
+
   /** Only what is given changes; null clears. Errors: INVALID, NOT_FOUND. */
   async update(id: string, input: BrokerInput): Promise<BrokerRecord> {
     const broker = this.#directory.get(id);

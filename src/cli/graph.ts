@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import type { Config } from '../config.ts';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { knockAtOperatorDoor } from '../operator-door.ts';
+import { knockAtOperatorDoor, type RunOperation } from '../operator-door.ts';
 import { startCore } from '../service-core.ts';
 
 /**
@@ -23,14 +23,35 @@ async function runAlone(
   document: string,
   variables: Record<string, unknown>,
 ): Promise<ExecutionResult> {
+  return withOwnCore(config, (run) => run(document, variables));
+}
+
+async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
   const log = await createLog({ ...config, logLevel: 'error' }, false);
   const core = await startCore(config, { log });
   try {
     core.services.runtimes.startOnDemand();
-    return await core.runAsOperator(document, variables);
+    return await work(core.runAsOperator);
   } finally {
     await core.close();
   }
+}
+
+/** Runs one operation as often as is asked for, as `runOnGraph` does, without a start for each. */
+export type Ask<T> = (variables: Readonly<Record<string, unknown>>) => Promise<T>;
+
+/** For what asks page by page. Errors: those of `work`, and as of `runOnGraph`. */
+export async function askingGraph<T>(
+  config: Config,
+  document: string,
+  work: (ask: Ask<T>) => Promise<void>,
+): Promise<void> {
+  const first = await knockAtOperatorDoor(config.dataDir, '{ __typename }', {});
+  if (first !== null) {
+    await work((variables) => runOnGraph<T>(config, document, variables));
+    return;
+  }
+  await withOwnCore(config, (run) => work(async (variables) => dataOf<T>(await run(document, variables))));
 }
 
 function dataOf<T>({ data, errors }: ExecutionResult): T {

@@ -3,6 +3,7 @@ import { type Config, ConfigError, readConfig, SETTINGS } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import { addAccessCommands } from './access-commands.ts';
+import { addAuditCommands } from './audit-commands.ts';
 import { AnsweredNo, type Terminal } from './terminal.ts';
 
 /** Runs one command; answers the exit code: 0 done, 1 refused, failed or answered with no, 2 a wrong command line or setting. */
@@ -120,6 +121,7 @@ function createProgram(terminal: Terminal): Command {
     .action(async (id, options) => (await import('./tokens.ts')).revokeToken(config(), terminal, id, options));
 
   addAccessCommands(program, config, terminal);
+  addAuditCommands(program, config, terminal);
 
   program
     .command('doctor <url>')

@@ -40,10 +40,13 @@ import '../certificates/graph/certificate-mutations-schema.ts';
 import '../certificates/graph/certificate-expiry-schema.ts';
 import '../clusters/graph/cluster-schema.ts';
 import '../clusters/graph/cluster-clients-schema.ts';
+import '../clusters/graph/cluster-streams-schema.ts';
 import '../clusters/graph/cluster-mutations-schema.ts';
 import '../clusters/graph/cluster-live-schema.ts';
+import '../audit/audit-schema.ts';
 import './node-schema.ts';
 import type { GraphQLSchema } from 'graphql';
+import { audited } from './audited.ts';
 import { builder } from './builder.ts';
 
 // Closed by default: a root field without a word about it needs a signed-in caller.
@@ -51,4 +54,4 @@ builder.queryType({ authScopes: { signedIn: true } });
 builder.mutationType({ authScopes: { signedIn: true } });
 builder.subscriptionType({ authScopes: { signedIn: true } });
 
-export const schema: GraphQLSchema = builder.toSchema();
+export const schema: GraphQLSchema = audited(builder.toSchema());

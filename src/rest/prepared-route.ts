@@ -1,5 +1,13 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import { type ExecutionResult, type GraphQLSchema, isEnumType, parse } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  isEnumType,
+  Kind,
+  OperationTypeNode,
+  parse,
+} from 'graphql';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
 import { type CheckValue, compileCheck, createValidator } from '../json-schema.ts';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
@@ -32,6 +40,8 @@ interface PreparedVersion {
 export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
+  /** The mutation that it runs; null: a query. */
+  readonly mutation: string | null;
   readonly checkBody: CheckValue | null;
   /** Of several the first that leads to something. */
   readonly picks: readonly (readonly string[])[] | null;
@@ -98,6 +108,7 @@ export function prepareRoute<C>(
     return {
       route,
       operation,
+      mutation: mutationOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
       picks: route.pick == null ? null : steps,
       write: (first && steps.length === 1 && createJsonWriter(schema, document, { path: first })) || JSON.stringify,
@@ -116,6 +127,15 @@ export function prepareRoute<C>(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${route.method} ${route.path} cannot be served: ${reason}`, { cause });
   }
+}
+
+function mutationOf({ definitions }: DocumentNode): string | null {
+  for (const definition of definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION || definition.operation !== OperationTypeNode.MUTATION) continue;
+    const [first] = definition.selectionSet.selections;
+    if (first?.kind === Kind.FIELD) return first.name.value;
+  }
+  return null;
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };

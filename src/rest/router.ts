@@ -37,6 +37,13 @@ export interface RestServerOptions<C> {
   /** Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
   readonly compileOperation: CompileOperation<C>;
+  /** Told of a mutation that `authorize` refused, before it is answered. Never rejects. */
+  readonly onRefused?: (
+    mutation: string,
+    params: Readonly<Record<string, string>>,
+    context: C,
+    error: unknown,
+  ) => Promise<void>;
   readonly log: ErrorLog;
   /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
@@ -68,7 +75,7 @@ const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   const { routes, schema, compileOperation, documents = [] } = options;
-  const { contextFor, authorize, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
+  const { contextFor, authorize, onRefused, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
   const places = findPlaces(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -119,7 +126,13 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   }
 
   function enter(exchange: Exchange, { route, prepared }: Entry<C>, params: Params, search: string, context: C): void {
-    authorize(context, route.role, params);
+    try {
+      authorize(context, route.role, params);
+    } catch (error) {
+      if (prepared.mutation === null || onRefused === undefined) throw error;
+      void onRefused(prepared.mutation, params, context, error).then(() => fail(exchange, error));
+      return;
+    }
     const query = prepared.versions[exchange.revision].parseQuery(search);
     const { checkBody } = prepared;
     if (checkBody === null) {

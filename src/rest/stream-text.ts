@@ -36,7 +36,7 @@ export async function streamText(
 }
 
 /** Until more can be written, or nobody reads any more. */
-async function drained(res: ServerResponse): Promise<void> {
+export async function drained(res: ServerResponse): Promise<void> {
   if (res.destroyed) return;
   const stop = new AbortController();
   try {

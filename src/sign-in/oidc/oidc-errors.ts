@@ -2,10 +2,13 @@ import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'open
 import { ServiceError } from '../../errors.ts';
 import { signInRefused, signInUnavailable } from '../refusals.ts';
 
+const MAX_TOLD = 300;
+
 /** Words for the log. The errors themselves carry answers of the provider, with tokens in them. */
 export function describeOidcError(error: unknown): string {
-  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError)
-    return `answered ${error.error}`;
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    return `answered ${error.error}${error.error_description ? `: ${error.error_description.slice(0, MAX_TOLD)}` : ''}`;
+  }
   if (error instanceof ClientError) return `${error.code ?? error.name}: ${error.message}`;
   if (!(error instanceof Error)) return 'unknown';
   const cause =

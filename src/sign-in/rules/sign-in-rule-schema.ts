@@ -1,6 +1,6 @@
 import { requireSignedIn, requireWholeProject } from '../../auth/viewer.ts';
 import type { SignInRule as SignInRuleRow } from '../../generated/sqlite/client.ts';
-import { builder, inProject, signedIn } from '../../graphql/builder.ts';
+import { builder, inProject, requires } from '../../graphql/builder.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import type { SignInProvider } from '../providers.ts';
 
@@ -31,6 +31,7 @@ builder.objectFields(Project, (t) => ({
   signInRules: t.field({
     description: 'Roles of people who sign in elsewhere. Not for tokens that are restricted to brokers.',
     type: [SignInRule],
+    ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
     args: { provider: t.arg({ type: SignInProviderType, description: 'Only rules for this one.' }) },
     resolve: ({ id }, { provider }, { services, viewer }) => {
       requireWholeProject(requireSignedIn(viewer));
@@ -95,8 +96,8 @@ builder.mutationFields((t) => ({
   updateSignInRule: t.field({
     description: 'Only what is given changes. Needs ADMIN in the rule’s project.',
     type: SignInRulePayload,
-    ...signedIn,
-    extensions: { requires: 'ADMIN' },
+    authScopes: { signedIn: true },
+    ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: UpdateSignInRuleInput, required: true }) },
     resolve: async (_root, { input: { ruleId, projectId, ...change } }, { services, viewer }) => ({
       rule: await services.signInRules.update(ruleId, change, viewer, projectId),
@@ -105,8 +106,8 @@ builder.mutationFields((t) => ({
   deleteSignInRule: t.field({
     description: 'Needs ADMIN in the rule’s project. What people follow with a role by this rule alone ends.',
     type: DeleteSignInRulePayload,
-    ...signedIn,
-    extensions: { requires: 'ADMIN' },
+    authScopes: { signedIn: true },
+    ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: DeleteSignInRuleInput, required: true }) },
     resolve: async (_root, { input: { ruleId, projectId } }, { services, viewer }) => {
       await services.signInRules.remove(ruleId, viewer, projectId);

@@ -1,0 +1,110 @@
+/**
+ * Changes that have begun and whose entries are not written yet, in a file of the data folder: a process that is killed in the middle
+ * leaves them there, and the next one on the folder gives each the entry it lacks. One line for each begin, one for the end.
+ *
+ * Lines are handed to the system at once, and not brought to the disk: they outlive the process, not a loss of power. The file begins
+ * anew when nothing is under way, at the latest after MAX_BYTES. What cannot be written there is logged, and the change goes on.
+ */
+import { closeSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { UnchainedEntry } from './audit-chain.ts';
+
+/** Begins anew at the next moment in which nothing is under way … */
+const TIDY_BYTES = 64 * 1024;
+/** … or by what is under way alone. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export class AuditJournal {
+  readonly #file: string;
+  readonly #log: Logger;
+  readonly #open = new Map<string, string>();
+  #fd: number;
+  #bytes = 0;
+
+  /** Of a folder that this process owns. */
+  constructor(dataDir: string, log: Logger) {
+    this.#file = join(dataDir, 'audit-pending.jsonl');
+    this.#log = log;
+    for (const [id, line] of unended(readOrNothing(this.#file))) this.#open.set(id, line);
+    this.#fd = this.#rewritten();
+  }
+
+  /** What began before this process did. */
+  left(): UnchainedEntry[] {
+    return [...this.#open.values()].map((line) => {
+      const entry = JSON.parse(line) as UnchainedEntry;
+      return { ...entry, at: new Date(entry.at) };
+    });
+  }
+
+  begin(entry: UnchainedEntry): void {
+    const line = JSON.stringify(entry);
+    this.#open.set(entry.id, line);
+    this.#write(`${line}\n`);
+  }
+
+  end(ids: Iterable<string>): void {
+    let text = '';
+    for (const id of ids) if (this.#open.delete(id)) text += `"${id}"\n`;
+    if (text === '') return;
+    if (this.#open.size === 0 && this.#bytes > TIDY_BYTES) {
+      ftruncateSync(this.#fd);
+      this.#bytes = 0;
+    } else this.#write(text);
+  }
+
+  close(): void {
+    if (this.#open.size === 0) ftruncateSync(this.#fd);
+    closeSync(this.#fd);
+  }
+
+  #write(text: string): void {
+    try {
+      this.#bytes += writeSync(this.#fd, text);
+      if (this.#bytes <= MAX_BYTES) return;
+      closeSync(this.#fd);
+      this.#fd = this.#rewritten();
+    } catch (error) {
+      this.#log.error({ err: error }, 'a change that began could not be noted for the audit');
+    }
+  }
+
+  /** The file with nothing but what is under way. Its descriptor, for lines behind that. */
+  #rewritten(): number {
+    const draft = `${this.#file}.new`;
+    const fd = openSync(draft, 'w', 0o600);
+    this.#bytes = 0;
+    for (const line of this.#open.values()) this.#bytes += writeSync(fd, `${line}\n`);
+    renameSync(draft, this.#file);
+    return fd;
+  }
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+/** The last line may be cut: a process was killed while it wrote it. */
+function unended(text: string): Map<string, string> {
+  const open = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const parsed = parsedLine(line);
+    if (typeof parsed === 'string') open.delete(parsed);
+    else if (parsed !== null) open.set(parsed.id, line);
+  }
+  return open;
+}
+
+function parsedLine(line: string): string | UnchainedEntry | null {
+  try {
+    return JSON.parse(line) as string | UnchainedEntry;
+  } catch {
+    return null;
+  }
+}

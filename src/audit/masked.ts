@@ -1,0 +1,169 @@
+/**
+ * What may be kept of an input: everything but its secrets. A value is a secret because the schema says so of its field
+ * (`extensions: { secret: true }`), because of its name (unless the schema says `secret: false`), or because of what it looks like,
+ * wherever it stands: passwords in URLs and connection texts, private keys, tokens of this service.
+ *
+ * Bounds: texts of MAX_TEXT characters, lists of MAX_ITEMS entries, MAX_DEPTH levels, MAX_VALUES values of all; what is beyond is
+ * told by its size alone. Binary data is never copied.
+ */
+import {
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
+import { SECRET_PREFIX } from '../auth/secrets.ts';
+
+export const MASK = '***';
+
+const MAX_TEXT = 1_000;
+/** A longer text is not searched for what is in it. */
+const MAX_JSON_TEXT = 200_000;
+const MAX_ITEMS = 100;
+const MAX_DEPTH = 12;
+const MAX_VALUES = 1_000;
+
+/** As the last word of a name: `tokenId` is none, `refresh_token` and `privateKeys` are. */
+const SECRET_WORDS =
+  /^(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|credential|cred|otp|totp|code|pin|authorization|auth|bearer|cookie|jwt|hash|salt|seed|signature|sig|hmac|dsn)s?$/;
+/** Anywhere in a name: `passwordAgain`, `sealedConfig`, `secretOfBroker`. */
+const SECRET_PARTS = /^(?:pass(?:word|wd|phrase)|secret|sealed|private|credential|apikey)s?$/;
+/** As the last word they say that it is no secret, whatever stands before. */
+const HARMLESS_ENDS = /^(?:ids?|files?|filenames?|names?|types?|at|until|since|count|length|expiry|algorithm|enabled)$/;
+
+export function looksSecret(name: string): boolean {
+  const words = name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== '');
+  const last = words.at(-1) ?? '';
+  if (HARMLESS_ENDS.test(last)) return false;
+  return SECRET_WORDS.test(last) || words.some((word) => SECRET_PARTS.test(word));
+}
+
+/** The value as it may be kept: plain JSON values. `type`: of an input of the graph. */
+export function masked(value: unknown, type?: GraphQLInputType): unknown {
+  return new Masking().value(value, type, 0);
+}
+
+class Masking {
+  #left = MAX_VALUES;
+
+  value(value: unknown, type: GraphQLInputType | undefined, depth: number): unknown {
+    this.#left -= 1;
+    switch (typeof value) {
+      case 'string':
+        return type !== undefined && isEnumType(getNamedType(type)) ? value : this.#text(value, depth);
+      case 'number':
+      case 'boolean':
+        return value;
+      case 'bigint':
+        return String(value);
+      case 'object':
+        break;
+      default:
+        return null;
+    }
+    if (value === null) return null;
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `(${value.byteLength} bytes)`;
+    if (depth >= MAX_DEPTH || this.#left <= 0) return Array.isArray(value) ? '[…]' : '{…}';
+    return Array.isArray(value) ? this.#list(value, type, depth) : this.#object(value, type, depth);
+  }
+
+  #list(list: readonly unknown[], type: GraphQLInputType | undefined, depth: number): unknown {
+    const nullable = type && getNullableType(type);
+    const item = isListType(nullable) ? nullable.ofType : nullable;
+    const shown: unknown[] = [];
+    for (const value of list.slice(0, MAX_ITEMS)) {
+      if (this.#left <= 0) break;
+      shown.push(this.value(value, item, depth + 1));
+    }
+    if (shown.length < list.length) shown.push(`… and ${list.length - shown.length} more`);
+    return shown;
+  }
+
+  #object(value: object, type: GraphQLInputType | undefined, depth: number): unknown {
+    const named = type && getNamedType(type);
+    const fields = isInputObjectType(named) ? named.getFields() : null;
+    const entries: [string, unknown][] = [];
+    for (const [name, inner] of Object.entries(value)) {
+      if (inner === undefined) continue;
+      if (this.#left <= 0) {
+        entries.push(['…', `${Object.keys(value).length - entries.length} more`]);
+        break;
+      }
+      const field = fields && Object.hasOwn(fields, name) ? fields[name] : undefined;
+      const fieldType = field && getNamedType(field.type);
+      // Of an object of the schema its own fields say what is a secret in it.
+      const isLookedInto = isInputObjectType(fieldType) && typeof inner === 'object';
+      const isSecret = isMarked(field?.extensions) ?? (looksSecret(name) || isValueOfSecret(value, name));
+      const kept = isSecret && !isLookedInto ? maskOf(inner) : this.value(inner, field?.type, depth + 1);
+      entries.push([name.length > MAX_TEXT ? cut(name) : name, kept]);
+    }
+    return Object.fromEntries(entries);
+  }
+
+  #text(text: string, depth: number): string {
+    const start = text.trimStart()[0];
+    // A document within a text has secrets by name, too.
+    if (start === '{' || start === '[') {
+      if (text.length > MAX_JSON_TEXT) return `(${text.length} characters)`;
+      const parsed = parsedJson(text);
+      if (parsed !== undefined) return cut(JSON.stringify(this.value(parsed, undefined, depth + 1)));
+    }
+    // A secret must not be cut into something that looks like none.
+    return text.length > MAX_JSON_TEXT ? `(${text.length} characters)` : cut(withoutSecrets(text));
+  }
+}
+
+/** A flag is no secret, and whether there is one may be known. */
+function maskOf(value: unknown): unknown {
+  return value === null || typeof value === 'boolean' ? value : MASK;
+}
+
+const isMarked = (extensions: Readonly<Record<string, unknown>> | undefined): boolean | undefined =>
+  typeof extensions?.secret === 'boolean' ? extensions.secret : undefined;
+
+/** `{ name: 'X-Api-Key', value: '…' }`, as headers and properties are often listed. */
+function isValueOfSecret(object: object, name: string): boolean {
+  if (!/^(?:value|val|content|data)$/i.test(name)) return false;
+  const { name: own, key } = object as { readonly name?: unknown; readonly key?: unknown };
+  return [own, key].some((said) => typeof said === 'string' && looksSecret(said));
+}
+
+const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g;
+const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[\\w-]{8,}`, 'g');
+/** Each part is bounded: a text that somebody made up for it must not take long to look through. */
+const IN_URL = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):[^\s/?#]{0,2000}@/gi;
+const BEARER = /\b(bearer|basic)\s{1,5}[\w.~+/=-]{8,}/gi;
+const ASSIGNED = /(?<![\w-])([\w-]{1,64})(\s{0,5}[=:]\s{0,5})("[^"]*"|'[^']*'|[^\s;,&'"]+)/g;
+
+function withoutSecrets(text: string): string {
+  return text
+    .replaceAll(PRIVATE_KEY, MASK)
+    .replaceAll(OWN_SECRET, MASK)
+    .replaceAll(IN_URL, `$1$2:${MASK}@`)
+    .replaceAll(BEARER, `$1 ${MASK}`)
+    .replaceAll(ASSIGNED, (all, name: string, sign: string) => (looksSecret(name) ? `${name}${sign}${MASK}` : all));
+}
+
+function cut(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  // Not between the halves of a character.
+  return `${Buffer.from(text.slice(0, MAX_TEXT))
+    .toString('utf8')
+    .replace(/\ufffd$/, '')}… (${text.length} characters)`;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
