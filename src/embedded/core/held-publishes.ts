@@ -28,11 +28,6 @@ export class HeldPublishes {
     this.#isCongested = isCongested;
   }
 
-  /** Of the payloads of those that are held. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   get isEmpty(): boolean {
     return this.#row.length === 0;
   }

@@ -21,10 +21,7 @@ const expected = (...from: number[]) => from.flatMap((one) => NUMBERS.map((numbe
 
 test('while Redis stands still nobody is let in and nothing is acknowledged; afterwards all goes on', async () => {
   const redis = await startRedis();
-  const [one, two] = (await startCores(redis, 2, { timing: { beat: 100, expiry: 60_000, vote: 400 } })) as [
-    NodeCore,
-    NodeCore,
-  ];
+  const [one, two] = (await startCores(redis, 2)) as [NodeCore, NodeCore];
   await withSession(one, 's');
   const publisher = await connect(one.mqttPort, { clientId: 'p' });
   const near = await connect(one.mqttPort, { clientId: 'near' });
@@ -44,15 +41,13 @@ test('while Redis stands still nobody is let in and nothing is acknowledged; aft
   const held = publishAll(publisher, 1).then(() => {
     isAcknowledged = true;
   });
-  // More than the broker reads of somebody whose publishes wait.
-  const flood = await Promise.resolve(near);
-  const sent: Promise<unknown>[] = [];
-  for (let index = 0; index < 3_000; index += 1)
-    sent.push(flood.publishAsync('flood', Buffer.alloc(2_000), { qos: 1 }));
+  // Of somebody whose publishes wait the broker reads no more than this.
+  const sent = Array.from({ length: 3_000 }, () =>
+    near.publishAsync('flood', Buffer.alloc(2_000), { qos: 1 }).catch(() => null),
+  );
   const reading = one.registry.connection('near');
-  await eventually(async () => (reading?.held?.bytes ?? 0) >= 1_048_576);
-  const read = reading?.bytesRead ?? 0;
-  expect(read).toBeLessThan(2_000_000);
+  await eventually(async () => reading?.held?.isEmpty === false && near.stream.writableLength > 0);
+  expect(reading?.bytesRead).toBeLessThan(2_000_000);
   expect(isAcknowledged).toBe(false);
   redis.goOn();
   await Promise.all([held, ...sent]);
