@@ -195,6 +195,11 @@ describe('a service on a folder where somebody has added a user, and one beside 
     };
     expect(await statusWithToken()).toBe(200);
     expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
+    const rotated = json(await runHere(['token', 'rotate', made.id, '--overlap', '60', '--json'], env));
+    expect(rotated).toMatchObject({ id: made.id, previousValidUntil: expect.any(String) });
+    expect(rotated.secret).not.toBe(made.secret);
+    expect(await statusWithToken()).toBe(200);
+    expect((await runHere(['token', 'rotate', made.id, '--overlap', 'soon'], env)).code).toBe(1);
     expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
     expect(await statusWithToken()).toBe(401);
   });

@@ -4,6 +4,9 @@ import { startRelay } from '../../../support/relay.ts';
 import { QUICK, startNode } from './cluster.ts';
 import { startNodeProcess } from './node-process.ts';
 
+/** Of the node that judges the others. */
+const STRICT = { ...QUICK, expiry: 1_500 };
+
 /** Of node 3, before and after the first `lost 3`. */
 function ofNode3(state: readonly string[]) {
   const at = state.indexOf('lost 3');
@@ -13,7 +16,7 @@ function ofNode3(state: readonly string[]) {
 
 test('a node that stands still for too long is lost once for all, and ends when it goes on, without another entry', async () => {
   const { url } = await startRedis();
-  const a = await startNode(1, { url });
+  const a = await startNode(1, { url, timing: STRICT });
   const b = await startNode(2, { url });
   const c = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
   c.standStill();
@@ -46,11 +49,10 @@ test('a node that is killed and begins again at once is lost before it appends a
 
 test('a second process of a node is refused while the first one is there, and takes over from one that stands still', async () => {
   const { url } = await startRedis();
-  const patient = { ...QUICK, expiry: 60_000 };
-  const a = await startNode(1, { url, timing: patient });
-  const first = await startNodeProcess({ url, nodeId: 3, timing: patient });
+  const a = await startNode(1, { url });
+  const first = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
   // It looks for heartbeats for one and a half of its own.
-  const timing = { ...patient, beat: 500 };
+  const timing = { ...QUICK, beat: 500 };
   await expect(startNode(3, { url, timing })).rejects.toMatchObject({ reason: 'TAKEN' });
   const soFar = first.appended.length;
   await vi.waitFor(() => expect(first.appended.length).toBeGreaterThan(soFar));
@@ -67,8 +69,8 @@ test('a second process of a node is refused while the first one is there, and ta
 
 test('nobody is lost because Redis stood still', async () => {
   const redis = await startRedis();
-  const a = await startNode(1, { url: redis.url });
-  const b = await startNode(2, { url: redis.url });
+  const a = await startNode(1, { url: redis.url, timing: STRICT });
+  const b = await startNode(2, { url: redis.url, timing: STRICT });
   await vi.waitFor(() => expect(a.log.nodes).toHaveLength(2));
   redis.standStill();
   // Both have noticed: an answer is late by more than a node may be.
@@ -86,7 +88,7 @@ test('a node that was cut off for less than it takes to be lost goes on, and wha
   const { url, port } = await startRedis();
   const relay = await startRelay(port);
   const a = await startNode(1, { url });
-  const b = await startNode(2, { url: relay.url.replace('mqtt', 'redis'), timing: { ...QUICK, expiry: 30_000 } });
+  const b = await startNode(2, { url: relay.url.replace('mqtt', 'redis') });
   const appended: Promise<void>[] = [];
   for (let number = 0; number < 200; number++) {
     appended.push(b.append(`${number}`));
