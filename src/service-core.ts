@@ -131,7 +131,7 @@ export async function startCore(
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: config.brokerAllowedHosts };
     const onlyEmail = config.localLogin ? null : config.rootEmail;
-    const signIn = new SignIn({ storage, sealer, config, log });
+    const signIn = new SignIn({ storage, sealer, config, audit, log });
     closers.add(() => signIn.checks.close());
     const auth = new AuthService({ db, changes, sealer, log, onlyEmail, directory: signIn.directory });
     closers.add(() => auth.close());
@@ -311,6 +311,7 @@ export async function startCore(
       access: accessControl,
       clients,
       topics,
+      streams,
     });
     const certificates = new CertificateService({
       db,

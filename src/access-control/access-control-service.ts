@@ -133,7 +133,7 @@ export class AccessControlService {
     const shared = this.#sharedOf(broker);
     if (shared !== null) return shared.write(wanted, dryRun);
     const by = this.#sharedBy(broker);
-    if (by !== null) throw writtenByOthers(broker, by);
+    if (by !== null) throw writtenByOthers(broker);
     const { index, writer } = await this.alone(broker);
     const changes = typeof wanted === 'function' ? wanted((await index.read()).policy) : wanted;
     return writer.write(changes, { dryRun });
@@ -232,11 +232,11 @@ function seenPage<T>(view: AccessView, { edges, ...page }: ListConnection<T>): L
   return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node } })) };
 }
 
-const writtenByOthers = (broker: BrokerRecord, { id, name }: { readonly id: string; readonly name: string }) =>
+/** Does not name the cluster: whoever asks may see this broker and not that there are others. */
+const writtenByOthers = (broker: BrokerRecord) =>
   new ServiceError(
     'IN_USE',
-    `"${broker.name}" is a node of the cluster "${name}", whose nodes have the same access control: change that of the cluster`,
-    { info: { clusterId: id, name } },
+    `"${broker.name}" is a node of a cluster, whose nodes have the same access control: change that of the cluster`,
   );
 
 /** No account has the empty name. */

@@ -6,7 +6,12 @@ import { requirePerson, requireSignedIn } from './viewer.ts';
 
 const LoginInput = builder.inputType('LoginInput', {
   fields: (t) => ({
-    email: t.string({ required: true, description: 'Or the name that the directory knows the person by.' }),
+    email: t.string({
+      required: true,
+      description: 'Or the name that the directory knows the person by.',
+      // People type their password here. What account it was is recorded where there is one.
+      extensions: { secret: true },
+    }),
     password: t.string({ required: true }),
     code: t.string({
       description: 'Of the second factor: what the authenticator app shows, or a recovery code. Each is taken once.',

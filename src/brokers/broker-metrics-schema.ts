@@ -164,7 +164,7 @@ const MAX_HISTORY = 60;
 builder.interfaceFields(Broker, (t) => ({
   metrics: t.field({
     description:
-      'What the broker told last, also while it is away. Null, with an error, when it cannot be asked and told nothing yet.',
+      'What the broker told last, also while it is away; of the entry that stands for a cluster what the node told by which it is reached (`clusterNode`), from when it is. Null, with an error, when it cannot be asked and told nothing yet.',
     type: BrokerMetricsType,
     nullable: true,
     resolve: (broker, _args, { services }) => services.metrics.of(broker),

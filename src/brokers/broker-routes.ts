@@ -1,4 +1,4 @@
-import { type Route, enumName, type RouteInput } from '../rest/route.ts';
+import { enumName, type Route, type RouteInput } from '../rest/route.ts';
 import { CREATED_ID } from '../rest/schemas.ts';
 import { BROKER, BROKER_CONNECTION, BROKER_INFO, BROKERS, CLUSTER_MODES, LICENSE } from './broker-bodies.ts';
 import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from './broker-fields.ts';

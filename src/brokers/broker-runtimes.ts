@@ -285,7 +285,7 @@ export class BrokerRuntimes {
         clientIdPrefixes,
         // Found out right after connecting: clients of a plain Mosquitto are known only from when they are followed, and a
         // Mosquitto 2.0 answers the question for an API that it lacks by a second of silence.
-        controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, onFault }),
+        controls: new BrokerControls(link, { timeoutMs, plugins, eager: EAGER, ...this.#silenceOf(broker), onFault }),
         sys: new SysTopics(link),
       };
       this.#runtimes.set(id, runtime);
@@ -323,6 +323,12 @@ export class BrokerRuntimes {
     runtime.sys.close();
     await runtime.controls.close();
     await Promise.all([runtime.observer.close(), this.#fleet.close(id)]);
+  }
+
+  /** Brokers of this service answer in any case, but now and then late: a node of a cluster waits for the others. */
+  #silenceOf(broker: BrokerRecord): { readonly silenceMs?: null } {
+    const { standInOf = (itself) => itself } = this.#options;
+    return standInOf(broker)?.engine === 'embedded' ? { silenceMs: null } : {};
   }
 
   async #linkOptions({ id, name, ...entry }: BrokerRecord): Promise<BrokerLinkOptions> {

@@ -174,6 +174,7 @@ Broker.implement({
       resolve: (broker, _args, { services }) => services.runtimes.info(broker),
     }),
     license: t.field({
+      description: 'Of the entry that stands for a cluster: that of the node by which it is reached (`clusterNode`).',
       type: License,
       nullable: true,
       complexity: QUESTION_COST,

@@ -127,6 +127,11 @@ export class BrokerService {
     return tx.broker.create({ data, include: BROKER_PARTS });
   }
 
+  /** With the cluster that it stands for, within one transaction; to be announced after it. */
+  renameClusterEntry(tx: Prisma.TransactionClient, id: string, name: string): Promise<BrokerRow> {
+    return tx.broker.update({ where: { id }, data: { name }, include: BROKER_PARTS });
+  }
+
   /** Only what is given changes; null clears. Errors: INVALID, NOT_FOUND. */
   async update(id: string, input: BrokerInput): Promise<BrokerRecord> {
     const broker = this.#directory.get(id);
@@ -149,15 +154,16 @@ export class BrokerService {
   async remove(id: string): Promise<void> {
     const cluster = this.#clusterOf(id);
     if (cluster !== null) throw usedBy(cluster);
-    await this.removeClusterEntry(id);
+    // Another process may have made it one just now: its node would be gone without a word.
+    const { count } = await this.#db.broker.deleteMany({ where: { id, cluster: null, clusterNode: null } });
+    if (count === 0) await this.#refuseUsed(id);
+    await this.#removed(id, count);
   }
 
   /** What stands for a cluster goes with it. Errors: NOT_FOUND. */
   async removeClusterEntry(id: string): Promise<void> {
     const { count } = await this.#db.broker.deleteMany({ where: { id } });
-    this.#directory.drop(id);
-    if (count === 0) throw notFound('broker', id);
-    await this.#changes.announce('broker', id);
+    await this.#removed(id, count);
   }
 
   /** The project was removed, and the rows of its brokers with it. */
@@ -173,6 +179,20 @@ export class BrokerService {
     const record = this.#directory.put(row);
     await this.#changes.announce('broker', row.id);
     return record;
+  }
+
+  async #refuseUsed(id: string): Promise<void> {
+    const include = { cluster: true, clusterNode: { include: { cluster: true } } } as const;
+    const row = await this.#db.broker.findUnique({ where: { id }, include });
+    const cluster = row?.cluster ?? row?.clusterNode?.cluster ?? null;
+    if (cluster !== null) throw usedBy({ name: cluster.name, isEntry: cluster.id === id });
+  }
+
+  /** Errors: NOT_FOUND (there was none). */
+  async #removed(id: string, count: number): Promise<void> {
+    this.#directory.drop(id);
+    if (count === 0) throw notFound('broker', id);
+    await this.#changes.announce('broker', id);
   }
 
   async #check(input: BrokerInput, missingUrl: InputIssue | null): Promise<void> {
@@ -286,12 +306,13 @@ function refuseConnection(
   if (issues.length > 0) throw invalid(issues);
 }
 
+/** Names the cluster to whom it is the entry; who sees a node need not see that there are others. */
 function usedBy({ name, isEntry }: BrokerCluster): ServiceError {
   return new ServiceError(
     'IN_USE',
     isEntry
       ? `The entry stands for the cluster "${name}": delete the cluster`
-      : `The broker is a node of the cluster "${name}": let it leave first, or delete the cluster`,
+      : 'The broker is a node of a cluster: let it leave first, or delete the cluster',
   );
 }
 

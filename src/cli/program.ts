@@ -115,6 +115,12 @@ function createProgram(terminal: Terminal): Command {
     .addOption(json())
     .action(async (options) => (await import('./tokens.ts')).listTokens(config(), terminal, options));
   token
+    .command('rotate <id>')
+    .description('Give a token a new secret, shown once; the one before remains good for a while.')
+    .option('--overlap <seconds>', 'how long; by default an hour, 0 ends it at once')
+    .addOption(json())
+    .action(async (id, options) => (await import('./tokens.ts')).rotateToken(config(), terminal, id, options));
+  token
     .command('revoke <id>')
     .description('End a token at once.')
     .addOption(json())

@@ -84,3 +84,35 @@ export async function revokeToken(
   await runOnGraph(config, 'mutation ($id: ID!) { revokeToken(input: { tokenId: $id }) { revokedTokenId } }', { id });
   out(json ? `${JSON.stringify({ revoked: id })}\n` : `Revoked ${id}.\n`);
 }
+
+interface RotateOptions {
+  readonly overlap?: string;
+  readonly json?: boolean;
+}
+
+export async function rotateToken(
+  config: Config,
+  { out }: Terminal,
+  id: string,
+  { overlap, json }: RotateOptions,
+): Promise<void> {
+  const overlapSeconds = overlap === undefined ? null : Number(overlap);
+  if (overlapSeconds !== null && !Number.isInteger(overlapSeconds)) {
+    throw invalid([{ path: '--overlap', reason: 'must be a whole number of seconds' }]);
+  }
+  const { rotateToken: payload } = await runOnGraph<{
+    rotateToken: { token: Token & { readonly previousValidUntil: string | null }; secret: string };
+  }>(
+    config,
+    `mutation ($input: RotateTokenInput!) { rotateToken(input: $input) { token { ${FIELDS} previousValidUntil } secret } }`,
+    { input: { tokenId: id, overlapSeconds } },
+  );
+  const { token, secret } = payload;
+  if (json) out(`${JSON.stringify({ ...token, secret })}\n`);
+  else {
+    out(`New secret of ${id}, shown this once: ${secret}\n`);
+    out(
+      `The one before ${token.previousValidUntil === null ? 'has ended' : `is good until ${token.previousValidUntil}`}.\n`,
+    );
+  }
+}

@@ -23,6 +23,10 @@ const CHANGED = 'cluster';
 export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
+  /** How often a row was read, how many of these are under way, and meanwhile the last one of each cluster that counts. */
+  #readings = 0;
+  #underWay = 0;
+  readonly #newest = new Map<string, number>();
   /** By the id of a node's entry. */
   #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
 
@@ -62,9 +66,20 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
 
   /** As it is stored now. */
   async refresh(id: string): Promise<ClusterRecord | null> {
-    const row = await this.#db.cluster.findUnique({ where: { id }, include: CLUSTER_PARTS });
-    if (row === null) this.drop(id);
-    return row && this.put(row);
+    this.#readings += 1;
+    this.#underWay += 1;
+    const reading = this.#readings;
+    try {
+      const row = await this.#db.cluster.findUnique({ where: { id }, include: CLUSTER_PARTS });
+      // One that began later has told something newer.
+      if (reading < (this.#newest.get(id) ?? 0)) return this.get(id);
+      this.#newest.set(id, reading);
+      if (row === null) this.drop(id);
+      return row && this.put(row);
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#newest.clear();
+    }
   }
 
   /** What was just written, for this process and for others; null: it is gone. */

@@ -1,10 +1,10 @@
 import type { BrokerConnectionInput } from '../brokers/broker-connection.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
-import { type InputIssue, invalid } from '../errors.ts';
+import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { MAX_NAME, textIssues } from '../texts.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
-import type { ClusterRecord, NewNode } from './model/cluster.ts';
+import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
 
 /** A node as people describe it. What it says of a connection must be so in the broker's entry, by which the node is reached. */
 export interface NodeInput extends NewNode, BrokerConnectionInput {}
@@ -115,4 +115,58 @@ export function sameAddress(given: string, stored: string | null): boolean {
 function placeOf(url: string): string {
   const { protocol, host, pathname, search } = new URL(url);
   return `${protocol}//${host.toLowerCase()}${pathname.replace(/\/$/, '')}${search}`;
+}
+
+/** What is told of a node that is to join; the rest follows from the cluster and the broker's entry. */
+export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
+
+/** Which node leaves. */
+export interface LeavingNode {
+  readonly nodeId?: number | null | undefined;
+  readonly brokerId?: string | null | undefined;
+  readonly url?: string | null | undefined;
+}
+
+/** What is not told follows from the cluster and the broker's entry. Errors: INVALID (no broker is named). */
+export function completedNode(
+  { projectId, nodes }: ClusterRecord,
+  node: JoiningNode,
+  brokers: BrokerDirectory,
+): NodeInput {
+  const broker =
+    node.brokerId == null
+      ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && sameAddress(node.url, url) && !ha)
+      : brokers.get(node.brokerId);
+  if (node.brokerId == null && broker == null) {
+    throw invalid([{ path: 'input.brokerId', reason: 'is needed, or the url of a broker of the project' }]);
+  }
+  const host = broker?.url == null ? '' : new URL(broker.url).hostname;
+  return {
+    ...node,
+    brokerId: broker?.id ?? node.brokerId ?? '',
+    nodeId: node.nodeId ?? Math.max(0, ...nodes.map(({ nodeId }) => nodeId)) + 1,
+    name: node.name ?? broker?.name ?? '',
+    address: node.address ?? host,
+    port: node.port ?? nodes[0]?.port ?? 0,
+  };
+}
+
+/** The node that all describes which is given. Errors: INVALID, NOT_FOUND, IN_USE (there are only `least`). */
+export function leavingNode(
+  { name, nodes }: ClusterRecord,
+  { nodeId, brokerId, url }: LeavingNode,
+  { brokers, least }: { readonly brokers: BrokerDirectory; readonly least: number },
+): ClusterNodeRecord {
+  if (nodeId == null && brokerId == null && url == null) {
+    throw invalid([{ path: 'input.nodeId', reason: 'is needed, or the broker of the node, or its url' }]);
+  }
+  const node = nodes.find(
+    (one) =>
+      (nodeId == null || one.nodeId === nodeId) &&
+      (brokerId == null || one.brokerId === brokerId) &&
+      (url == null || sameAddress(url, brokers.get(one.brokerId)?.url ?? null)),
+  );
+  if (node === undefined) throw notFound('node', String(nodeId ?? brokerId ?? url));
+  if (nodes.length > least) return node;
+  throw new ServiceError('IN_USE', `A cluster needs ${least} nodes: delete "${name}", or let another node join first`);
 }

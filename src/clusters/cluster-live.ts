@@ -1,5 +1,6 @@
 import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
+import { type SeenFeed, SeenFeeds } from '../live/seen-feeds.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
@@ -21,11 +22,7 @@ export interface ClusterLiveOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-interface Followed {
-  readonly projectId: string;
-  /** Null: all clusters of the project. */
-  readonly only: ReadonlySet<string> | null;
-  readonly broadcast: Broadcast<readonly ClusterChange[], ClusterChange>;
+interface Followed extends SeenFeed<readonly ClusterChange[], ClusterChange> {
   /** By cluster, in order of creation. */
   state: Map<string, ClusterChange>;
   /** Settled once `state` is whole. */
@@ -37,7 +34,7 @@ interface Followed {
 /** The clusters of projects for those who follow them: as they are, then each that changes. */
 export class ClusterLive {
   readonly #options: ClusterLiveOptions;
-  readonly #followed = new Map<string, Followed>();
+  readonly #feeds = new SeenFeeds<Followed>((projectId, only) => this.#follow(projectId, only));
   readonly #stops: readonly Stop[];
   /** Of a cluster: one status is asked at a time, and once more where it changed meanwhile. */
   readonly #asking = new Map<string, { again: boolean }>();
@@ -62,14 +59,13 @@ export class ClusterLive {
     only: ReadonlySet<string> | null,
     options: SubscriberOptions,
   ): Promise<LiveSource<ClusterEvent>> {
-    const key = JSON.stringify([projectId, ...(only === null ? [] : [...only].sort())]);
-    const followed = this.#followed.get(key) ?? this.#follow(key, projectId, only);
+    const followed = this.#feeds.of(projectId, only);
     followed.waiting += 1;
     try {
       await followed.begun;
       return followed.broadcast.subscribe(options);
     } catch (error) {
-      this.#followed.delete(key);
+      this.#feeds.drop(followed);
       throw error;
     } finally {
       followed.waiting -= 1;
@@ -78,31 +74,27 @@ export class ClusterLive {
 
   close(): void {
     for (const stop of this.#stops) stop();
-    for (const { broadcast } of this.#followed.values()) broadcast.close();
-    this.#followed.clear();
+    this.#feeds.close();
   }
 
-  #follow(key: string, projectId: string, only: ReadonlySet<string> | null): Followed {
-    for (const [other, { broadcast, waiting }] of this.#followed) {
-      if (broadcast.subscriberCount === 0 && waiting === 0) this.#followed.delete(other);
-    }
+  #follow(projectId: string, only: ReadonlySet<string> | null): Followed {
     const made: Followed = {
-      projectId,
-      only,
       state: new Map(),
       broadcast: new Broadcast(() => [...made.state.values()]),
       begun: Promise.resolve(),
       waiting: 0,
+      get isAwaited() {
+        return made.waiting > 0;
+      },
     };
-    made.begun = this.#begin(made);
-    this.#followed.set(key, made);
+    made.begun = this.#begin(made, projectId, only);
     return made;
   }
 
   /** What is told while it is asked for is newer. */
-  async #begin(followed: Followed): Promise<void> {
+  async #begin(followed: Followed, projectId: string, only: ReadonlySet<string> | null): Promise<void> {
     const { directory } = this.#options;
-    const clusters = directory.ofProject(followed.projectId).filter(({ id }) => followed.only?.has(id) ?? true);
+    const clusters = directory.ofProject(projectId).filter(({ id }) => only?.has(id) ?? true);
     const found = await Promise.all(clusters.map((cluster) => this.#now(cluster)));
     const told = followed.state;
     const now = [...found.filter(({ clusterId }) => !told.has(clusterId)), ...told.values()];
@@ -141,14 +133,12 @@ export class ClusterLive {
   }
 
   #isFollowed({ id, projectId }: ClusterRecord): boolean {
-    for (const followed of this.#followed.values()) if (concerns(followed, projectId, id)) return true;
-    return false;
+    const [first] = this.#feeds.seeing(projectId, id);
+    return first !== undefined;
   }
 
   #tell(projectId: string, change: ClusterChange): void {
-    for (const followed of this.#followed.values()) {
-      if (!concerns(followed, projectId, change.clusterId)) continue;
-      const { state, broadcast } = followed;
+    for (const { state, broadcast } of this.#feeds.seeing(projectId, change.clusterId)) {
       const before = state.get(change.clusterId);
       if (before !== undefined && looksOf(before) === looksOf(change)) continue;
       if (change.now === null) state.delete(change.clusterId);
@@ -172,6 +162,3 @@ function looksOf({ now }: ClusterChange): string {
   const status = now.status.nodes.map(({ error, ...node }) => [node, error?.code, error?.message]);
   return JSON.stringify([name, autoRepair, shown, now.status.state, status]);
 }
-
-const concerns = ({ projectId, only }: Followed, of: string, clusterId: string) =>
-  projectId === of && (only?.has(clusterId) ?? true);

@@ -1,5 +1,5 @@
 import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
-import { type Route, enumName, type RouteInput } from '../rest/route.ts';
+import { enumName, type Route, type RouteInput } from '../rest/route.ts';
 import {
   CLUSTER,
   CLUSTER_NODE,

@@ -1,31 +1,50 @@
+import type { Logger } from 'pino';
 import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
-import type { BrokerService } from '../brokers/broker-service.ts';
-import { invalid, notFound, ServiceError } from '../errors.ts';
+import { type ErrorCode, invalid, notFound, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
-import type { Database } from '../storage/database.ts';
-import { goneMeansNotFound, isUniqueViolation } from '../storage/prisma-errors.ts';
+import type { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
-import { checkJoining, checkName, checkNodes, type NodeInput, sameAddress } from './cluster-input.ts';
+import {
+  checkJoining,
+  checkName,
+  checkNodes,
+  completedNode,
+  type JoiningNode,
+  type LeavingNode,
+  leavingNode,
+  type NodeInput,
+} from './cluster-input.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
-import type { ClusterRecord, NewNode } from './model/cluster.ts';
+import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
 import type { NodeOutcome } from './model/cluster-driver.ts';
 import type { ClusterStatus } from './model/cluster-status.ts';
+import type { StoredClusters } from './stored-clusters.ts';
 
 export interface ClusterServiceOptions {
-  readonly db: Database;
   readonly directory: ClusterDirectory;
-  readonly brokers: BrokerService;
+  readonly stored: StoredClusters;
   readonly brokerDirectory: BrokerDirectory;
   readonly keepers: ClusterKeepers;
+  /** The entry of the node by which a cluster is reached. */
+  readonly reachedBy: (cluster: ClusterRecord) => string | null;
+  /** By cluster: one change of its nodes at a time, over all processes. */
+  readonly turns: LeasedTurns;
   readonly sealer: Sealer;
+  readonly log: Logger;
 }
 
 export interface NewCluster {
   readonly name: string;
   readonly mode: ClusterMode;
   readonly nodes: readonly NodeInput[];
+}
+
+/** A node, with its cluster. */
+export interface PlacedNode {
+  readonly cluster: ClusterRecord;
+  readonly node: ClusterNodeRecord;
 }
 
 export interface DeletedCluster {
@@ -40,22 +59,13 @@ export interface ClusterResult extends DeletedCluster {
   readonly error: ServiceError | null;
 }
 
-/** What is told of a node that is to join; the rest follows from the cluster and the broker's entry. */
-export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
-
-/** Which node leaves. */
-export interface LeavingNode {
-  readonly nodeId?: number | null | undefined;
-  readonly brokerId?: string | null | undefined;
-  readonly url?: string | null | undefined;
-}
-
 /** A cluster serves as long as one node does; commercial ones vote, and need three. */
 const LEAST_NODES = { BROKER: 3, GATEWAY: 2 } as const;
 
 /**
  * The clusters of projects. What a cluster is stands in rows, written before its brokers are told, so that no broker gets into two
- * clusters at once, and taken back where they refuse.
+ * clusters at once, and taken back where they refuse. Its nodes change one after the other, over all processes. Where the database
+ * fails when brokers were told already, the error says what is left, and the same once more ends it.
  */
 export class ClusterService {
   readonly #options: ClusterServiceOptions;
@@ -88,13 +98,22 @@ export class ClusterService {
     return cluster !== null && seesBroker(requireSignedIn(viewer), cluster) ? cluster : null;
   }
 
+  /** The node that an entry is, or by which the cluster is reached that it stands for, for those who see the cluster. */
+  nodeAround(broker: BrokerRecord, viewer: Viewer | null): PlacedNode | null {
+    const cluster = this.around(broker, viewer);
+    if (cluster === null) return null;
+    const brokerId = cluster.id === broker.id ? this.#options.reachedBy(cluster) : broker.id;
+    const node = cluster.nodes.find((one) => one.brokerId === brokerId);
+    return node === undefined ? null : { cluster, node };
+  }
+
   status(cluster: ClusterRecord): Promise<ClusterStatus> {
     return this.#options.keepers.of(cluster).status(cluster);
   }
 
   /** Errors: INVALID, NOT_FOUND (the project), NOT_SUPPORTED_BY_BROKER, and those of brokers that refuse or cannot be asked. */
   async create(projectId: string, { name, mode, nodes }: NewCluster): Promise<ClusterRecord> {
-    const { keepers, brokerDirectory } = this.#options;
+    const { keepers, stored, brokerDirectory } = this.#options;
     checkName(name);
     checkNodes(projectId, nodes, LEAST_NODES.GATEWAY, this.#known);
     const keeper = await keepers.keeperFor(mode, nodes);
@@ -103,66 +122,51 @@ export class ClusterService {
     const [first] = sorted as [NewNode, ...NewNode[]];
     const like = brokerDirectory.get(first.brokerId);
     if (like === null) throw notFound('broker', first.brokerId);
-    const cluster = await this.#reserve(projectId, { name: name.trim(), mode, keeper, nodes: sorted }, like);
+    const made = await stored.reserve(projectId, { name: name.trim(), mode, keeper, nodes: sorted }, like);
+    const { id } = made;
     try {
-      await keepers.of(cluster).create(cluster);
+      return await this.#inTurn(id, async (cluster) => {
+        await keepers.of(cluster).create(cluster);
+        return this.#read(id);
+      });
     } catch (error) {
-      await this.#remove(cluster.id);
-      throw error;
+      throw await this.#afterUndo(error, () => stored.remove(id), `"${made.name}" is listed until it is deleted`);
     }
-    return this.#read(cluster.id);
   }
 
   /** Errors: as `create`; NOT_FOUND. */
-  async join(id: string, joining: JoiningNode): Promise<ClusterRecord> {
-    const { directory, keepers, db, brokerDirectory } = this.#options;
-    const cluster = this.#read(id);
-    const node = completed(cluster, joining, brokerDirectory);
-    checkJoining(cluster, node, this.#known);
-    await keepers.checkNode(cluster, node);
-    const { nodeId, brokerId, name, address, port } = node;
-    await db.clusterNode
-      .create({ data: { clusterId: id, nodeId, brokerId, name: name.trim(), address: address.trim(), port } })
-      .catch(takenNode)
-      .catch(goneMeansNotFound('cluster', id));
-    const joined = await directory.written(id);
-    if (joined === null) throw notFound('cluster', id);
-    try {
-      await keepers.of(joined).join(joined, nodeId);
-    } catch (error) {
-      await db.clusterNode.deleteMany({ where: { clusterId: id, nodeId } });
-      await directory.written(id);
-      throw error;
-    }
-    return this.#read(id);
+  join(id: string, joining: JoiningNode): Promise<ClusterRecord> {
+    const { keepers, stored, brokerDirectory } = this.#options;
+    return this.#inTurn(id, async (cluster) => {
+      const node = completedNode(cluster, joining, brokerDirectory);
+      checkJoining(cluster, node, this.#known);
+      await keepers.checkNode(cluster, node);
+      const { nodeId } = node;
+      await stored.addNode(id, node);
+      try {
+        const joined = await stored.told(id);
+        await keepers.of(joined).join(joined, nodeId);
+      } catch (error) {
+        const undo = () => stored.removeNode(id, nodeId);
+        throw await this.#afterUndo(error, undo, `node ${nodeId} is listed until it is asked to leave`);
+      }
+      return this.#read(id);
+    });
   }
 
   /** The node that all describes which is given. Errors: INVALID, NOT_FOUND, IN_USE (the last two), and those of brokers. */
-  async leave(id: string, which: LeavingNode): Promise<ClusterRecord> {
-    const { directory, keepers, db, brokerDirectory } = this.#options;
-    const cluster = this.#read(id);
-    const { nodeId, brokerId, url } = which;
-    if (nodeId == null && brokerId == null && url == null) {
-      throw invalid([{ path: 'input.nodeId', reason: 'is needed, or the broker of the node, or its url' }]);
-    }
-    const node = cluster.nodes.find(
-      (one) =>
-        (nodeId == null || one.nodeId === nodeId) &&
-        (brokerId == null || one.brokerId === brokerId) &&
-        (url == null || sameAddress(url, brokerDirectory.get(one.brokerId)?.url ?? null)),
-    );
-    if (node === undefined) throw notFound('node', String(nodeId ?? brokerId ?? url));
-    if (cluster.nodes.length <= LEAST_NODES[cluster.keeper]) {
-      const least = LEAST_NODES[cluster.keeper];
-      throw new ServiceError(
-        'IN_USE',
-        `A cluster needs ${least} nodes: delete "${cluster.name}", or let another node join first`,
-      );
-    }
-    await keepers.of(cluster).leave(cluster, node.nodeId);
-    await db.clusterNode.deleteMany({ where: { clusterId: id, nodeId: node.nodeId } });
-    await directory.written(id);
-    return this.#read(id);
+  leave(id: string, which: LeavingNode): Promise<ClusterRecord> {
+    const { keepers, stored, brokerDirectory } = this.#options;
+    return this.#inTurn(id, async (cluster) => {
+      const { nodeId } = leavingNode(cluster, which, { brokers: brokerDirectory, least: LEAST_NODES[cluster.keeper] });
+      await keepers.of(cluster).leave(cluster, nodeId);
+      try {
+        await stored.removeNode(id, nodeId);
+      } catch (error) {
+        throw this.#unstored(error, `Node ${nodeId} has left, which could not be stored: ask it to leave once more`);
+      }
+      return this.#read(id);
+    });
   }
 
   /** Errors: NOT_FOUND, NOT_SUPPORTED_BY_BROKER (the brokers keep it themselves), those of the node. */
@@ -178,24 +182,22 @@ export class ClusterService {
     return this.#read(id);
   }
 
-  /** Only what is given changes. Errors: INVALID, NOT_FOUND. */
+  /** Only what is given changes; with its name that of the entry that stands for it. Errors: INVALID, NOT_FOUND. */
   async update(
     id: string,
     change: { readonly name?: string | null | undefined; readonly autoRepair?: boolean | null | undefined },
   ): Promise<ClusterRecord> {
-    const { db, directory } = this.#options;
+    const { stored } = this.#options;
     const { name, autoRepair } = change;
     const cluster = this.#read(id);
     if (name != null) checkName(name);
     if (name != null && name.trim() !== cluster.name && cluster.keeper === 'BROKER') {
       throw invalid([{ path: 'input.name', reason: 'cannot be changed: its brokers know the cluster by it' }]);
     }
-    const data = {
+    await stored.change(id, {
       ...(name == null ? {} : { name: name.trim() }),
       ...(autoRepair == null ? {} : { autoRepair }),
-    };
-    await db.cluster.update({ where: { id }, data }).catch(goneMeansNotFound('cluster', id));
-    await directory.written(id);
+    });
     return this.#read(id);
   }
 
@@ -207,11 +209,12 @@ export class ClusterService {
     id: string,
     { name, purge }: { readonly name: string | null; readonly purge: boolean },
   ): Promise<DeletedCluster> {
-    const cluster = this.#read(id);
-    if (name !== null && name !== cluster.name) {
-      throw invalid([{ path: 'input.name', reason: 'is not that of the cluster' }]);
-    }
-    const { error, ...deleted } = await this.#dissolve(cluster, purge);
+    const { error, ...deleted } = await this.#inTurn(id, async (cluster) => {
+      if (name !== null && name !== cluster.name) {
+        throw invalid([{ path: 'input.name', reason: 'is not that of the cluster' }]);
+      }
+      return this.#dissolve(cluster, purge);
+    });
     if (error !== null) throw error;
     return deleted;
   }
@@ -220,7 +223,13 @@ export class ClusterService {
   async removeAll(projectId: string, { purge }: { readonly purge: boolean }): Promise<ClusterResult[]> {
     const results: ClusterResult[] = [];
     for (const cluster of this.#options.directory.ofProject(projectId)) {
-      results.push(await this.#dissolve(cluster, purge));
+      try {
+        results.push(await this.#inTurn(cluster.id, (now) => this.#dissolve(now, purge)));
+      } catch (error) {
+        // Somebody else deleted it meanwhile, or is at it.
+        if (!(error instanceof ServiceError)) throw error;
+        if (error.code !== 'NOT_FOUND') results.push({ cluster, outcomes: [], error });
+      }
     }
     return results;
   }
@@ -229,44 +238,59 @@ export class ClusterService {
     try {
       const outcomes = await this.#options.keepers.of(cluster).dissolve(cluster, { purge });
       const error = purge ? null : notDissolved(cluster, outcomes);
-      if (error === null) await this.#remove(cluster.id);
-      return { cluster, outcomes, error };
+      if (error !== null) return { cluster, outcomes, error };
+      try {
+        await this.#options.stored.remove(cluster.id);
+        return { cluster, outcomes, error: null };
+      } catch (failure) {
+        const what = `The nodes of "${cluster.name}" were told, but not all could be stored: delete it once more`;
+        return { cluster, outcomes, error: this.#unstored(failure, what) };
+      }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       return { cluster, outcomes: [], error };
     }
   }
 
+  /** With the cluster as it is stored. Errors: NOT_FOUND, IN_USE, RATE_LIMITED (others change it for long, or many). */
+  #inTurn<T>(id: string, work: (cluster: ClusterRecord) => Promise<T>): Promise<T> {
+    const { turns, directory } = this.#options;
+    return turns.run(id, async () => {
+      const cluster = await directory.refresh(id);
+      if (cluster === null) throw notFound('cluster', id);
+      return work(cluster);
+    });
+  }
+
+  /** The error of what failed, with what is left of it where that could not be taken back either. */
+  async #afterUndo(error: unknown, undo: () => Promise<unknown>, left: string): Promise<unknown> {
+    try {
+      await undo();
+      return error;
+    } catch (failure) {
+      // Somebody else did, or it had not come so far.
+      if (failure instanceof ServiceError && failure.code === 'NOT_FOUND') return error;
+      const { code, message, info } = error instanceof ServiceError ? error : this.#unstored(error, 'It failed');
+      return this.#unstored(failure, `${message.replace(/\.$/, '')}; and that could not be taken back: ${left}`, {
+        code,
+        ...(info === undefined ? {} : { info }),
+      });
+    }
+  }
+
+  /** What its caller is told of a failure of the database, which is whole in the log. */
+  #unstored(
+    failure: unknown,
+    message: string,
+    { code = 'INTERNAL_ERROR', info }: { readonly code?: ErrorCode; readonly info?: ServiceError['info'] } = {},
+  ): ServiceError {
+    this.#options.log.error({ err: failure }, 'a change of a cluster could not be stored');
+    return new ServiceError(code, message, { cause: failure, ...(info === undefined ? {} : { info }) });
+  }
+
   get #known() {
     const { brokerDirectory: brokers, directory: clusters, sealer } = this.#options;
     return { brokers, clusters, sealer };
-  }
-
-  async #reserve(
-    projectId: string,
-    { nodes, ...cluster }: Pick<ClusterRecord, 'name' | 'mode' | 'keeper'> & { readonly nodes: readonly NewNode[] },
-    like: BrokerRecord,
-  ): Promise<ClusterRecord> {
-    const { db, brokers } = this.#options;
-    const entry = await db
-      .$transaction(async (tx) => {
-        const made = await brokers.createClusterEntry(tx, projectId, { ...cluster, like });
-        await tx.cluster.create({ data: { ...cluster, id: made.id, nodes: { create: [...nodes] } } });
-        return made;
-      })
-      .catch(takenNode)
-      .catch(goneMeansNotFound('project', projectId));
-    // The cluster first: a runtime that is opened for the entry asks for it.
-    const record = await this.#options.directory.written(entry.id);
-    await brokers.announce(entry);
-    if (record === null) throw notFound('cluster', entry.id);
-    return record;
-  }
-
-  /** With the entry go the rows of the cluster. */
-  async #remove(id: string): Promise<void> {
-    await this.#options.brokers.removeClusterEntry(id);
-    await this.#options.directory.written(id);
   }
 
   #read(id: string): ClusterRecord {
@@ -291,26 +315,6 @@ function notDissolved({ name }: ClusterRecord, outcomes: readonly NodeOutcome[])
   return new ServiceError(first.code, `${what}: ${first.error}`, { info: { nodes } });
 }
 
-/** Errors: INVALID (no broker is named). */
-function completed({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerDirectory): NodeInput {
-  const broker =
-    node.brokerId == null
-      ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && sameAddress(node.url, url) && !ha)
-      : brokers.get(node.brokerId);
-  if (node.brokerId == null && broker == null) {
-    throw invalid([{ path: 'input.brokerId', reason: 'is needed, or the url of a broker of the project' }]);
-  }
-  const host = broker?.url == null ? '' : new URL(broker.url).hostname;
-  return {
-    ...node,
-    brokerId: broker?.id ?? node.brokerId ?? '',
-    nodeId: node.nodeId ?? Math.max(0, ...nodes.map(({ nodeId }) => nodeId)) + 1,
-    name: node.name ?? broker?.name ?? '',
-    address: node.address ?? host,
-    port: node.port ?? nodes[0]?.port ?? 0,
-  };
-}
-
 const withoutConnection = ({ nodeId, brokerId, name, address, port }: NodeInput): NewNode => ({
   nodeId,
   brokerId,
@@ -318,8 +322,3 @@ const withoutConnection = ({ nodeId, brokerId, name, address, port }: NodeInput)
   address: address.trim(),
   port,
 });
-
-function takenNode(error: unknown): never {
-  if (!isUniqueViolation(error)) throw error;
-  throw new ServiceError('IN_USE', 'One of the brokers became a node of a cluster meanwhile', { cause: error });
-}

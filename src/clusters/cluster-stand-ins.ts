@@ -35,6 +35,11 @@ export class ClusterStandIns {
     return brokers.get(node);
   };
 
+  /** The entry of the node by which the cluster is reached, or would be; null: it has none. */
+  taken(cluster: ClusterRecord): string | null {
+    return this.#nodeOf(cluster) ?? null;
+  }
+
   start(keepers: ClusterKeepers, runtimes: BrokerRuntimes): void {
     const { directory, brokers } = this.#options;
     const look = (clusterId: string) => this.#look(clusterId, keepers, runtimes);

@@ -12,6 +12,7 @@ import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { StreamService } from '../streams/stream-service.ts';
 import type { TopicService } from '../topic-tree/topic-service.ts';
 import { ClusterDirectory } from './cluster-directory.ts';
 import { ClusterKeepers } from './cluster-keepers.ts';
@@ -26,6 +27,7 @@ import { ClusterServing } from './serving/cluster-serving.ts';
 import { eraseLeftLogs } from './shared/left-logs.ts';
 import { SharedDriver } from './shared/shared-driver.ts';
 import { SharedMemberships } from './shared/shared-memberships.ts';
+import { StoredClusters } from './stored-clusters.ts';
 
 export interface ClustersOptions {
   readonly storage: Pick<Storage, 'db' | 'changes' | 'leases'>;
@@ -48,6 +50,7 @@ export interface ClusterParts {
   readonly access: AccessControlService;
   readonly clients: ClientService;
   readonly topics: TopicService;
+  readonly streams: StreamService;
 }
 
 interface Connected {
@@ -78,7 +81,13 @@ export class Clusters {
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
     this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
     this.memberships = new SharedMemberships(this.#directory);
-    this.serving = new ClusterServing({ directory: this.#directory, brokers: brokerDirectory, bridgeApis, timeoutMs });
+    this.serving = new ClusterServing({
+      directory: this.#directory,
+      brokers: brokerDirectory,
+      bridgeApis,
+      streamTurns: this.#turns('the streams of this cluster', 'cluster-streams', timeoutMs),
+      timeoutMs,
+    });
   }
 
   load(): Promise<void> {
@@ -105,11 +114,11 @@ export class Clusters {
     return cluster?.keeper === 'GATEWAY' ? cluster : null;
   };
 
-  connect({ runtimes, access, clients, topics }: ClusterParts): Pick<Connected, 'service' | 'live'> {
-    this.serving.connect({ runtimes, clients, topics });
+  connect({ runtimes, access, clients, topics, streams }: ClusterParts): Pick<Connected, 'service' | 'live'> {
+    this.serving.connect({ runtimes, clients, topics, streams });
     const { storage, sealer, brokers, brokerDirectory, projects, cloudBrokers, redisUrl, timeoutMs, log } =
       this.#options;
-    const { db, leases } = storage;
+    const { db } = storage;
     const directory = this.#directory;
     const rows = new ClusterRows({ db, directory, sealer });
     const ha = new HaDriver({ directory, brokers: brokerDirectory, runtimes });
@@ -120,7 +129,7 @@ export class Clusters {
       access,
       rows,
       // A write waits for those before it, of which each may take long.
-      turns: new LeasedTurns({ leases, name: 'this cluster', prefix: 'cluster', timeoutMs: timeoutMs * 6 }),
+      turns: this.#turns('this cluster', 'cluster', timeoutMs * 6),
       keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
       log,
     });
@@ -139,7 +148,18 @@ export class Clusters {
       brokers: brokerDirectory,
       runtimes,
     });
-    const service = new ClusterService({ db, directory, brokers, brokerDirectory, keepers, sealer });
+    const stored = new StoredClusters({ db, directory, brokers });
+    const turns = this.#turns('the nodes of this cluster', 'cluster-nodes', timeoutMs * 6);
+    const service = new ClusterService({
+      directory,
+      stored,
+      brokerDirectory,
+      keepers,
+      reachedBy: (cluster) => this.#standIns.taken(cluster),
+      turns,
+      sealer,
+      log,
+    });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
     this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, service, live };
@@ -168,6 +188,10 @@ export class Clusters {
     dynsec.start();
     shared.start();
     this.serving.start();
+  }
+
+  #turns(name: string, prefix: string, timeoutMs: number): LeasedTurns {
+    return new LeasedTurns({ leases: this.#options.storage.leases, name, prefix, timeoutMs });
   }
 
   async close(): Promise<void> {

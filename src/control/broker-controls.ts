@@ -34,8 +34,8 @@ import { withoutNulls } from './without-nulls.ts';
 export interface BrokerControlsOptions {
   /** Longest wait for one answer. */
   readonly timeoutMs: number;
-  /** How long a broker may be silent until an API counts as not served. Default 1000. */
-  readonly silenceMs?: number;
+  /** How long a broker may be silent until an API counts as not served; null: never. Default 1000. */
+  readonly silenceMs?: number | null;
   /** How long a refusal is remembered. Default 30,000. */
   readonly doubtMs?: number;
   readonly plugins?: readonly PluginFactory[];

@@ -53,16 +53,17 @@ export interface ProbeResult {
 }
 
 /**
- * Asks a broker whether it serves an API. Mosquitto 2.1 says at once that it does not; 2.0 says nothing, so silence for
- * `silenceMs` counts as no. A publish that is not allowed leaves the question open and counts as no, with a reason of its own.
- * Errors: BROKER_UNREACHABLE when the connection ends meanwhile.
+ * Asks a broker whether it serves an API. Mosquitto 2.1 and the embedded broker say at once that they do not; 2.0 says nothing, so silence
+ * for `silenceMs` counts as no; null: of this broker it says nothing. A publish that is not allowed leaves the question open and counts as
+ * no, with a reason of its own. Errors: BROKER_UNREACHABLE when the connection ends meanwhile, BROKER_TIMEOUT.
  */
-export async function probe(client: ControlClient, api: ControlApi, silenceMs: number): Promise<ProbeResult> {
+export async function probe(client: ControlClient, api: ControlApi, silenceMs: number | null): Promise<ProbeResult> {
   const [command, fields] = PROBES[api] ?? BRIDGE_PROBE;
   try {
-    await client.call(api, command, fields, { timeoutMs: silenceMs, probe: true });
+    await client.call(api, command, fields, { ...(silenceMs === null ? {} : { timeoutMs: silenceMs }), probe: true });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'BROKER_UNREACHABLE') throw error;
+    if (error.code === 'BROKER_TIMEOUT' && silenceMs === null) throw error;
     return resultOf(api, error);
   }
   return SERVED;

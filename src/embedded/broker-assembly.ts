@@ -20,6 +20,9 @@ import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { RefusalLog } from './listening/refusal-log.ts';
+import { ClusterNode } from './sharing/cluster-node.ts';
+import { leaveCluster } from './sharing/cluster-place.ts';
+import { ClusterPlugin } from './sharing/cluster-plugin.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
@@ -39,7 +42,7 @@ export interface BrokerHooks {
   readonly onProblem: (problem: string, error: unknown) => void;
   /** Now. */
   readonly areTopicPayloadsKept: () => boolean;
-  /** The journal cannot be written: the broker must end now. */
+  /** The journal cannot be written, or the cluster goes on without this node: the broker must end now. */
   readonly onBroken: (error: Error) => void;
 }
 
@@ -54,8 +57,17 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   };
   try {
     const { folder } = options;
-    const store = new BrokerStore({ folder, limits: DEFAULT_STORE_LIMITS, onBroken: hooks.onBroken });
+    const { cluster } = options;
+    const { onProblem, areTopicPayloadsKept: arePayloadsKept } = hooks;
+    const node = cluster ? await ClusterNode.open({ cluster, folder, onProblem, onEnd: hooks.onBroken }) : null;
+    const store = new BrokerStore({
+      folder,
+      limits: DEFAULT_STORE_LIMITS,
+      onBroken: (error) => hooks.onBroken(new Error(`the journal cannot be written: ${error.message}`)),
+    });
     closers.push(() => store.close());
+    if (node) closers.push(() => node.close());
+    else await leaveCluster(store.journal);
     const accessStore = new AccessStore(store.journal, DEFAULT_ACCESS_LIMITS);
     const passwords = new PasswordCheck();
     const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
@@ -71,6 +83,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     let streams: EmbeddedStreams | null = null;
     closers.push(() => streams?.close());
     closers.push(() => control.close());
+    // As this service names its own connections to the broker.
+    const ownClientIds = `brokergraph-${options.id}-`;
     const core = await BrokerCore.start({
       store,
       registry,
@@ -82,7 +96,9 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
           receives: (response) => core.receives(client, response),
           send: (response, text) => core.sendTo(client, response, text),
         }),
-      onProblem: hooks.onProblem,
+      onProblem,
+      join: node ? (parts) => node.join(store, registry, limits, parts) : undefined,
+      ownClientIds,
     });
     closers.push(() => within(CLOSE_TIMEOUT_MS, core.close()));
 
@@ -110,19 +126,18 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       }),
     );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
+    if (node) control.register(new ClusterPlugin(node));
     const { journal } = store;
-    const { onProblem, areTopicPayloadsKept: arePayloadsKept } = hooks;
     const withTls = options.listeners.filter(({ tls }) => tls).map(({ number }) => number);
     const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
     control.register(new CertificatePlugin(certificates));
 
-    // As this service names its own connections to the broker.
-    const ownClientIds = `brokergraph-${options.id}-`;
     const { topicTreeBytes: maxBytes } = options;
     const own = { ownClientIds, maxBytes, arePayloadsKept };
     const recorded = await startTopics({ core, registry, store, control, ...own, onProblem });
     topics = recorded;
     streams = await startStreams({ folder, maxBytes: options.streamStorageBytes, journal, core, control, onProblem });
+    await node?.begin();
     await core.resume();
 
     const { version, sysIntervalMs: intervalMs } = options;

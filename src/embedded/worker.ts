@@ -55,7 +55,7 @@ try {
     onBroken: (error) => {
       // Out of whatever stack reported it; an uncaught error ends the worker. SQLite's own kind would reach the service without its text.
       setImmediate(() => {
-        throw new Error(`the journal cannot be written: ${error.message}`);
+        throw new Error(error.message);
       });
     },
   });

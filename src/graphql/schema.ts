@@ -40,6 +40,7 @@ import '../certificates/graph/certificate-mutations-schema.ts';
 import '../certificates/graph/certificate-expiry-schema.ts';
 import '../clusters/graph/cluster-schema.ts';
 import '../clusters/graph/cluster-clients-schema.ts';
+import '../clusters/graph/cluster-streams-schema.ts';
 import '../clusters/graph/cluster-mutations-schema.ts';
 import '../clusters/graph/cluster-live-schema.ts';
 import '../audit/audit-schema.ts';

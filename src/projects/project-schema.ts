@@ -73,15 +73,18 @@ Project.implement({
         description: 'Not for tokens that are restricted to brokers.',
         type: 'ProjectMember',
         ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
-        cursor: 'projectId_userId',
-        resolve: (query, { id }, _args, { db, viewer }) => {
+        // Not in the resolver, which is passed over where only `totalCount` is asked for.
+        authScopes: (_project, _args, { viewer }) => {
           requireWholeProject(requireSignedIn(viewer));
-          return db.projectMember.findMany({
+          return true;
+        },
+        cursor: 'projectId_userId',
+        resolve: (query, { id }, _args, { db }) =>
+          db.projectMember.findMany({
             ...query,
             where: { projectId: id },
             orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }],
-          });
-        },
+          }),
         totalCount: ({ id }, _args, { db }) => db.projectMember.count({ where: { projectId: id } }),
       },
       { name: 'ProjectMemberConnection' },

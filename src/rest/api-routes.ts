@@ -5,6 +5,7 @@ import { certificateRoutes } from '../certificates/certificate-routes.ts';
 import { clientRoutes } from '../clients/client-routes.ts';
 import { clusterRoutes } from '../clusters/cluster-routes.ts';
 import { projectRoutes } from '../projects/project-routes.ts';
+import { signInRuleRoutes } from '../sign-in/rules/sign-in-rule-routes.ts';
 import { streamRoutes } from '../streams/stream-routes.ts';
 import { tokenRoutes } from '../tokens/token-routes.ts';
 import { topicRoutes } from '../topic-tree/topic-routes.ts';
@@ -24,4 +25,5 @@ export const apiRoutes: readonly Route[] = [
   ...topicRoutes,
   ...tokenRoutes,
   ...userRoutes,
+  ...signInRuleRoutes,
 ];

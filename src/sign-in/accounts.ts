@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AuditService } from '../audit/audit-service.ts';
 import type { ServiceError } from '../errors.ts';
 import type { Prisma, User } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
@@ -15,9 +16,17 @@ export interface SignInAccountsOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly sealer: Sealer;
+  readonly audit: Pick<AuditService, 'record'>;
   /** Accounts are made for people who sign in for the first time. */
   readonly createUsers: boolean;
   readonly log: Logger;
+}
+
+interface Admitted {
+  readonly user: User;
+  readonly isFirst: boolean;
+  /** What sessions of the person were allowed with. */
+  readonly isChanged: boolean;
 }
 
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
@@ -41,9 +50,10 @@ export class SignInAccounts {
   async admit(person: ToldPerson): Promise<{ readonly userId: string }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { id, isChanged } = await serializable(this.#options.db, (db) => this.#admit(db, person));
-        if (isChanged) await this.#options.changes.announce('user', id);
-        return { userId: id };
+        const { user, isFirst, isChanged } = await serializable(this.#options.db, (db) => this.#admit(db, person));
+        if (isChanged) await this.#options.changes.announce('user', user.id);
+        if (isFirst) this.#recordFirst(user, person);
+        return { userId: user.id };
       } catch (error) {
         // Somebody else made the same account at the same time.
         if (attempt > 1 || !isUniqueViolation(error)) throw error;
@@ -51,7 +61,7 @@ export class SignInAccounts {
     }
   }
 
-  async #admit(db: Prisma.TransactionClient, person: ToldPerson): Promise<{ readonly id: string; isChanged: boolean }> {
+  async #admit(db: Prisma.TransactionClient, person: ToldPerson): Promise<Admitted> {
     const { provider, subject } = person;
     const key = { provider_subject: { provider, subject } };
     const identity = await db.identity.findUnique({ where: key, include: { user: true } });
@@ -67,9 +77,21 @@ export class SignInAccounts {
       update: told,
     });
     return {
-      id: user.id,
+      user,
+      isFirst: identity === null,
       isChanged: identity !== null && (identity.claims !== claims || identity.user.email !== user.email),
     };
+  }
+
+  /** Nobody asked for it by a mutation: from now on an account is this person's. */
+  #recordFirst({ id, email, name, ssoType }: User, { subject }: ToldPerson): void {
+    const after = { email, name, ssoType, subject };
+    void this.#options.audit.record({
+      operation: 'signInFirst',
+      target: { kind: 'user', id },
+      after,
+      result: 'DONE',
+    });
   }
 
   sealHandle(provider: SignInProvider, subject: string, handle: string | null): string | null {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AuditService } from '../audit/audit-service.ts';
 import { MAX_UNCHECKED_MS } from '../auth/viewer-loader.ts';
 import { ServiceError } from '../errors.ts';
 import type { Identity, Prisma } from '../generated/sqlite/client.ts';
@@ -21,6 +22,7 @@ export interface SignInChecksOptions {
   readonly changes: Changes;
   readonly leases: Leases;
   readonly accounts: SignInAccounts;
+  readonly audit: Pick<AuditService, 'record'>;
   readonly providers: readonly CheckingProvider[];
   /** How often a person is asked about, while sessions are open. */
   readonly everyMs: number;
@@ -141,6 +143,7 @@ export class SignInChecks {
     if (ended === null) return;
     log.info({ provider, userId, sessions: ended }, 'sessions ended: the provider does not know the person any more');
     await changes.announce('user', userId);
+    this.#recordEnd(userId, { provider, sessions: ended, reason: 'GONE' });
   }
 
   /** Nobody was told anything of these people for too long. */
@@ -159,7 +162,13 @@ export class SignInChecks {
         'sessions ended: the provider said nothing of the person for too long',
       );
       await changes.announce('user', userId);
+      this.#recordEnd(userId, { provider, sessions: count, reason: 'UNCHECKED' });
     }
+  }
+
+  #recordEnd(userId: string, after: Readonly<Record<string, unknown>>): void {
+    const target = { kind: 'user', id: userId };
+    void this.#options.audit.record({ operation: 'endSignIns', target, after, result: 'DONE' });
   }
 
   /** Told once, and once when it is over. */

@@ -23,6 +23,7 @@ const CompleteSignInInput = builder.inputType('CompleteSignInInput', {
     }),
     verifier: t.string({
       description: 'Whose SHA-256, in base64url, was sent as `challenge` when the sign-in began; needed then.',
+      extensions: { secret: true },
     }),
   }),
 });

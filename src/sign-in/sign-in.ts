@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { AuditService } from '../audit/audit-service.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
@@ -15,6 +16,7 @@ export interface SignInOptions {
   readonly storage: Storage;
   readonly sealer: Sealer;
   readonly config: Config;
+  readonly audit: Pick<AuditService, 'record'>;
   readonly log: Logger;
 }
 
@@ -29,11 +31,11 @@ export class SignIn {
 
   /** Errors: ServiceError INVALID for a CA file that cannot be read. */
   constructor(options: SignInOptions) {
-    const { storage, sealer, config, log } = options;
+    const { storage, sealer, config, audit, log } = options;
     const { db, changes, leases } = storage;
     this.#options = options;
     this.attempts = new SignInAttempts({ db, sealer });
-    this.#accounts = new SignInAccounts({ db, changes, sealer, createUsers: config.signInCreateUsers, log });
+    this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
     this.oidc = oidcOf(config, log);
     this.directory = directoryOf(config, this.#accounts, log);
     this.checks = new SignInChecks({
@@ -41,6 +43,7 @@ export class SignIn {
       changes,
       leases,
       accounts: this.#accounts,
+      audit,
       providers: [this.oidc, this.directory].filter((provider) => provider !== null),
       everyMs: config.signInCheckMinutes * 60_000,
       log,
@@ -49,12 +52,13 @@ export class SignIn {
 
   /** The way of browsers, known once the service knows its own address; null: there is no OpenID provider. */
   browserWay(ownUrl: string): OidcSignIn | null {
-    const { config, log } = this.#options;
+    const { config, audit, log } = this.#options;
     if (this.oidc === null) return null;
     return new OidcSignIn({
       provider: this.oidc,
       attempts: this.attempts,
       accounts: this.#accounts,
+      audit,
       publicUrl: config.publicUrl ?? ownUrl,
       returnTo: config.signInReturnTo,
       log,

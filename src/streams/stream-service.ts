@@ -7,7 +7,6 @@ import type { LiveSource } from '../live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../paging.ts';
 import {
   clearStreamMessages,
-  createStream,
   deleteStream,
   disableStream,
   enableStream,
@@ -15,14 +14,13 @@ import {
   getStreamMessageCount,
   listStreamPlaces,
   listStreams,
-  modifyStream,
-  replayStream,
   STREAM_API,
   stopStreamReplay,
 } from './control/stream-control.ts';
 import { BrokerStreamFeeds } from './live/broker-stream-feeds.ts';
 import type { ReplayEvent } from './live/replay-feed.ts';
 import type { StreamListEvent } from './live/stream-list-feed.ts';
+import { createLoopFree, modifyLoopFree, replayLoopFree } from './loop-free-writes.ts';
 import {
   type ClearInput,
   checkedBounds,
@@ -32,8 +30,6 @@ import {
   type NewStreamInput,
   placed,
   type ReplayInput,
-  refuseLoop,
-  refuseReplayLoop,
   type StreamChangesInput,
 } from './stream-input.ts';
 import { StreamSums, type StreamTotals } from './stream-totals.ts';
@@ -44,6 +40,11 @@ export interface StreamServiceOptions {
   readonly directory: Pick<BrokerDirectory, 'onRemove'>;
   /** A bug that concerns no caller. */
   readonly onFault: (error: unknown) => void;
+}
+
+export interface StreamPage extends ListConnection<StreamView> {
+  /** Which nodes of a cluster could not be asked, and why; null: none. */
+  readonly problem: string | null;
 }
 
 /** Something that was done to a stream. */
@@ -83,19 +84,29 @@ export class StreamService {
     });
   }
 
+  /** Asks whoever runs the streams of a broker, also while it is away where this service does. Errors tell places of the model. */
+  askAt<T>(broker: BrokerRecord, question: (controls: ControlCaller) => Promise<T>): Promise<T> {
+    return this.#ask(broker, ({ controls }) => question(controls));
+  }
+
   /** One question to the broker. A cursor is a place in its list. Errors: INVALID. */
-  async page(broker: BrokerRecord, args: PageArguments): Promise<ListConnection<StreamView>> {
+  async page(broker: BrokerRecord, args: PageArguments): Promise<StreamPage> {
     const { first, last } = checkedPage(args);
     if (last !== null || args.before != null) {
       throw new ServiceError('INVALID', 'Streams are paged forwards: use first and after');
     }
     const offset = placeAfter(args.after) + (args.offset ?? 0);
     const count = first ?? DEFAULT_PAGE;
-    const { items, totalCount, provider } = await this.#ask(broker, async ({ controls }) => {
+    const {
+      items,
+      totalCount,
+      problem = null,
+      provider,
+    } = await this.#ask(broker, async ({ controls }) => {
       const { provider } = await controls.capability(STREAM_API);
       // An empty page is asked for how many there are.
-      const { items, totalCount } = await listStreamPlaces(controls, { offset, count: Math.max(1, count) });
-      return { items: items.slice(0, count), totalCount, provider };
+      const { items, ...rest } = await listStreamPlaces(controls, { offset, count: Math.max(1, count) });
+      return { items: items.slice(0, count), ...rest, provider };
     });
     const edges = items.flatMap((entry, index) =>
       entry === null ? [] : [{ cursor: String(offset + index + 1), node: streamView(broker, provider, entry) }],
@@ -112,6 +123,7 @@ export class StreamService {
         endCursor: items.length > 0 ? String(end) : null,
       },
       totalCount,
+      problem,
     };
   }
 
@@ -144,19 +156,13 @@ export class StreamService {
   /** Errors: INVALID, ALREADY_EXISTS. */
   async create(broker: BrokerRecord, input: NewStreamInput): Promise<StreamWrite> {
     const definition = checkedStream(input);
-    return this.#write(broker, definition.name, async (controls) => {
-      if (await isForeign(broker, controls)) await refuseLoop(controls, definition.name, definition);
-      await createStream(controls, definition);
-    });
+    return this.#write(broker, definition.name, (controls) => createLoopFree(broker, controls, definition));
   }
 
   /** Only what is given changes. Errors: INVALID. */
   async update(broker: BrokerRecord, name: string, input: StreamChangesInput): Promise<StreamWrite> {
     const changes = checkedChanges(input);
-    return this.#write(broker, name, async (controls) => {
-      if (await isForeign(broker, controls)) await refuseLoop(controls, name, changes);
-      await modifyStream(controls, name, changes);
-    });
+    return this.#write(broker, name, (controls) => modifyLoopFree(broker, controls, name, changes));
   }
 
   /** With its stored messages, and a replay that runs. */
@@ -180,10 +186,7 @@ export class StreamService {
   /** Answers when it has begun. Errors: INVALID, IN_USE (another one runs), BROKER_REJECTED where the stream stores no messages. */
   async replay(broker: BrokerRecord, name: string, input: ReplayInput): Promise<StreamWrite> {
     const request = checkedReplay(input);
-    return this.#write(broker, name, async (controls) => {
-      if (await isForeign(broker, controls)) await refuseReplayLoop(controls, name, request);
-      await replayStream(controls, name, request);
-    });
+    return this.#write(broker, name, (controls) => replayLoopFree(broker, controls, name, request));
   }
 
   /** Does nothing where none runs. */
@@ -248,11 +251,6 @@ export class StreamService {
     }
     return feeds;
   }
-}
-
-/** A plugin of ours refuses loops itself, beside a broker and in those that are run here. */
-async function isForeign({ type }: BrokerRecord, controls: ControlCaller): Promise<boolean> {
-  return type !== 'CLOUD' && (await controls.capability(STREAM_API)).provider === 'BROKER';
 }
 
 function placeAfter(cursor: string | null | undefined): number {

@@ -1,5 +1,5 @@
 import { builder, rootAdmin } from '../graphql/builder.ts';
-import { SsoType, UserPayload } from './user-schema.ts';
+import { SignInProvider, UserPayload } from './user-schema.ts';
 
 const CreateUserInput = builder.inputType('CreateUserInput', {
   fields: (t) => ({
@@ -12,7 +12,7 @@ const CreateUserInput = builder.inputType('CreateUserInput', {
         'At least 8 characters. Without one the person cannot sign in here until it is set. With `ssoType` it is not kept.',
     }),
     verified: t.boolean({ description: 'Somebody has made sure that the address is the person’s. Default: false.' }),
-    ssoType: t.field({ type: SsoType, description: 'Where the person signs in instead of here.' }),
+    ssoType: t.field({ type: SignInProvider, description: 'Where the person signs in instead of here.' }),
     isRootAdmin: t.boolean(),
   }),
 });
@@ -24,7 +24,7 @@ const UpdateUserInput = builder.inputType('UpdateUserInput', {
     name: t.string({ description: 'To be shown.' }),
     verified: t.boolean({ description: 'Somebody has made sure that the address is the person’s.' }),
     ssoType: t.field({
-      type: SsoType,
+      type: SignInProvider,
       description:
         'Null: signs in here from now on, once a password is set. A change of it removes the password and ends the sessions.',
     }),

@@ -4,11 +4,11 @@ import { pageCost } from '../graphql/page-cost.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../paging.ts';
 import { orderOf, whereOf } from './user-list.ts';
 
-export const SsoType = builder.enumType('SsoType', {
-  description: 'Where a person signs in who does not do it here.',
+export const SignInProvider = builder.enumType('SignInProvider', {
+  description: 'Where people sign in who have no password here.',
   values: {
-    LDAP: { description: 'At a directory.', value: 'ldap' },
-    SSO: { description: 'At a provider of OpenID Connect.', value: 'sso' },
+    SSO: { value: 'sso', description: 'The OpenID provider.' },
+    LDAP: { value: 'ldap', description: 'The directory.' },
   } as const,
 });
 
@@ -31,7 +31,7 @@ export const User = builder.prismaObject('User', {
 builder.prismaObjectFields(User, (t) => ({
   ssoType: t.field({
     description: 'Null: signs in here, with a password.',
-    type: SsoType,
+    type: SignInProvider,
     nullable: true,
     ...rootAdmin,
     select: { ssoType: true },

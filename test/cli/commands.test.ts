@@ -169,7 +169,16 @@ describe('a service on a folder where somebody has added a user, and one beside 
     const reset = json(await run(['user', 'reset-password', 'ann@example.com', '--json'], env));
     expect(await login(first.url, password)).toBeNull();
     password = reset.password;
-    const { token } = (await login(first.url, password)).login as unknown as { token: string };
+    const sessionOf = async (secret: string) =>
+      ((await login(first.url, secret)).login as unknown as { token: string }).token;
+    let token = await sessionOf(password);
+    expect((await runHere(['user', 'reset-second-factor', 'nobody@example.com'], env)).code).toBe(1);
+    expect(json(await runHere(['user', 'reset-second-factor', 'Ann@example.com', '--json'], env))).toEqual({
+      email: 'ann@example.com',
+    });
+    // It ends the sessions: whoever found the app may be signed in.
+    expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
+    token = await sessionOf(password);
     const { projects } = (await graphql(first.url, '{ projects { nodes { id } } }', token)).data as unknown as {
       projects: { nodes: { id: string }[] };
     };
@@ -186,6 +195,11 @@ describe('a service on a folder where somebody has added a user, and one beside 
     };
     expect(await statusWithToken()).toBe(200);
     expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
+    const rotated = json(await runHere(['token', 'rotate', made.id, '--overlap', '60', '--json'], env));
+    expect(rotated).toMatchObject({ id: made.id, previousValidUntil: expect.any(String) });
+    expect(rotated.secret).not.toBe(made.secret);
+    expect(await statusWithToken()).toBe(200);
+    expect((await runHere(['token', 'rotate', made.id, '--overlap', 'soon'], env)).code).toBe(1);
     expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
     expect(await statusWithToken()).toBe(401);
   });

@@ -43,8 +43,12 @@ export async function startNodes(
   return nodes;
 }
 
-export async function clusterWorld(count = 3, options: MosquittoOptions = {}): Promise<ClusterWorld> {
-  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+export async function clusterWorld(
+  count = 3,
+  options: MosquittoOptions = {},
+  timeoutMs = 5_000,
+): Promise<ClusterWorld> {
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: String(timeoutMs) } });
   const nodes = await startNodes(service, count, options);
   const graph = async (document: string, variables: Record<string, unknown> = {}) => {
     const { data, errors } = await service.graphql(document, variables);

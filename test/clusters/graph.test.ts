@@ -114,6 +114,13 @@ test('a cluster is followed while its nodes come and go, by those who see it', a
   await whole.until(isNow('ACTIVE'));
   await graph(UPDATE, { input: { clusterId, name: 'hall', autoRepair: true } });
   await whole.until(({ clusterStatus }) => clusterStatus.clusters[0]?.cluster.name === 'hall');
+  // The entry has its name, and tells whose its numbers are.
+  const about = async (b: string) =>
+    (await graph('query ($b: ID!) { broker(id: $b) { name clusterNode { nodeId isReachable broker { id } } } }', { b }))
+      .broker;
+  const reachedBy = await about(clusterId);
+  expect(reachedBy).toMatchObject({ name: 'hall', clusterNode: { isReachable: true } });
+  expect(await about(reachedBy.clusterNode.broker.id)).toMatchObject({ clusterNode: reachedBy.clusterNode });
   await graph(DELETE, { input: { clusterId } });
   for (const one of [whole, also, restricted]) {
     const isGone = ({ clusterStatus }: { clusterStatus: { clusters: { cluster: unknown }[] } }) =>

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connectAsync } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
@@ -295,6 +296,115 @@ test('clusters answer as documented, whole and with nodes away', async () => {
   const third = { ...first, ...(fourth && { ...fourth, nodeid: 3 }) };
   await ask('POST', list, { ...cluster, nodes: [...cluster.nodes.slice(0, 2), third] });
   expect(await ask('DELETE', list, undefined, '?purge=true')).toMatchObject([{ status: 200, success: true }]);
+});
+
+test('tokens answer as documented', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const brokerId = (
+    await service.rest('POST', fill(BROKERS, { projectId }), service.root, { url: 'mqtt://127.0.0.1:9' })
+  ).body.id as string;
+  const ids: Record<string, string> = { projectId };
+  const ask = async (method: string, template: string, body?: unknown) => {
+    const answer = await service.rest(method, fill(template, ids), service.root, body);
+    expectDocumented(method, template, answer);
+    return answer;
+  };
+  const [list, one] = [`${PROJECT}/tokens`, `${PROJECT}/tokens/{tokenId}`];
+  const body = { name: 'reader', role: 'editor', brokers: [brokerId], type: 'restricted', valid_date: '2099-12-31' };
+  const { body: made } = await ask('POST', list, body);
+  expect(made).toMatchObject({
+    project_id: projectId,
+    role_id: 'editor',
+    issuer: 'root@example.com',
+    valid_date: Date.parse('2099-12-31T23:59:59.999Z'),
+    brokers: [brokerId],
+    type: 'restricted',
+    token: expect.stringMatching(/^bgp_/),
+  });
+  expect(made.hash).toBe(createHash('sha256').update(made.token).digest('hex'));
+  expect(Math.abs(made.issue_date - Date.now())).toBeLessThan(120_000);
+  expect('last_used_date' in made).toBe(false);
+  await ask('POST', list, { name: 'all', role: 'viewer', brokers: [], type: 'unrestricted', valid_date: null });
+  await service.rest('GET', fill(BROKERS, ids), made.token);
+  ids.tokenId = made.id;
+  const told = await ask('GET', list);
+  const { token: _, ...rest } = made;
+  expect(told.body).toMatchObject([rest, { role_id: 'viewer', brokers: [], type: 'unrestricted' }]);
+  expect(told.headers.get('x-total-count')).toBe('2');
+  expect(JSON.stringify(told.body)).not.toContain('bgp_');
+  expect((await ask('POST', `${one}/rotate`, { overlap_seconds: 60 })).body).toMatchObject({ id: made.id });
+  expect((await ask('DELETE', one)).body).toEqual({ success: true });
+  expect((await service.rest('DELETE', fill(one, ids))).status).toBe(404);
+});
+
+test('users and root administrators answer as documented', async () => {
+  const service = await startTestService();
+  const ids: Record<string, string> = {};
+  const ask = async (method: string, template: string, body?: unknown, query = '') => {
+    const answer = await service.rest(method, `${fill(template, ids)}${query}`, service.root, body);
+    expectDocumented(method, template, answer);
+    return answer;
+  };
+  const [list, one, admins] = ['/api/users', '/api/users/{userId}', '/api/users/admins'];
+  const ada = {
+    firstname: 'Ada',
+    lastname: 'Lovelace',
+    email: 'Ada@example.com',
+    password: 'a long secret',
+    verified: true,
+  };
+  ids.userId = (await ask('POST', list, ada)).body.id;
+  await ask('POST', list, { ...ada, email: 'sso@example.com', ssoType: 'sso' });
+  await ask('POST', list, { email: 'bare@example.com', ssoType: 'ldap' });
+  expect(await service.login('ada@example.com', 'a long secret')).toMatch(/^bgs_/);
+  expect((await ask('GET', one)).body).toEqual({
+    id: ids.userId,
+    name: 'Ada Lovelace',
+    email: 'ada@example.com',
+    created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    trial_flow: false,
+    project_count: 0,
+    broker_count: 0,
+    monthly_revenue: 0,
+    yearly_revenue: 0,
+    total_revenue: 0,
+    onboarding: 0,
+    bookings: null,
+  });
+  const page = await ask('GET', list, undefined, '?page=1&pageSize=2&sortField=email&sortOrder=desc');
+  expect(page.body).toMatchObject({ total: 4, page: 1, pageSize: 2, sortField: 'email', sortOrder: 'desc' });
+  expect(page.body.data.map(({ email }: { email: string }) => email)).toEqual(['bare@example.com', 'ada@example.com']);
+  expect(page.headers.get('x-total-count')).toBe('4');
+  expect((await ask('GET', list)).body).toMatchObject({
+    page: 0,
+    pageSize: 50,
+    sortField: 'created_at',
+    sortOrder: 'asc',
+  });
+
+  expect((await ask('GET', admins)).body).toMatchObject({ total: 1, roots: [{ isRemovable: false }] });
+  await ask('PUT', admins, undefined, '?email=ada%40example.com');
+  expect((await ask('GET', admins, undefined, '?page=0&pageSize=10')).body.roots).toEqual([
+    expect.objectContaining({ email: 'root@example.com', isRemovable: true }),
+    { id: ids.userId, name: 'Ada Lovelace', email: 'ada@example.com', isRemovable: true },
+  ]);
+  await ask('DELETE', admins, undefined, '?email=ada%40example.com');
+  const refusal = async (method: string, path: string, body?: unknown) => {
+    const answer = await service.rest(method, path, service.root, body);
+    expect(isError(answer.body)).toBe(true);
+    return [answer.status, answer.body.code];
+  };
+  expect(await refusal('DELETE', `${admins}?email=root%40example.com`)).toEqual([400, 'LAST_ADMINISTRATOR']);
+  expect(await refusal('PUT', `${admins}?email=nobody%40example.com`)).toEqual([400, 'INVALID']);
+  expect(await refusal('PUT', admins)).toEqual([400, 'INVALID']);
+  expect(await refusal('POST', list, ada)).toEqual([400, 'ALREADY_EXISTS']);
+  expect(await refusal('POST', list, { ...ada, password: 'short' })).toEqual([400, 'INVALID']);
+  expect(await refusal('GET', `${list}?pageSize=1001`)).toEqual([400, 'INVALID']);
+  expect(await refusal('GET', `${list}?page=-1`)).toEqual([400, 'INVALID']);
+  await ask('DELETE', one);
+  expect(await refusal('GET', fill(one, ids))).toEqual([404, 'NOT_FOUND']);
+  expect(await refusal('DELETE', fill(one, ids))).toEqual([404, 'NOT_FOUND']);
 });
 
 test('every entry is refused without credentials, out of sight and below its role, and open at its role', async () => {

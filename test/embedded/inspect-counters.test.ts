@@ -338,7 +338,7 @@ test('more changes than an event holds are told in several, each with its number
   onTestFinished(() => plugin.close());
   for (let index = 0; index < 2_500; index += 1) {
     if (index % 2 === 0) store.sessions.subscribe(`c${index}`, 'a', { qos: 1 });
-    registry.ended(`c${index}`);
+    registry.changed(`c${index}`);
   }
   await new Promise<void>((resolve) => {
     check = () => events.length === 3 && resolve();

@@ -39,9 +39,12 @@ export interface RecordedService extends Pick<TestService, 'projectId' | 'servic
   /** Events of a subscription until it ends, or until the first one. */
   webSocket(params: Record<string, unknown>, query: string, variables?: Record<string, unknown>): Promise<void>;
   /** Runs a command beside the service. `told` as for `graph`, of what it printed. */
-  cli(args: readonly string[], options?: CliOptions): Promise<{ readonly code: number; readonly out: string }>;
-  /** Keeps what came otherwise. */
-  record(source: string, text: string): void;
+  cli(
+    args: readonly string[],
+    options?: CliOptions,
+  ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
+  /** Keeps what came otherwise; `tells` as for what is told on purpose. */
+  record(source: string, text: string, tells?: readonly string[]): void;
   /** Everything that was told, rows and files among it. */
   leaks(): Promise<Leak[]>;
 }
@@ -59,7 +62,10 @@ interface CliOptions {
   readonly told?: (out: string) => readonly string[];
 }
 
-export async function startRecordedService(env: Record<string, string> = {}): Promise<RecordedService> {
+/** `settings`: beside those that are secret and that every service has. */
+export async function startRecordedService(
+  settings: (plant: RecordedService['plant'], secrets: PlantedSecrets) => Record<string, string> = () => ({}),
+): Promise<RecordedService> {
   const secrets = new PlantedSecrets();
   const plant = (name: string) => secrets.plant(name);
   const outputs: Output[] = [];
@@ -71,7 +77,7 @@ export async function startRecordedService(env: Record<string, string> = {}): Pr
   const service = await startTestService({
     embeddedBroker: true,
     log,
-    env: { ROOT_PASSWORD: plant('ROOT_PASSWORD'), SECRET_KEY: plant('SECRET_KEY'), TOKEN_IN_QUERY: 'on', ...env },
+    env: { ROOT_PASSWORD: plant('ROOT_PASSWORD'), SECRET_KEY: plant('SECRET_KEY'), ...settings(plant, secrets) },
   });
   const { url, config, storage } = service;
   keep('start report', JSON.stringify(service.report));
@@ -153,9 +159,9 @@ export async function startRecordedService(env: Record<string, string> = {}): Pr
         onBug: () => undefined,
       });
       keep(`brokergraph ${args.slice(0, 2).join(' ')}`, `${out}\n${err}`, told(out));
-      return { code, out };
+      return { code, out, err };
     },
-    record: (source, text) => keep(source, text),
+    record: keep,
     leaks: async () => {
       const rows = await dump(storage.db as unknown as RawDatabase, config.databaseUrl !== undefined);
       const files = filesIn(config.dataDir).filter((file) => !KEPT_IN_THE_OPEN.test(file));

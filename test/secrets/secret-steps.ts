@@ -3,13 +3,16 @@ import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import { TOTP } from 'otpauth';
 import { expect } from 'vitest';
+import { WebVisitor } from '../sign-in/web-visitor.ts';
 import { createSelfSigned } from '../support/certificates.ts';
+import { temporaryFolder } from '../support/database.ts';
 import type { GraphqlAnswer } from '../support/service.ts';
 import { type RecordedService, ROOT } from './recorded-service.ts';
 
 /**
  * What is done with secrets: each step gives some to the service, or has it make some, and says whether that was to succeed. A new
- * feature that takes or makes secrets gets a step here. `covers`: the fields of inputs that the step fills with secrets.
+ * feature that takes or makes secrets gets a step here. `covers`: the fields of inputs and payloads, and the settings, that have secrets
+ * in this step.
  */
 export interface SecretStep {
   readonly name: string;
@@ -40,10 +43,11 @@ const BRIDGE =
   'mutation ($i: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $i) { bridge { isActive config status } } }';
 const PERSON = 'person@example.com';
 
+/** With TOKEN_IN_QUERY. */
 export const SECRET_STEPS: readonly SecretStep[] = [
   {
     name: 'log-ins that succeed and fail',
-    covers: ['LoginInput.password'],
+    covers: ['LoginInput.password', 'LoginPayload.token', 'ROOT_PASSWORD', 'SECRET_KEY'],
     run: async ({ graph, plant, secrets }) => {
       const told = (data: { login?: { token: string } }) =>
         data.login ? [secrets.know('session', data.login.token)] : [];
@@ -64,13 +68,13 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       'ChangePasswordInput.currentPassword',
       'ChangePasswordInput.newPassword',
     ],
-    run: async ({ graph, plant, secrets }) => {
+    run: async ({ graph, http, plant, secrets }) => {
       ok(await graph(CREATE_USER, { i: { email: PERSON, password: plant('first password') } }));
       refused(
         await graph(CREATE_USER, { i: { email: PERSON, password: plant('another password') } }),
         'ALREADY_EXISTS',
       );
-      refused(await graph(CREATE_USER, { i: { email: plant('no address'), password: plant('unused') } }), 'INVALID');
+      refused(await graph(CREATE_USER, { i: { email: 'no address', password: plant('unused') } }), 'INVALID');
       const RESET = 'mutation ($i: ResetUserPasswordInput!) { resetUserPassword(input: $i) { user { id } } }';
       ok(await graph(RESET, { i: { email: PERSON, password: plant('second password') } }));
       refused(
@@ -84,6 +88,15 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       const CHANGE = 'mutation ($i: ChangePasswordInput!) { changePassword(input: $i) { user { id } } }';
       const change = (currentPassword: string) =>
         graph(CHANGE, { i: { currentPassword, newPassword: plant('third password') } }, token);
+      const body = { firstname: 'A', lastname: 'B', email: 'rest@example.com', password: plant('password by REST') };
+      expect((await http('POST', '/api/users', { body })).status).toBe(200);
+      expect((await http('POST', '/api/users', { body: { ...body, password: plant('again by REST') } })).status).toBe(
+        400,
+      );
+      expect((await http('POST', '/api/users', { body: { ...body, password: [plant('odd by REST')] } })).status).toBe(
+        400,
+      );
+      await http('GET', '/api/users');
       refused(await change(plant('not the password')), 'NOT_ALLOWED');
       ok(await change(plant('second password')));
     },
@@ -96,6 +109,8 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       'ConfirmSecondFactorInput.code',
       'RemoveSecondFactorInput.currentPassword',
       'RemoveSecondFactorInput.code',
+      'BeginSecondFactorPayload.secret',
+      'ConfirmSecondFactorPayload.recoveryCodes',
     ],
     run: async ({ graph, plant, secrets, services }) => {
       const { id } = (await services.users.findByEmail(PERSON)) ?? { id: '' };
@@ -134,12 +149,26 @@ export const SECRET_STEPS: readonly SecretStep[] = [
   },
   {
     name: 'tokens of projects, good and unknown ones, in a header, a URL and over a socket',
+    covers: ['CreateTokenPayload.secret', 'RotateTokenPayload.secret', 'Token.secret'],
     run: async ({ graph, http, webSocket, plant, secrets, projectId }) => {
       const told = (data: { createToken: { secret: string } }) => [
         secrets.know('project token', data.createToken.secret),
       ];
       const i = { projectId, name: 'ci', role: 'VIEWER' };
-      const { secret } = ok(await graph(CREATE_TOKEN, { i }, undefined, told)).createToken;
+      const made = ok(await graph(CREATE_TOKEN, { i }, undefined, told)).createToken;
+      const ROTATE = 'mutation ($i: RotateTokenInput!) { rotateToken(input: $i) { secret token { secret } } }';
+      const rotated = (data: { rotateToken: { secret: string } }) => [
+        secrets.know('rotated token', data.rotateToken.secret),
+      ];
+      const { secret } = ok(await graph(ROTATE, { i: { tokenId: made.token.id } }, undefined, rotated)).rotateToken;
+      refused(await graph(ROTATE, { i: { tokenId: made.token.id } }, secret), 'NOT_ALLOWED');
+      ok(await graph('query ($id: ID!) { project(id: $id) { tokens { id name secret hash } } }', { id: projectId }));
+      await http('GET', `/api/projects/${projectId}/tokens`);
+      const byRest = await http('POST', `/api/projects/${projectId}/tokens`, {
+        body: { name: 'rest', role: 'viewer', type: 'unrestricted' },
+        told: (text) => [secrets.know('token by REST', JSON.parse(text).token)],
+      });
+      expect(byRest.status).toBe(200);
       const path = `/api/projects/${projectId}/brokers`;
       expect((await http('GET', path, { token: secret })).status).toBe(200);
       expect((await http('GET', `${path}?token=${secret}`, { token: null })).status).toBe(200);
@@ -227,7 +256,6 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       const wrong = ok(await add({ name: 'wrong', url: mqttUrl, ...about, password: plant('wrong broker password') }));
       const nowhere = ok(await add({ name: 'nowhere', url: 'mqtt://127.0.0.1:1', ...about }));
       refused(await add({ url: `mqtt://gateway:${plant('in an address')}@127.0.0.1:1` }), 'INVALID');
-      refused(await add({ url: `${plant('no address at all')}` }), 'INVALID');
       refused(await add({ url: mqttUrl, clientKey: plant('no PEM') }), 'INVALID');
       const { key, cert } = createSelfSigned();
       const bodyOfKey = secrets.know('client key', key.split('\n')[1] ?? '');
@@ -371,12 +399,11 @@ export const SECRET_STEPS: readonly SecretStep[] = [
         const error = async () =>
           ok(await graph(STATUS, { b: brokerId, id: bridgeId })).broker.bridge.connections[0]?.error;
         await expect.poll(error).toEqual(expect.any(String));
-        refused(await set({ connections: [{ ...connection, url: plant('no URL') }] }), 'INVALID');
-        refused(await set({ connections: [{ ...connection, name: [plant('odd name')] }] }), 'INVALID');
         const at = `/api/projects/${projectId}/brokers/${brokerId}/bridges/${bridgeId}`;
         await http('GET', `${at}/config`);
         await http('GET', `${at}/status`);
-        await http('PUT', `${at}/config`, { body: { connections: [{ ...connection, url: [plant('odd URL')] }] } });
+        refused(await set({ connections: [{ ...connection, name: [1] }] }), 'INVALID');
+        await http('PUT', `${at}/config`, { body: { connections: [{ ...connection, name: [1] }] } });
         ok(await set({ connections: [] }));
       }
     },
@@ -402,7 +429,6 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       refused(await create({ filename: 'b.pem', cert: mine.cert, privateKey: other.key }), 'INVALID');
       refused(await create({ filename: 'b.pem', cert: `${mine.cert}${other.key}` }), 'INVALID');
       refused(await create({ filename: 'b.pem', cert: mine.cert, privateKey: plant('no key') }), 'INVALID');
-      refused(await create({ filename: 'b.pem', cert: plant('no certificate') }), 'INVALID');
       const UPDATE = 'mutation ($i: UpdateCertificateInput!) { updateCertificate(input: $i) { certificate { id } } }';
       ok(await graph(UPDATE, { i: { projectId, certificateId: id, cert: other.cert, privateKey: other.key } }));
       refused(
@@ -470,6 +496,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
   },
   {
     name: 'settings that are wrong, or lead nowhere',
+    covers: ['DATABASE_URL', 'REDIS_URL'],
     run: async ({ cli, plant }) => {
       const wrong = {
         ROOT_PASSWORD: plant('too short').slice(0, 7),
@@ -485,9 +512,60 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       for (const command of ['serve', 'migrate']) expect((await cli([command], { env: wrong })).code).toBe(2);
       const DATABASE_URL = `postgresql://me:${plant('database password')}@127.0.0.1:1/x`;
       for (const command of [['serve'], ['migrate'], ['user', 'list']]) {
-        // Another folder: beside the service it would ask that.
-        const env = { DATABASE_URL, DATA_DIR: '/dev/null/nowhere' };
-        expect((await cli(command, { env })).code).toBe(1);
+        // A folder of its own: beside the service it would ask that.
+        const { code, err } = await cli(command, { env: { DATABASE_URL, DATA_DIR: temporaryFolder() } });
+        expect([code, err]).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
+      }
+    },
+  },
+];
+
+/** With an OpenID provider, a directory that is not there, and passwords of the service switched off. */
+export const SIGN_IN_STEPS: readonly SecretStep[] = [
+  {
+    name: 'single sign-on, and answers of a provider that nobody asked for',
+    covers: ['CompleteSignInInput.code', 'CompleteSignInInput.verifier', 'OIDC_CLIENT_SECRET'],
+    run: async ({ graph, http, plant, secrets, record, url }) => {
+      const told = (data: { completeSignIn: { token: string } }) => [
+        secrets.know('session of single sign-on', data.completeSignIn.token),
+      ];
+      const COMPLETE = 'mutation ($i: CompleteSignInInput!) { completeSignIn(input: $i) { token user { email } } }';
+      const visitor = new WebVisitor();
+      const callback = new URL(await visitor.signInAt(`${url}/auth/oidc`, 'ada'));
+      secrets.know('code of the provider', callback.searchParams.get('code') ?? '');
+      secrets.know('state of the sign-in', callback.searchParams.get('state') ?? '');
+      const returned = await visitor.visit(callback.href);
+      const { hash } = new URL(returned.headers.get('location') ?? '');
+      const code = secrets.know('code for the session', new URLSearchParams(hash.slice(1)).get('code') ?? '');
+      record('the way back', `${JSON.stringify([...returned.headers])} ${await returned.text()}`, [code]);
+      const back = `${callback.pathname}${callback.search}`;
+      await http('GET', back, { token: null });
+      refused(
+        await graph(COMPLETE, { i: { code: plant('a guessed code'), verifier: plant('a verifier') } }, null),
+        'UNAUTHORIZED',
+      );
+      ok(await graph(COMPLETE, { i: { code } }, null, told));
+      refused(await graph(COMPLETE, { i: { code } }, null), 'UNAUTHORIZED');
+      for (const search of ['code', 'state', 'error', 'error_description', 'returnTo']) {
+        await http('GET', `/auth/oidc/callback?${search}=${plant(`in ${search}`)}`, { token: null });
+        await http('GET', `/auth/oidc?${search}=${plant(`in ${search}`)}`, { token: null });
+      }
+    },
+  },
+  {
+    name: 'a directory that cannot be reached, and passwords that are switched off',
+    covers: ['LDAP_BIND_PASSWORD'],
+    run: async ({ graph, plant }) => {
+      const login = (email: string, password: string) => graph(LOGIN, { i: { email, password } }, null);
+      refused(await login('nobody', plant('for the directory')), 'SIGN_IN_UNAVAILABLE');
+      refused(await login(ROOT.email, plant('a guess at the last password')), 'UNAUTHORIZED');
+    },
+  },
+  {
+    name: 'tokens in addresses where they are not taken',
+    run: async ({ http, plant, projectId }) => {
+      for (const path of [`/api/projects/${projectId}/brokers`, '/graphql', '/metrics', '/', '/nowhere']) {
+        await http('GET', `${path}?token=bgp_${plant('in an address, not taken')}`, { token: null });
       }
     },
   },

@@ -1,22 +1,106 @@
-import { expect, test } from 'vitest';
-import { startRecordedService } from './recorded-service.ts';
-import { SECRET_STEPS } from './secret-steps.ts';
+import { isInputObjectType, isObjectType } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { SETTINGS } from '../../src/config.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { startOidc } from '../support/oidc.ts';
+import { PlantedSecrets } from './planted-secrets.ts';
+import { type RecordedService, startRecordedService } from './recorded-service.ts';
+import { SECRET_STEPS, type SecretStep, SIGN_IN_STEPS } from './secret-steps.ts';
 
-test('no secret is in a line of the log, an answer, an error, a row, a file or what is printed', async () => {
-  const service = await startRecordedService();
+/** Takes the steps with the first broker of the service; all that did not go as they should. */
+async function take(steps: readonly SecretStep[], service: RecordedService): Promise<string[]> {
   const { storage, services } = service;
-  const broker = await storage.db.broker.findFirstOrThrow({ where: { engine: 'embedded' } });
-  const listener = services.cloudBrokers
-    .listenersOf(broker.id)
-    ?.find(({ protocol, tls }) => protocol === 'MQTT' && !tls);
-  const world = { ...service, brokerId: broker.id, mqttUrl: `mqtt://127.0.0.1:${listener?.port}` };
-  await expect.poll(() => services.runtimes.isConnected(broker.id)).toBe(true);
+  const { id } = await storage.db.broker.findFirstOrThrow({ where: { engine: 'embedded' } });
+  const listener = services.cloudBrokers.listenersOf(id)?.find(({ protocol, tls }) => protocol === 'MQTT' && !tls);
+  const world = { ...service, brokerId: id, mqttUrl: `mqtt://127.0.0.1:${listener?.port}` };
+  await expect.poll(() => services.runtimes.isConnected(id)).toBe(true);
   const failed: string[] = [];
-  for (const { name, run } of SECRET_STEPS) {
+  for (const { name, run } of steps) {
     await run(world).catch((error: Error) => failed.push(`${name}: ${error.stack}`));
   }
-  expect(failed).toEqual([]);
-  await service.http('GET', '/metrics');
-  expect(service.secrets.names.length).toBeGreaterThan(100);
-  expect(await service.leaks()).toEqual([]);
+  return failed;
+}
+
+/** What says again what was done. */
+async function tellAll({ graph, http, cli, record }: RecordedService): Promise<void> {
+  await http('GET', '/metrics');
+  await http('GET', '/api/openapi.json');
+  const AUDIT = '{ auditEvents(first: 500) { nodes { actorName operation before after result code } } }';
+  const { data } = await graph(AUDIT);
+  expect(data.auditEvents.nodes.length).toBeGreaterThan(3);
+  expect((await http('GET', '/audit.jsonl')).status).toBe(200);
+  expect((await cli(['audit', 'export'])).code).toBe(0);
+  record('all users', JSON.stringify(await graph('{ users(first: 100) { nodes { id email name hasSecondFactor } } }')));
+}
+
+describe('no secret is in a line of the log, an answer, an error, a row, a file or what is printed', () => {
+  test('of a service whose people have passwords', async () => {
+    const service = await startRecordedService(() => ({ TOKEN_IN_QUERY: 'on' }));
+    expect(await take(SECRET_STEPS, service)).toEqual([]);
+    await tellAll(service);
+    expect(service.secrets.names.length).toBeGreaterThan(100);
+    expect(await service.leaks()).toEqual([]);
+  });
+
+  test('of a service whose people sign in elsewhere', async () => {
+    const oidc = await startOidc();
+    oidc.people.set('ada', { email: 'ada@example.com', email_verified: true, groups: ['staff'] });
+    const service = await startRecordedService((plant, secrets) => {
+      secrets.know('secret of the client', oidc.env.OIDC_CLIENT_SECRET ?? '');
+      return {
+        ...oidc.env,
+        LOCAL_LOGIN: 'off',
+        LDAP_URL: 'ldap://127.0.0.1:1',
+        LDAP_USER_BASE: 'dc=example,dc=com',
+        LDAP_BIND_DN: 'cn=reader',
+        LDAP_BIND_PASSWORD: plant('LDAP_BIND_PASSWORD'),
+      };
+    });
+    oidc.serve(service.url);
+    expect(await take(SIGN_IN_STEPS, service)).toEqual([]);
+    await tellAll(service);
+    expect(await service.leaks()).toEqual([]);
+  });
+});
+
+/** Their names look like it, and they are none: partitions of streams, names of accounts, codes of errors. */
+const NO_SECRET = /Stream(Input)?\.key$|\.needPassword$|(Error|FailedListener|AuditEvent)\.code$/;
+
+const LOOKS_SECRET = /password$|secret$|token$|^code$|codes$|key$|privatekey$|verifier$/i;
+
+test('each field of the graph that has a secret in it, and each such setting, is tried by a step', () => {
+  const covered = new Set([...SECRET_STEPS, ...SIGN_IN_STEPS].flatMap(({ covers = [] }) => covers));
+  const fields = Object.values(schema.getTypeMap()).flatMap((type) => {
+    if (type.name.startsWith('__') || !(isInputObjectType(type) || isObjectType(type))) return [];
+    return Object.entries(type.getFields())
+      .filter(([name, { type: held }]) => LOOKS_SECRET.test(name) && /^\W*(String|JSON)\W*$/.test(String(held)))
+      .map(([name]) => `${type.name}.${name}`);
+  });
+  const settings = Object.values(SETTINGS).flatMap((row) => ('secret' in row ? [row.env] : []));
+  expect([...fields, ...settings].filter((name) => !covered.has(name) && !NO_SECRET.test(name))).toEqual([]);
+});
+
+describe('what is looked for', () => {
+  const secrets = new PlantedSecrets();
+  const planted = secrets.plant('a password');
+  const made = secrets.know('a token', 'bgs_0123456789abcdef');
+  const forms = (text: string, tells: readonly string[] = []) => [
+    ...new Set(secrets.leaksIn('here', text, tells).map(({ form }) => form)),
+  ];
+
+  test('is found in other words, in pieces, and encoded with others beside it', () => {
+    expect(forms(`{"password":"${planted}"}`)).toEqual(['plain']);
+    expect(forms(`Unexpected token, "..."${planted.slice(3, 24)}"... is not valid JSON`)).toEqual(['plain']);
+    for (const before of ['', 'u', 'ad', 'adm', 'admin:']) {
+      expect(forms(Buffer.from(`${before}${planted}`).toString('base64'))).toEqual(['base64']);
+    }
+    expect(forms(Buffer.from(planted).toString('hex'))).toEqual(['hex']);
+    expect(forms(planted.toLowerCase())).toEqual(['lower case']);
+    expect(forms(`token ${made}.`)).toEqual(['a token']);
+  });
+
+  test('is not what is told once on purpose, nor what is no secret', () => {
+    expect(forms(`{"token":"${made}"}`, [made])).toEqual([]);
+    expect(forms('a password of 8 characters')).toEqual([]);
+  });
 });

@@ -1,20 +1,10 @@
-import { pino } from 'pino';
 import { startOidc, type TestOidc } from '../support/oidc.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { keptLog, type LoggedLine } from './sign-in-steps.ts';
 import { WebVisitor } from './web-visitor.ts';
 
 const COMPLETE =
   'mutation ($input: CompleteSignInInput!) { completeSignIn(input: $input) { token user { id email name verified } } }';
-const CREATE_RULES =
-  'mutation ($input: CreateSignInRulesInput!) { createSignInRules(input: $input) { rules { id provider claimPath pattern role } } }';
-
-export interface LoggedLine {
-  readonly level: number;
-  readonly msg: string;
-  readonly reason?: string;
-  readonly error?: string;
-}
-
 export interface SignInWorld {
   readonly service: TestService;
   readonly oidc: TestOidc;
@@ -31,8 +21,7 @@ export async function startSignInWorld(env: Readonly<Record<string, string>> = {
     name: 'Ada Lovelace',
     groups: ['plant-ops', 'staff'],
   });
-  const lines: LoggedLine[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { log, lines } = keptLog();
   const service = await startTestService({ env: { ...oidc.env, ...env }, log });
   oidc.serve(service.config.publicUrl ?? service.url);
   return { service, oidc, lines };
@@ -69,25 +58,3 @@ export async function signIn(service: TestService, login: string): Promise<Signe
 export async function refusalOf(service: TestService, login: string): Promise<string | null> {
   return fragmentOf(await new WebVisitor().signIn(beginAddress(service), login)).error;
 }
-
-export async function addRule(
-  service: TestService,
-  rule: Readonly<Record<string, string>>,
-  token = service.root,
-): Promise<string> {
-  const input = { projectId: service.projectId, rules: [{ provider: 'SSO', role: 'EDITOR', ...rule }] };
-  const { data, errors } = await service.graphql(CREATE_RULES, { input }, token);
-  if (errors) throw new Error(JSON.stringify(errors));
-  return data.createSignInRules.rules[0].id;
-}
-
-/** The role that a session has in the service's project; null: the project is out of its sight; the code where it has ended. */
-export async function roleOf(service: TestService, token: string): Promise<string | null> {
-  const query = 'query ($id: ID!) { project(id: $id) { viewerRole } }';
-  const { data, errors } = await service.graphql(query, { id: service.projectId }, token);
-  if (errors?.[0]?.extensions.code === 'UNAUTHORIZED') return 'UNAUTHORIZED';
-  return data?.project?.viewerRole ?? null;
-}
-
-/** Asks the providers about everybody, now. */
-export const checkNow = (service: TestService): Promise<void> => service.services.signIn.checks.run(0);

@@ -5,17 +5,8 @@ import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { startTestService } from '../support/service.ts';
 import { subscribe } from '../support/subscription.ts';
-import {
-  addRule,
-  beginAddress,
-  checkNow,
-  complete,
-  fragmentOf,
-  refusalOf,
-  roleOf,
-  signIn,
-  startSignInWorld,
-} from './oidc-world.ts';
+import { beginAddress, complete, fragmentOf, refusalOf, signIn, startSignInWorld } from './oidc-world.ts';
+import { addRule, checkNow, roleOf } from './sign-in-steps.ts';
 import { WebVisitor } from './web-visitor.ts';
 
 const STATUS = 'subscription ($p: ID!) { brokerStatus(projectId: $p) { kind } }';
@@ -75,6 +66,10 @@ describe('a person who signs in', () => {
     }
     expect(await db.identity.count()).toBe(1);
     expect(await db.user.count({ where: { email: { startsWith: 'vague' } } })).toBe(0);
+    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signIn', result: 'REFUSED' } })).toBe(5);
+    const entry = await db.auditEntry.findFirstOrThrow({ where: { operation: 'signIn' } });
+    expect([entry.actorKind, entry.code, entry.address]).toEqual(['NOBODY', 'NOT_ALLOWED', '127.0.0.1']);
+    await expect.poll(() => db.auditEntry.count({ where: { operation: 'signInFirst' } })).toBe(1);
   });
 
   test('gets the account that an administrator made for it', async () => {
@@ -167,6 +162,14 @@ describe('sessions', () => {
     expect(await stream.closed).toBe(4403);
     expect(await roleOf(service, ada.token)).toBe('UNAUTHORIZED');
     expect(await roleOf(service, bob.token)).toBe('EDITOR');
+    const { db } = service.storage;
+    await expect
+      .poll(() => db.auditEntry.findFirst({ where: { operation: 'endSignIns' } }))
+      .toMatchObject({
+        actorKind: 'SERVICE',
+        targetId: ada.user.id,
+        result: 'DONE',
+      });
     // Once back, the person signs in again.
     oidc.people.set('ada', { email: 'ada@example.com', email_verified: true, groups: ['staff'] });
     expect(await roleOf(service, (await signIn(service, 'ada')).token)).toBe('EDITOR');

@@ -11,6 +11,8 @@ export interface ClusterWriteOptions {
   readonly rows: ClusterRows;
   /** Passwords are kept for nodes that are away. */
   readonly keeps: boolean;
+  /** A failure that is no node's. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /** What was done on the first node, for the others. */
@@ -32,7 +34,10 @@ export class ClusterWrite {
   readonly #rows: ClusterRows;
   readonly #keeps: boolean;
 
-  constructor({ nodes, rows, keeps }: ClusterWriteOptions) {
+  readonly #onFault: (error: unknown) => void;
+
+  constructor({ nodes, rows, keeps, onFault }: ClusterWriteOptions) {
+    this.#onFault = onFault;
     this.#nodes = nodes;
     this.#rows = rows;
     this.#keeps = keeps;
@@ -82,7 +87,11 @@ export class ClusterWrite {
     }
     const passwords = passwordsAfter(changes, report);
     const document = await inTurns(documentAfter(record.document, report));
-    await this.#rows.change(record, { document, nodeId: first, passwords, isInDoubt, keeps: this.#keeps });
+    try {
+      await this.#rows.change(record, { document, nodeId: first, passwords, isInDoubt, keeps: this.#keeps });
+    } catch (error) {
+      throw this.#unstored(first, error);
+    }
     const done: Done = {
       changes: changes.filter((_change, index) => report.changes[index]?.outcome === 'APPLIED'),
       passwords,
@@ -105,8 +114,19 @@ export class ClusterWrite {
       const wasBrought = await this.#nodes.bring(nodeId, { passwords: done.passwords.set });
       return this.#reportOf(nodeId, wasBrought ? 'APPLIED' : 'UNCHANGED');
     } catch (error) {
-      return this.#reportOf(nodeId, 'REJECTED', this.#nodes.failed(nodeId, error));
+      if (error instanceof ServiceError) return this.#reportOf(nodeId, 'REJECTED', this.#nodes.failed(nodeId, error));
+      this.#onFault(error);
+      const message = 'What became of it there could not be stored: the node is compared again before long';
+      return this.#reportOf(nodeId, 'UNKNOWN', this.#nodes.failed(nodeId, new ServiceError('INTERNAL_ERROR', message)));
     }
+  }
+
+  /** The first node has what the cluster was not to have: the next who has the turn takes it back. */
+  #unstored(nodeId: number, error: unknown): unknown {
+    if (error instanceof ServiceError) return error;
+    this.#onFault(error);
+    const message = `What was done on node ${nodeId} could not be stored: it is taken back as soon as it can be`;
+    return this.#nodes.failed(nodeId, new ServiceError('INTERNAL_ERROR', message));
   }
 
   /**

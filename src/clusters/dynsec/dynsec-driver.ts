@@ -188,7 +188,7 @@ export class DynsecDriver implements ClusterDriver {
   #keptOf(id: string): Kept {
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
-    const { directory, brokers, access, rows, turns, keepsPasswords } = this.#options;
+    const { directory, brokers, access, rows, turns, keepsPasswords, log } = this.#options;
     const states = new NodeStates(() => this.#tell(id));
     const cluster = new KeptCluster({
       id,
@@ -206,6 +206,7 @@ export class DynsecDriver implements ClusterDriver {
         }),
       refresh: () => directory.refresh(id),
       keepsPasswords: () => keepsPasswords(directory.get(id)?.projectId ?? ''),
+      onFault: (error) => log.error({ err: error, clusterId: id }, 'a write on a cluster could not be stored'),
     });
     const kept = { cluster, states };
     this.#kept.set(id, kept);

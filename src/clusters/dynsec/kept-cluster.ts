@@ -17,6 +17,8 @@ export interface KeptClusterOptions extends KeptNodesOptions {
   readonly refresh: () => Promise<unknown>;
   /** Passwords are kept for nodes that are away. */
   readonly keepsPasswords: () => boolean;
+  /** A failure that is no node's. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /**
@@ -81,13 +83,13 @@ export class KeptCluster {
    * became of the changes is the report's; with an outcome of each node.
    */
   async write(wanted: WantedChanges, dryRun: boolean): Promise<WriteReport> {
-    const { access, rows, keepsPasswords } = this.#options;
+    const { access, rows, keepsPasswords, onFault } = this.#options;
     if (dryRun) {
       const { writer } = await access.alone(this.reader());
       return writer.write(await this.#changesOf(wanted), { dryRun });
     }
     return this.#inTurn(async () => {
-      const write = new ClusterWrite({ nodes: this.#nodes, rows, keeps: keepsPasswords() });
+      const write = new ClusterWrite({ nodes: this.#nodes, rows, keeps: keepsPasswords(), onFault });
       return write.run(await this.#changesOf(wanted));
     });
   }

@@ -361,4 +361,17 @@ builder.interfaceFields(Broker, (t) => ({
     nullable: true,
     resolve: (broker, _args, { services, viewer }) => services.clusters.around(broker, viewer),
   }),
+  clusterNode: t.field({
+    description:
+      'The node that this broker is. Of the entry that stands for a cluster, the node by which it is reached now: its metrics, its `$SYS` topics and its license are told there. Null: none that the caller sees.',
+    type: ClusterNode,
+    nullable: true,
+    complexity: QUESTION_COST,
+    resolve: async (broker, _args, { services, viewer }) => {
+      const placed = services.clusters.nodeAround(broker, viewer);
+      if (placed === null) return null;
+      const views = nodeViews(placed.cluster, await services.clusters.status(placed.cluster));
+      return views.find(({ node }) => node.nodeId === placed.node.nodeId) ?? null;
+    },
+  }),
 }));

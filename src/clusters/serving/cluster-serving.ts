@@ -3,13 +3,15 @@ import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directo
 import type { BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
-import { STREAM_API } from '../../streams/control/stream-control.ts';
+import type { LeasedTurns } from '../../storage/leased-turns.ts';
+import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
 import type { TopicNodes } from '../../topic-tree/topic-view.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
+import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
 import { notMergedPlugin, notMergedReason } from './not-merged.ts';
 import { type AskNode, hasOwnClients, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
@@ -19,6 +21,8 @@ export interface ClusterServingOptions {
   readonly brokers: BrokerDirectory;
   /** Of bridges that this service runs beside brokers. */
   readonly bridgeApis: readonly BridgeApi[];
+  /** By cluster. */
+  readonly streamTurns: LeasedTurns;
   /** Longest wait for a broker's answer, milliseconds. */
   readonly timeoutMs: number;
 }
@@ -27,6 +31,7 @@ export interface ServedParts {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
   readonly topics: TopicService;
+  readonly streams: StreamService;
 }
 
 /**
@@ -49,7 +54,8 @@ export class ClusterServing {
     const cluster = this.#options.directory.get(brokerId);
     if (cluster === null || !hasOwnClients(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
-    const { runtimes, clients, topics } = this.#connected;
+    const { runtimes, clients, topics, streams } = this.#connected;
+    const { streamTurns, timeoutMs, bridgeApis } = this.#options;
     const ask: AskNode = ({ broker }, question) => runtimes.ask(broker, ({ controls }) => question(controls));
     return {
       plugins: [
@@ -58,8 +64,13 @@ export class ClusterServing {
         ...(hasOwnTopics(cluster)
           ? [mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) })]
           : []),
-        notMergedPlugin(STREAM_API, 'a stream', nodes),
-        ...(isSplit(cluster) ? this.#options.bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)) : []),
+        mergedStreamsPlugin({
+          nodes,
+          ask: ({ broker }, question) => streams.askAt(broker, question),
+          inTurn: (work) => streamTurns.run(brokerId, work),
+          timeoutMs,
+        }),
+        ...(isSplit(cluster) ? bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)) : []),
       ],
       clientIds: [],
     };

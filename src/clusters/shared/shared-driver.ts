@@ -32,6 +32,7 @@ export interface SharedDriverOptions {
 }
 
 const ASK_AGAIN_MS = 100;
+const ALONE = 'it still runs by itself';
 
 /**
  * Clusters of brokers of this service that have sessions and messages in common. Their access control is kept as that of other clusters
@@ -130,14 +131,14 @@ export class SharedDriver implements ClusterDriver {
   async #joined({ clusterId, nodeId, brokerId }: ClusterNodeRecord): Promise<void> {
     const { joinMs = 60_000, directory, problemOf } = this.#options;
     const until = performance.now() + joinMs;
-    let reason = 'it was not started as a node';
+    let reason = ALONE;
     while (performance.now() < until) {
       try {
         const said = await this.#ask(brokerId);
         if (said.state === 'MEMBER' && said.clusterId === clusterId && said.nodeId === nodeId) return;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        if (error.code !== 'NOT_SUPPORTED_BY_BROKER') reason = error.message;
+        reason = error.code === 'NOT_SUPPORTED_BY_BROKER' ? ALONE : error.message;
       }
       if (directory.get(clusterId) === null) throw notFound('cluster', clusterId);
       await delay(ASK_AGAIN_MS);

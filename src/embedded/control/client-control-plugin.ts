@@ -4,7 +4,8 @@ import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
 import { requiredText, runCommandOf } from '../../control/plugin-arguments.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
-import type { ClientControl, ControlOutcome, GivenSubscription } from '../core/client-control.ts';
+import type { ClientControl, ControlOutcome } from '../core/client-control.ts';
+import type { GivenSubscription } from '../core/subscribe-away.ts';
 
 /** As many as aedes matches. */
 const MAX_LEVELS = 100;

@@ -8,6 +8,7 @@ import type { WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
 import { SendWindow } from './send-window.ts';
+import type { SharedChanges } from './shared-changes.ts';
 import { willProperties } from './will-properties.ts';
 
 /** MQTT 3.1.1 CONNACK return codes. */
@@ -23,6 +24,10 @@ export interface AdmissionOptions {
   readonly limits: Pick<BrokerLimits, 'maxConnections' | 'maxSessions' | 'maxFilters'>;
   /** A client that was away is let in, before its session is looked at. */
   readonly onReturn: (clientId: string, connection: Connection) => void;
+  /** In a cluster. */
+  readonly shared: SharedChanges | null;
+  /** Clients of the service itself begin with it: they may have clean sessions while the cluster cannot be reached, known to this node alone. */
+  readonly ownClientIds: string | null;
 }
 
 /**
@@ -51,6 +56,10 @@ export class Admission {
     const verdict = await access.authenticate({ clientId, username, password });
     if (verdict === 'BUSY') return SERVER_UNAVAILABLE;
     if (verdict === 'REFUSED' || connection.will?.topic.startsWith('$CONTROL/')) return NOT_AUTHORIZED;
+    const { shared, ownClientIds } = this.#options;
+    if (shared && !(connection.isClean && ownClientIds && clientId.startsWith(ownClientIds))) {
+      return this.#admitToCluster(shared, client, connection, username ?? null);
+    }
     // aedes takes over too, but later, when the old connection would delete the new one's will.
     const older = registry.connection(clientId);
     await older?.end(SESSION_TAKEN_OVER);
@@ -75,20 +84,33 @@ export class Admission {
       return ACCEPTED;
     }
     connection.isDraining = true;
-    const { address, remotePort, protocolVersion, keepalive, listener, previousDisconnect } = connection;
-    const about: SessionAbout = {
-      username: username ?? null,
-      address,
-      remotePort,
-      protocol: listener.protocol,
-      protocolVersion,
-      keepalive,
-      listener: { port: listener.port, host: listener.host },
-      lastConnect: connection.connectedAt,
-      lastDisconnect: previousDisconnect,
-      expirySeconds: connection.expirySeconds,
-    };
-    store.sessions.open(clientId, about, connection);
+    store.sessions.open(clientId, aboutOf(connection), connection);
+    this.#dropForbidden(connection.identity);
+    await store.commit();
+    return ACCEPTED;
+  }
+
+  /** The same on all nodes. The client id may be connected to another one, where a session goes on from here. */
+  async #admitToCluster(
+    shared: SharedChanges,
+    client: Client,
+    connection: Connection,
+    username: string | null,
+  ): Promise<number> {
+    const { registry, store } = this.#options;
+    const clientId = client.id;
+    if (!shared.isReached) return SERVER_UNAVAILABLE;
+    await registry.connection(clientId)?.end(SESSION_TAKEN_OVER);
+    if (connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
+    connection.identity = { clientId, username };
+    connection.connectedAt = Date.now();
+    connection.previousDisconnect = store.sessions.get(clientId)?.about?.lastDisconnect ?? null;
+    const admission = await orAfter(ADMISSION_MS, shared.connect(clientId, connection, aboutOf(connection)));
+    if (!admission?.isAdmitted || connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
+    connection.isClean = admission.isClean;
+    keepSession(client, connection);
+    if (connection.isClean) return ACCEPTED;
+    connection.isDraining = true;
     this.#dropForbidden(connection.identity);
     await store.commit();
     return ACCEPTED;
@@ -135,6 +157,33 @@ export class Admission {
     if (qos < connection.lowestQos) connection.lowestQos = qos;
     return true;
   }
+}
+
+/** Longest that a client waits to be let in after its account was checked: then it may try another node. */
+const ADMISSION_MS = 10_000;
+
+async function orAfter<T>(ms: number, work: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+function aboutOf(connection: Connection): SessionAbout {
+  const { identity, address, remotePort, protocolVersion, keepalive, listener, expirySeconds } = connection;
+  return {
+    username: identity?.username ?? null,
+    address,
+    remotePort,
+    protocol: listener.protocol,
+    protocolVersion,
+    keepalive,
+    listener: { port: listener.port, host: listener.host },
+    lastConnect: connection.connectedAt,
+    lastDisconnect: connection.previousDisconnect,
+    expirySeconds,
+  };
 }
 
 /** FORBIDDEN: by access control, or nobody may have it. TOO_MANY: beyond `maxFilters`. */

@@ -19,6 +19,7 @@ import { OwnPublishes } from './own-publishes.ts';
 import { type IncomingPacket, interceptPackets, meterPackets } from './packet-meter.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
+import type { SharedChanges } from './shared-changes.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
 
 /** Told what becomes of subscriptions that end with their connections, each time after it did. Those of sessions the store tells. */
@@ -36,6 +37,17 @@ export interface BrokerCoreOptions {
   readonly serveControl: ServeControl;
   readonly limits: BrokerLimits & QueueLimits;
   readonly onProblem: (problem: string, error: Error) => void;
+  /** Makes the broker a node of a cluster. The parts may be used once the core is started. */
+  readonly join?: ((parts: SharedParts) => SharedChanges) | undefined;
+  /** Clients of the service itself begin with it. */
+  readonly ownClientIds?: string;
+}
+
+/** What other nodes' changes are made with. */
+export interface SharedParts {
+  readonly delivery: Delivery;
+  readonly departures: Departures;
+  readonly tap: PublishTap;
 }
 
 /**
@@ -57,6 +69,7 @@ export class BrokerCore {
   readonly #delivery: Delivery;
   readonly #intake: PublishIntake;
   readonly #departures: Departures;
+  readonly #shared: SharedChanges | null;
   readonly #connections = new WeakMap<Client, Connection>();
 
   private constructor(options: BrokerCoreOptions) {
@@ -68,13 +81,25 @@ export class BrokerCore {
     guardBroker(this.#aedes);
     const { tap } = this;
     this.#delivery = new Delivery({ aedes: this.#aedes, store, access, ownTopics: `$SYS/${id}/` });
-    this.own = new OwnPublishes({ store, delivery: this.#delivery, tap });
-    const publishWill = (clientId: string, will: DelayedWill) => this.#intake.publishWill(clientId, will);
-    this.#departures = new Departures({ store, registry, own: this.own, publishWill });
+    const delivery = this.#delivery;
+    // Each of both needs the other one, later.
+    const due = { sessionDue: (id: string) => shared?.sessionDue(id), willDue: (id: string) => shared?.willDue(id) };
+    const publishWill = (clientId: string, will: DelayedWill) => {
+      if (shared) shared.publishWill(clientId, will);
+      else this.#intake.publishWill(clientId, will);
+    };
+    const isShared = options.join !== undefined;
+    const publishOwn: OwnPublishes['publish'] = (...publish) => this.own.publish(...publish);
+    this.#departures = new Departures({ store, registry, publishOwn, publishWill, shared: isShared ? due : null });
+    const shared = options.join?.({ delivery, departures: this.#departures, tap }) ?? null;
+    this.#shared = shared;
+    registry.isShared = isShared;
+    this.own = new OwnPublishes({ store, delivery, tap, shared });
     const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
-    this.#admission = new Admission({ store, registry, access, limits, onReturn });
-    const aedes = this.#aedes;
-    this.clients = new ClientControl({ aedes, store, registry, admission: this.#admission });
+    const { ownClientIds = null } = options;
+    this.#admission = new Admission({ store, registry, access, limits, onReturn, shared, ownClientIds });
+    const number = () => delivery.number();
+    this.clients = new ClientControl({ number, store, registry, admission: this.#admission, shared });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
     const { maxIncoming } = limits;
     const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
@@ -86,6 +111,7 @@ export class BrokerCore {
       own: this.own,
       tap,
       delayWill,
+      shared,
       maxIncoming,
       onProblem,
     });
@@ -231,7 +257,15 @@ export class BrokerCore {
     const now = Date.now();
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;
-    if (registry.closed(connection, now) && clientId !== undefined) this.#departures.left(clientId, connection, now);
+    const isLeft = registry.closed(connection, now);
+    if (this.#shared?.has(connection)) this.#shared.left(connection, now, this.#isWilled(connection));
+    else if (isLeft && clientId !== undefined) this.#departures.left(clientId, connection, now);
+  }
+
+  /** Whether it left without saying so, and may have published its will. */
+  #isWilled({ client, identity, will }: Connection): boolean {
+    if (!will || !identity || (client as unknown as { _disconnected: boolean } | null)?._disconnected) return false;
+    return this.#options.access.mayPublish(identity, will.topic);
   }
 
   /** Whether a client may publish on this topic now. */

@@ -1,28 +1,21 @@
-import type { Aedes, Client } from 'aedes';
+import type { Client } from 'aedes';
 import type { BrokerStore } from '../store/broker-store.ts';
-import { takenIn } from '../store/message-properties.ts';
+import type { DeliveryNumber } from '../store/message-queues.ts';
 import type { Session } from '../store/session.ts';
 import type { Admission, FilterRefusal } from './admission.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
+import type { SharedChanges } from './shared-changes.ts';
+import { type GivenSubscription, optionsOf, subscribeAway } from './subscribe-away.ts';
 
 export interface ClientControlOptions {
-  readonly aedes: Aedes;
+  /** For a message that is queued and not delivered now. */
+  readonly number: () => DeliveryNumber;
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly admission: Admission;
-}
-
-/** A subscription with the options of MQTT 5 (3.8.3.1). */
-export interface GivenSubscription {
-  /** A valid topic filter. */
-  readonly filter: string;
-  readonly qos: 0 | 1 | 2;
-  readonly noLocal: boolean;
-  readonly retainAsPublished: boolean;
-  /** 0: retained messages are sent, 1: only if it is a new subscription, 2: not. */
-  readonly retainHandling: 0 | 1 | 2;
-  readonly identifier: number | undefined;
+  /** In a cluster: of clients that are connected to another node nothing is known here. */
+  readonly shared: SharedChanges | null;
 }
 
 /** NOT_FOUND: neither connected, nor did it leave a session. */
@@ -54,7 +47,7 @@ export class ClientControl {
 
   /** Replaces a subscription to the same filter. Access control and limits hold for it as for one that the client asks for. */
   async subscribe(clientId: string, given: GivenSubscription): Promise<ControlOutcome> {
-    const { admission, store } = this.#options;
+    const { admission, store, number } = this.#options;
     const { filter } = given;
     for (;;) {
       const found = await this.#find(clientId);
@@ -64,7 +57,13 @@ export class ClientControl {
         const identity = { clientId, username: about?.username ?? null };
         const refusal = admission.refusal(identity, filter, subscriptions.has(filter), subscriptions.size);
         if (refusal) return refusal;
-        this.#subscribeAway(found.session, given);
+        const { shared } = this.#options;
+        if (shared) {
+          // It may have come back meanwhile.
+          if (await shared.subscribeAway(clientId, given)) return 'DONE';
+          continue;
+        }
+        subscribeAway(store, found.session, given, number, Date.now());
         await store.commit();
         return 'DONE';
       }
@@ -84,7 +83,8 @@ export class ClientControl {
     const { store } = this.#options;
     const found = await this.#find(clientId);
     if (!found) return false;
-    store.sessions.unsubscribe(clientId, filter);
+    if (!this.#options.shared || 'client' in found) store.sessions.unsubscribe(clientId, filter);
+    else await this.#options.shared.unsubscribeAway(clientId, filter);
     if ('client' in found) {
       const { connection, client } = found;
       // aedes takes names of filters, which its types leave out.
@@ -107,33 +107,6 @@ export class ClientControl {
       await registry.nextChange(clientId);
     }
   }
-
-  #subscribeAway(session: Session, given: GivenSubscription): void {
-    const { store } = this.#options;
-    const { filter, identifier, retainHandling } = given;
-    const isNew = !session.subscriptions.has(filter);
-    const { topic: _filter, ...options } = optionsOf(given);
-    const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
-    store.sessions.subscribe(session.id, filter, record);
-    if (retainHandling === 0 || (retainHandling === 1 && isNew)) this.#queueRetained(session, given);
-  }
-
-  #queueRetained(session: Session, { filter, qos: granted }: GivenSubscription): void {
-    const { store, aedes } = this.#options;
-    const now = Date.now();
-    for (const { topic, payload, qos: published, properties } of store.retained.matching([filter])) {
-      const qos = Math.min(published, granted);
-      if (qos === 0) continue;
-      const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;
-      const kept = { topic, payload, properties: takenIn(properties, now) };
-      const message = store.queues.add(new Map([[session, grant]]), kept);
-      if (!message) continue;
-      // aedes' types leave it out.
-      const numbers = aedes as unknown as { counter: number };
-      numbers.counter += 1;
-      store.queues.number(message, { brokerId: aedes.id, counter: numbers.counter });
-    }
-  }
 }
 
 interface Connected {
@@ -144,14 +117,6 @@ interface Connected {
 interface Away {
   readonly session: Session;
 }
-
-const optionsOf = ({ filter, qos, noLocal, retainAsPublished, retainHandling }: GivenSubscription) => ({
-  topic: filter,
-  qos,
-  rh: retainHandling,
-  rap: retainAsPublished,
-  nl: noLocal,
-});
 
 /** A SUBSCRIBE as aedes takes it from its own users; its types know no properties there. */
 const packetOf = (given: GivenSubscription) =>

@@ -16,19 +16,19 @@ export interface Totals {
 }
 
 /**
- * Who is connected, and who left a persistent session: client ids with their connection, their session, or both.
+ * Who is connected here, and who left a persistent session: client ids with their connection, their session, or both.
  * `onChange` is told each client id whose state changed; it looks up what became of it.
  */
 export class ClientRegistry {
   readonly #sessions: SessionStore;
+  /** The broker is a node of a cluster. */
+  isShared = false;
   readonly #connections = new Map<string, Connection>();
   readonly #open = new Set<Connection>();
   readonly #byUsername = new Map<string | null, Set<Connection>>();
   readonly #ended: Totals = emptyTotals();
   readonly #listeners = new Set<(clientId: string) => void>();
-  readonly #ids = new SortedIds(
-    (clientId) => this.#connections.has(clientId) || this.#sessions.get(clientId) !== undefined,
-  );
+  readonly #ids = new SortedIds((clientId) => this.#connections.has(clientId) || this.session(clientId) !== undefined);
   #maximum = 0;
 
   constructor(sessions: SessionStore) {
@@ -51,7 +51,9 @@ export class ClientRegistry {
 
   get offlineCount(): number {
     let count = 0;
-    for (const session of this.#sessions.all()) if (!this.#connections.has(session.id)) count += 1;
+    for (const { id, isElsewhere } of this.#sessions.all()) {
+      if (!isElsewhere && !this.#connections.has(id)) count += 1;
+    }
     return count;
   }
 
@@ -61,7 +63,7 @@ export class ClientRegistry {
     for (const { client } of this.#connections.values())
       if (client) count += Object.keys(subscriptionsOf(client)).length;
     for (const session of this.#sessions.all()) {
-      if (!this.#connections.has(session.id)) count += session.subscriptions.size;
+      if (!session.isElsewhere && !this.#connections.has(session.id)) count += session.subscriptions.size;
     }
     return count;
   }
@@ -70,8 +72,10 @@ export class ClientRegistry {
     return this.#connections.get(clientId);
   }
 
+  /** Not while its client is connected to another node of the cluster. */
   session(clientId: string): Session | undefined {
-    return this.#sessions.get(clientId);
+    const session = this.#sessions.get(clientId);
+    return session?.isElsewhere ? undefined : session;
   }
 
   onChange(listener: (clientId: string) => void): () => void {
@@ -111,7 +115,7 @@ export class ClientRegistry {
   connected(clientId: string, connection: Connection): void {
     this.#connections.set(clientId, connection);
     const session = this.#sessions.get(clientId);
-    if (session) session.online = true;
+    if (session && !session.isElsewhere) session.online = true;
     this.#maximum = Math.max(this.#maximum, this.#connections.size);
     this.#changed(clientId);
   }
@@ -131,18 +135,17 @@ export class ClientRegistry {
     const session = this.#sessions.get(clientId);
     // Otherwise a newer connection, which is just being let in, has opened it.
     const isLeft = !session || session.owner === connection;
-    if (session && isLeft) {
-      session.dropped += connection.window?.dropped ?? 0;
-      const { published, publishedBytes, delivered, deliveredBytes } = connection;
-      const traffic = { published, publishedBytes, delivered, deliveredBytes };
-      this.#sessions.leave(session, now, connection.expirySeconds, traffic);
+    if (session && isLeft) session.dropped += connection.window?.dropped ?? 0;
+    // In a cluster its departure is a change that all nodes make.
+    if (session && isLeft && !this.isShared) {
+      this.#sessions.leave(session, now, connection.expirySeconds, connection.traffic);
     }
     this.#changed(clientId);
     return isLeft;
   }
 
-  /** The session of a client that is away ended. */
-  ended(clientId: string): void {
+  /** The session of a client that is not connected here ended, or its client came or left at another node. */
+  changed(clientId: string): void {
     this.#changed(clientId);
   }
 

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
 import type { Identity } from '../access.ts';
+import type { Traffic } from '../store/session.ts';
 import type { HeldPublishes } from './held-publishes.ts';
 import type { SendWindow } from './send-window.ts';
 import { UnderWay } from './under-way.ts';
@@ -99,12 +100,16 @@ export class Connection {
   pendingBytes = 0;
   pendingQos2 = 0;
   pendingQos2Bytes = 0;
+  /** In a cluster: those of QoS 0 among them, which are to be retained or came after such a one. */
+  pendingRetained = 0;
   /** Publishes whose acknowledgement somebody puts off; null: none yet. */
   held: HeldPublishes | null = null;
   pendingControl = 0;
   /** While the broker answers it by itself: an answer needs no right to receive. */
   isAnswered = false;
   isClosed = false;
+  /** What the other nodes of the cluster know it by; 0: they do not. */
+  sharedNumber = 0;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {
     this.#stream = stream;
@@ -112,6 +117,11 @@ export class Connection {
     this.listener = listener;
     this.address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '');
     this.remotePort = socket.remotePort ?? 0;
+  }
+
+  get traffic(): Traffic {
+    const { published, publishedBytes, delivered, deliveredBytes } = this;
+    return { published, publishedBytes, delivered, deliveredBytes };
   }
 
   get bytesRead(): number {

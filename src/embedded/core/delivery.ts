@@ -4,6 +4,7 @@ import { filterMatches } from '../../mqtt/filter-match.ts';
 import type { AccessControl } from '../access.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { MessageProperties } from '../store/message-properties.ts';
+import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
@@ -51,6 +52,13 @@ export class Delivery {
     const packet = { cmd: 'publish', brokerId, brokerCounter: counter, topic, payload, qos, retain, dup: false };
     if (properties) Object.assign(packet, { properties });
     mq.emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, () => done());
+  }
+
+  /** For a message that is queued and not delivered now. */
+  number(): DeliveryNumber {
+    const internals = this.#options.aedes as unknown as AedesInternals;
+    internals.counter += 1;
+    return { brokerId: internals.id, counter: internals.counter };
   }
 
   /** What aedes is about to send to a client, as it may be sent; null: not, or not now, or it was sent from here. */
@@ -158,8 +166,8 @@ export class Delivery {
     if (!session) return;
     const now = Date.now();
     for (const entry of session.queue.values()) {
-      const { packetId, message, released } = entry;
-      if (released || (packetId !== undefined && window.has(packetId))) continue;
+      const { packetId, message, released, isDone } = entry;
+      if (released || isDone || (packetId !== undefined && window.has(packetId))) continue;
       // Not numbered: it will be delivered as a live message.
       if (packetId === undefined && message.counter === 0) continue;
       if (!window.isOpen) return;
@@ -182,6 +190,7 @@ export class Delivery {
       return;
     }
     const sendOnDisk = () => {
+      if (session.isElsewhere) return;
       sendNow();
       // It was too large, or is no longer allowed: nobody will acknowledge it, so the next one goes now.
       if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);

@@ -4,12 +4,15 @@ import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
 import type { OwnPublishes } from './own-publishes.ts';
+import type { SharedChanges } from './shared-changes.ts';
 
 export interface DeparturesOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
-  readonly own: OwnPublishes;
+  readonly publishOwn: OwnPublishes['publish'];
   readonly publishWill: (clientId: string, will: DelayedWill) => void;
+  /** In a cluster: has all nodes do what is due. */
+  readonly shared?: Pick<SharedChanges, 'sessionDue' | 'willDue'> | null;
 }
 
 /**
@@ -18,8 +21,16 @@ export interface DeparturesOptions {
  */
 export class Departures {
   readonly #options: DeparturesOptions;
-  readonly #sessions = new Deadlines((clientId) => this.#endSession(clientId));
-  readonly #wills = new Deadlines((clientId) => this.#publishWill(clientId));
+  readonly #sessions = new Deadlines((clientId) => {
+    const { shared } = this.#options;
+    if (shared) shared.sessionDue(clientId);
+    else this.endSession(clientId);
+  });
+  readonly #wills = new Deadlines((clientId) => {
+    const { shared } = this.#options;
+    if (shared) shared.willDue(clientId);
+    else this.publishWill(clientId);
+  });
 
   constructor(options: DeparturesOptions) {
     this.#options = options;
@@ -29,31 +40,32 @@ export class Departures {
   async resume(now: number): Promise<void> {
     const { sessions, wills } = this.#options.store;
     await Promise.all(wills.all().map((will) => this.#resumeWill(will, now)));
-    for (const { id, about } of [...sessions.all()]) {
+    for (const { id, about, online } of [...sessions.all()]) {
+      if (online) continue;
       const { expirySeconds = null, lastDisconnect } = about ?? {};
       if (expirySeconds === null) continue;
       const due = (lastDisconnect ?? now) + expirySeconds * 1000;
-      if (due <= now) this.#endSession(id);
+      if (due <= now && !this.#options.shared) this.endSession(id);
       else this.#sessions.set(id, due);
     }
     for (const [clientId, { due }] of wills.delayed()) this.#wills.set(clientId, due);
   }
 
   /** The client is without a connection now. */
-  left(clientId: string, { isClean, expirySeconds }: Connection, now: number): void {
+  left(clientId: string, { isClean, expirySeconds }: Pick<Connection, 'isClean' | 'expirySeconds'>, now: number): void {
     const { store } = this.#options;
     // The packet ids of QoS 2 publishes belong to the session.
     if (isClean) store.incoming.clear(clientId);
     // A newer connection has ended it.
     else if (!store.sessions.get(clientId)) return;
-    else if (expirySeconds === 0) this.#endSession(clientId);
+    else if (expirySeconds === 0) this.endSession(clientId);
     else if (expirySeconds !== null) this.#sessions.set(clientId, now + expirySeconds * 1000);
   }
 
   /** Its will is not published if it comes back in time, except that a session that it does not want ends now. */
-  returned(clientId: string, { isCleanStart }: Connection): void {
+  returned(clientId: string, { isCleanStart }: Pick<Connection, 'isCleanStart'>): void {
     this.#sessions.delete(clientId);
-    if (isCleanStart) this.#publishWill(clientId);
+    if (isCleanStart) this.publishWill(clientId);
     this.#wills.delete(clientId);
     this.#options.store.wills.takeDelayed(clientId);
   }
@@ -70,27 +82,28 @@ export class Departures {
 
   /** Of a client that was connected when the last run ended: its connection ended with it, not by DISCONNECT. */
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
-    const { own, store } = this.#options;
+    const { publishOwn, store } = this.#options;
     const { topic, payload, retain, clientId, properties, delaySeconds = 0 } = will;
     const qos = will.qos === 0 ? 0 : 1;
     if (clientId !== undefined && delaySeconds > 0) {
       store.wills.delay(clientId, { topic, payload, qos, retain, properties, due: now + delaySeconds * 1000 });
       return;
     }
-    await own.publish(topic, payload, { qos, retain, properties });
+    await publishOwn(topic, payload, { qos, retain, properties });
     if (clientId !== undefined) store.wills.remove(clientId);
   }
 
-  #endSession(clientId: string): void {
+  endSession(clientId: string): void {
     const { store, registry } = this.#options;
     store.endSession(clientId);
-    registry.ended(clientId);
+    registry.changed(clientId);
     // The will is due when the session ends, at the latest [MQTT-3.1.3-9].
-    this.#wills.delete(clientId);
-    this.#publishWill(clientId);
+    this.publishWill(clientId);
   }
 
-  #publishWill(clientId: string): void {
+  /** If one is put off, it is no more. */
+  publishWill(clientId: string): void {
+    this.#wills.delete(clientId);
     const { store, publishWill } = this.#options;
     const will = store.wills.takeDelayed(clientId);
     if (will) publishWill(clientId, will);

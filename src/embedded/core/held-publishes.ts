@@ -16,13 +16,16 @@ interface Held {
  */
 export class HeldPublishes {
   readonly #client: Client;
+  readonly #isCongested: () => boolean;
   #row: Held[] = [];
   #bytes = 0;
   #isRunning = false;
   #isStopped = false;
 
-  constructor(client: Client) {
+  /** `isCongested` says whether nothing more is to be read although there is room here. */
+  constructor(client: Client, isCongested: () => boolean = () => false) {
     this.#client = client;
+    this.#isCongested = isCongested;
   }
 
   get isEmpty(): boolean {
@@ -60,7 +63,9 @@ export class HeldPublishes {
   }
 
   #isFull(): boolean {
-    return this.#row.length >= MAX_HELD || this.#bytes >= MAX_HELD_BYTES;
+    // The end of the last one is what reading goes on with.
+    if (this.#row.length === 0) return false;
+    return this.#row.length >= MAX_HELD || this.#bytes >= MAX_HELD_BYTES || this.#isCongested();
   }
 }
 

@@ -37,7 +37,7 @@ export interface LogEntry {
   readonly payload?: Uint8Array | string | undefined;
 }
 
-/** Where an entry comes from; the same object for all entries of a run. */
+/** Where an entry comes from; the same object for all that a run appends. */
 export interface EntryOrigin {
   readonly nodeId: number;
   /** A new one for each start of the node. */

@@ -3,6 +3,7 @@ import { type ClientRef, type Held, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import { type MessageProperties, takenIn } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
+import { PresenceStore } from './presence-store.ts';
 import { RetainedStore } from './retained-store.ts';
 import type { StoredMessage } from './session.ts';
 import { SessionStore } from './session-store.ts';
@@ -21,6 +22,8 @@ export interface Publish {
   readonly retain: boolean;
   readonly messageId?: number | undefined;
   readonly properties?: MessageProperties | undefined;
+  /** Epoch milliseconds, when it was published; missing: now. */
+  readonly at?: number | undefined;
 }
 
 /** What one accepted publish left behind. */
@@ -42,6 +45,9 @@ export class BrokerStore {
   readonly retained: RetainedStore;
   readonly incoming: IncomingStore;
   readonly wills: WillStore;
+  readonly presences: PresenceStore;
+  /** In a cluster: resolves when what was changed until now is so on all nodes that are up to date, and safe as the cluster's mode says. */
+  shared: (() => Promise<void>) | null = null;
 
   constructor({ folder, limits, onBroken }: BrokerStoreOptions) {
     this.journal = new Journal({ folder, onBroken });
@@ -51,6 +57,7 @@ export class BrokerStore {
     this.retained = new RetainedStore(this.journal, { maxCount, maxBytes });
     this.incoming = new IncomingStore(this.journal);
     this.wills = new WillStore(this.journal);
+    this.presences = new PresenceStore(this.journal);
   }
 
   /** What earlier runs left; `number` gives each queued message its place among what the broker core delivers. */
@@ -58,10 +65,16 @@ export class BrokerStore {
     this.sessions.load(number, Date.now());
     this.incoming.load();
     this.wills.load();
+    if (!this.shared) return;
+    this.presences.load();
+    for (const { clientId } of this.presences.all()) {
+      const session = this.sessions.get(clientId);
+      if (session) Object.assign(session, { online: true, isElsewhere: true });
+    }
   }
 
   commit(): Promise<void> {
-    return this.journal.commit();
+    return this.shared ? this.shared() : this.journal.commit();
   }
 
   /**
@@ -69,12 +82,13 @@ export class BrokerStore {
    * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged. Whoever calls
    * tells `retained` when one to be retained was handed on.
    */
-  accept(publisher: ClientRef | null, publish: Publish, held: Held | null = null): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, held: Held | 'UNKNOWN' | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // What is kept must not hold on to the socket buffer it was read in.
     const kept = retain || matches.length > 0 ? compact(payload) : payload;
-    const kind = properties && (retain || matches.length > 0) ? { properties: takenIn(properties, Date.now()) } : {};
+    const kind =
+      properties && (retain || matches.length > 0) ? { properties: takenIn(properties, publish.at ?? Date.now()) } : {};
     let isDurable = retain
       ? this.retained.put({ cmd: 'publish', topic, payload: kept, qos, retain: true, ...kind })
       : false;

@@ -80,6 +80,11 @@ export class Journal {
     return this.#commit;
   }
 
+  /** Everything added until now is on disk when it returns. */
+  flush(): void {
+    this.#flush();
+  }
+
   close(): void {
     if (!this.#open) return;
     this.#flush();
@@ -205,6 +210,16 @@ const MIGRATIONS = [
   CREATE TABLE client_authority (
     listener INTEGER NOT NULL, file_name TEXT NOT NULL, fingerprint256 TEXT NOT NULL, cert TEXT NOT NULL,
     PRIMARY KEY (listener, file_name)
+  ) WITHOUT ROWID;
+  `,
+  // In a cluster: up to where the node has applied the common log (JSON), the id of the next message, and who is connected to which node,
+  // with the will in `about` (JSON) and `will_payload`.
+  `
+  CREATE TABLE log_place (
+    id INTEGER PRIMARY KEY CHECK (id = 1), node_id INTEGER NOT NULL, place TEXT NOT NULL, next_message INTEGER NOT NULL
+  );
+  CREATE TABLE presence (
+    client_id TEXT PRIMARY KEY, node_id INTEGER NOT NULL, run TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, will_payload BLOB
   ) WITHOUT ROWID;
   `,
 ];

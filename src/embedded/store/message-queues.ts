@@ -15,6 +15,13 @@ export interface Grant {
   readonly retain: boolean;
 }
 
+/** What becomes of queued messages on all nodes of a cluster; each is applied when all have it so. */
+export interface SharedQueueChanges {
+  sent(session: Session, entry: QueueEntry, packetId: number): void;
+  released(session: Session, entry: QueueEntry): void;
+  settled(session: Session, entry: QueueEntry): void;
+}
+
 /**
  * The queues of QoS 1 and 2 messages of all sessions, and the messages in them, each kept once: in memory and in the journal.
  * A queue that is full refuses the newest message and counts it. Nothing here waits for the journal.
@@ -24,6 +31,8 @@ export interface Grant {
 export class MessageQueues {
   readonly #journal: Journal;
   readonly #limits: QueueLimits;
+  /** In a cluster: who makes these changes on all nodes. */
+  shared: SharedQueueChanges | null = null;
   #nextMessageId = 1;
   #count = 0;
   #bytes = 0;
@@ -68,8 +77,8 @@ export class MessageQueues {
       const packetId = row.packet_id ?? undefined;
       const dup = packetId !== undefined;
       const { position, qos } = row;
-      const entry = { position, message, qos, retain: row.retain === 1, packetId, released: row.released === 1, dup };
-      session.nextPosition = row.position + 1;
+      const about = { retain: row.retain === 1, packetId, sharedPacketId: packetId, released: row.released === 1, dup };
+      const entry = { position, message, qos, ...about };
       this.#link(session, entry);
       session.byCounter.set(message.counter, entry);
     }
@@ -87,7 +96,9 @@ export class MessageQueues {
     }
     // Those that are about to be deleted, too: their ids are still taken.
     const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
-    this.#nextMessageId = (last?.id ?? 0) + 1;
+    // What the nodes of a cluster count in common goes on where it was, whatever is left of it.
+    const [place] = this.#journal.rows<{ next: number }>('SELECT next_message AS next FROM log_place');
+    this.#nextMessageId = Math.max((last?.id ?? 0) + 1, place?.next ?? 1);
     return messages;
   }
 
@@ -112,8 +123,7 @@ export class MessageQueues {
         continue;
       }
       message ??= this.#store(topic, payload, properties, text, size);
-      const position = session.nextPosition;
-      session.nextPosition += 1;
+      const position = message.id;
       const entry: QueueEntry = { position, message, qos, retain, packetId: undefined, released: false, dup: false };
       this.#link(session, entry);
       message.queued.push({ session, entry });
@@ -121,6 +131,11 @@ export class MessageQueues {
       this.#journal.add(sql, session.id, position, message.id, qos, retain ? 1 : 0);
     }
     return message;
+  }
+
+  /** The id of the next message. */
+  get nextMessageId(): number {
+    return this.#nextMessageId;
   }
 
   /** The broker core delivers the message from now on under this number. */
@@ -133,24 +148,42 @@ export class MessageQueues {
     message.queued = [];
   }
 
+  /** In a cluster the other nodes, and the journal, have it when `applySent` was called. */
   sent(session: Session, entry: QueueEntry, packetId: number): void {
-    if (entry.packetId === packetId) return;
-    if (entry.packetId !== undefined) session.byPacketId.delete(entry.packetId);
-    else countSent(session, entry, 1);
-    entry.packetId = packetId;
-    session.byPacketId.set(packetId, entry);
+    if (this.shared) {
+      setPacketId(session, entry, packetId);
+      if (entry.sharedPacketId !== packetId) this.shared.sent(session, entry, packetId);
+    } else if (entry.packetId !== packetId) this.applySent(session, entry, packetId);
+  }
+
+  applySent(session: Session, entry: QueueEntry, packetId: number): void {
+    setPacketId(session, entry, packetId);
+    if (this.shared) entry.sharedPacketId = packetId;
     const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
     this.#journal.add(sql, packetId, session.id, entry.position);
   }
 
   released(session: Session, entry: QueueEntry): void {
     if (entry.released) return;
+    if (this.shared) this.shared.released(session, entry);
+    else this.applyReleased(session, entry);
+  }
+
+  applyReleased(session: Session, entry: QueueEntry): void {
     entry.released = true;
     this.#journal.add('UPDATE queue SET released = 1 WHERE client_id = ? AND position = ?', session.id, entry.position);
   }
 
   /** Done with: acknowledged, or no longer allowed. */
   settle(session: Session, entry: QueueEntry): void {
+    if (!this.shared) this.applySettled(session, entry);
+    else if (!entry.isDone) {
+      entry.isDone = true;
+      this.shared.settled(session, entry);
+    }
+  }
+
+  applySettled(session: Session, entry: QueueEntry): void {
     this.#unlink(session, entry);
     session.queue.delete(entry.position);
     this.#journal.add('DELETE FROM queue WHERE client_id = ? AND position = ?', session.id, entry.position);
@@ -206,6 +239,14 @@ export class MessageQueues {
     this.#bytes -= message.size;
     this.#journal.add('DELETE FROM message WHERE id = ?', message.id);
   }
+}
+
+function setPacketId(session: Session, entry: QueueEntry, packetId: number): void {
+  if (entry.packetId === packetId) return;
+  if (entry.packetId === undefined) countSent(session, entry, 1);
+  else if (session.byPacketId.get(entry.packetId) === entry) session.byPacketId.delete(entry.packetId);
+  entry.packetId = packetId;
+  session.byPacketId.set(packetId, entry);
 }
 
 function countSent(session: Session, { message }: QueueEntry, sign: 1 | -1): void {

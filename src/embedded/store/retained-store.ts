@@ -86,8 +86,7 @@ export class RetainedStore {
   }
 
   /** As they may be sent now; those that expired are removed. */
-  *matching(filters: readonly string[]): Generator<RetainedPacket> {
-    const now = Date.now();
+  *matching(filters: readonly string[], now = Date.now()): Generator<RetainedPacket> {
     for (const packet of this.#matching(filters)) {
       const { properties } = packet;
       if (!properties) yield packet;

@@ -55,7 +55,7 @@ export function oidcEntries({ signIn, addressOf, log }: OidcEntriesOptions): Htt
 
   const end = async (req: IncomingMessage, res: ServerResponse, query: string) => {
     const name = cookieOf(new URLSearchParams(query).get('state') ?? '');
-    const location = await signIn.end(query, cookieIn(req.headers.cookie, name));
+    const location = await signIn.end(query, cookieIn(req.headers.cookie, name), addressOf(req));
     res.setHeader('set-cookie', `${name}=; Max-Age=0; ${attributes}`);
     if (location === null) {
       page(res, 400, 'This sign-in is not known here: it was used before, took too long, or began in another browser.');

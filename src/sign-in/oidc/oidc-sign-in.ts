@@ -1,5 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
+import { NOBODY } from '../../audit/audit-event.ts';
+import type { AuditService } from '../../audit/audit-service.ts';
 import { ServiceError } from '../../errors.ts';
 import type { SignInAccounts } from '../accounts.ts';
 import type { SignInAttempts } from '../sign-in-attempts.ts';
@@ -10,6 +12,7 @@ export interface OidcSignInOptions {
   readonly provider: OidcProvider;
   readonly attempts: SignInAttempts;
   readonly accounts: SignInAccounts;
+  readonly audit: Pick<AuditService, 'record'>;
   /** Base address of this service as browsers know it. */
   readonly publicUrl: string;
   readonly returnTo: readonly string[];
@@ -68,7 +71,7 @@ export class OidcSignIn {
    * Where the browser goes on, with `#code=…` or `#error=…`; null: nothing that this browser began is known by this state. `query`: what
    * the provider added to the address, as it came.
    */
-  async end(query: string, browser: string | null): Promise<string | null> {
+  async end(query: string, browser: string | null, address: string): Promise<string | null> {
     const state = new URLSearchParams(query).get('state') ?? '';
     // Looked at before it is taken away: somebody else's browser must not end what this one began.
     if (browser === null) return null;
@@ -82,8 +85,17 @@ export class OidcSignIn {
       const code = await this.#options.attempts.keep('code', 'sso', ended);
       return `${begun.returnTo}#code=${code}`;
     } catch (error) {
-      return `${begun.returnTo}#error=${this.#nameOf(error)}`;
+      const reason = this.#nameOf(error);
+      this.#recordRefusal(error, reason, address);
+      return `${begun.returnTo}#error=${reason}`;
     }
+  }
+
+  #recordRefusal(error: unknown, reason: string, address: string): void {
+    const code = error instanceof ServiceError ? error.code : 'INTERNAL_ERROR';
+    const result = code === 'UNAUTHORIZED' || code === 'NOT_ALLOWED' ? 'REFUSED' : 'FAILED';
+    const after = { provider: 'sso', reason };
+    void this.#options.audit.record({ operation: 'signIn', actor: NOBODY, address, after, result, code });
   }
 
   #nameOf(error: unknown): string {

@@ -1,23 +1,16 @@
 import { requireSignedIn, requireWholeProject } from '../../auth/viewer.ts';
 import type { SignInRule as SignInRuleRow } from '../../generated/sqlite/client.ts';
-import { builder, inProject, signedIn } from '../../graphql/builder.ts';
+import { builder, inProject, requires } from '../../graphql/builder.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
-import type { SignInProvider } from '../providers.ts';
-
-const SignInProviderType = builder.enumType('SignInProvider', {
-  description: 'Where people sign in who have no password here.',
-  values: {
-    SSO: { value: 'sso', description: 'The OpenID provider.' },
-    LDAP: { value: 'ldap', description: 'The directory.' },
-  } as const,
-});
+import { SignInProvider } from '../../users/user-schema.ts';
+import type { SignInProvider as ProviderName } from '../providers.ts';
 
 const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
   description: 'People who sign in elsewhere and of whom the provider says this have the role in the project.',
   fields: (t) => ({
     id: t.exposeID('id'),
     projectId: t.exposeID('projectId'),
-    provider: t.field({ type: SignInProviderType, resolve: ({ provider }) => provider as SignInProvider }),
+    provider: t.field({ type: SignInProvider, resolve: ({ provider }) => provider as ProviderName }),
     claimPath: t.exposeString('claimPath', { description: 'Names of nested members, with dots between them.' }),
     pattern: t.exposeString('pattern', {
       description: 'A regular expression for a whole value, or for one of the values of a list.',
@@ -31,7 +24,8 @@ builder.objectFields(Project, (t) => ({
   signInRules: t.field({
     description: 'Roles of people who sign in elsewhere. Not for tokens that are restricted to brokers.',
     type: [SignInRule],
-    args: { provider: t.arg({ type: SignInProviderType, description: 'Only rules for this one.' }) },
+    ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
+    args: { provider: t.arg({ type: SignInProvider, description: 'Only rules for this one.' }) },
     resolve: ({ id }, { provider }, { services, viewer }) => {
       requireWholeProject(requireSignedIn(viewer));
       return services.signInRules.of(id, provider);
@@ -44,7 +38,7 @@ const PATTERN =
 
 const NewSignInRule = builder.inputType('NewSignInRuleInput', {
   fields: (t) => ({
-    provider: t.field({ type: SignInProviderType, required: true }),
+    provider: t.field({ type: SignInProvider, required: true }),
     claimPath: t.string({ description: 'Without it: the claim that has the groups.' }),
     pattern: t.string({ required: true, description: PATTERN }),
     role: t.field({ type: ProjectRole, required: true }),
@@ -95,8 +89,8 @@ builder.mutationFields((t) => ({
   updateSignInRule: t.field({
     description: 'Only what is given changes. Needs ADMIN in the rule’s project.',
     type: SignInRulePayload,
-    ...signedIn,
-    extensions: { requires: 'ADMIN' },
+    authScopes: { signedIn: true },
+    ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: UpdateSignInRuleInput, required: true }) },
     resolve: async (_root, { input: { ruleId, projectId, ...change } }, { services, viewer }) => ({
       rule: await services.signInRules.update(ruleId, change, viewer, projectId),
@@ -105,8 +99,8 @@ builder.mutationFields((t) => ({
   deleteSignInRule: t.field({
     description: 'Needs ADMIN in the rule’s project. What people follow with a role by this rule alone ends.',
     type: DeleteSignInRulePayload,
-    ...signedIn,
-    extensions: { requires: 'ADMIN' },
+    authScopes: { signedIn: true },
+    ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: DeleteSignInRuleInput, required: true }) },
     resolve: async (_root, { input: { ruleId, projectId } }, { services, viewer }) => {
       await services.signInRules.remove(ruleId, viewer, projectId);

@@ -62,8 +62,10 @@ export class SignInRuleService {
     const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
     if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
     if (issues.length > 0) throw invalid(issues);
-    const data = rules.map(({ provider, claimPath, pattern, role }) => ({
-      id: newId('signInRule'),
+    const now = Date.now();
+    const data = rules.map(({ provider, claimPath, pattern, role }, n) => ({
+      // In the order in which they were given.
+      id: newId('signInRule', now + n),
       projectId,
       provider,
       claimPath: claimPath ?? this.#groupsClaims[provider],

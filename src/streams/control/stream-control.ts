@@ -36,12 +36,14 @@ export interface StreamPage {
 export interface ListedStreams<T> {
   readonly items: readonly T[];
   readonly totalCount: number;
+  /** What a plugin of ours could not list, and why. */
+  readonly problem?: string;
 }
 
 /** What can be read of the list. Errors: as `listStreamPlaces`. */
 export async function listStreams(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<StreamEntry>> {
-  const { items, totalCount } = await listStreamPlaces(caller, page);
-  return { items: items.filter((entry) => entry !== null), totalCount };
+  const { items, ...rest } = await listStreamPlaces(caller, page);
+  return { ...rest, items: items.filter((entry) => entry !== null) };
 }
 
 /** As the broker lists them, so that places can be counted; null: it cannot be read. Errors: TOO_LARGE for a list beyond reason. */
@@ -49,14 +51,14 @@ export async function listStreamPlaces(
   caller: ControlCaller,
   page: StreamPage = {},
 ): Promise<ListedStreams<StreamEntry | null>> {
-  const { items, totalCount } = await pagesOf(caller, true, page);
-  return { items: items.map(readStream), totalCount };
+  const { items, ...rest } = await pagesOf(caller, true, page);
+  return { ...rest, items: items.map(readStream) };
 }
 
 /** Errors: as `listStreamPlaces`. */
 export async function listStreamNames(caller: ControlCaller, page: StreamPage = {}): Promise<ListedStreams<string>> {
-  const { items, totalCount } = await pagesOf(caller, false, page);
-  return { items: items.map(readName).filter((name) => name !== null), totalCount };
+  const { items, ...rest } = await pagesOf(caller, false, page);
+  return { ...rest, items: items.map(readName).filter((name) => name !== null) };
 }
 
 export async function getStream(caller: ControlCaller, name: string): Promise<StreamEntry> {
@@ -154,7 +156,7 @@ function withIssue(error: ServiceError): ServiceError {
   return path === undefined || reason === undefined ? error : invalid([{ path, reason }]);
 }
 
-function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Promise<ListedPages<unknown>> {
+async function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Promise<ListedStreams<unknown>> {
   /** Of a broker that knows no pages. */
   let whole: readonly unknown[] | null = null;
   const pages: Pick<ControlCaller, 'call'> = {
@@ -168,13 +170,22 @@ function pagesOf(caller: ControlCaller, verbose: boolean, page: StreamPage): Pro
       return { streams: whole.slice(offset, offset + count), totalCount: whole.length } as T;
     },
   };
-  return listPages(pages, STREAM_API, 'listStreams', 'streams', {
+  const listed = await listPages(pages, STREAM_API, 'listStreams', 'streams', {
     ...page,
     fields: { verbose },
     maxItems: MAX_STREAMS,
     maxBytes: MAX_LIST_CHARACTERS,
     nameOf: readName,
   });
+  const problem = problemOf(listed);
+  return { items: listed.items, totalCount: listed.totalCount, ...(problem === null ? {} : { problem }) };
+}
+
+const MAX_PROBLEM = 1_000;
+
+function problemOf({ pages }: ListedPages<unknown>): string | null {
+  const told = pages.map(({ problem }) => problem).find((problem) => typeof problem === 'string' && problem !== '');
+  return typeof told === 'string' ? told.slice(0, MAX_PROBLEM) : null;
 }
 
 const streamsOf = (data: unknown): unknown => (isFields(data) ? fieldOf(data, 'streams') : data);
@@ -192,5 +203,6 @@ function pageOf(data: unknown, count: number, offset: number): Fields {
   const total = isFields(data) ? fieldOf(data, 'totalCount') : undefined;
   const seen = offset + streams.length;
   const isTold = typeof total === 'number' && total >= 0 && !(total % 1 > 0);
-  return { streams, totalCount: isTold ? total : seen + (streams.length === count ? 1 : 0) };
+  const problem = isFields(data) ? data.problem : undefined;
+  return { streams, problem, totalCount: isTold ? total : seen + (streams.length === count ? 1 : 0) };
 }

@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition, type StreamQos } from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
+import type { StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import type { ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
 import { readReport } from './report-wire.ts';
+import { readStreamNodes } from './stream-nodes-wire.ts';
 
 /** A stream as the API tells it. */
 export interface StreamEntry {
@@ -13,6 +16,8 @@ export interface StreamEntry {
   readonly replaying: boolean;
   /** Null where whoever serves the API does not tell. */
   readonly report: StreamReport | null;
+  /** Of a stream of a cluster whose nodes have streams of their own: on each node, by number. */
+  readonly nodes?: readonly StreamOnNode[];
 }
 
 type Key = keyof Omit<StreamDefinition, 'name'>;
@@ -45,6 +50,10 @@ export function commandFields(given: Partial<Omit<StreamDefinition, 'name'>>): F
   const keys = KEYS.filter((key) => given[key] !== undefined);
   return Object.fromEntries(keys.map((key) => [SPELLINGS[key], given[key] ?? '']));
 }
+
+/** What differs between two definitions, by the names of the model. */
+export const differencesBetween = (one: StreamDefinition, other: StreamDefinition): string[] =>
+  KEYS.filter((key) => !isDeepStrictEqual(one[key], other[key]));
 
 /** What a command gives, its values unchecked; an empty text is none where there may be none, and null counts as absent. */
 export function givenFields(command: Fields): Readonly<Partial<Record<Key, unknown>>> {
@@ -82,7 +91,7 @@ export function replayOf(command: Fields): Readonly<Record<keyof ReplayRequest, 
 }
 
 /** The object of `getStream` and of a verbose list. `key` is not documented there, so it is told only where there is one. */
-export function streamObject({ definition, replaying, report }: StreamEntry): Fields {
+export function streamObject({ definition, replaying, report, nodes }: StreamEntry): Fields {
   const { key, ...rest } = definition;
   return {
     streamname: definition.name,
@@ -90,6 +99,7 @@ export function streamObject({ definition, replaying, report }: StreamEntry): Fi
     ...(key === null ? {} : { key }),
     replaying,
     ...(report === null ? {} : { report }),
+    ...(nodes === undefined ? {} : { nodes }),
   };
 }
 
@@ -114,6 +124,7 @@ export function readStream(value: unknown): StreamEntry | null {
   const sourceTopic = text(SPELLINGS.sourceTopic);
   if (name === null || sourceTopic === null) return null;
   const report = readReport(fieldOf(value, 'report'));
+  const nodes = readStreamNodes(fieldOf(value, 'nodes'));
   return {
     definition: {
       name,
@@ -131,6 +142,7 @@ export function readStream(value: unknown): StreamEntry | null {
     },
     replaying: fieldOf(value, 'replaying') === true,
     report,
+    ...(nodes === null ? {} : { nodes }),
   };
 }
 

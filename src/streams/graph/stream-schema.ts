@@ -1,12 +1,80 @@
+import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import { builder } from '../../graphql/builder.ts';
 import { Node } from '../../graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../../graphql/page-cost.ts';
 import { mayAskBroker } from '../../graphql/walk-limit.ts';
+import type { StreamNodeState, StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamView } from '../stream-view.ts';
 import { StreamCountersType, StreamReplayType, StreamStateType, StreamStorageType } from './stream-report-schema.ts';
 
+/** With the entry that stands for the cluster. */
+export interface StreamOnNodeView {
+  readonly broker: BrokerRecord;
+  readonly on: StreamOnNode;
+}
+
+/** Of a cluster, for the cost of what is asked of each. */
+const USUAL_NODES = 3;
+
+const UNTOLD_THERE = 'Null where it is not there, or the broker does not tell.';
 const UNTOLD = 'Null where a broker runs its streams itself and does not tell.';
+
+const StreamNodeStateType = builder.enumType('StreamNodeState', {
+  description: 'How a stream of a cluster is on one of its nodes.',
+  values: {
+    EQUAL: { description: 'As on the first node that has it.' },
+    DIFFERENT: { description: 'Otherwise: somebody changed it there, or it was away when the stream was changed.' },
+    MISSING: { description: 'It is not there.' },
+    UNKNOWN: { description: 'The node could not be asked.' },
+  } as const satisfies Record<StreamNodeState, object>,
+});
+
+export const StreamNode = builder.objectRef<StreamOnNodeView>('StreamNode').implement({
+  description:
+    'A stream of a cluster on one of its nodes. What it counted and stored there is that of the messages of this node.',
+  fields: (t) => ({
+    nodeId: t.int({ description: 'Of the node.', resolve: ({ on }) => on.nodeId }),
+    sync: t.field({
+      description: 'Whether it is as on the first node that has it.',
+      type: StreamNodeStateType,
+      resolve: ({ on }) => on.state,
+    }),
+    differences: t.stringList({
+      description: 'Which of its settings are otherwise, by the names of fields of a stream.',
+      resolve: ({ on }) => [...on.differences],
+    }),
+    state: t.field({
+      description: `Whether it works there. ${UNTOLD_THERE}`,
+      type: StreamStateType,
+      nullable: true,
+      resolve: ({ on }) => on.report?.state ?? null,
+    }),
+    problem: t.string({
+      description: 'What is wrong there, or why the node could not be asked; null: nothing that is known.',
+      nullable: true,
+      resolve: ({ on }) => on.problem ?? on.report?.problem ?? null,
+    }),
+    counters: t.field({
+      description: `What passed through it there. ${UNTOLD_THERE}`,
+      type: StreamCountersType,
+      nullable: true,
+      resolve: ({ on }) => on.report?.counters ?? null,
+    }),
+    storage: t.field({
+      description: `What it has stored there. ${UNTOLD_THERE}`,
+      type: StreamStorageType,
+      nullable: true,
+      resolve: ({ on }) => on.report?.storage ?? null,
+    }),
+    replay: t.field({
+      description: `The replay that runs there, or the last one; null: none. ${UNTOLD_THERE}`,
+      type: StreamReplayType,
+      nullable: true,
+      resolve: ({ on }) => on.report?.replay ?? null,
+    }),
+  }),
+});
 
 export const Stream = builder.objectRef<StreamView>('Stream').implement({
   description:
@@ -108,6 +176,14 @@ export const Stream = builder.objectRef<StreamView>('Stream').implement({
         return context.services.streams.messageCount(stream);
       },
     }),
+    nodes: t.field({
+      description:
+        'How it is on each node of a cluster whose nodes have streams of their own, by number; null on any other broker. There the settings are those of the first node that has it, and what is counted, stored and replayed is that of all.',
+      type: [StreamNode],
+      nullable: true,
+      complexity: { field: 1, multiplier: USUAL_NODES },
+      resolve: ({ broker, nodes }) => nodes?.map((on) => ({ broker, on })) ?? null,
+    }),
     provider: t.expose('provider', { description: 'Who runs the streams of the broker.', type: ControlProvider }),
   }),
 });
@@ -127,6 +203,11 @@ builder.interfaceFields(Broker, (t) => ({
       description: 'Streams of a broker.',
       fields: (connection) => ({
         totalCount: connection.exposeInt('totalCount', { description: 'Of the whole list.' }),
+        problem: connection.exposeString('problem', {
+          description:
+            'Which nodes of a cluster could not be asked, whose streams may be missing, and why; null: none.',
+          nullable: true,
+        }),
       }),
     },
     { name: 'StreamEdge', description: 'A stream in its place.' },

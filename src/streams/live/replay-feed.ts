@@ -57,8 +57,9 @@ export class ReplayFeed {
   /** Asks how it is. What was told meanwhile is newer than the answer. */
   async read(question: () => Promise<StreamEntry>): Promise<void> {
     const before = this.#told;
-    const { replaying, report } = await question();
-    this.#tells = report !== null;
+    const { replaying, report, nodes } = await question();
+    // What is told of several nodes is asked of each.
+    this.#tells = report !== null && nodes === undefined;
     if (this.#told !== before) return;
     this.#change({ ...this.#status, replaying, replay: report?.replay ?? null });
   }

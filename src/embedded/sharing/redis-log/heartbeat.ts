@@ -26,7 +26,7 @@ export class Heartbeat {
   readonly #parts: HeartbeatParts;
   readonly #positions: string[];
   #timer: NodeJS.Timeout | null = null;
-  #askedAt: number | null = null;
+  #isAsked = false;
 
   constructor(parts: HeartbeatParts) {
     this.#parts = parts;
@@ -36,7 +36,7 @@ export class Heartbeat {
   /** On another link than before. */
   start(link: RedisLink): void {
     this.stop();
-    this.#askedAt = null;
+    this.#isAsked = false;
     this.#timer = setInterval(() => this.#beat(link), this.#parts.timing.beat);
     this.#beat(link);
   }
@@ -47,18 +47,11 @@ export class Heartbeat {
   }
 
   #beat(link: RedisLink): void {
-    const { timing } = this.#parts;
-    if (!link.isUp) {
-      this.stop();
-      return;
+    if (!link.isUp) this.stop();
+    else if (!this.#isAsked) {
+      this.#isAsked = true;
+      this.#ask(link).catch((error) => link.fail(error instanceof Error ? error : new Error(String(error))));
     }
-    if (this.#askedAt !== null) {
-      const isLate = performance.now() - this.#askedAt > timing.expiry;
-      if (isLate) link.fail(new Error(`no answer within ${timing.expiry} ms`));
-      return;
-    }
-    this.#askedAt = performance.now();
-    this.#ask(link).catch((error) => link.fail(error instanceof Error ? error : new Error(String(error))));
   }
 
   async #ask(link: RedisLink): Promise<void> {
@@ -70,7 +63,7 @@ export class Heartbeat {
       await link.run('beat', String(nodeId), run, kept, ...limits),
     );
     if (!link.isUp) return;
-    this.#askedAt = null;
+    this.#isAsked = false;
     // Redis has lost everything: a new link finds out what to do.
     if (answer === 'GONE') link.fail(new Error('what Redis had of the cluster is gone'));
     else if (answer === 'OK' || answer === 'FULL') {

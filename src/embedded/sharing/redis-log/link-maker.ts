@@ -9,6 +9,7 @@ const STEADY_MS = 2_000;
 export class LinkMaker {
   readonly #url: string;
   readonly #clusterId: string;
+  readonly #answerMs: number;
   readonly #onProblem: (problem: string) => void;
   #attempt = 0;
   #firstAt = 0;
@@ -16,10 +17,11 @@ export class LinkMaker {
   #nobodyListens = false;
 
   /** Throws a TypeError for a URL that is none. */
-  constructor(url: string, clusterId: string, onProblem: (problem: string) => void) {
+  constructor(url: string, clusterId: string, answerMs: number, onProblem: (problem: string) => void) {
     requireRedisUrl(url);
     this.#url = url;
     this.#clusterId = clusterId;
+    this.#answerMs = answerMs;
     this.#onProblem = onProblem;
   }
 
@@ -32,7 +34,7 @@ export class LinkMaker {
       if (this.#attempt > 0) await delay(this.#pause(), undefined, { signal });
       this.#attempt += 1;
       try {
-        const link = await RedisLink.open(this.#url, this.#clusterId);
+        const link = await RedisLink.open(this.#url, this.#clusterId, this.#answerMs);
         this.#madeAt = performance.now();
         return link;
       } catch (error) {

@@ -4,7 +4,8 @@ import { LogEnded } from './log-options.ts';
 /** A record that the scripts write. */
 export type LogRecord =
   | { readonly type: 'joined'; readonly nodeId: number; readonly run: string; readonly wanted?: string }
-  | { readonly type: 'lost'; readonly nodeId: number; readonly run: string }
+  /** Taken: by another run of the node. */
+  | { readonly type: 'lost'; readonly nodeId: number; readonly run: string; readonly isTaken?: true }
   | {
       readonly type: 'begun';
       readonly epoch: string;

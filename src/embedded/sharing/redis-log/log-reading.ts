@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import type { LogReader } from '../shared-log.ts';
 import { decodeBatch, decodeHead } from './batch-codec.ts';
 import type { LogCourse, LogRecord } from './log-course.ts';
+import { endOf } from './log-membership.ts';
 import { LogEnded } from './log-options.ts';
 import type { OwnBatch, OwnBatches } from './own-batches.ts';
-import type { RawReply, RedisLink } from './redis-link.ts';
+import { MOST_BLOCK_MS, type RawReply, type RedisLink } from './redis-link.ts';
 
-/** So that a connection that nobody ends is noticed. */
-const BLOCK_MS = 1_000;
+const FIRST_RECORDS = 16;
 const MOST_RECORDS = 256;
-/** A reply may have more: then the next one is asked for less. */
+/** A reply may have more: then less is asked for next. */
 const REPLY_BYTES = 4 * 1_048_576;
 /** Without others of this process having their turn. */
 const SLICE_MS = 10;
@@ -26,7 +26,7 @@ export interface ReadingParts {
 /** Reads the log from where the course is, and applies it. */
 export class LogReading {
   readonly #parts: ReadingParts;
-  #count = MOST_RECORDS;
+  #count = FIRST_RECORDS;
   /** Applied, and not told as reached. */
   #fresh: OwnBatch[] = [];
   #hasFresh = false;
@@ -52,7 +52,7 @@ export class LogReading {
   #read(link: RedisLink): Promise<RawReply> {
     const { position } = this.#parts.course;
     const count = String(this.#count);
-    return link.read('XREAD', 'COUNT', count, 'BLOCK', String(BLOCK_MS), 'STREAMS', link.keys.log, position);
+    return link.read('XREAD', 'COUNT', count, 'BLOCK', String(MOST_BLOCK_MS), 'STREAMS', link.keys.log, position);
   }
 
   async #takeAll(link: RedisLink, records: readonly StreamRecord[]): Promise<void> {
@@ -96,7 +96,7 @@ export class LogReading {
     this.#hasFresh = true;
     if (record.type === 'joined') return record.wanted;
     if (record.type === 'lost') {
-      if (record.run === run) throw new LogEnded('LOST', 'the other nodes have not heard of this one for too long');
+      if (record.run === run) throw endOf(record.isTaken ? 'TAKEN' : 'LOST');
       reader.lost(record.nodeId, record.run);
     }
     return undefined;

@@ -36,8 +36,8 @@ local function add(record)
   redis.call('HSET', STATE, 'last', last)
   return at[1] .. '-' .. last
 end
-local function lose(node, run)
-  add({ type = 'lost', nodeId = tonumber(node), run = run })
+local function lose(node, run, isTaken)
+  add({ type = 'lost', nodeId = tonumber(node), run = run, isTaken = isTaken })
   redis.call('HDEL', STATE, 'run:' .. node, 'number:' .. node, 'beat:' .. node)
   redis.call('HSET', STATE, 'gone:' .. node, text(clock()))
 end
@@ -141,7 +141,7 @@ local older = state['run:' .. node]
 if older then
   local beat = state['beat:' .. node]
   if older ~= seenRun or (seenBeat ~= 'any' and beat ~= seenBeat) then return { 'TAKEN', older, beat } end
-  lose(node, older)
+  lose(node, older, true)
 end
 local goesOn = false
 if epoch ~= '' then

@@ -13,7 +13,8 @@ import { takeSnapshot } from './snapshots.ts';
 export async function openRedisLog(options: RedisLogOptions): Promise<OpenedLog> {
   const signal = options.signal ?? new AbortController().signal;
   const told = { ...options, ...onceEach(options) };
-  const opening = new Opening(told, new LinkMaker(options.url, options.clusterId, told.onProblem));
+  const { expiry } = { ...DEFAULT_TIMING, ...options.timing };
+  const opening = new Opening(told, new LinkMaker(options.url, options.clusterId, expiry, told.onProblem));
   for (;;) {
     const opened = await opening.attempt(signal);
     if (opened) return opened;

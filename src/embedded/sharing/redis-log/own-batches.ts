@@ -37,6 +37,10 @@ export class OwnBatches {
     return this.#pendingBytes;
   }
 
+  get isSuspended(): boolean {
+    return !this.#mayGo;
+  }
+
   /** Resolves when the entry's batch is `done`. */
   append(entry: LogEntry): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);

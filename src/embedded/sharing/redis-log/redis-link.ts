@@ -3,7 +3,10 @@ import { createClient, RESP_TYPES } from '@redis/client';
 import { type LogKeys, logKeys } from './log-keys.ts';
 import { LOG_SCRIPTS, type LogScript } from './log-scripts.ts';
 
-const CONNECT_TIMEOUT_MS = 5_000;
+/** A reading that blocks does so for this long at most (ms). */
+export const MOST_BLOCK_MS = 1_000;
+
+const HEAR_AGAIN_MS = 250;
 
 /** What a command may take. */
 export type RedisArgument = string | Buffer;
@@ -12,8 +15,9 @@ export type RedisArgument = string | Buffer;
 export type RawReply = null | number | Buffer | readonly RawReply[];
 
 /**
- * The three connections of a node to one process of Redis: for commands, for reading (which blocks), for what is told. They are one:
- * when one is lost, all are, and everything that waits for an answer is rejected; a new link is made instead.
+ * The three connections of a node to one process of Redis: for commands, for reading (which blocks), for what is told. When one of the
+ * first two is lost, all are, and everything that waits for an answer is rejected; a new link is made instead. The third one comes
+ * back by itself: Redis ends it when a node is too slow for what it is told, which is no reason to stop sharing.
  */
 export class RedisLink {
   readonly keys: LogKeys;
@@ -22,29 +26,43 @@ export class RedisLink {
   /** Resolves with the reason once the link is lost or closed. */
   readonly lost: Promise<Error>;
   readonly #clients: Clients;
+  readonly #commands: Answers;
+  readonly #readings: Answers;
   #isUp = true;
 
-  private constructor(keys: LogKeys, server: string, clients: Clients) {
+  private constructor(keys: LogKeys, server: string, clients: Clients, answerMs: number) {
     this.keys = keys;
     this.server = server;
     this.#clients = clients;
+    this.#commands = new Answers(answerMs);
+    this.#readings = new Answers(answerMs + MOST_BLOCK_MS);
+    const watch = setInterval(() => {
+      if (this.#commands.areLate || this.#readings.areLate) this.fail(new Error(`no answer within ${answerMs} ms`));
+    }, answerMs / 4);
     this.lost = clients.lost.then((error) => {
       this.#isUp = false;
+      clearInterval(watch);
       return error;
     });
   }
 
-  /** Rejects with what Redis or the network says, which has neither the URL nor a password. */
-  static async open(url: string, clusterId: string): Promise<RedisLink> {
+  /**
+   * A link without an answer for `answerMs` is lost. Rejects with what Redis or the network says, which has neither the URL nor a
+   * password.
+   */
+  static async open(url: string, clusterId: string, answerMs: number): Promise<RedisLink> {
     const clients = new Clients(url);
-    const keys = logKeys(clusterId);
+    const late = setTimeout(() => clients.fail(new Error(`no answer within ${answerMs} ms`)), answerMs);
     try {
-      await clients.connect();
+      await clients.unlessLost(clients.connect());
       const [server] = await Promise.all([serverOf(clients.commands), loadScripts(clients.commands)]);
-      return new RedisLink(keys, server, clients);
+      return new RedisLink(logKeys(clusterId), server, clients, answerMs);
     } catch (error) {
       clients.fail(error);
-      throw error;
+      // The first reason: what is rejected afterwards says that it was closed.
+      throw await clients.lost;
+    } finally {
+      clearTimeout(late);
     }
   }
 
@@ -54,7 +72,7 @@ export class RedisLink {
 
   /** Pipelined: commands of one turn go out together, and are done in this order. */
   command(...command: RedisArgument[]): Promise<RawReply> {
-    return this.#clients.commands.sendCommand<RawReply>(command);
+    return this.#commands.watched(this.#clients.commands.sendCommand<RawReply>(command));
   }
 
   run(script: LogScript, ...values: RedisArgument[]): Promise<RawReply> {
@@ -62,13 +80,15 @@ export class RedisLink {
     return this.command('EVALSHA', SHA[script], '3', state, log, votes(this.server), ...values);
   }
 
-  /** On the connection of its own: may block. One at a time. */
+  /** On the connection of its own: may block for MOST_BLOCK_MS. One at a time. */
   read(...command: RedisArgument[]): Promise<RawReply> {
-    return this.#clients.reading.sendCommand<RawReply>(command);
+    return this.#readings.watched(this.#clients.reading.sendCommand<RawReply>(command));
   }
 
   async hear(listener: (message: Buffer) => void): Promise<void> {
-    await this.#clients.hearing.subscribe(this.keys.told, listener, true);
+    await this.#clients.unlessLost(
+      this.#commands.watched(this.#clients.hearing.subscribe(this.keys.told, listener, true)),
+    );
   }
 
   fail(error: Error): void {
@@ -80,6 +100,33 @@ export class RedisLink {
 const SHA = Object.fromEntries(
   Object.entries(LOG_SCRIPTS).map(([name, text]) => [name, createHash('sha1').update(text).digest('hex')]),
 ) as Record<LogScript, string>;
+
+/** Whether a connection still answers: some connections end without anybody's word. */
+class Answers {
+  readonly #patience: number;
+  #awaited = 0;
+  #since = 0;
+
+  constructor(patience: number) {
+    this.#patience = patience;
+  }
+
+  get areLate(): boolean {
+    return this.#awaited > 0 && performance.now() - this.#since > this.#patience;
+  }
+
+  watched<Reply>(reply: Promise<Reply>): Promise<Reply> {
+    if (this.#awaited === 0) this.#since = performance.now();
+    this.#awaited += 1;
+    reply.then(this.#answered, this.#answered);
+    return reply;
+  }
+
+  readonly #answered = () => {
+    this.#awaited -= 1;
+    this.#since = performance.now();
+  };
+}
 
 type Connection = ReturnType<typeof connection>;
 
@@ -95,13 +142,21 @@ class Clients {
       this.#lose = resolve;
     });
     const fail = (error: unknown) => this.fail(error);
-    this.commands = connection(url, fail);
-    this.reading = connection(url, fail);
-    this.hearing = connection(url, fail);
+    this.commands = connection(url, false, fail);
+    this.reading = connection(url, false, fail);
+    this.hearing = connection(url, HEAR_AGAIN_MS, () => undefined);
   }
 
   async connect(): Promise<void> {
     await Promise.all(this.#all().map((client) => client.connect()));
+  }
+
+  /** A client that is ended while it connects leaves its promises as they are. */
+  unlessLost<Result>(result: Promise<Result>): Promise<Result> {
+    const lost = this.lost.then((error) => {
+      throw error;
+    });
+    return Promise.race([result, lost]);
   }
 
   fail(error: unknown): void {
@@ -116,15 +171,19 @@ class Clients {
   }
 }
 
-function connection(url: string, onFailure: (error: unknown) => void) {
+function connection(url: string, reconnectStrategy: false | number, onFailure: (error: unknown) => void) {
   const client = createClient({
     url,
     RESP: 2,
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer } },
-    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
+    // The link has its own; one timer for each command is a good part of what a command costs.
+    commandOptions: {
+      timeout: 0,
+      typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer },
+    },
+    socket: { reconnectStrategy },
   });
   client.on('error', onFailure);
   client.on('end', () => onFailure(new Error('the connection was closed')));

@@ -177,8 +177,12 @@ export class RedisLog implements SharedLog {
     const { run, voter } = this.#parts;
     const number = await meetAgain(link, run, { ...voter, place: this.place });
     if (!link.isUp || this.#ended) return;
-    this.#isFull = false;
     this.#own.resume(number);
+    if (!this.#isFull || this.#own.pendingBytes === 0) this.#fits();
+  }
+
+  #fits(): void {
+    this.#isFull = false;
     this.#reach(true);
   }
 
@@ -196,8 +200,10 @@ export class RedisLog implements SharedLog {
       (reply) => {
         const answer = String(reply);
         if (link !== this.#link || !link.isUp) return;
-        if (answer === 'OK') this.#own.answered();
-        else if (answer === 'TAKEN' || answer === 'LOST') this.#end(endOf(answer));
+        if (answer === 'OK') {
+          if (this.#isFull) this.#fits();
+          this.#own.answered();
+        } else if (answer === 'TAKEN' || answer === 'LOST') this.#end(endOf(answer));
         // Behind one that found no memory nothing fits; otherwise a new link finds out what the log has.
         else if (!this.#isFull) link.fail(new Error('Redis has lost a part of the log'));
       },
@@ -208,10 +214,11 @@ export class RedisLog implements SharedLog {
     );
   }
 
+  /** Tried again after each heartbeat; over when something fits, or nothing waits. */
   #full(): void {
+    this.#own.suspend();
     if (this.#isFull) return;
     this.#isFull = true;
-    this.#own.suspend();
     this.#reach(false);
     this.#parts.options.onProblem('Redis has no memory left: nothing can be shared until it has');
   }
@@ -232,7 +239,7 @@ export class RedisLog implements SharedLog {
     if (!this.#course) return;
     const link = this.#link;
     if (isFull) this.#full();
-    else if (this.#isFull) {
+    else if (this.#isFull && this.#own.isSuspended) {
       this.#resume(link).catch((error) => (error instanceof LogEnded ? this.#end(error) : link.fail(error)));
     }
   }

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBatch, decodeHead, encodeBatch, writeEntry } from '../../../../src/embedded/sharing/redis-log/batch-codec.ts';
+import {
+  decodeBatch,
+  decodeHead,
+  encodeBatch,
+  writeEntry,
+} from '../../../../src/embedded/sharing/redis-log/batch-codec.ts';
 
 const entry = fc.record({
   kind: fc.string({ unit: 'binary', maxLength: 60 }),

@@ -106,7 +106,15 @@ test('what is no batch ends the node with a reason, and does not end the process
   const a = await startNode(1, { url: redis.url });
   await a.append('first');
   const [generation, number] = a.place.position.split('-').map(Number);
-  await redis.command('XADD', 'brokergraph:{test}:log', `${generation}-${Number(number) + 1}`, 'b', 'nonsense', 't', '0');
+  await redis.command(
+    'XADD',
+    'brokergraph:{test}:log',
+    `${generation}-${Number(number) + 1}`,
+    'b',
+    'nonsense',
+    't',
+    '0',
+  );
   expect(await a.ended).toMatchObject({ reason: 'BROKEN', message: expect.stringContaining('cannot be read') });
   await expect(a.append('more')).rejects.toMatchObject({ reason: 'BROKEN' });
   expect(a.log.isReached).toBe(false);

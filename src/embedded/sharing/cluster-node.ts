@@ -1,0 +1,90 @@
+import type { SharedParts } from '../core/broker-core.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import type { SharedChanges } from '../core/shared-changes.ts';
+import type { BrokerLimits } from '../limits.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { Journal } from '../store/journal.ts';
+import type { ClusterOptions } from '../worker-protocol.ts';
+import { placeIn } from './cluster-place.ts';
+import { NodeChanges } from './node-changes.ts';
+import { NodeReplica } from './node-replica.ts';
+import type { OpenedLog } from './redis-log/log-options.ts';
+import { openRedisLog } from './redis-log/open-redis-log.ts';
+import type { SharedLog } from './shared-log.ts';
+import { takeSnapshot } from './snapshot.ts';
+
+export interface ClusterNodeOptions {
+  readonly cluster: ClusterOptions;
+  /** The broker's, whose journal nobody has open. */
+  readonly folder: string;
+  readonly onProblem: (problem: string, error: unknown) => void;
+  /** The broker must end now. It may begin anew. */
+  readonly onEnd: (error: Error) => void;
+}
+
+/**
+ * A broker's part in its cluster: opened before the broker's store, which has by then what the other nodes have; then joined by the core;
+ * then begun. Closed once nothing is published any more, before the store is.
+ */
+export class ClusterNode {
+  readonly cluster: ClusterOptions;
+  readonly log: SharedLog;
+  readonly #opened: OpenedLog;
+  /** It had all that was in the log before it. */
+  hasBegun = false;
+  #parts: { readonly replica: NodeReplica; readonly changes: NodeChanges } | null = null;
+
+  private constructor(cluster: ClusterOptions, opened: OpenedLog) {
+    this.cluster = cluster;
+    this.#opened = opened;
+    this.log = opened.log;
+  }
+
+  /** Waits for Redis, and for the nodes that are there. */
+  static async open({ cluster, folder, onProblem, onEnd }: ClusterNodeOptions): Promise<ClusterNode> {
+    const { clusterId, nodeId, isSeed, redisUrl: url } = cluster;
+    let broken: Error | null = null;
+    const journal = new Journal({ folder, onBroken: (error) => (broken = error) });
+    let opened: OpenedLog | null = null;
+    try {
+      opened = await openRedisLog({
+        url,
+        clusterId,
+        nodeId,
+        isSeed,
+        place: placeIn(journal, nodeId),
+        onProblem: (problem) => onProblem('the cluster', problem),
+        onEnd,
+      });
+      if (opened.snapshot) await takeSnapshot(journal, nodeId, opened.snapshot);
+      if (broken) throw broken;
+      return new ClusterNode(cluster, opened);
+    } catch (error) {
+      await opened?.log.close();
+      throw error;
+    } finally {
+      journal.close();
+    }
+  }
+
+  /** Before the core loads what the store has. */
+  join(store: BrokerStore, registry: ClientRegistry, limits: BrokerLimits, parts: SharedParts): SharedChanges {
+    const isFull = this.cluster.mode === 'FULL';
+    const replica = new NodeReplica({ ...parts, store, registry, limits, nodeId: this.cluster.nodeId, isFull });
+    const changes = new NodeChanges({ store, log: this.log, replica, isFull });
+    this.#parts = { replica, changes };
+    return changes;
+  }
+
+  /** Resolves when it has all that was in the log before. */
+  async begin(): Promise<void> {
+    if (!this.#parts) throw new Error('the node has not joined');
+    this.#opened.start(this.#parts.replica);
+    await this.#parts.changes.begin();
+    this.hasBegun = true;
+  }
+
+  close(): Promise<void> {
+    return this.log.close();
+  }
+}

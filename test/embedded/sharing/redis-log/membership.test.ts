@@ -1,0 +1,104 @@
+import { expect, test, vi } from 'vitest';
+import { startRedis } from '../../../support/redis.ts';
+import { startRelay } from '../../../support/relay.ts';
+import { QUICK, startNode } from './cluster.ts';
+import { startNodeProcess } from './node-process.ts';
+
+/** Of the node that judges the others. */
+const STRICT = { ...QUICK, expiry: 1_500 };
+
+/** Of node 3, before and after the first `lost 3`. */
+function ofNode3(state: readonly string[]) {
+  const at = state.indexOf('lost 3');
+  const own = (part: readonly string[]) => part.filter((text) => text.startsWith('3:')).map((text) => text.slice(2));
+  return { before: own(state.slice(0, at)), after: own(state.slice(at)) };
+}
+
+test('a node that stands still for too long is lost once for all, and ends when it goes on, without another entry', async () => {
+  const { url } = await startRedis();
+  const a = await startNode(1, { url, timing: STRICT });
+  const b = await startNode(2, { url });
+  const c = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
+  c.standStill();
+  await Promise.all([a.has('lost 3'), b.has('lost 3')]);
+  c.goOn();
+  expect(await c.ended).toBe('LOST');
+  await a.append('end');
+  await b.has('1:end');
+  expect(b.state).toEqual(a.state);
+  expect(a.state.filter((text) => text === 'lost 3')).toHaveLength(1);
+  const { before, after } = ofNode3(a.state);
+  expect(before).toEqual(expect.arrayContaining([...c.appended]));
+  expect(after).toEqual([]);
+  expect(a.log.nodes.map(({ isAlive }) => isAlive)).toEqual([true, true, false]);
+});
+
+test('a node that is killed and begins again at once is lost before it appends anything', async () => {
+  const { url } = await startRedis();
+  const a = await startNode(1, { url });
+  const first = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
+  await first.kill();
+  const again = await startNode(3, { url });
+  await again.append('again');
+  await a.has('3:again');
+  const { before, after } = ofNode3(a.state);
+  expect(before).toEqual(expect.arrayContaining([...first.appended]));
+  expect(after).toEqual(['again']);
+  expect(again.state).toEqual(a.state);
+});
+
+test('a second process of a node is refused while the first one is there, and takes over from one that stands still', async () => {
+  const { url } = await startRedis();
+  const a = await startNode(1, { url });
+  const first = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
+  // It looks for heartbeats for one and a half of its own.
+  const timing = { ...QUICK, beat: 500 };
+  await expect(startNode(3, { url, timing })).rejects.toMatchObject({ reason: 'TAKEN' });
+  const soFar = first.appended.length;
+  await vi.waitFor(() => expect(first.appended.length).toBeGreaterThan(soFar));
+
+  first.standStill();
+  const second = await startNode(3, { url, timing });
+  await second.append('second');
+  first.goOn();
+  expect(await first.ended).toBe('TAKEN');
+  await second.append('still');
+  await a.has('3:still');
+  expect(ofNode3(a.state).after).toEqual(['second', 'still']);
+});
+
+test('nobody is lost because Redis stood still', async () => {
+  const redis = await startRedis();
+  const a = await startNode(1, { url: redis.url, timing: STRICT });
+  const b = await startNode(2, { url: redis.url, timing: STRICT });
+  await vi.waitFor(() => expect(a.log.nodes).toHaveLength(2));
+  redis.standStill();
+  // Both have noticed: an answer is late by more than a node may be.
+  await vi.waitFor(() => expect([a.log.isReached, b.log.isReached]).toEqual([false, false]), { timeout: 30_000 });
+  const appended = [a.append('meanwhile'), b.append('meanwhile')];
+  redis.goOn();
+  await Promise.all(appended);
+  await a.has('2:meanwhile');
+  await b.has('1:meanwhile');
+  expect(a.state).toEqual(b.state);
+  expect(a.state).toHaveLength(2);
+});
+
+test('a node that was cut off for less than it takes to be lost goes on, and what it appended is there once', async () => {
+  const { url, port } = await startRedis();
+  const relay = await startRelay(port);
+  const a = await startNode(1, { url });
+  const b = await startNode(2, { url: relay.url.replace('mqtt', 'redis') });
+  const appended: Promise<void>[] = [];
+  for (let number = 0; number < 200; number++) {
+    appended.push(b.append(`${number}`));
+    if (number % 50 === 25) {
+      relay.cut();
+      await appended.at(-1);
+    }
+  }
+  await Promise.all(appended);
+  await a.has('2:199');
+  expect(a.state).toEqual(Array.from({ length: 200 }, (_, number) => `2:${number}`));
+  expect(b.state).toEqual(a.state);
+});
