@@ -1,135 +1,31 @@
-import { isAbsolute } from 'node:path';
+import {
+  absolutePath,
+  atLeast,
+  BadValue,
+  databaseUrl,
+  email,
+  flag,
+  integer,
+  issuer,
+  ldapFilter,
+  ldapUrl,
+  list,
+  oneOf,
+  optional,
+  origins,
+  orOff,
+  type Parse,
+  port,
+  redisUrl,
+  text,
+  webAddress,
+  webAddresses,
+} from './setting-values.ts';
 
 /**
  * Every setting, one row each: the environment variable, its default as text, what it means (for --help and the README) and
  * how it is read. Nothing else reads the environment.
  */
-
-type Parse<T> = (text: string) => T;
-
-/** A value that cannot be used; the message completes "PORT must be …". */
-class BadValue extends Error {}
-
-const integer =
-  (lowest: number, highest: number): Parse<number> =>
-  (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < lowest || value > highest)
-      throw new BadValue(`a whole number from ${lowest} to ${highest}`);
-    return value;
-  };
-
-const flag: Parse<boolean> = (text) => {
-  if (/^(on|true|yes|1)$/i.test(text)) return true;
-  if (/^(off|false|no|0)$/i.test(text)) return false;
-  throw new BadValue('on or off');
-};
-
-const oneOf =
-  <const T extends string>(...choices: T[]): Parse<T> =>
-  (text) => {
-    const choice = choices.find((known) => known === text.toLowerCase());
-    if (choice === undefined) throw new BadValue(`one of ${choices.join(', ')}`);
-    return choice;
-  };
-
-const text: Parse<string> = (value) => value;
-
-const optional =
-  <T>(parse: Parse<T>): Parse<T | undefined> =>
-  (value) =>
-    value === '' ? undefined : parse(value);
-
-const list: Parse<readonly string[]> = (value) =>
-  value
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
-
-const origins: Parse<readonly string[]> = (value) => {
-  const all = list(value);
-  if (!all.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
-    throw new BadValue('origins such as https://app.example.com, without a path or a slash at the end');
-  return all;
-};
-
-/** An http or https address without credentials, query and fragment; as it was written. */
-const webAddress: Parse<string> = (value) => {
-  const url = URL.canParse(value) ? new URL(value) : null;
-  const isPlain = url !== null && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  if (!isPlain || !/^https?:$/.test(url.protocol)) throw new BadValue('an address such as https://brokers.example.com');
-  return value;
-};
-
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
-/** Whoever can change what it says can sign in as anybody. */
-const issuer: Parse<string> = (value) => {
-  const { protocol, hostname } = new URL(webAddress(value));
-  if (protocol !== 'https:' && !LOOPBACK.test(hostname))
-    throw new BadValue('an https address, unless it is this machine');
-  return value;
-};
-
-const webAddresses: Parse<readonly string[]> = (value) => list(value).map((address) => webAddress(address));
-
-const ldapUrl: Parse<string> = (value) => {
-  const url = URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) {
-    throw new BadValue('an address such as ldaps://directory.example.com, with a port if need be and nothing more');
-  }
-  return value;
-};
-
-const ldapFilter =
-  (place: string): Parse<string> =>
-  (value) => {
-    if (!/^\(.*\)$/s.test(value) || !value.includes(place))
-      throw new BadValue(`a filter in brackets with ${place} in it`);
-    return value;
-  };
-
-const databaseUrl: Parse<string> = (value) => {
-  if (!/^postgres(ql)?:\/\//.test(value)) throw new BadValue('a URL that begins with postgresql://');
-  return value;
-};
-
-const redisUrl: Parse<string> = (value) => {
-  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
-    throw new BadValue('a URL that begins with redis:// or rediss:// (TLS)');
-  }
-  return value;
-};
-
-const email: Parse<string> = (value) => {
-  if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new BadValue('an e-mail address');
-  return value;
-};
-
-const atLeast =
-  (length: number): Parse<string> =>
-  (value) => {
-    if (value.length < length) throw new BadValue(`at least ${length} characters long`);
-    return value;
-  };
-
-const absolutePath: Parse<string> = (value) => {
-  if (!isAbsolute(value)) throw new BadValue('an absolute path');
-  return value;
-};
-
-const port = integer(0, 65_535);
-
-const orOff =
-  (parse: Parse<number>): Parse<number | null> =>
-  (value) => {
-    if (value.toLowerCase() === 'off') return null;
-    try {
-      return parse(value);
-    } catch (error) {
-      throw error instanceof BadValue ? new BadValue(`off or ${error.message}`) : error;
-    }
-  };
 
 interface Setting<T> {
   readonly env: string;

@@ -59,3 +59,31 @@ test('an origin that no browser sends is a bad value, not a page that silently c
     'http://localhost:3000',
   ]);
 });
+
+test('single sign-on is told what it lacks, and keeps to addresses that nobody can change on the way', () => {
+  expect(readConfig({})).toMatchObject({ oidcGroupsClaim: 'groups', signInCheckMinutes: 5, ldapStartTls: true });
+  const problemsOf = (env: Record<string, string>) => {
+    try {
+      readConfig(env);
+      return [];
+    } catch (error) {
+      return (error as ConfigError).problems.map((problem) => problem.split(' ')[0]);
+    }
+  };
+  const oidc = { OIDC_ISSUER: 'https://login.example.com/realms/plant', OIDC_CLIENT_ID: 'brokergraph' };
+  expect(problemsOf(oidc)).toEqual([]);
+  expect(problemsOf({ ...oidc, OIDC_ISSUER: 'http://127.0.0.1:8080' })).toEqual([]);
+  expect(problemsOf({ ...oidc, OIDC_ISSUER: 'http://login.example.com' })).toEqual(['OIDC_ISSUER']);
+  expect(problemsOf({ ...oidc, OIDC_SCOPES: 'profile' })).toEqual(['OIDC_SCOPES']);
+  expect(problemsOf({ OIDC_ISSUER: oidc.OIDC_ISSUER })).toEqual(['OIDC_CLIENT_ID']);
+  expect(problemsOf({ SIGN_IN_RETURN_TO: 'https://a.example.com, javascript:alert(1)' })).toEqual([
+    'SIGN_IN_RETURN_TO',
+  ]);
+  expect(problemsOf({ PUBLIC_URL: 'https://me:secret@example.com' })).toEqual(['PUBLIC_URL']);
+  expect(problemsOf({ LDAP_URL: 'ldaps://directory.example.com' })).toEqual(['LDAP_USER_BASE']);
+  expect(problemsOf({ LDAP_URL: 'https://x', LDAP_USER_FILTER: 'mail={login}', LDAP_BIND_DN: 'cn=a' })).toEqual([
+    'LDAP_URL',
+    'LDAP_USER_FILTER',
+    'LDAP_BIND_PASSWORD',
+  ]);
+});

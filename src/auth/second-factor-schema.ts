@@ -24,11 +24,15 @@ builder.objectFields(ViewerType, (t) => ({
 }));
 
 const BeginSecondFactorInput = builder.inputType('BeginSecondFactorInput', {
-  fields: (t) => ({ currentPassword: t.string({ required: true }) }),
+  description: 'What shows that it is the person.',
+  fields: (t) => ({
+    currentPassword: t.string({ required: true, description: 'The one that the person signs in with now.' }),
+  }),
 });
 const BeginSecondFactorPayload = builder
   .objectRef<{ readonly secret: string; readonly url: string }>('BeginSecondFactorPayload')
   .implement({
+    description: 'What an authenticator app makes its codes of.',
     fields: (t) => ({
       secret: t.exposeString('secret', { description: 'To be typed into an authenticator app. Shown once.' }),
       url: t.exposeString('url', { description: 'The same as otpauth://… for a QR code.' }),
@@ -36,11 +40,13 @@ const BeginSecondFactorPayload = builder
   });
 
 const ConfirmSecondFactorInput = builder.inputType('ConfirmSecondFactorInput', {
+  description: 'What shows that the app has the secret.',
   fields: (t) => ({ code: t.string({ required: true, description: 'Six digits, as the app shows them now.' }) }),
 });
 const ConfirmSecondFactorPayload = builder
   .objectRef<{ readonly recoveryCodes: readonly string[] }>('ConfirmSecondFactorPayload')
   .implement({
+    description: 'What helps when the app is lost.',
     fields: (t) => ({
       recoveryCodes: t.exposeStringList('recoveryCodes', {
         description: 'Each signs in once in place of a code, when the app is lost. Shown once.',
@@ -49,14 +55,16 @@ const ConfirmSecondFactorPayload = builder
   });
 
 const RemoveSecondFactorInput = builder.inputType('RemoveSecondFactorInput', {
+  description: 'What a log-in takes.',
   fields: (t) => ({
-    currentPassword: t.string({ required: true }),
+    currentPassword: t.string({ required: true, description: 'The one that the person signs in with now.' }),
     code: t.string({ required: true, description: 'Of the app, or a recovery code.' }),
   }),
 });
 
 const ResetSecondFactorInput = builder.inputType('ResetSecondFactorInput', {
-  fields: (t) => ({ userId: t.id({ required: true }) }),
+  description: 'Whose it was.',
+  fields: (t) => ({ userId: t.id({ required: true, description: 'Of the person who has lost it.' }) }),
 });
 
 builder.mutationFields((t) => ({
@@ -64,7 +72,7 @@ builder.mutationFields((t) => ({
     description: 'A secret for an authenticator app. It counts once confirmSecondFactor has shown that the app has it.',
     type: BeginSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: BeginSecondFactorInput, required: true }) },
+    args: { input: t.arg({ type: BeginSecondFactorInput, required: true, description: 'The own password.' }) },
     resolve: async (_root, { input: { currentPassword } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
       if (!(await auth.confirmPassword(id, currentPassword, address))) {
@@ -77,7 +85,7 @@ builder.mutationFields((t) => ({
     description: 'From now on signing in takes a code as well. Ends all other sessions.',
     type: ConfirmSecondFactorPayload,
     ...person,
-    args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true }) },
+    args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true, description: 'What the app shows.' }) },
     resolve: async (_root, { input: { code } }, { services: { auth }, viewer, address }) => {
       const { id, name, credentialId } = requirePerson(viewer);
       const holder = { userId: id, account: name, sessionId: credentialId };
@@ -88,7 +96,7 @@ builder.mutationFields((t) => ({
     description: 'From now on the password alone signs in.',
     type: UserPayload,
     ...person,
-    args: { input: t.arg({ type: RemoveSecondFactorInput, required: true }) },
+    args: { input: t.arg({ type: RemoveSecondFactorInput, required: true, description: 'The password and a code.' }) },
     resolve: async (_root, { input: { currentPassword, code } }, { services: { auth }, viewer, address }) => {
       const { id } = requirePerson(viewer);
       if (!(await auth.passwords.confirm(id, { password: currentPassword, code }, address))) {
@@ -102,7 +110,7 @@ builder.mutationFields((t) => ({
     description: 'For somebody who has lost it: from now on the password alone signs in. Ends the person’s sessions.',
     type: UserPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: ResetSecondFactorInput, required: true }) },
+    args: { input: t.arg({ type: ResetSecondFactorInput, required: true, description: 'Whose.' }) },
     resolve: async (_root, { input: { userId } }, { services: { auth } }) => {
       await auth.secondFactors.reset(userId);
       return { userId };

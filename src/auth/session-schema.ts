@@ -7,8 +7,8 @@ import { ViewerType } from './viewer-schema.ts';
 const SessionType = builder.objectRef<Session>('Session').implement({
   description: 'One log-in of a person.',
   fields: (t) => ({
-    id: t.exposeID('id'),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    id: t.exposeID('id', { description: 'To end it by.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the person signed in.' }),
     lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', description: 'To the minute.' }),
     expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Moves forward with use.' }),
     provider: t.exposeString('provider', {
@@ -36,31 +36,35 @@ builder.queryFields((t) => ({
     description: 'Of a person, the one used last first.',
     type: [SessionType],
     ...rootAdmin,
-    args: { userId: t.arg.id({ required: true }) },
+    args: { userId: t.arg.id({ required: true, description: 'Of the person.' }) },
     resolve: (_root, { userId }, { services }) => services.auth.sessions.of(userId),
   }),
 }));
 
 const EndSessionInput = builder.inputType('EndSessionInput', {
-  fields: (t) => ({ sessionId: t.id({ required: true }) }),
+  description: 'Which one.',
+  fields: (t) => ({ sessionId: t.id({ required: true, description: 'As the lists of sessions tell it.' }) }),
 });
-const EndSessionPayload = builder
-  .objectRef<{ readonly endedSessionId: string }>('EndSessionPayload')
-  .implement({ fields: (t) => ({ endedSessionId: t.exposeID('endedSessionId') }) });
+const EndSessionPayload = builder.objectRef<{ readonly endedSessionId: string }>('EndSessionPayload').implement({
+  description: 'What has ended.',
+  fields: (t) => ({ endedSessionId: t.exposeID('endedSessionId', { description: 'Of the session that is no more.' }) }),
+});
 
 const EndUserSessionsInput = builder.inputType('EndUserSessionsInput', {
-  fields: (t) => ({ userId: t.id({ required: true }) }),
+  description: 'Whose.',
+  fields: (t) => ({ userId: t.id({ required: true, description: 'Of the person who is signed out.' }) }),
 });
-const EndSessionsPayload = builder
-  .objectRef<{ readonly count: number }>('EndSessionsPayload')
-  .implement({ fields: (t) => ({ count: t.exposeInt('count', { description: 'Sessions that have ended.' }) }) });
+const EndSessionsPayload = builder.objectRef<{ readonly count: number }>('EndSessionsPayload').implement({
+  description: 'What has ended.',
+  fields: (t) => ({ count: t.exposeInt('count', { description: 'Sessions that have ended.' }) }),
+});
 
 builder.mutationFields((t) => ({
   endSession: t.field({
     description: 'Ends a session of one’s own, or anybody’s for root administrators, with what is open over it.',
     type: EndSessionPayload,
     ...signedIn,
-    args: { input: t.arg({ type: EndSessionInput, required: true }) },
+    args: { input: t.arg({ type: EndSessionInput, required: true, description: 'Which one.' }) },
     resolve: async (_root, { input: { sessionId } }, { services, viewer }) => {
       const { id, isRootAdmin } = requireSignedIn(viewer);
       if (!(await services.auth.sessions.end(sessionId, isRootAdmin ? undefined : id))) {
@@ -82,7 +86,7 @@ builder.mutationFields((t) => ({
     description: 'Ends all sessions of a person.',
     type: EndSessionsPayload,
     ...rootAdmin,
-    args: { input: t.arg({ type: EndUserSessionsInput, required: true }) },
+    args: { input: t.arg({ type: EndUserSessionsInput, required: true, description: 'Whose.' }) },
     resolve: async (_root, { input: { userId } }, { services, db }) => {
       if ((await db.user.count({ where: { id: userId } })) === 0) throw notFound('user', userId);
       return { count: await services.auth.sessions.endAll(userId) };

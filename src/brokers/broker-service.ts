@@ -154,15 +154,16 @@ export class BrokerService {
   async remove(id: string): Promise<void> {
     const cluster = this.#clusterOf(id);
     if (cluster !== null) throw usedBy(cluster);
-    await this.removeClusterEntry(id);
+    // Another process may have made it one just now: its node would be gone without a word.
+    const { count } = await this.#db.broker.deleteMany({ where: { id, cluster: null, clusterNode: null } });
+    if (count === 0) await this.#refuseUsed(id);
+    await this.#removed(id, count);
   }
 
   /** What stands for a cluster goes with it. Errors: NOT_FOUND. */
   async removeClusterEntry(id: string): Promise<void> {
     const { count } = await this.#db.broker.deleteMany({ where: { id } });
-    this.#directory.drop(id);
-    if (count === 0) throw notFound('broker', id);
-    await this.#changes.announce('broker', id);
+    await this.#removed(id, count);
   }
 
   /** The project was removed, and the rows of its brokers with it. */
@@ -178,6 +179,20 @@ export class BrokerService {
     const record = this.#directory.put(row);
     await this.#changes.announce('broker', row.id);
     return record;
+  }
+
+  async #refuseUsed(id: string): Promise<void> {
+    const include = { cluster: true, clusterNode: { include: { cluster: true } } } as const;
+    const row = await this.#db.broker.findUnique({ where: { id }, include });
+    const cluster = row?.cluster ?? row?.clusterNode?.cluster ?? null;
+    if (cluster !== null) throw usedBy({ name: cluster.name, isEntry: cluster.id === id });
+  }
+
+  /** Errors: NOT_FOUND (there was none). */
+  async #removed(id: string, count: number): Promise<void> {
+    this.#directory.drop(id);
+    if (count === 0) throw notFound('broker', id);
+    await this.#changes.announce('broker', id);
   }
 
   async #check(input: BrokerInput, missingUrl: InputIssue | null): Promise<void> {

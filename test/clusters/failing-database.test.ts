@@ -12,11 +12,16 @@ const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $i
 const NODES = 'query ($c: ID!) { broker(id: $c) { cluster { state nodes { nodeId error { code } } } } }';
 const CLUSTERS = 'query ($p: ID!) { project(id: $p) { clusters { nodes { id } } brokers { totalCount } } }';
 
-/** Lets what the trigger is about fail (by no constraint, as those of rows that are missing) until the answered function is called. */
-function failing({ config }: TestService, when: string): () => void {
+function databaseOf({ config }: TestService): Database.Database {
   const file = readdirSync(config.dataDir).find((name) => name.endsWith('.db')) ?? '';
   const database = new Database(join(config.dataDir, file));
   onTestFinished(() => void database.close());
+  return database;
+}
+
+/** Lets what the trigger is about fail (by no constraint, as those of rows that are missing) until the answered function is called. */
+function failing(service: TestService, when: string): () => void {
+  const database = databaseOf(service);
   database.exec(`CREATE TRIGGER failing BEFORE ${when} BEGIN SELECT json('no JSON'); END`);
   return () => void database.exec('DROP TRIGGER failing');
 }
@@ -57,6 +62,13 @@ test('a node that was told, but not stored, is told as such, and the same once m
   const { nodes, create, graph, service } = await haWorld(4);
   const fourth = nodes[3] as HaBroker;
   const c = await create(3);
+  const path = `/api/projects/${service.projectId}/brokers/${fourth.brokerId}`;
+  // As another process does it whose news has not come yet.
+  const database = databaseOf(service);
+  const columns = '("clusterId", "nodeId", "brokerId", "name", "address", "port")';
+  database.exec(`INSERT INTO "ClusterNode" ${columns} VALUES ('${c}', 4, '${fourth.brokerId}', 'n', 'a', 1)`);
+  expect((await service.rest('DELETE', path)).body).toMatchObject({ code: 'IN_USE' });
+  database.exec('DELETE FROM "ClusterNode" WHERE "nodeId" = 4');
   const join = () => graph(JOIN, { input: { clusterId: c, ...haNode(fourth) } });
   const leave = () => graph(LEAVE, { input: { clusterId: c, nodeId: 4 } });
 

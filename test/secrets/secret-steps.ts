@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import { TOTP } from 'otpauth';
 import { expect } from 'vitest';
+import { openSealer } from '../../src/storage/sealed.ts';
 import { WebVisitor } from '../sign-in/web-visitor.ts';
 import { createSelfSigned } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/database.ts';
 import type { GraphqlAnswer } from '../support/service.ts';
+import { LDAP_PASSWORD } from '../support/slapd.ts';
 import { type RecordedService, ROOT } from './recorded-service.ts';
 
 /**
@@ -520,12 +522,12 @@ export const SECRET_STEPS: readonly SecretStep[] = [
   },
 ];
 
-/** With an OpenID provider, a directory that is not there, and passwords of the service switched off. */
+/** With an OpenID provider and a directory that know ada, and passwords of the service switched off. */
 export const SIGN_IN_STEPS: readonly SecretStep[] = [
   {
     name: 'single sign-on, and answers of a provider that nobody asked for',
     covers: ['CompleteSignInInput.code', 'CompleteSignInInput.verifier', 'OIDC_CLIENT_SECRET'],
-    run: async ({ graph, http, plant, secrets, record, url }) => {
+    run: async ({ graph, http, plant, secrets, record, url, storage, config, services }) => {
       const told = (data: { completeSignIn: { token: string } }) => [
         secrets.know('session of single sign-on', data.completeSignIn.token),
       ];
@@ -546,6 +548,11 @@ export const SIGN_IN_STEPS: readonly SecretStep[] = [
       );
       ok(await graph(COMPLETE, { i: { code } }, null, told));
       refused(await graph(COMPLETE, { i: { code } }, null), 'UNAUTHORIZED');
+      const { sealedRefresh } = await storage.db.identity.findFirstOrThrow({ where: { subject: 'ada' } });
+      const sealer = openSealer({ dataDir: config.dataDir, secretKey: config.secretKey });
+      const { refreshToken } = JSON.parse(sealer.open(sealedRefresh ?? '', 'identity sso ada'));
+      secrets.know('refresh token', refreshToken);
+      await services.signIn.checks.run(0);
       for (const search of ['code', 'state', 'error', 'error_description', 'returnTo']) {
         await http('GET', `/auth/oidc/callback?${search}=${plant(`in ${search}`)}`, { token: null });
         await http('GET', `/auth/oidc?${search}=${plant(`in ${search}`)}`, { token: null });
@@ -553,11 +560,9 @@ export const SIGN_IN_STEPS: readonly SecretStep[] = [
     },
   },
   {
-    name: 'a directory that cannot be reached, and passwords that are switched off',
-    covers: ['LDAP_BIND_PASSWORD'],
+    name: 'passwords that are switched off',
     run: async ({ graph, plant }) => {
       const login = (email: string, password: string) => graph(LOGIN, { i: { email, password } }, null);
-      refused(await login('nobody', plant('for the directory')), 'SIGN_IN_UNAVAILABLE');
       refused(await login(ROOT.email, plant('a guess at the last password')), 'UNAUTHORIZED');
     },
   },
@@ -567,6 +572,24 @@ export const SIGN_IN_STEPS: readonly SecretStep[] = [
       for (const path of [`/api/projects/${projectId}/brokers`, '/graphql', '/metrics', '/', '/nowhere']) {
         await http('GET', `${path}?token=bgp_${plant('in an address, not taken')}`, { token: null });
       }
+    },
+  },
+];
+
+/** `stop` ends the directory. */
+export const directorySteps = (stop: () => Promise<void>): readonly SecretStep[] => [
+  {
+    name: 'a directory that knows a person, and then cannot be reached',
+    covers: ['LDAP_BIND_PASSWORD'],
+    run: async ({ graph, plant, secrets }) => {
+      const told = (data: { login?: { token: string } }) =>
+        data.login ? [secrets.know('session by the directory', data.login.token)] : [];
+      const login = (email: string, password: string) => graph(LOGIN, { i: { email, password } }, null, told);
+      ok(await login('grace@example.com', secrets.know('password of the directory', LDAP_PASSWORD)));
+      refused(await login('grace@example.com', plant('wrong for the directory')), 'UNAUTHORIZED');
+      refused(await login(plant('a password as login'), 'x'), 'UNAUTHORIZED');
+      await stop();
+      refused(await login('grace@example.com', LDAP_PASSWORD), 'SIGN_IN_UNAVAILABLE');
     },
   },
 ];

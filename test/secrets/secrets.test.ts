@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/config.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { startOidc } from '../support/oidc.ts';
+import { hasSlapd, startSlapd } from '../support/slapd.ts';
 import { PlantedSecrets } from './planted-secrets.ts';
 import { type RecordedService, startRecordedService } from './recorded-service.ts';
-import { SECRET_STEPS, type SecretStep, SIGN_IN_STEPS } from './secret-steps.ts';
+import { directorySteps, SECRET_STEPS, type SecretStep, SIGN_IN_STEPS } from './secret-steps.ts';
+
+const SECRET_SETTINGS = Object.values(SETTINGS).flatMap((row) => ('secret' in row ? [row.env] : []));
 
 /** Takes the steps with the first broker of the service; all that did not go as they should. */
 async function take(steps: readonly SecretStep[], service: RecordedService): Promise<string[]> {
@@ -45,19 +48,16 @@ describe('no secret is in a line of the log, an answer, an error, a row, a file 
   test('of a service whose people sign in elsewhere', async () => {
     const oidc = await startOidc();
     oidc.people.set('ada', { email: 'ada@example.com', email_verified: true, groups: ['staff'] });
-    const service = await startRecordedService((plant, secrets) => {
-      secrets.know('secret of the client', oidc.env.OIDC_CLIENT_SECRET ?? '');
-      return {
-        ...oidc.env,
-        LOCAL_LOGIN: 'off',
-        LDAP_URL: 'ldap://127.0.0.1:1',
-        LDAP_USER_BASE: 'dc=example,dc=com',
-        LDAP_BIND_DN: 'cn=reader',
-        LDAP_BIND_PASSWORD: plant('LDAP_BIND_PASSWORD'),
-      };
+    const grace = { uid: 'grace', cn: 'Grace Hopper', mail: ['grace@example.com'] };
+    const directory = hasSlapd ? await startSlapd([grace], { staff: ['grace'] }) : null;
+    const service = await startRecordedService((_plant, secrets) => {
+      const env: Record<string, string> = { ...oidc.env, ...directory?.env, LOCAL_LOGIN: 'off' };
+      for (const name of SECRET_SETTINGS) if (env[name] !== undefined) secrets.know(name, env[name]);
+      return env;
     });
     oidc.serve(service.url);
-    expect(await take(SIGN_IN_STEPS, service)).toEqual([]);
+    const steps = directory === null ? [] : directorySteps(directory.stop);
+    expect(await take([...SIGN_IN_STEPS, ...steps], service)).toEqual([]);
     await tellAll(service);
     expect(await service.leaks()).toEqual([]);
   });
@@ -69,15 +69,15 @@ const NO_SECRET = /Stream(Input)?\.key$|\.needPassword$|(Error|FailedListener|Au
 const LOOKS_SECRET = /password$|secret$|token$|^code$|codes$|key$|privatekey$|verifier$/i;
 
 test('each field of the graph that has a secret in it, and each such setting, is tried by a step', () => {
-  const covered = new Set([...SECRET_STEPS, ...SIGN_IN_STEPS].flatMap(({ covers = [] }) => covers));
+  const all = [...SECRET_STEPS, ...SIGN_IN_STEPS, ...directorySteps(async () => {})];
+  const covered = new Set(all.flatMap(({ covers = [] }) => covers));
   const fields = Object.values(schema.getTypeMap()).flatMap((type) => {
     if (type.name.startsWith('__') || !(isInputObjectType(type) || isObjectType(type))) return [];
     return Object.entries(type.getFields())
       .filter(([name, { type: held }]) => LOOKS_SECRET.test(name) && /^\W*(String|JSON)\W*$/.test(String(held)))
       .map(([name]) => `${type.name}.${name}`);
   });
-  const settings = Object.values(SETTINGS).flatMap((row) => ('secret' in row ? [row.env] : []));
-  expect([...fields, ...settings].filter((name) => !covered.has(name) && !NO_SECRET.test(name))).toEqual([]);
+  expect([...fields, ...SECRET_SETTINGS].filter((name) => !covered.has(name) && !NO_SECRET.test(name))).toEqual([]);
 });
 
 describe('what is looked for', () => {

@@ -8,8 +8,11 @@ import type {
 import { openRedisLog } from '../../../../src/embedded/sharing/redis-log/open-redis-log.ts';
 import type { EntryOrigin, LogEntry, LogPlace, SharedLog } from '../../../../src/embedded/sharing/shared-log.ts';
 
-/** Short, so that tests need not wait; long enough for a busy machine. */
-export const QUICK: LogTiming = { beat: 100, expiry: 1_000, vote: 1_000, retention: 600_000, snapshot: 5_000 };
+/**
+ * Heartbeats come often, so that tests need not wait for them; nobody is lost because a machine is busy. Whoever judges others by
+ * their heartbeats says so by a shorter expiry of its own.
+ */
+export const QUICK: LogTiming = { beat: 100, expiry: 60_000, vote: 60_000, retention: 600_000, snapshot: 30_000 };
 
 /**
  * A node whose state is the list of what it has applied: `<node>:<text>` of entries, `lost <node>`. It keeps its place with it, as a

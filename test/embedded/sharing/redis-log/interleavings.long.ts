@@ -3,7 +3,7 @@ import { launchRedis, type Redis } from '../../../support/redis.ts';
 import { type Relay, startRelay } from '../../../support/relay.ts';
 import { QUICK, startNode, type TestNode } from './cluster.ts';
 
-const TIMING = { ...QUICK, expiry: 2_000, snapshot: 2_000 };
+const TIMING = { ...QUICK, expiry: 2_000, vote: 2_000, snapshot: 2_000 };
 
 /** So that a failure can be tried again. */
 function randomFrom(seed: number): () => number {

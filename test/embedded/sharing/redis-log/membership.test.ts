@@ -1,8 +1,12 @@
 import { expect, test, vi } from 'vitest';
+import { LOG_SCRIPTS } from '../../../../src/embedded/sharing/redis-log/log-scripts.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { QUICK, startNode } from './cluster.ts';
 import { startNodeProcess } from './node-process.ts';
+
+/** Of the node that judges the others. */
+const STRICT = { ...QUICK, expiry: 1_500 };
 
 /** Of node 3, before and after the first `lost 3`. */
 function ofNode3(state: readonly string[]) {
@@ -13,7 +17,7 @@ function ofNode3(state: readonly string[]) {
 
 test('a node that stands still for too long is lost once for all, and ends when it goes on, without another entry', async () => {
   const { url } = await startRedis();
-  const a = await startNode(1, { url });
+  const a = await startNode(1, { url, timing: STRICT });
   const b = await startNode(2, { url });
   const c = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
   c.standStill();
@@ -46,11 +50,10 @@ test('a node that is killed and begins again at once is lost before it appends a
 
 test('a second process of a node is refused while the first one is there, and takes over from one that stands still', async () => {
   const { url } = await startRedis();
-  const patient = { ...QUICK, expiry: 60_000 };
-  const a = await startNode(1, { url, timing: patient });
-  const first = await startNodeProcess({ url, nodeId: 3, timing: patient });
+  const a = await startNode(1, { url });
+  const first = await startNodeProcess({ url, nodeId: 3, timing: QUICK });
   // It looks for heartbeats for one and a half of its own.
-  const timing = { ...patient, beat: 500 };
+  const timing = { ...QUICK, beat: 500 };
   await expect(startNode(3, { url, timing })).rejects.toMatchObject({ reason: 'TAKEN' });
   const soFar = first.appended.length;
   await vi.waitFor(() => expect(first.appended.length).toBeGreaterThan(soFar));
@@ -67,8 +70,8 @@ test('a second process of a node is refused while the first one is there, and ta
 
 test('nobody is lost because Redis stood still', async () => {
   const redis = await startRedis();
-  const a = await startNode(1, { url: redis.url });
-  const b = await startNode(2, { url: redis.url });
+  const a = await startNode(1, { url: redis.url, timing: STRICT });
+  const b = await startNode(2, { url: redis.url, timing: STRICT });
   await vi.waitFor(() => expect(a.log.nodes).toHaveLength(2));
   redis.standStill();
   // Both have noticed: an answer is late by more than a node may be.
@@ -86,7 +89,7 @@ test('a node that was cut off for less than it takes to be lost goes on, and wha
   const { url, port } = await startRedis();
   const relay = await startRelay(port);
   const a = await startNode(1, { url });
-  const b = await startNode(2, { url: relay.url.replace('mqtt', 'redis'), timing: { ...QUICK, expiry: 30_000 } });
+  const b = await startNode(2, { url: relay.url.replace('mqtt', 'redis') });
   const appended: Promise<void>[] = [];
   for (let number = 0; number < 200; number++) {
     appended.push(b.append(`${number}`));
@@ -99,4 +102,23 @@ test('a node that was cut off for less than it takes to be lost goes on, and wha
   await a.has('2:199');
   expect(a.state).toEqual(Array.from({ length: 200 }, (_, number) => `2:${number}`));
   expect(b.state).toEqual(a.state);
+});
+
+test('Redis takes each batch of a run once and in order, and none of who is not a member', async () => {
+  const redis = await startRedis();
+  const a = await startNode(1, { url: redis.url });
+  await a.append('first');
+  const own = a.place.members.find(({ nodeId }) => nodeId === 1);
+  expect(own?.number).toBe(1);
+  const keys = ['state', 'log', 'votes'].map((name) => `brokergraph:{test}:${name}`);
+  const append = (nodeId: number, run: string, number: number) =>
+    redis.command('EVAL', LOG_SCRIPTS.append, '3', ...keys, `${nodeId}`, run, `${number}`, 'never there');
+  const length = await redis.command('XLEN', keys[1] ?? '');
+  expect(await append(1, own?.run ?? '', 1)).toBe('OK');
+  expect(await append(1, own?.run ?? '', 3)).toBe('GAP');
+  expect(await append(1, 'another-run', 2)).toBe('TAKEN');
+  expect(await append(2, 'another-run', 1)).toBe('LOST');
+  expect(await redis.command('XLEN', keys[1] ?? '')).toBe(length);
+  await a.append('second');
+  expect(a.state).toEqual(['1:first', '1:second']);
 });

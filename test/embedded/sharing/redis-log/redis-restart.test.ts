@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { startRedis } from '../../../support/redis.ts';
-import { QUICK, startNode, type TestNode } from './cluster.ts';
+import { startNode, type TestNode } from './cluster.ts';
 
 /**
  * Three nodes append while something happens to Redis. A node that falls behind begins again, as brokers do. Gives what was
@@ -8,8 +8,7 @@ import { QUICK, startNode, type TestNode } from './cluster.ts';
  */
 async function appendThrough(url: string, happens: () => Promise<unknown>) {
   const nodes = new Map<number, TestNode>();
-  for (const nodeId of [1, 2, 3])
-    nodes.set(nodeId, await startNode(nodeId, { url, timing: { ...QUICK, expiry: 10_000 } }));
+  for (const nodeId of [1, 2, 3]) nodes.set(nodeId, await startNode(nodeId, { url }));
   const acknowledged: string[] = [];
   const ends: string[] = [];
   let isOver = false;
@@ -21,7 +20,7 @@ async function appendThrough(url: string, happens: () => Promise<unknown>) {
         acknowledged.push(`${nodeId}:${number}`, `${nodeId}:${number}b`);
       } catch {
         ends.push((await node.ended).reason);
-        nodes.set(nodeId, await startNode(nodeId, { url, former: node, timing: { ...QUICK, expiry: 10_000 } }));
+        nodes.set(nodeId, await startNode(nodeId, { url, former: node }));
       }
     }
   };

@@ -68,7 +68,7 @@ test('a snapshot goes through Redis in parts, and whoever gives it waits for the
     nodeId: 1,
     isSeed: true,
     place: null,
-    timing: { ...QUICK, expiry: 30_000 },
+    timing: QUICK,
     onProblem: () => undefined,
     onEnd: () => undefined,
   });
@@ -85,7 +85,7 @@ test('a snapshot goes through Redis in parts, and whoever gives it waits for the
     nodeId: 2,
     isSeed: false,
     place: null,
-    timing: { ...QUICK, expiry: 30_000 },
+    timing: QUICK,
     onProblem: () => undefined,
     onEnd: () => undefined,
   });
