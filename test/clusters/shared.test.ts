@@ -250,7 +250,7 @@ test('a cluster in which each node records its own topics: left, joined, restart
   const back = await session(world, two);
   await back.until(['z']);
 
-  // Who leaves goes on by itself: in no process of its own, with the accounts and without the sessions.
+  // Who leaves goes on by itself: in no process of its own, with the accounts, and hears nothing of the others.
   const leave = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
   await world.graph(leave, { input: { clusterId, nodeId: 3 } });
   await expect.poll(() => world.pidOf(three)).toBeNull();
