@@ -82,7 +82,11 @@ interface Told {
   readonly clusters: readonly {
     readonly clusterId: string;
     readonly state: string;
-    readonly nodes: readonly { readonly nodeId: number; readonly isReachable: boolean; readonly error: object | null }[];
+    readonly nodes: readonly {
+      readonly nodeId: number;
+      readonly isReachable: boolean;
+      readonly error: object | null;
+    }[];
   }[];
 }
 
@@ -174,7 +178,9 @@ test('brokers of this service are one over Redis: each is killed, and no message
   const source = await device(world, [two, three, one], 'source');
   let published = 0;
   const publish = async (count: number) => {
-    const all = Array.from({ length: count }, () => source.client.publishAsync('numbers', String(published++), { qos: 1 }));
+    const all = Array.from({ length: count }, () =>
+      source.client.publishAsync('numbers', String(published++), { qos: 1 }),
+    );
     await Promise.all(all);
   };
   for (const [index, brokerId] of [one, two, three].entries()) {
@@ -187,7 +193,7 @@ test('brokers of this service are one over Redis: each is killed, and no message
     await under;
     await publish(50);
     await watch.until(({ clusterStatus }) => isActive(clusterStatus, clusterId));
-        expect(world.pidOf(brokerId)).not.toBe(pid);
+    expect(world.pidOf(brokerId)).not.toBe(pid);
   }
   await steady.until((seen) => once(seen).length === published);
   expect(once(steady.seen)).toEqual(numbers(published));
@@ -207,9 +213,12 @@ test('a cluster in which each node records its own topics: left, joined, restart
   let world = await sharedWorld(3, options);
   const [one = '', two = '', three = ''] = world.brokerIds;
   // A broker that joins later can have the passwords only of those that are kept.
-  await world.graph('mutation ($p: ID!) { updateProject(input: { projectId: $p, clusterPasswords: true }) { project { id } } }', {
-    p: world.service.projectId,
-  });
+  await world.graph(
+    'mutation ($p: ID!) { updateProject(input: { projectId: $p, clusterPasswords: true }) { project { id } } }',
+    {
+      p: world.service.projectId,
+    },
+  );
   const clusterId = await world.create({ mode: 'HP', nodes: [world.nodeInput(1), world.nodeInput(2)] });
   await account(world, clusterId);
   const away = await world.client(two, SESSION);
