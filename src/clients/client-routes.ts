@@ -1,4 +1,4 @@
-import { type Route, enumName, type RouteInput } from '../rest/route.ts';
+import { enumName, type Route, type RouteInput } from '../rest/route.ts';
 import {
   CLIENT_DETAIL_QUERY,
   CLIENT_DISCONNECT,

@@ -32,7 +32,7 @@ export interface StreamHostingOptions {
 const SETTLE_SHARE = 0.7;
 
 /** Of the connections that streams beside a broker have of their own; the same ones after a restart. */
-export const streamClientIds = (brokerId: string): readonly string[] => [
+const streamClientIds = (brokerId: string): readonly string[] => [
   `brokergraph-${brokerId}-streams`,
   `brokergraph-${brokerId}-streams-out`,
 ];
