@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import type { AuditMark } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
+import { isTransactionConflict, isUniqueViolation } from '../storage/prisma-errors.ts';
 import { ChainCheck, GENESIS, type Marks } from './audit-chain.ts';
 import type { AuditFacts } from './audit-event.ts';
 
@@ -94,19 +96,27 @@ export class AuditRetention {
     }
     if (old.length === 0) return null;
     const { place } = check;
-    const { name, ...moved } = marks.of('start', place);
-    const isDone = await db.$transaction(async (tx) => {
-      // Another process may be at it, too: only one of them moves the start from here.
-      if (mark === null) await tx.auditMark.create({ data: { name, ...moved } });
-      else {
-        const { count } = await tx.auditMark.updateMany({ where: { name, sequence: mark.sequence }, data: moved });
-        if (count === 0) return false;
-      }
-      await tx.auditEntry.deleteMany({ where: { sequence: { lte: place.sequence } } });
-      return true;
-    });
+    const isDone = await this.#move(mark, marks.of('start', place));
     if (!isDone) return null;
     return { count: old.length, last: place.sequence };
+  }
+
+  /** False: another process is at it, too. Only one of them moves the start from where it is. */
+  async #move(from: AuditMark | null, { name, ...to }: AuditMark): Promise<boolean> {
+    try {
+      return await this.#options.db.$transaction(async (tx) => {
+        if (from === null) await tx.auditMark.create({ data: { name, ...to } });
+        else {
+          const { count } = await tx.auditMark.updateMany({ where: { name, sequence: from.sequence }, data: to });
+          if (count === 0) return false;
+        }
+        await tx.auditEntry.deleteMany({ where: { sequence: { lte: to.sequence } } });
+        return true;
+      });
+    } catch (error) {
+      if (isUniqueViolation(error) || isTransactionConflict(error)) return false;
+      throw error;
+    }
   }
 }
 

@@ -141,15 +141,33 @@ const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[
 /** Each part is bounded: a text that somebody made up for it must not take long to look through. */
 const IN_URL = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):[^\s/?#]{0,2000}@/gi;
 const BEARER = /\b(bearer|basic)\s{1,5}[\w.~+/=-]{8,}/gi;
-const ASSIGNED = /(?<![\w-])([\w-]{1,64})(\s{0,5}[=:]\s{0,5})("[^"]*"|'[^']*'|[^\s;,&'"]+)/g;
+const ASSIGNMENT = /(?<![\w-])([\w-]{1,64})\s{0,5}[=:]\s{0,5}/g;
+const ASSIGNED = /"[^"]*"|'[^']*'|[^\s;,&'"]+/y;
 
 function withoutSecrets(text: string): string {
-  return text
-    .replaceAll(PRIVATE_KEY, MASK)
-    .replaceAll(OWN_SECRET, MASK)
-    .replaceAll(IN_URL, `$1$2:${MASK}@`)
-    .replaceAll(BEARER, `$1 ${MASK}`)
-    .replaceAll(ASSIGNED, (all, name: string, sign: string) => (looksSecret(name) ? `${name}${sign}${MASK}` : all));
+  return withoutAssigned(
+    text
+      .replaceAll(PRIVATE_KEY, MASK)
+      .replaceAll(OWN_SECRET, MASK)
+      .replaceAll(IN_URL, `$1$2:${MASK}@`)
+      .replaceAll(BEARER, `$1 ${MASK}`),
+  );
+}
+
+/** `password=…`, as in connection texts, queries of URLs and headers. */
+function withoutAssigned(text: string): string {
+  let shown = '';
+  let end = 0;
+  for (const { 0: all, 1: name = '', index } of text.matchAll(ASSIGNMENT)) {
+    const start = index + all.length;
+    if (start < end || !looksSecret(name)) continue;
+    ASSIGNED.lastIndex = start;
+    const value = ASSIGNED.exec(text)?.[0];
+    if (value === undefined) continue;
+    shown += text.slice(end, start) + MASK;
+    end = start + value.length;
+  }
+  return shown + text.slice(end);
 }
 
 function cut(text: string): string {

@@ -1,5 +1,5 @@
 import { invalid } from '../errors.ts';
-import { Prisma } from '../generated/sqlite/client.ts';
+import type { Prisma } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
 import { MAX_NAME, textIssues } from '../texts.ts';
 
@@ -30,9 +30,9 @@ export async function whereOf(db: Database, filter: UserFilter): Promise<Prisma.
 /** By `replace`, since `%` and `_` mean something to LIKE, which each engine escapes in its own way. */
 async function idsWith(db: Database, text: string): Promise<string[]> {
   const lower = text.toLowerCase();
-  const rows = await db.$queryRaw<{ id: string }[]>(
-    Prisma.sql`SELECT "id" FROM "User" WHERE replace("email", ${lower}, '') <> "email" OR replace("name", ${text}, '') <> "name" LIMIT ${MAX_FOUND + 1}`,
-  );
+  const rows = await db.$queryRaw<
+    { id: string }[]
+  >`SELECT "id" FROM "User" WHERE replace("email", ${lower}, '') <> "email" OR replace("name", ${text}, '') <> "name" LIMIT ${MAX_FOUND + 1}`;
   if (rows.length > MAX_FOUND) {
     throw invalid([{ path: 'filter.text', reason: `fits more than ${MAX_FOUND} people: say more of it` }]);
   }

@@ -100,8 +100,8 @@ export class Connection {
   pendingBytes = 0;
   pendingQos2 = 0;
   pendingQos2Bytes = 0;
-  /** In a cluster: those of QoS 0 among them, which are to be retained or came after such a one. */
-  pendingRetained = 0;
+  /** In a cluster: it publishes at QoS 0 to be retained, so that all it publishes at QoS 0 goes one way, in order. */
+  isRetaining = false;
   /** Publishes whose acknowledgement somebody puts off; null: none yet. */
   held: HeldPublishes | null = null;
   pendingControl = 0;

@@ -86,8 +86,8 @@ export class PublishIntake {
     const tapped = this.#options.tap.take(packet, true);
     const { shared } = this.#options;
     if (shared && !isOfNode(topic)) {
-      // What was published before it, to be retained, is not behind it.
-      if (packet.retain || connection.pendingRetained > 0) {
+      if (packet.retain) connection.isRetaining = true;
+      if (connection.isRetaining) {
         this.#share(shared, client, connection, packet, tapped, done);
         return;
       }
@@ -200,11 +200,9 @@ export class PublishIntake {
       done();
     });
     countPending(connection, qos, payload.length, 1);
-    if (qos === 0) connection.pendingRetained += 1;
     const publish = { publisherId: client.id, connection, topic, payload, qos, retain, properties, messageId };
     shared.publish({ ...publish, held: tapped }, () => {
       countPending(connection, qos, payload.length, -1);
-      if (qos === 0) connection.pendingRetained -= 1;
       if (tapped) tapped.whenFree(ready);
       else ready();
     });

@@ -8,7 +8,7 @@ import type { ClusterOptions } from '../worker-protocol.ts';
 import { placeIn } from './cluster-place.ts';
 import { NodeChanges } from './node-changes.ts';
 import { NodeReplica } from './node-replica.ts';
-import type { OpenedLog } from './redis-log/log-options.ts';
+import type { LogTiming, OpenedLog } from './redis-log/log-options.ts';
 import { openRedisLog } from './redis-log/open-redis-log.ts';
 import type { SharedLog } from './shared-log.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -20,6 +20,7 @@ export interface ClusterNodeOptions {
   readonly onProblem: (problem: string, error: unknown) => void;
   /** The broker must end now. It may begin anew. */
   readonly onEnd: (error: Error) => void;
+  readonly timing?: Partial<LogTiming>;
 }
 
 /**
@@ -41,7 +42,7 @@ export class ClusterNode {
   }
 
   /** Waits for Redis, and for the nodes that are there. */
-  static async open({ cluster, folder, onProblem, onEnd }: ClusterNodeOptions): Promise<ClusterNode> {
+  static async open({ cluster, folder, onProblem, onEnd, timing = {} }: ClusterNodeOptions): Promise<ClusterNode> {
     const { clusterId, nodeId, isSeed, redisUrl: url } = cluster;
     let broken: Error | null = null;
     const journal = new Journal({ folder, onBroken: (error) => (broken = error) });
@@ -55,6 +56,7 @@ export class ClusterNode {
         place: placeIn(journal, nodeId),
         onProblem: (problem) => onProblem('the cluster', problem),
         onEnd,
+        timing,
       });
       if (opened.snapshot) await takeSnapshot(journal, nodeId, opened.snapshot);
       if (broken) throw broken;

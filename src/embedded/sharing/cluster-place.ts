@@ -25,9 +25,9 @@ export function placeIn(journal: Journal, nodeId: number): LogPlace | null {
 export async function leaveCluster(journal: Journal): Promise<void> {
   const nodeId = rowOf(journal)?.nodeId;
   if (nodeId === undefined) return;
-  const isOther = `SELECT client_id FROM session WHERE coalesce(json_extract(about, '$.nodeId'), ?1) <> ?1`;
+  const isOther = `SELECT client_id FROM session WHERE coalesce(json_extract(about, '$.nodeId'), ?) <> ?`;
   for (const table of ['subscription', 'queue', 'incoming', 'delayed_will', 'session'])
-    journal.add(`DELETE FROM ${table} WHERE client_id IN (${isOther})`, nodeId);
+    journal.add(`DELETE FROM ${table} WHERE client_id IN (${isOther})`, nodeId, nodeId);
   journal.add('DELETE FROM presence');
   journal.add('DELETE FROM log_place');
   await journal.commit();

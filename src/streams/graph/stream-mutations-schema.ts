@@ -37,7 +37,8 @@ const definitionFields = (t: InputFields, without: (value: string) => string) =>
   persist: t.boolean({
     description: `Store what leaves the query, to be replayed. ${without(String(DEFAULT_DEFINITION.persist))}`,
   }),
-  key: t.string({ description: `For brokers that know it. ${without('none')}` }),
+  // The name of a value in messages.
+  key: t.string({ description: `For brokers that know it. ${without('none')}`, extensions: { secret: false } }),
   query: t.field({
     description: `\`{ select: […], where: […] }\`; \`previewStream\` tells what comes of it. ${without('all messages pass as they are')}`,
     type: 'JSON',

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { LOG_SCRIPTS } from '../../../../src/embedded/sharing/redis-log/log-scripts.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { QUICK, startNode } from './cluster.ts';
@@ -101,4 +102,23 @@ test('a node that was cut off for less than it takes to be lost goes on, and wha
   await a.has('2:199');
   expect(a.state).toEqual(Array.from({ length: 200 }, (_, number) => `2:${number}`));
   expect(b.state).toEqual(a.state);
+});
+
+test('Redis takes each batch of a run once and in order, and none of who is not a member', async () => {
+  const redis = await startRedis();
+  const a = await startNode(1, { url: redis.url });
+  await a.append('first');
+  const own = a.place.members.find(({ nodeId }) => nodeId === 1);
+  expect(own?.number).toBe(1);
+  const keys = ['state', 'log', 'votes'].map((name) => `brokergraph:{test}:${name}`);
+  const append = (nodeId: number, run: string, number: number) =>
+    redis.command('EVAL', LOG_SCRIPTS.append, '3', ...keys, `${nodeId}`, run, `${number}`, 'never there');
+  const length = await redis.command('XLEN', keys[1] ?? '');
+  expect(await append(1, own?.run ?? '', 1)).toBe('OK');
+  expect(await append(1, own?.run ?? '', 3)).toBe('GAP');
+  expect(await append(1, 'another-run', 2)).toBe('TAKEN');
+  expect(await append(2, 'another-run', 1)).toBe('LOST');
+  expect(await redis.command('XLEN', keys[1] ?? '')).toBe(length);
+  await a.append('second');
+  expect(a.state).toEqual(['1:first', '1:second']);
 });

@@ -1,0 +1,86 @@
+import type { MqttClient } from 'mqtt';
+import { expect, test } from 'vitest';
+import { startRedis } from '../../support/redis.ts';
+import { collect, connect } from '../embedded.ts';
+import { type NodeCore, settled, startCores } from './node-core.ts';
+import { collectFrom, eventually } from './nodes.ts';
+
+const NUMBERS = Array.from({ length: 20 }, (_, index) => String(index));
+
+async function withSession(node: NodeCore, clientId: string): Promise<void> {
+  const client = await connect(node.mqttPort, { clientId, clean: false });
+  await client.subscribeAsync('q', { qos: 2 });
+  await client.endAsync();
+}
+
+async function publishAll(client: MqttClient, from: number): Promise<void> {
+  for (const number of NUMBERS) await client.publishAsync('q', `${from}:${number}`, { qos: 1 });
+}
+
+const expected = (...from: number[]) => from.flatMap((one) => NUMBERS.map((number) => `${one}:${number}`));
+
+test('while Redis stands still nobody is let in and nothing is acknowledged; afterwards all goes on', async () => {
+  const redis = await startRedis();
+  const [one, two] = (await startCores(redis, 2)) as [NodeCore, NodeCore];
+  await withSession(one, 's');
+  const publisher = await connect(one.mqttPort, { clientId: 'p' });
+  const near = await connect(one.mqttPort, { clientId: 'near' });
+  const { until: nearUntil } = collect(near);
+  await near.subscribeAsync('zero');
+  await publishAll(publisher, 0);
+  redis.standStill();
+  await eventually(async () => !one.node.log.isReached && !two.node.log.isReached);
+  await expect(connect(two.mqttPort, { clientId: 'x' })).rejects.toThrow('Server unavailable');
+  // The service asks how it is.
+  const own = await connect(two.mqttPort, { clientId: 'own-1' });
+  await own.endAsync();
+  // What nobody has to know elsewhere goes on.
+  await publisher.publishAsync('zero', 'x', { qos: 0 });
+  await nearUntil((all) => all.length === 1);
+  let isAcknowledged = false;
+  const held = publishAll(publisher, 1).then(() => {
+    isAcknowledged = true;
+  });
+  // Of somebody whose publishes wait the broker reads no more than this.
+  const sent = Array.from({ length: 3_000 }, () =>
+    near.publishAsync('flood', Buffer.alloc(2_000), { qos: 1 }).catch(() => null),
+  );
+  const reading = one.registry.connection('near');
+  await eventually(async () => reading?.held?.isEmpty === false && near.stream.writableLength > 0);
+  expect(reading?.bytesRead).toBeLessThan(2_000_000);
+  expect(isAcknowledged).toBe(false);
+  redis.goOn();
+  await Promise.all([held, ...sent]);
+  await settled([one, two]);
+  const { until } = collectFrom(two.mqttPort, { clientId: 's', clean: false });
+  const messages = await until((all) => all.length >= 40);
+  expect(messages.map(({ text }) => text)).toEqual(expected(0, 1));
+  expect([...one.ends, ...two.ends]).toEqual([]);
+});
+
+test.each([
+  { durable: true, what: 'keeps what it had' },
+  { durable: false, what: 'has lost everything' },
+])('Redis that is killed and started again, and $what, loses nothing that was acknowledged', async ({ durable }) => {
+  const redis = await startRedis({ durable });
+  const nodes = await startCores(redis, 3);
+  const [one, two, three] = nodes as [NodeCore, NodeCore, NodeCore];
+  await withSession(one, 's');
+  const publisher = await connect(one.mqttPort, { clientId: 'p' });
+  await publishAll(publisher, 0);
+  await publisher.publishAsync('kept', 'before', { qos: 1, retain: true });
+  await redis.kill();
+  await eventually(async () => nodes.every(({ node }) => !node.log.isReached));
+  const held = publishAll(publisher, 1);
+  await redis.start();
+  await held;
+  // Those that had not come as far begin anew, which the service sees to.
+  const there = nodes.filter(({ ends }) => ends.length === 0);
+  expect(there).toContain(one);
+  await settled(there);
+  for (const other of there) expect(other.state()).toEqual(one.state());
+  const at = there.includes(three) ? three : there.includes(two) ? two : one;
+  const { until } = collectFrom(at.mqttPort, { clientId: 's', clean: false });
+  const messages = await until((all) => all.length >= 40);
+  expect(messages.map(({ text }) => text)).toEqual(expected(0, 1));
+});
