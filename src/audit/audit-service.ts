@@ -2,7 +2,6 @@ import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
 import { Bursts } from '../auth/bursts.ts';
 import { networkOf } from '../auth/network.ts';
-import type { RequestContext } from '../context.ts';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { isImpossibleText } from '../storage/prisma-errors.ts';
@@ -10,6 +9,7 @@ import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
 import { type ChainPlace, Marks, type UnchainedEntry } from './audit-chain.ts';
 import {
+  type AuditCaller,
   type AuditFacts,
   type AuditResult,
   type AuditTarget,
@@ -37,9 +37,6 @@ export interface AuditOptions extends BeforeParts {
   readonly retentionDays: number;
   readonly log: Logger;
 }
-
-/** Where a request came from. */
-export type AuditCaller = Pick<RequestContext, 'viewer' | 'address' | 'requestId' | 'via'>;
 
 /** A mutation that is about to run. */
 export interface AuditedCall {

@@ -33,7 +33,7 @@ const SECRET_PARTS = /^(?:pass(?:word|wd|phrase)|secret|sealed|private|credentia
 /** As the last word they say that it is no secret, whatever stands before. */
 const HARMLESS_ENDS = /^(?:ids?|files?|filenames?|names?|types?|at|until|since|count|length|expiry|algorithm|enabled)$/;
 
-function looksSecret(name: string): boolean {
+export function looksSecret(name: string): boolean {
   const words = name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
