@@ -56,8 +56,8 @@ export class Admission {
     const verdict = await access.authenticate({ clientId, username, password });
     if (verdict === 'BUSY') return SERVER_UNAVAILABLE;
     if (verdict === 'REFUSED' || connection.will?.topic.startsWith('$CONTROL/')) return NOT_AUTHORIZED;
-    const { shared, ownClientIds } = this.#options;
-    if (shared && !(connection.isClean && ownClientIds && clientId.startsWith(ownClientIds))) {
+    const { shared } = this.#options;
+    if (shared && !this.#isOfNode(clientId, connection)) {
       return this.#admitToCluster(shared, client, connection, username ?? null);
     }
     // aedes takes over too, but later, when the old connection would delete the new one's will.
@@ -88,6 +88,13 @@ export class Admission {
     this.#dropForbidden(connection.identity);
     await store.commit();
     return ACCEPTED;
+  }
+
+  /** Whether it is the service, and nothing that other nodes know. */
+  #isOfNode(clientId: string, { isClean }: Connection): boolean {
+    const { ownClientIds, store } = this.#options;
+    if (!isClean || ownClientIds === null || !clientId.startsWith(ownClientIds)) return false;
+    return !store.sessions.get(clientId) && !store.presences.get(clientId);
   }
 
   /** The same on all nodes. The client id may be connected to another one, where a session goes on from here. */

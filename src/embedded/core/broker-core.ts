@@ -80,7 +80,13 @@ export class BrokerCore {
     this.#aedes = this.#createAedes(id);
     guardBroker(this.#aedes);
     const { tap } = this;
-    this.#delivery = new Delivery({ aedes: this.#aedes, store, access, ownTopics: `$SYS/${id}/` });
+    this.#delivery = new Delivery({
+      aedes: this.#aedes,
+      store,
+      access,
+      ownTopics: `$SYS/${id}/`,
+      isShared: options.join !== undefined,
+    });
     const delivery = this.#delivery;
     // Each of both needs the other one, later.
     const due = { sessionDue: (id: string) => shared?.sessionDue(id), willDue: (id: string) => shared?.willDue(id) };

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { Aedes, AedesPublishPacket, Client } from 'aedes';
 import { generate } from 'mqtt-packet';
 import { filterMatches } from '../../mqtt/filter-match.ts';
@@ -15,6 +16,8 @@ export interface DeliveryOptions {
   readonly access: AccessControl;
   /** What the topics of aedes' own events begin with; they are told to no client. */
   readonly ownTopics: string;
+  /** In a cluster: publishers at other nodes do not wait until it was written to sockets. */
+  readonly isShared: boolean;
 }
 
 export interface LiveMessage {
@@ -78,6 +81,7 @@ export class Delivery {
     const session = qos > 0 ? store.sessions.get(client.id) : undefined;
     const entry = messageId === undefined ? session?.byCounter.get(packet.brokerCounter) : undefined;
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
+    if (isLive && this.#options.isShared && isBehind(client, connection, packet.qos)) return null;
     if (isLive && packet.qos > 0) {
       // Its queue has it. What leaves at QoS 0 is in no queue, so it goes now.
       if (connection.isDraining) return null;
@@ -211,6 +215,19 @@ export class Delivery {
     send(client, packet);
     return true;
   }
+}
+
+/** What may wait to be written to one client: more than its largest messages. */
+const MAX_UNWRITTEN_BYTES = 32 * 1_048_576;
+
+/**
+ * Whether a client reads so slowly that it is not sent this. Messages of QoS 0 pass it by; at QoS 1 and 2 its connection ends, and its session
+ * keeps them until it comes back.
+ */
+function isBehind({ conn }: Client, connection: Connection, qos: 0 | 1 | 2): boolean {
+  if ((conn as Duplex).writableLength <= MAX_UNWRITTEN_BYTES) return false;
+  if (qos > 0) connection.destroy();
+  return true;
 }
 
 interface AedesInternals {

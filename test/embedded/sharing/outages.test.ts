@@ -1,5 +1,6 @@
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
+import { ClusterPlugin } from '../../../src/embedded/sharing/cluster-plugin.ts';
 import { startRedis } from '../../support/redis.ts';
 import { collect, connect } from '../embedded.ts';
 import { type NodeCore, settled, startCores } from './node-core.ts';
@@ -32,8 +33,8 @@ test('while Redis stands still nobody is let in and nothing is acknowledged; aft
   await eventually(async () => !one.node.log.isReached && !two.node.log.isReached);
   await expect(connect(two.mqttPort, { clientId: 'x' })).rejects.toThrow('Server unavailable');
   // The service asks how it is.
-  const own = await connect(two.mqttPort, { clientId: 'own-1' });
-  await own.endAsync();
+  await (await connect(two.mqttPort, { clientId: 'own-1' })).endAsync();
+  expect(new ClusterPlugin(two.node).execute({ command: 'getNode' })).toMatchObject({ nodeId: 2, state: 'CUT_OFF' });
   // What nobody has to know elsewhere goes on.
   await publisher.publishAsync('zero', 'x', { qos: 0 });
   await nearUntil((all) => all.length === 1);

@@ -242,3 +242,17 @@ test('a broker that has sessions begins a cluster with them; by itself again it 
   expect(Array.from(store.sessions.all(), ({ id }) => id)).toEqual(['stays']);
   store.close();
 });
+
+test('a client that does not read is not waited for by publishers at other nodes, and keeps its session', async () => {
+  const [one, two] = (await startCores(redis(), 2)) as [NodeCore, NodeCore];
+  const slow = await connect(two.mqttPort, { clientId: 'slow', clean: false });
+  await slow.subscribeAsync('big', { qos: 1 });
+  slow.stream.pause();
+  const publisher = await connect(one.mqttPort, { clientId: 'p' });
+  const payload = Buffer.alloc(2 * 1_048_576);
+  // The last ones are more than its queue holds.
+  for (let index = 0; index < 24; index += 1) await publisher.publishAsync('big', payload, { qos: 1 });
+  await eventually(async () => !two.registry.connection('slow'));
+  await settled([one, two]);
+  expect([one, two].map(({ store }) => store.sessions.get('slow')?.queue.size)).toEqual([16, 16]);
+});
