@@ -53,6 +53,11 @@ export interface ClusterParts {
   readonly streams: StreamService;
 }
 
+export interface ClusterServices {
+  readonly clusters: ClusterService;
+  readonly clusterLive: ClusterLive;
+}
+
 interface Connected {
   readonly runtimes: BrokerRuntimes;
   readonly keepers: ClusterKeepers;
@@ -60,7 +65,6 @@ interface Connected {
   readonly dynsec: DynsecDriver;
   readonly shared: SharedDriver;
   readonly rows: ClusterRows;
-  readonly service: ClusterService;
   readonly live: ClusterLive;
 }
 
@@ -114,7 +118,7 @@ export class Clusters {
     return cluster?.keeper === 'GATEWAY' ? cluster : null;
   };
 
-  connect({ runtimes, access, clients, topics, streams }: ClusterParts): Pick<Connected, 'service' | 'live'> {
+  connect({ runtimes, access, clients, topics, streams }: ClusterParts): ClusterServices {
     this.serving.connect({ runtimes, clients, topics, streams });
     const { storage, sealer, brokers, brokerDirectory, projects, cloudBrokers, redisUrl, timeoutMs, log } =
       this.#options;
@@ -162,8 +166,8 @@ export class Clusters {
     });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, service, live };
-    return { service, live };
+    this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, live };
+    return { clusters: service, clusterLive: live };
   }
 
   /** From here on clusters are followed, and kept together. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { AuditService } from '../audit/audit-service.ts';
+import type { Sessions } from '../auth/sessions.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
@@ -9,8 +10,10 @@ import { SignInAccounts } from './accounts.ts';
 import { LdapDirectory } from './ldap/ldap-directory.ts';
 import { OidcProvider } from './oidc/oidc-provider.ts';
 import { OidcSignIn } from './oidc/oidc-sign-in.ts';
+import { SignInRuleService } from './rules/sign-in-rule-service.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
 import { SignInChecks } from './sign-in-checks.ts';
+import { SignInService } from './sign-in-service.ts';
 
 export interface SignInOptions {
   readonly storage: Storage;
@@ -24,8 +27,8 @@ export interface SignInOptions {
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #accounts: SignInAccounts;
-  readonly attempts: SignInAttempts;
-  readonly oidc: OidcProvider | null;
+  readonly #attempts: SignInAttempts;
+  readonly #oidc: OidcProvider | null;
   readonly directory: LdapDirectory | null;
   readonly checks: SignInChecks;
 
@@ -34,9 +37,9 @@ export class SignIn {
     const { storage, sealer, config, audit, log } = options;
     const { db, changes, leases } = storage;
     this.#options = options;
-    this.attempts = new SignInAttempts({ db, sealer });
+    this.#attempts = new SignInAttempts({ db, sealer });
     this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
-    this.oidc = oidcOf(config, log);
+    this.#oidc = oidcOf(config, log);
     this.directory = directoryOf(config, this.#accounts, log);
     this.checks = new SignInChecks({
       db,
@@ -44,19 +47,31 @@ export class SignIn {
       leases,
       accounts: this.#accounts,
       audit,
-      providers: [this.oidc, this.directory].filter((provider) => provider !== null),
+      providers: [this.#oidc, this.directory].filter((provider) => provider !== null),
       everyMs: config.signInCheckMinutes * 60_000,
       log,
     });
   }
 
+  /** What callers of the graph may do about it. `sessions`: those that it opens. */
+  connect(sessions: Sessions): { readonly signIn: SignInService; readonly signInRules: SignInRuleService } {
+    const { storage, config } = this.#options;
+    const { db, changes } = storage;
+    const offers = { local: config.localLogin, ldap: this.directory !== null, openIdConnect: this.#oidc !== null };
+    const groupsClaims = { sso: config.oidcGroupsClaim, ldap: 'groups' };
+    return {
+      signIn: new SignInService({ db, attempts: this.#attempts, sessions, checks: this.checks, offers }),
+      signInRules: new SignInRuleService({ db, changes, groupsClaims }),
+    };
+  }
+
   /** The way of browsers, known once the service knows its own address; null: there is no OpenID provider. */
   browserWay(ownUrl: string): OidcSignIn | null {
     const { config, audit, log } = this.#options;
-    if (this.oidc === null) return null;
+    if (this.#oidc === null) return null;
     return new OidcSignIn({
-      provider: this.oidc,
-      attempts: this.attempts,
+      provider: this.#oidc,
+      attempts: this.#attempts,
       accounts: this.#accounts,
       audit,
       publicUrl: config.publicUrl ?? ownUrl,
