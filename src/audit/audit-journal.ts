@@ -5,10 +5,13 @@
  * Lines are handed to the system at once, and not brought to the disk: they outlive the process, not a loss of power. The file begins
  * anew when nothing is under way, at the latest after MAX_BYTES. What cannot be written there is logged, and the change goes on.
  */
-import { closeSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, constants, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { UnchainedEntry } from './audit-chain.ts';
+
+/** Lines go to the end, wherever that is: behind a file that began anew, too. */
+const { O_WRONLY, O_CREAT, O_TRUNC, O_APPEND } = constants;
 
 /** Begins anew at the next moment in which nothing is under way … */
 const TIDY_BYTES = 64 * 1024;
@@ -73,7 +76,7 @@ export class AuditJournal {
   /** The file with nothing but what is under way. Its descriptor, for lines behind that. */
   #rewritten(): number {
     const draft = `${this.#file}.new`;
-    const fd = openSync(draft, 'w', 0o600);
+    const fd = openSync(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);
     this.#bytes = 0;
     for (const line of this.#open.values()) this.#bytes += writeSync(fd, `${line}\n`);
     renameSync(draft, this.#file);

@@ -7,8 +7,8 @@ import type { AuditFacts } from './audit-event.ts';
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 6 * 3_600_000;
-/** Entries that go in one transaction: others write meanwhile. */
-const CHUNK = 1_000;
+/** Entries that go in one transaction: others write meanwhile. All of them are read before, to look whether they are good. */
+const CHUNK = 250;
 
 export interface AuditRetentionOptions {
   readonly db: Database;

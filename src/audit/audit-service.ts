@@ -2,6 +2,7 @@ import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
 import { Bursts } from '../auth/bursts.ts';
 import { networkOf } from '../auth/network.ts';
+import type { Viewer } from '../auth/viewer.ts';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { isImpossibleText } from '../storage/prisma-errors.ts';
@@ -23,10 +24,12 @@ import { AuditLog } from './audit-log.ts';
 import { AuditRetention } from './audit-retention.ts';
 import { type AuditInput, idInPayload, targetOf } from './audit-target.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
-import { masked } from './masked.ts';
+import { MAX_KEPT, masked } from './masked.ts';
 
 /** What nobody known is refused leaves an entry each, so many times in a row from one network; the rest is told by its number. */
 const SINGLE_REFUSALS = 20;
+/** Bytes of what nobody known sent that are kept. */
+const KEPT_OF_NOBODY = 2_000;
 /** Of what callers choose; longer ones are cut. */
 const MAX_NAME = 300;
 
@@ -130,7 +133,7 @@ export class AuditService {
     // Whoever is not known makes no work.
     const row = viewer === null || target === null ? null : await this.#row(target, input);
     const known = target && { ...target, id: target.id ?? (typeof row?.id === 'string' ? row.id : null) };
-    const after = masked(input, inputType);
+    const after = masked(input, inputType, keptOf(viewer));
     const entry = this.#entry({
       operation,
       actor: actorOf(viewer),
@@ -164,7 +167,7 @@ export class AuditService {
       ...placeOf(caller),
       ...this.#place(target, input, null),
       target,
-      after: masked(input),
+      after: masked(input, undefined, keptOf(caller.viewer)),
       result: resultOf(code, caller),
       code,
     });
@@ -280,6 +283,8 @@ export class AuditService {
     };
   }
 }
+
+const keptOf = (viewer: Viewer | null): number => (viewer === null ? KEPT_OF_NOBODY : MAX_KEPT);
 
 const placeOf = ({ address, requestId, via = 'GRAPHQL' }: AuditCaller) => ({ address, requestId, via });
 

@@ -20,6 +20,9 @@ const OF_BROKER = [
 /** Fields with ids that say where the target is, rather than what it is. */
 const PLACES = new Set(['projectId', 'brokerId', 'organisationId', 'organizationId', 'clientId', 'nodeId']);
 
+/** What fields name shortly. */
+const KINDS: Readonly<Record<string, string>> = { ruleId: 'signInRule' };
+
 const MAKES =
   /^(?:create|add)(?:Cloud)?(Project|Organisation|User|Token|Certificate|Cluster|Broker|SignInRule|Session)$/;
 
@@ -33,7 +36,7 @@ export function targetOf(operation: string, input: AuditInput): AuditTarget | nu
   const brokerId = textOf(input.brokerId);
   if (brokerId !== null && !('clusterId' in input)) return onBroker(operation, brokerId, input);
   for (const [name, value] of Object.entries(input)) {
-    if (name.endsWith('Id') && !PLACES.has(name)) return { kind: name.slice(0, -2), id: textOf(value) };
+    if (name.endsWith('Id') && !PLACES.has(name)) return { kind: KINDS[name] ?? name.slice(0, -2), id: textOf(value) };
   }
   if ('projectId' in input) return { kind: 'project', id: textOf(input.projectId) };
   if ('organisationId' in input) return { kind: 'organisation', id: textOf(input.organisationId) };

@@ -1,7 +1,8 @@
 import type { Database } from '../storage/database.ts';
 import { ChainCheck, type ChainPlace, type ChainProblem, GENESIS, type Marks, missing } from './audit-chain.ts';
 
-export const PAGE = 1_000;
+/** Entries in memory at once; some have what is kept of a large input. */
+export const PAGE = 250;
 /** Further problems are counted, and not told. */
 const MAX_PROBLEMS = 100;
 

@@ -3,8 +3,8 @@
  * (`extensions: { secret: true }`), because of its name (unless the schema says `secret: false`), or because of what it looks like,
  * wherever it stands: passwords in URLs and connection texts, private keys, tokens of this service.
  *
- * Bounds: texts of MAX_TEXT characters, lists of MAX_ITEMS entries, MAX_DEPTH levels, MAX_VALUES values of all; what is beyond is
- * told by its size alone. Binary data is never copied.
+ * Bounds: texts of MAX_TEXT characters, lists of MAX_ITEMS entries, MAX_DEPTH levels, MAX_VALUES values and so many bytes of all; what is
+ * beyond is told by its size alone. Binary data is never copied.
  */
 import {
   type GraphQLInputType,
@@ -24,6 +24,8 @@ const MAX_JSON_TEXT = 200_000;
 const MAX_ITEMS = 100;
 const MAX_DEPTH = 12;
 const MAX_VALUES = 1_000;
+/** Bytes of JSON, about: entries are read a page at a time, and whoever may be refused something chooses what is in them. */
+export const MAX_KEPT = 16_000;
 
 /** As the last word of a name: `tokenId` is none, `refresh_token` and `privateKeys` are. */
 const SECRET_WORDS =
@@ -45,19 +47,28 @@ export function looksSecret(name: string): boolean {
   return SECRET_WORDS.test(last) || words.some((word) => SECRET_PARTS.test(word));
 }
 
-/** The value as it may be kept: plain JSON values. `type`: of an input of the graph. */
-export function masked(value: unknown, type?: GraphQLInputType): unknown {
-  return new Masking().value(value, type, 0);
+/** The value as it may be kept: plain JSON values. `type`: of an input of the graph; `bytes`: of JSON, and at most one text more. */
+export function masked(value: unknown, type?: GraphQLInputType, bytes = MAX_KEPT): unknown {
+  return new Masking(bytes).value(value, type, 0);
 }
 
 class Masking {
   #left = MAX_VALUES;
+  #room: number;
+
+  constructor(bytes: number) {
+    this.#room = bytes;
+  }
+
+  get #isFull(): boolean {
+    return this.#left <= 0 || this.#room <= 0;
+  }
 
   value(value: unknown, type: GraphQLInputType | undefined, depth: number): unknown {
     this.#left -= 1;
     switch (typeof value) {
       case 'string':
-        return type !== undefined && isEnumType(getNamedType(type)) ? value : this.#text(value, depth);
+        return type !== undefined && isEnumType(getNamedType(type)) ? value : this.#counted(this.#text(value, depth));
       case 'number':
       case 'boolean':
         return value;
@@ -71,7 +82,7 @@ class Masking {
     if (value === null) return null;
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `(${value.byteLength} bytes)`;
-    if (depth >= MAX_DEPTH || this.#left <= 0) return Array.isArray(value) ? '[…]' : '{…}';
+    if (depth >= MAX_DEPTH || this.#isFull) return Array.isArray(value) ? '[…]' : '{…}';
     return Array.isArray(value) ? this.#list(value, type, depth) : this.#object(value, type, depth);
   }
 
@@ -80,7 +91,7 @@ class Masking {
     const item = isListType(nullable) ? nullable.ofType : nullable;
     const shown: unknown[] = [];
     for (const value of list.slice(0, MAX_ITEMS)) {
-      if (this.#left <= 0) break;
+      if (this.#isFull) break;
       shown.push(this.value(value, item, depth + 1));
     }
     if (shown.length < list.length) shown.push(`… and ${list.length - shown.length} more`);
@@ -93,7 +104,7 @@ class Masking {
     const entries: [string, unknown][] = [];
     for (const [name, inner] of Object.entries(value)) {
       if (inner === undefined) continue;
-      if (this.#left <= 0) {
+      if (this.#isFull) {
         entries.push(['…', `${Object.keys(value).length - entries.length} more`]);
         break;
       }
@@ -103,9 +114,14 @@ class Masking {
       const isLookedInto = isInputObjectType(fieldType) && typeof inner === 'object';
       const isSecret = isMarked(field?.extensions) ?? (looksSecret(name) || isValueOfSecret(value, name));
       const kept = isSecret && !isLookedInto ? maskOf(inner) : this.value(inner, field?.type, depth + 1);
-      entries.push([name.length > MAX_TEXT ? cut(name) : name, kept]);
+      entries.push([this.#counted(cut(name)), kept]);
     }
     return Object.fromEntries(entries);
+  }
+
+  #counted(text: string): string {
+    this.#room -= Buffer.byteLength(JSON.stringify(text));
+    return text;
   }
 
   #text(text: string, depth: number): string {

@@ -60,6 +60,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const { cluster } = options;
     const { onProblem, areTopicPayloadsKept: arePayloadsKept } = hooks;
     const node = cluster ? await ClusterNode.open({ cluster, folder, onProblem, onEnd: hooks.onBroken }) : null;
+    // Again below: what comes between may fail.
+    if (node) closers.push(() => node.close());
     const store = new BrokerStore({
       folder,
       limits: DEFAULT_STORE_LIMITS,

@@ -165,6 +165,32 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
   expect(events.every(({ address }) => address !== '')).toBe(true);
 });
 
+test('what nobody known sends takes little room, and a rule that goes is told in its project', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const config = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`name${n}`, 'x'.repeat(500)]));
+  const events = await leftBy(service, async () => {
+    const SEND =
+      'mutation ($config: JSON!) { updateBridgeConfig(input: { brokerId: "x", bridgeId: "y", config: $config }) { __typename } }';
+    expect(codeOf(await service.graphql(SEND, { config }, null))).toBe('UNAUTHORIZED');
+    expect(codeOf(await service.graphql(SEND, { config }))).toBe('NOT_FOUND');
+    const { data } = await service.graphql(
+      `mutation { createSignInRules(input: { projectId: "${projectId}", rules: [{ provider: SSO, pattern: "ops", role: ADMIN }] }) { rules { id } } }`,
+    );
+    const [{ id }] = data.createSignInRules.rules;
+    await service.graphql(`mutation { deleteSignInRule(input: { ruleId: "${id}" }) { deletedRuleId } }`);
+  });
+  const [nobody, known, , removed] = events;
+  expect(JSON.stringify(nobody?.after).length).toBeLessThan(4_000);
+  expect(JSON.stringify(known?.after).length).toBeLessThan(20_000);
+  expect(removed).toMatchObject({
+    operation: 'deleteSignInRule',
+    projectId,
+    targetKind: 'signInRule',
+    before: { pattern: 'ops', role: 'ADMIN' },
+  });
+});
+
 test('each mutation of a request has its entry, in the order in which they ran; what was not run has none', async () => {
   const service = await startTestService();
   const events = await leftBy(service, async () => {

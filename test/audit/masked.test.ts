@@ -115,6 +115,15 @@ test('what is long is cut and told by its size; what is binary is not copied', (
   );
 });
 
+test('what is kept of one input has a bound, whatever it is made of', () => {
+  const one = '\u0001'.repeat(1_000);
+  const named = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`${n}${one}`, true]));
+  for (const input of [Array(100).fill(Array(10).fill(one)), named, { config: { ...named, password: one } }]) {
+    expect(JSON.stringify(masked(input)).length).toBeLessThan(30_000);
+    expect(JSON.stringify(masked(input, undefined, 100)).length).toBeLessThan(14_000);
+  }
+});
+
 test('whatever surrounds it, a secret does not come through, and what does is JSON within bounds', () => {
   const secretName = fc.constantFrom('password', 'clientKey', 'refreshToken', 'secret');
   const tree = fc.letrec((tie) => ({

@@ -93,7 +93,7 @@ export class SharedDriver implements ClusterDriver {
     this.#watch.forget(cluster.id);
   }
 
-  /** It goes on by itself, with the access control and the retained messages of the cluster, and without its sessions. */
+  /** It goes on by itself, with the access control and the retained messages of the cluster, and the sessions of clients that it had last. */
   leave(cluster: ClusterRecord, nodeId: number): Promise<void> {
     return this.#options.access.leave(cluster, nodeId);
   }

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { UnchainedEntry } from '../../src/audit/audit-chain.ts';
+import { AuditJournal } from '../../src/audit/audit-journal.ts';
+import { silentLog, temporaryFolder } from '../support/database.ts';
+
+const entry = (id: string, text = ''): UnchainedEntry => ({
+  id,
+  at: new Date(0),
+  actorKind: 'USER',
+  actorId: 'usr_1',
+  actorName: null,
+  actorIssuer: null,
+  address: '::1',
+  requestId: '',
+  via: 'GRAPHQL',
+  operation: 'updateProject',
+  projectId: null,
+  brokerId: null,
+  targetKind: null,
+  targetId: null,
+  before: null,
+  after: text,
+  result: 'UNKNOWN',
+  code: null,
+});
+
+/** What a process finds there that comes after one which was killed. */
+const leftIn = (folder: string) => new AuditJournal(folder, silentLog).left().map(({ id }) => id);
+
+test('what has begun and not ended is left, also behind a file that began anew', () => {
+  const folder = temporaryFolder();
+  const journal = new AuditJournal(folder, silentLog);
+  journal.begin(entry('one'));
+  journal.begin(entry('two'));
+  journal.end(['one']);
+  expect(leftIn(folder)).toEqual(['two']);
+
+  const other = temporaryFolder();
+  const tidied = new AuditJournal(other, silentLog);
+  for (let n = 0; n < 4; n += 1) {
+    tidied.begin(entry(`large ${n}`, 'x'.repeat(40_000)));
+    tidied.end([`large ${n}`]);
+  }
+  tidied.begin(entry('three'));
+  expect(leftIn(other)).toEqual(['three']);
+});
