@@ -2,15 +2,13 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessControlService } from './access-control/access-control-service.ts';
 import { AuditService } from './audit/audit-service.ts';
-import { AuthService } from './auth/auth-service.ts';
 import { openBridges } from './bridges/bridges.ts';
-import { BRIDGE_KINDS } from './bridges/hosting/bridge-kinds.ts';
-import { BrokerDirectory } from './brokers/broker-directory.ts';
+import type { BrokerDirectory } from './brokers/broker-directory.ts';
 import { BrokerMetricsService } from './brokers/broker-metrics-service.ts';
 import { BrokerRuntimes } from './brokers/broker-runtimes.ts';
 import { BrokerService } from './brokers/broker-service.ts';
 import { licensePlugin } from './brokers/license-plugin.ts';
-import { CertificateDirectory } from './certificates/certificate-directory.ts';
+import type { CertificateDirectory } from './certificates/certificate-directory.ts';
 import { openCertificates } from './certificates/certificates.ts';
 import { openClients } from './clients/clients.ts';
 import { clientControlPlugin } from './clients/control/client-control-plugin.ts';
@@ -20,13 +18,13 @@ import { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from './cloud-brokers/cloud-engines.ts';
 import { Clusters } from './clusters/clusters.ts';
 import type { Config } from './config.ts';
+import { loadDirectories } from './directories.ts';
 import { allBeside } from './hosting/beside.ts';
 import { HostedCalls } from './hosting/hosted-calls.ts';
 import type { Hosting } from './hosting/hosting.ts';
 import { MessageService } from './messages/message-service.ts';
 import { asOperator } from './operator.ts';
 import type { RunOperation } from './operator-door.ts';
-import { ProjectDirectory } from './projects/project-directory.ts';
 import { ProjectService } from './projects/project-service.ts';
 import type { Services } from './services.ts';
 import { SignIn } from './sign-in/sign-in.ts';
@@ -79,32 +77,14 @@ export async function startCore(
     const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
     const { db, changes } = storage;
     const sealer = openSealer({ dataDir, secretKey });
+    const ground = { storage, sealer, closers, log };
+    const directories = await loadDirectories(ground);
+    const { projects: projectDirectory, brokers: brokerDirectory, certificates: certificateDirectory } = directories;
 
-    const projectDirectory = closers.keep(new ProjectDirectory({ db, changes, log }));
-    const brokerDirectory = closers.keep(new BrokerDirectory({ db, changes, log }));
-    const certificateDirectory = closers.keep(new CertificateDirectory({ db, changes, log }));
-    await Promise.all([projectDirectory.load(), brokerDirectory.load(), certificateDirectory.load()]);
-    projectDirectory.onRemove(({ id }) => certificateDirectory.projectRemoved(id));
-
-    const audit = closers.keep(
-      new AuditService({
-        db,
-        sealer,
-        dataDir,
-        retentionDays: config.auditRetentionDays,
-        projects: projectDirectory,
-        brokers: brokerDirectory,
-        certificates: certificateDirectory,
-        log,
-      }),
-    );
+    const retentionDays = config.auditRetentionDays;
+    const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
     await audit.start();
-
-    const signIn = new SignIn({ storage, sealer, config, audit, log });
-    closers.keep(signIn.checks);
-    const onlyEmail = config.localLogin ? null : config.rootEmail;
-    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory: signIn.directory }));
-    projectDirectory.onRemove(({ id }) => auth.projectRemoved(id));
+    const signIn = new SignIn({ ...ground, config, audit, projects: projectDirectory });
     const users = new UserService({ db, changes });
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts };
@@ -119,7 +99,7 @@ export async function startCore(
 
     const calls = storage.engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
     closers.add(() => calls?.close());
-    const hosting = { storage, brokers: brokerDirectory, calls, closers, log };
+    const hosting = { ...ground, brokers: brokerDirectory, calls };
     const streamStorageBytes = config.streamStorageMaxMb * MIB;
     const topicTreeBytes = config.topicTreeMaxMb * MIB;
     const streams = await openStreams({
@@ -130,7 +110,6 @@ export async function startCore(
     });
     const bridges = await openBridges({
       ...hosting,
-      sealer,
       allowedHosts: brokerAllowedHosts,
       folder: join(dataDir, 'bridges'),
       workerUrl: bridgeWorker,
@@ -171,16 +150,14 @@ export async function startCore(
     });
     const clusters = closers.keep(
       new Clusters({
-        storage,
-        sealer,
+        ...ground,
         brokers,
         brokerDirectory,
         projects: projectDirectory,
-        bridgeApis: BRIDGE_KINDS.map(({ api }) => api),
+        bridges: bridges.hosting,
         cloudBrokers,
         redisUrl,
         timeoutMs,
-        log,
       }),
     );
     await clusters.load();
@@ -194,13 +171,9 @@ export async function startCore(
         timeoutMs,
         maxLinks: config.maxBrokerLinks,
         beside: (link) => {
-          const instead = clusters.serving.beside(link.id);
-          if (instead !== null) {
-            const own = clusters.serving.hasBridges(link.id) ? [bridges.hosting.beside(link)] : [];
-            return allBeside([{ plugins: [licensePlugin], clientIds: [] }, instead, ...own]);
-          }
           const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)];
-          return allBeside([{ plugins, clientIds: [] }, ...hostings.map((hosting) => hosting.beside(link))]);
+          const single = () => [{ plugins, clientIds: [] }, ...hostings.map((hosting) => hosting.beside(link))];
+          return clusters.serving.beside(link) ?? allBeside(single());
         },
         standInOf: clusters.standInOf,
         log,
@@ -218,12 +191,7 @@ export async function startCore(
       }),
     );
     const accessControl = closers.keep(
-      new AccessControlService({
-        runtimes,
-        clients,
-        sharedOf: clusters.sharedAccessOf,
-        sharedBy: clusters.keeperOf,
-      }),
+      new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf, sharedBy: clusters.keeperOf }),
     );
     const streamService = streams.connect(runtimes);
     const bridgeService = bridges.connect(runtimes, {
@@ -233,10 +201,9 @@ export async function startCore(
 
     const services: Services = {
       audit,
-      auth,
+      ...signIn.services,
       users,
       organisations: new OrganisationService({ db, changes, users }),
-      ...signIn.connect(auth.sessions),
       projects: new ProjectService({
         db,
         changes,
@@ -251,15 +218,12 @@ export async function startCore(
       runtimes,
       metrics,
       ...openCertificates({
-        storage,
-        sealer,
+        ...ground,
         directory: certificateDirectory,
         brokerDirectory,
         brokers,
         runtimes,
         timeoutMs,
-        closers,
-        log,
       }),
       clients,
       clientControl,

@@ -72,6 +72,10 @@ export class Hosting {
     for (const { api } of options.kinds) this.#hosted.set(api, new Map());
   }
 
+  get apis(): readonly ControlApi[] {
+    return this.#options.kinds.map(({ api }) => api);
+  }
+
   load(): Promise<void> {
     return this.#options.kept.load();
   }
