@@ -100,7 +100,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         }),
       onProblem,
       join: node ? (parts) => node.join(store, registry, limits, parts) : undefined,
-      ownClientIds,
+      isService: serviceOf([options.id, ...(cluster ? [cluster.clusterId] : [])]),
     });
     closers.push(() => within(CLOSE_TIMEOUT_MS, core.close()));
 
@@ -172,6 +172,15 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     await close();
     throw error;
   }
+}
+
+/** As the service names the links that it looks after brokers and clusters with. What bridges and streams have are sessions as any other. */
+function serviceOf(ids: readonly string[]): (clientId: string) => boolean {
+  return (clientId) =>
+    ids.some((id) => {
+      const name = `brokergraph-${id}-`;
+      return clientId.startsWith(name) && /^[0-9a-f]{8}$/.test(clientId.slice(name.length));
+    });
 }
 
 async function within(timeoutMs: number, work: Promise<void>): Promise<void> {

@@ -138,10 +138,12 @@ export class SignInAccounts {
 
 const contextOf = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
 
+/** Null also for letters that would become others: in lower case the Kelvin sign is a k, and the address perhaps somebody else's. */
 function vouchedEmail({ email, isEmailVerified }: ToldPerson): string | null {
-  const address = email?.trim().toLowerCase() ?? '';
+  const told = email?.trim() ?? '';
+  const address = told.toLowerCase();
   if (!isEmailVerified || !EMAIL.test(address) || address.length > MAX_EMAIL_LENGTH) return null;
-  return address;
+  return told.normalize('NFKC') === told ? address : null;
 }
 
 function nameOf({ name }: ToldPerson, email: string): string {

@@ -35,7 +35,7 @@ export interface NewUser {
 export interface UserChange {
   readonly name?: string | null | undefined;
   readonly verified?: boolean | null | undefined;
-  /** Null: signs in here, once a password is set. Else the password goes, and the sessions end that were opened with it. */
+  /** Null: signs in here, once a password is set. A change takes the password, the sessions, and whom the account was known by elsewhere. */
   readonly ssoType?: SignInProvider | null | undefined;
 }
 
@@ -106,7 +106,10 @@ export class UserService {
             ...(isMoved ? { ssoType, passwordHash: null } : {}),
           },
         });
-        if (isMoved) await tx.session.deleteMany({ where: { userId } });
+        if (!isMoved) return;
+        await tx.session.deleteMany({ where: { userId } });
+        // Whoever signs in there next is who the account is for, with its address vouched for.
+        await tx.identity.deleteMany({ where: { userId } });
       })
       .catch(goneMeansNotFound('user', userId));
     await this.#changes.announce('user', userId);

@@ -131,7 +131,7 @@ async function account(world: SharedWorld, clusterId: string): Promise<void> {
   expect(done.map(({ status: told }) => told)).toEqual([204, 204, 204]);
 }
 
-test('brokers of this service are one over Redis: each is killed, and no message is lost', async () => {
+test('brokers of this service are one over Redis: two are killed, and no message is lost', async () => {
   const redis = await startRedis({ durable: true });
   const world = await sharedWorld(3, { env: { REDIS_URL: redis.url } });
   const { service, brokerIds, graph } = world;
@@ -170,7 +170,7 @@ test('brokers of this service are one over Redis: each is killed, and no message
 
   const watch = subscribe(service, service.root, WATCH, { p: service.projectId });
   await watch.until(({ clusterStatus }) => isActive(clusterStatus, clusterId));
-  // Each node's process is killed once, while numbers are published and two devices listen: one wherever it gets, one now and then.
+  // The processes of two nodes are killed, one after the other, while numbers are published and two devices listen: one wherever it gets, one now and then.
   const steady = await device(world, [one, two, three], 'steady');
   await steady.client.subscribeAsync('numbers', { qos: 1 });
   const sleeper = await device(world, [three, one, two], 'sleeper');
@@ -183,7 +183,7 @@ test('brokers of this service are one over Redis: each is killed, and no message
     );
     await Promise.all(all);
   };
-  for (const [index, brokerId] of [one, two, three].entries()) {
+  for (const [index, brokerId] of [one, two].entries()) {
     const pid = world.pidOf(brokerId) ?? 0;
     await publish(50);
     if (index === 1) await sleeper.client.endAsync();

@@ -548,9 +548,11 @@ export const SIGN_IN_STEPS: readonly SecretStep[] = [
       );
       ok(await graph(COMPLETE, { i: { code } }, null, told));
       refused(await graph(COMPLETE, { i: { code } }, null), 'UNAUTHORIZED');
-      const { sealedRefresh } = await storage.db.identity.findFirstOrThrow({ where: { subject: 'ada' } });
+      const { sealedRefresh, subject } = await storage.db.identity.findFirstOrThrow({
+        where: { subject: { endsWith: ' ada' } },
+      });
       const sealer = openSealer({ dataDir: config.dataDir, secretKey: config.secretKey });
-      const { refreshToken } = JSON.parse(sealer.open(sealedRefresh ?? '', 'identity sso ada'));
+      const { refreshToken } = JSON.parse(sealer.open(sealedRefresh ?? '', `identity sso ${subject}`));
       secrets.know('refresh token', refreshToken);
       await services.signIn.checks.run(0);
       for (const search of ['code', 'state', 'error', 'error_description', 'returnTo']) {

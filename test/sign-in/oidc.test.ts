@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { openSealer } from '../../src/storage/sealed.ts';
 import { freePort } from '../support/mosquitto.ts';
 import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
@@ -91,6 +92,29 @@ describe('a person who signs in', () => {
   });
 });
 
+test('a person of another issuer is somebody else, whatever its sub, until an administrator moves the account', async () => {
+  const { service, oidc } = await startSignInWorld();
+  const { db } = service.storage;
+  const { user, token } = await signIn(service, 'ada');
+  const { provider, subject } = await db.identity.findFirstOrThrow();
+  expect(subject).toBe(`${oidc.issuer} ada`);
+  // As if the service had asked another provider when ada signed in.
+  await db.identity.update({
+    where: { provider_subject: { provider, subject } },
+    data: { subject: 'https://before.invalid ada' },
+  });
+  expect(await refusalOf(service, 'ada')).toBe('account_of_another_person');
+  const UPDATE = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
+  for (const ssoType of [null, 'SSO']) {
+    expect((await service.graphql(UPDATE, { input: { userId: user.id, ssoType } })).errors).toBeUndefined();
+  }
+  expect((await service.graphql('{ viewer { id } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+  expect((await signIn(service, 'ada')).user.id).toBe(user.id);
+  // Letters that are others in lower case: somebody whose mailbox has the Kelvin sign is not mike.
+  oidc.people.set('other', { email: 'mi\u212ae@example.com', email_verified: true });
+  expect(await refusalOf(service, 'other')).toBe('email_not_verified');
+});
+
 describe('roles', () => {
   test('come from rules, at once, and go with them, together with what was followed', async () => {
     const { service } = await startSignInWorld();
@@ -173,6 +197,21 @@ describe('sessions', () => {
     // Once back, the person signs in again.
     oidc.people.set('ada', { email: 'ada@example.com', email_verified: true, groups: ['staff'] });
     expect(await roleOf(service, (await signIn(service, 'ada')).token)).toBe('EDITOR');
+  });
+
+  test('end when the service asks another provider from then on, which does not see what the other one gave', async () => {
+    const { service } = await startSignInWorld();
+    const { token } = await signIn(service, 'ada');
+    const { db } = service.storage;
+    const { provider, subject, sealedRefresh } = await db.identity.findFirstOrThrow();
+    const { dataDir, secretKey } = service.config;
+    const sealer = openSealer({ dataDir, secretKey });
+    const context = `identity ${provider} ${subject}`;
+    const handle = JSON.parse(sealer.open(sealedRefresh ?? '', context));
+    const before = sealer.seal(JSON.stringify({ ...handle, issuer: 'https://before.invalid' }), context);
+    await db.identity.updateMany({ data: { sealedRefresh: before } });
+    await checkNow(service);
+    expect((await service.graphql('{ viewer { id } }', {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   });
 
   test('go on while the provider does not answer, with a line in the log, and not for ever', async () => {

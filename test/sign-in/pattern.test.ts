@@ -106,6 +106,17 @@ test('what is not decided within its budget does not fit', () => {
   expect(pattern.fits('a'.repeat(100), { left: 10 })).toBe(false);
 });
 
+test('ways that read nothing cost steps, too, and so does what a pattern is made of', () => {
+  const pattern = new Pattern(`(${'|'.repeat(20)}){100}.*`);
+  const budget = { left: 10_000 };
+  expect(pattern.fits('a', budget)).toBe(true);
+  expect(budget.left).toBeLessThan(8_000);
+  const once = budget.left;
+  expect(pattern.fits('', budget)).toBe(true);
+  expect(budget.left).toBeLessThan(once);
+  expect(pattern.steps).toBeGreaterThan(10_000);
+});
+
 test('values are found below nested names, in lists, and below names with dots', () => {
   const claims = {
     groups: ['a', 'b'],

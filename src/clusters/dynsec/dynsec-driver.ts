@@ -107,6 +107,13 @@ export class DynsecDriver implements ClusterDriver {
     await this.#keptOf(id).cluster.admit(nodeId);
   }
 
+  /** Compares a node that was away; whether it is equal. Never rejects for what the node does. */
+  async look({ id }: Pick<ClusterRecord, 'id'>, nodeId: number): Promise<boolean> {
+    const { cluster, states } = this.#keptOf(id);
+    await cluster.look(nodeId);
+    return states.of(nodeId).state === 'EQUAL';
+  }
+
   /** It keeps what it has. */
   async leave({ id }: ClusterRecord, nodeId: number): Promise<void> {
     this.#keptOf(id).states.forget(nodeId);

@@ -129,13 +129,15 @@ export class SharedDriver implements ClusterDriver {
 
   /** Errors: BROKER_UNREACHABLE, with the node and what keeps it from joining. */
   async #joined({ clusterId, nodeId, brokerId }: ClusterNodeRecord): Promise<void> {
-    const { joinMs = 60_000, directory, problemOf } = this.#options;
+    const { joinMs = 60_000, directory, access, problemOf } = this.#options;
     const until = performance.now() + joinMs;
     let reason = ALONE;
     while (performance.now() < until) {
       try {
         const said = await this.#ask(brokerId);
-        if (said.state === 'MEMBER' && said.clusterId === clusterId && said.nodeId === nodeId) return;
+        const isMember = said.state === 'MEMBER' && said.clusterId === clusterId && said.nodeId === nodeId;
+        if (isMember && (await access.look({ id: clusterId }, nodeId))) return;
+        reason = isMember ? 'its access control could not be compared' : ALONE;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         reason = error.code === 'NOT_SUPPORTED_BY_BROKER' ? ALONE : error.message;

@@ -26,8 +26,8 @@ export interface AdmissionOptions {
   readonly onReturn: (clientId: string, connection: Connection) => void;
   /** In a cluster. */
   readonly shared: SharedChanges | null;
-  /** Clients of the service itself begin with it: they may have clean sessions while the cluster cannot be reached, known to this node alone. */
-  readonly ownClientIds: string | null;
+  /** In a cluster: whether it is the service that looks after this node. It is let in always, and known to this node alone. */
+  readonly isService: (clientId: string) => boolean;
 }
 
 /**
@@ -57,9 +57,11 @@ export class Admission {
     if (verdict === 'BUSY') return SERVER_UNAVAILABLE;
     if (verdict === 'REFUSED' || connection.will?.topic.startsWith('$CONTROL/')) return NOT_AUTHORIZED;
     const { shared } = this.#options;
-    if (shared && !this.#isOfNode(clientId, connection)) {
+    if (shared && !this.#isOfNode(clientId)) {
       return this.#admitToCluster(shared, client, connection, username ?? null);
     }
+    // It asks for what it needs whenever it connects.
+    if (shared) Object.assign(connection, { isClean: true, expirySeconds: 0 });
     // aedes takes over too, but later, when the old connection would delete the new one's will.
     const older = registry.connection(clientId);
     await older?.end(SESSION_TAKEN_OVER);
@@ -91,10 +93,9 @@ export class Admission {
   }
 
   /** Whether it is the service, and nothing that other nodes know. */
-  #isOfNode(clientId: string, { isClean }: Connection): boolean {
-    const { ownClientIds, store } = this.#options;
-    if (!isClean || ownClientIds === null || !clientId.startsWith(ownClientIds)) return false;
-    return !store.sessions.get(clientId) && !store.presences.get(clientId);
+  #isOfNode(clientId: string): boolean {
+    const { isService, store } = this.#options;
+    return isService(clientId) && !store.sessions.get(clientId) && !store.presences.get(clientId);
   }
 
   /** The same on all nodes. The client id may be connected to another one, where a session goes on from here. */

@@ -39,8 +39,8 @@ export interface BrokerCoreOptions {
   readonly onProblem: (problem: string, error: Error) => void;
   /** Makes the broker a node of a cluster. The parts may be used once the core is started. */
   readonly join?: ((parts: SharedParts) => SharedChanges) | undefined;
-  /** Clients of the service itself begin with it. */
-  readonly ownClientIds?: string;
+  /** Of a node: whether it is the service that looks after it. */
+  readonly isService?: (clientId: string) => boolean;
 }
 
 /** What other nodes' changes are made with. */
@@ -102,8 +102,8 @@ export class BrokerCore {
     registry.isShared = isShared;
     this.own = new OwnPublishes({ store, delivery, tap, shared });
     const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
-    const { ownClientIds = null } = options;
-    this.#admission = new Admission({ store, registry, access, limits, onReturn, shared, ownClientIds });
+    const { isService = () => false } = options;
+    this.#admission = new Admission({ store, registry, access, limits, onReturn, shared, isService });
     const number = () => delivery.number();
     this.clients = new ClientControl({ number, store, registry, admission: this.#admission, shared });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });

@@ -35,6 +35,8 @@ export interface OidcChecks {
 /** What a person is asked about with. */
 interface OidcHandle {
   readonly refreshToken: string;
+  /** Of the provider that gave it. */
+  readonly issuer: string;
   /** Claims that only an ID token has told; not every provider sends one again. */
   readonly idToken: Claims;
 }
@@ -84,16 +86,16 @@ export class OidcProvider implements CheckingProvider {
         idTokenExpected: true,
       });
       const idToken = (tokens.claims() ?? {}) as Claims;
-      const subject = String(idToken.sub);
-      const claims = this.#kept({ ...idToken, ...(await this.#userInfo(configuration, tokens, subject)) });
+      const userInfo = await this.#userInfo(configuration, tokens, String(idToken.sub));
+      const claims = this.#kept({ ...idToken, ...userInfo });
       return {
         provider: 'sso',
-        subject,
+        subject: subjectOf(idToken),
         email: textOf(claims.email),
-        isEmailVerified: this.#isVerified(claims),
+        isEmailVerified: this.#isVerified(emailOf(idToken, userInfo)),
         name: textOf(claims.name) ?? textOf(claims.preferred_username),
         claims,
-        handle: this.#handleOf(tokens.refresh_token, idToken),
+        handle: this.#handleOf(configuration, tokens.refresh_token, idToken),
       };
     } catch (error) {
       this.#log.warn({ error: describeOidcError(error) }, 'a sign-in at the OpenID provider failed');
@@ -102,8 +104,10 @@ export class OidcProvider implements CheckingProvider {
   }
 
   async check({ subject, handle }: { readonly subject: string; readonly handle: string }): Promise<Checked> {
-    const { refreshToken, idToken } = JSON.parse(handle) as OidcHandle;
+    const { refreshToken, issuer, idToken } = JSON.parse(handle) as OidcHandle;
     const configuration = await this.#configuration.get();
+    // Of a provider that was asked before: this one knows nothing of the person, and must not see the other's refresh token.
+    if (issuer !== configuration.serverMetadata().issuer) return { outcome: 'GONE' };
     let tokens: Tokens;
     try {
       tokens = await refreshTokenGrant(configuration, refreshToken);
@@ -114,16 +118,16 @@ export class OidcProvider implements CheckingProvider {
     }
     const again = tokens.claims() as Claims | undefined;
     // OpenID Connect Core 12.2: it must be the same person's.
-    if (again !== undefined && again.sub !== subject) return { outcome: 'GONE' };
+    if (again !== undefined && subjectOf(again) !== subject) return { outcome: 'GONE' };
     const told = again ?? idToken;
-    const userInfo = await this.#userInfo(configuration, tokens, subject).catch((error: unknown) => {
+    const userInfo = await this.#userInfo(configuration, tokens, String(idToken.sub)).catch((error: unknown) => {
       throw this.#unchecked(error);
     });
     const { groupsClaim } = this.#options;
     return {
       outcome: 'THERE',
       claims: this.#kept({ ...told, ...userInfo }),
-      handle: this.#handleOf(tokens.refresh_token ?? refreshToken, told) ?? handle,
+      handle: this.#handleOf(configuration, tokens.refresh_token ?? refreshToken, told) ?? handle,
       isWhole: again !== undefined || Object.hasOwn(userInfo, groupsClaim) || !Object.hasOwn(idToken, groupsClaim),
     };
   }
@@ -140,7 +144,7 @@ export class OidcProvider implements CheckingProvider {
     return kept;
   }
 
-  #handleOf(refreshToken: string | undefined, claims: Claims): string | null {
+  #handleOf(configuration: Configuration, refreshToken: string | undefined, claims: Claims): string | null {
     if (refreshToken === undefined) {
       if (!this.#isToldOfNoRefresh) {
         this.#log.warn('the OpenID provider gives no refresh token, so people cannot be checked after they signed in');
@@ -148,7 +152,8 @@ export class OidcProvider implements CheckingProvider {
       }
       return null;
     }
-    return JSON.stringify({ refreshToken, idToken: this.#kept(claims) } satisfies OidcHandle);
+    const { issuer } = configuration.serverMetadata();
+    return JSON.stringify({ refreshToken, issuer, idToken: this.#kept(claims) } satisfies OidcHandle);
   }
 
   #isVerified({ email_verified: said }: Claims): boolean {
@@ -161,5 +166,12 @@ export class OidcProvider implements CheckingProvider {
     return signInUnavailable();
   }
 }
+
+/** A `sub` is unique within its issuer alone (OpenID Connect Core 2), and the issuer asked here may be another one tomorrow. */
+const subjectOf = ({ iss, sub }: Claims): string => `${String(iss)} ${String(sub)}`;
+
+/** What is said of an address counts for that address: the claim of an ID token not for another one that the user info tells. */
+const emailOf = (idToken: Claims, userInfo: Claims): Claims =>
+  Object.hasOwn(userInfo, 'email') && userInfo.email !== idToken.email ? userInfo : { ...idToken, ...userInfo };
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

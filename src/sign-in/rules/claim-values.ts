@@ -51,7 +51,8 @@ export function keptClaims(
   first: readonly string[],
 ): { readonly kept: Claims; readonly left: string[] } {
   const names = [...new Set([...first, ...Object.keys(claims)])];
-  const kept: Record<string, unknown> = {};
+  // Without a prototype: a claim may be called `__proto__`.
+  const kept: Record<string, unknown> = Object.create(null);
   const left: string[] = [];
   let room = MAX_CLAIMS;
   for (const name of names) {

@@ -31,6 +31,23 @@ const not =
   (code) =>
     !test(code);
 
+/** Characters that a class is remembered for. */
+const MAX_REMEMBERED = 1_000;
+
+/** Whether a long class has a character costs something once. */
+function remembered(test: CharTest): CharTest {
+  const known = new Map<number, boolean>();
+  return (code) => {
+    let fits = known.get(code);
+    if (fits === undefined) {
+      fits = test(code);
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      known.set(code, fits);
+    }
+    return fits;
+  };
+}
+
 const CLASSES: Readonly<Record<string, CharTest>> = {
   d: isDigit,
   w: isWord,
@@ -159,7 +176,7 @@ class Parser {
       tests.push(this.#peek() === '-' && this.#chars[this.#at + 1] !== ']' ? this.#span(from) : this.#is(from));
     }
     this.#at += 1;
-    const fits: CharTest = (code) => tests.some((test) => test(code));
+    const fits: CharTest = remembered((code) => tests.some((test) => test(code)));
     return isNegated ? not(fits) : fits;
   }
 

@@ -3,14 +3,16 @@ import { type CharTest, PatternError, type PatternNode, parsePattern } from './p
 const MAX_PATTERN = 200;
 /** Longer values fit no pattern. */
 export const MAX_VALUE = 1_024;
-/** Of the automaton; each costs one step for each character, at most. */
+/** Of the automaton; each costs a step for each character, at most, and one for each way to it. */
 const MAX_STATES = 500;
 const MAX_BUILT = 5_000;
+/** As a part of a pattern costs, in steps of matching. */
+const STEPS_TO_BUILD = 20;
 
 /** A character to be read, or several ways on without reading; null: the end. */
 type State = { readonly fits: CharTest; readonly next: number } | { ways: readonly number[] } | null;
 
-/** Steps that may still be made; what is not decided with them does not fit. */
+/** Steps that may still be made, of about ten nanoseconds; what is not decided with them does not fit. */
 export interface Budget {
   left: number;
 }
@@ -22,6 +24,10 @@ export interface Budget {
 export class Pattern {
   readonly #states: State[] = [null];
   readonly #start: number;
+  /** States by the number of the look at which they were seen last. */
+  readonly #lookedAt = new Float64Array(MAX_STATES);
+  #look = 0;
+  #firsts: readonly number[] | null = null;
   #built = 0;
 
   /** Errors: PatternError. */
@@ -31,12 +37,19 @@ export class Pattern {
     this.#start = this.#build(parsePattern(text), 0);
   }
 
+  /** How much work it was to make. */
+  get steps(): number {
+    return this.#built * STEPS_TO_BUILD;
+  }
+
   fits(value: string, budget: Budget = { left: Number.POSITIVE_INFINITY }): boolean {
     if (value.length > MAX_VALUE) return false;
-    let current = this.#reached([this.#start]);
+    budget.left -= 1;
+    this.#firsts ??= this.#reached([this.#start], budget);
+    let current = this.#firsts;
     for (const char of value) {
       const code = char.codePointAt(0) ?? 0;
-      budget.left -= current.size;
+      budget.left -= current.length;
       if (budget.left < 0) return false;
       const next: number[] = [];
       for (const id of current) {
@@ -44,22 +57,25 @@ export class Pattern {
         if (state && 'fits' in state && state.fits(code)) next.push(state.next);
       }
       if (next.length === 0) return false;
-      current = this.#reached(next);
+      current = this.#reached(next, budget);
     }
-    return current.has(0);
+    return current.includes(0);
   }
 
-  /** The states that can be had without reading on. */
-  #reached(from: readonly number[]): ReadonlySet<number> {
-    const all = new Set<number>();
+  /** The states that read on, and the end, that can be had without reading. */
+  #reached(from: readonly number[], budget: Budget): readonly number[] {
+    const reached: number[] = [];
     const waiting = [...from];
+    this.#look += 1;
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      if (all.has(id)) continue;
-      all.add(id);
+      budget.left -= 1;
+      if (this.#lookedAt[id] === this.#look) continue;
+      this.#lookedAt[id] = this.#look;
       const state = this.#states[id];
-      if (state && 'ways' in state) waiting.push(...state.ways);
+      if (state && 'ways' in state) for (const way of state.ways) waiting.push(way);
+      else reached.push(id);
     }
-    return all;
+    return reached;
   }
 
   /** The state from which the node is read and then `next`. */

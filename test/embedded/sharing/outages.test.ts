@@ -22,7 +22,9 @@ const expected = (...from: number[]) => from.flatMap((one) => NUMBERS.map((numbe
 
 test('while Redis stands still nobody is let in and nothing is acknowledged; afterwards all goes on', async () => {
   const redis = await startRedis();
-  const [one, two] = (await startCores(redis, 2)) as [NodeCore, NodeCore];
+  // As long as it takes until it is found that nothing answers.
+  const timing = { beat: 200, expiry: 5_000, vote: 60_000 };
+  const [one, two] = (await startCores(redis, 2, { timing })) as [NodeCore, NodeCore];
   await withSession(one, 's');
   const publisher = await connect(one.mqttPort, { clientId: 'p' });
   const near = await connect(one.mqttPort, { clientId: 'near' });
@@ -33,7 +35,9 @@ test('while Redis stands still nobody is let in and nothing is acknowledged; aft
   await eventually(async () => !one.node.log.isReached && !two.node.log.isReached);
   await expect(connect(two.mqttPort, { clientId: 'x' })).rejects.toThrow('Server unavailable');
   // The service asks how it is.
-  await (await connect(two.mqttPort, { clientId: 'own-1' })).endAsync();
+  const service = { clientId: 'own-1', protocolVersion: 5, properties: { sessionExpiryInterval: 60 } } as const;
+  await (await connect(two.mqttPort, service)).endAsync();
+  expect(two.store.sessions.get('own-1')).toBeUndefined();
   expect(new ClusterPlugin(two.node).execute({ command: 'getNode' })).toMatchObject({ nodeId: 2, state: 'CUT_OFF' });
   // What nobody has to know elsewhere goes on.
   await publisher.publishAsync('zero', 'x', { qos: 0 });
