@@ -2,6 +2,7 @@ import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
 import { Bursts } from '../auth/bursts.ts';
 import { networkOf } from '../auth/network.ts';
+import { RefusedLogin } from '../auth/refused-login.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
@@ -150,7 +151,9 @@ export class AuditService {
       payload = await run();
     } catch (error) {
       const code = codeOf(error);
-      await this.#end({ ...entry, result: resultOf(code, caller), code }, caller);
+      // Of a name that nobody has nothing is kept, since people type passwords there.
+      const targetId = error instanceof RefusedLogin ? error.userId : entry.targetId;
+      await this.#end({ ...entry, targetId, result: resultOf(code, caller), code }, caller);
       throw error;
     }
     await this.#log.append(this.#done(entry, payload, { target: known, after, operation }));

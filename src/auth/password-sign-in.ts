@@ -4,6 +4,7 @@ import type { Database } from '../storage/database.ts';
 import type { Attempts } from './attempts.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { PasswordChecker } from './passwords.ts';
+import { RefusedLogin } from './refused-login.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
 import { Turns } from './turns.ts';
@@ -52,13 +53,21 @@ export class PasswordSignIn {
 
   /**
    * Errors: UNAUTHORIZED (the same whether the account or the password is wrong; another message for a wrong code),
-   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, those of the directory.
+   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, those of the directory. Where there is such an account, each is a
+   * RefusedLogin.
    */
-  async login({ email, password, code }: Credentials, address: string): Promise<OpenedSession> {
+  async login(credentials: Credentials, address: string): Promise<OpenedSession> {
+    const user = await this.#options.db.user.findUnique({ where: { email: credentials.email.trim().toLowerCase() } });
+    try {
+      return await this.#loginAs(user, credentials, address);
+    } catch (error) {
+      throw user !== null && error instanceof ServiceError ? new RefusedLogin(error, user.id) : error;
+    }
+  }
+
+  async #loginAs(user: User | null, { email, password, code }: Credentials, address: string): Promise<OpenedSession> {
     const login = email.trim();
-    const account = login.toLowerCase();
-    const user = await this.#options.db.user.findUnique({ where: { email: account } });
-    const attempt = { account, userId: user?.id ?? null, address };
+    const attempt = { account: login.toLowerCase(), userId: user?.id ?? null, address };
     const { attempts, directory, sessions, secondFactors } = this.#options;
     if (directory !== null && (user === null || user.ssoType === directory.provider) && !this.#isBreakGlass(user)) {
       return this.#loginAt(directory, login, password, attempt);

@@ -93,7 +93,8 @@ export class Sessions {
   async end(sessionId: string, userId?: string): Promise<boolean> {
     const where = { id: sessionId, ...(userId === undefined ? {} : { userId }) };
     const { count } = await this.#db.session.deleteMany({ where });
-    await this.#changes.announce('session', sessionId);
+    // Of what was there alone: callers choose the id, and one of them means all.
+    if (count > 0) await this.#changes.announce('session', sessionId);
     return count > 0;
   }
 

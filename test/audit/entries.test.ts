@@ -134,6 +134,7 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
     // Of queries there is nothing to tell.
     expect((await service.rest('GET', path, stranger.token)).status).toBe(404);
     await service.graphql(LOGIN, { input: { email: viewer.email, password: 'hidden-wrong' } }, null);
+    await service.graphql(LOGIN, { input: { email: 'hidden-typed', password: 'hidden-wrong' } }, null);
     await service.graphql(LOGIN, { input: { email: viewer.email, password: PASSWORD } }, null);
   });
   const [update, refused] = [{ operation: 'updateProject', projectId, targetId: projectId }, { result: 'REFUSED' }];
@@ -151,8 +152,11 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
       ...refused,
       code: 'UNAUTHORIZED',
       actorKind: 'NOBODY',
+      targetKind: 'user',
+      targetId: viewer.id,
       after: { email: '***', password: '***' },
     },
+    { operation: 'login', ...refused, targetId: null, after: { email: '***', password: '***' } },
     {
       operation: 'login',
       result: 'DONE',

@@ -55,4 +55,6 @@ test('an address of IPv6 counts with its network, in whatever form it is written
   expect(() => throttle.check('x@example.com', '2001:0DB8:0000:1:ffff::1')).toThrow('Too many failed log-ins');
   expect(() => throttle.check('x@example.com', '2001:db8::1:0:0:0:9')).toThrow('Too many failed log-ins');
   expect(() => throttle.check('x@example.com', '2001:db8:0:2::1')).not.toThrow();
+  // As some proxies tell it.
+  expect(() => throttle.check('x@example.com', '[2001:db8:0:1::7]:51034')).toThrow('Too many failed log-ins');
 });

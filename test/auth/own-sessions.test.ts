@@ -7,7 +7,7 @@ const END_OTHERS = 'mutation { endOtherSessions { count } }';
 const END_ALL = 'mutation ($id: ID!) { endUserSessions(input: { userId: $id }) { count } }';
 
 test('a person lists the own sessions, ends one of them, and all others', async () => {
-  const { graphql, person, services } = await startTestService();
+  const { graphql, person, services, storage } = await startTestService();
   const { id, token } = await person(null);
   const { token: phone } = await services.auth.openSession(id, { address: '192.0.2.7' });
   const { token: web } = await services.auth.openSession(id);
@@ -19,7 +19,13 @@ test('a person lists the own sessions, ends one of them, and all others', async 
   expect(sessions.filter(({ isCurrent }: { isCurrent: boolean }) => isCurrent)).toHaveLength(1);
 
   const { token: stranger } = await person(null);
-  expect((await graphql(END, { id: ofPhone.id }, stranger)).errors?.[0]?.extensions.code).toBe('NOT_FOUND');
+  const announced: string[] = [];
+  storage.changes.on('session', (changed) => announced.push(changed));
+  // '*' would tell everybody that any session may have ended.
+  for (const foreign of [ofPhone.id, '*']) {
+    expect((await graphql(END, { id: foreign }, stranger)).errors?.[0]?.extensions.code).toBe('NOT_FOUND');
+  }
+  expect(announced).toEqual([]);
   expect((await graphql(END, { id: ofPhone.id }, token)).data.endSession.endedSessionId).toBe(ofPhone.id);
   expect((await graphql(SESSIONS, {}, phone)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   expect((await graphql(END, { id: ofPhone.id }, token)).errors?.[0]?.extensions.code).toBe('NOT_FOUND');
