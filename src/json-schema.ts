@@ -44,7 +44,7 @@ export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string)
   return issues;
 }
 
-/** A pattern that is a list of words. */
+/** A pattern that is a list of words. What other ones are for is told by the first sentence of the schema's description. */
 const CHOICE = /^\^\((\w+(?:\|\w+)*)\)\$$/;
 
 function describe(error: ErrorObject): { pointer: string; reason: string } {
@@ -61,6 +61,8 @@ function describe(error: ErrorObject): { pointer: string; reason: string } {
   if (keyword === 'minLength' && params.limit === 1) return { pointer: instancePath, reason: 'must not be empty' };
   const words = keyword === 'pattern' ? CHOICE.exec(String(params.pattern))?.[1]?.split('|') : undefined;
   if (words) return { pointer: instancePath, reason: `must be ${choice(words, error.parentSchema?.type)}` };
+  const told = keyword === 'pattern' ? /^[^.]+/.exec(String(error.parentSchema?.description ?? ''))?.[0] : undefined;
+  if (told) return { pointer: instancePath, reason: `must be ${told.charAt(0).toLowerCase()}${told.slice(1)}` };
   return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `breaks "${keyword}"` };
 }
 

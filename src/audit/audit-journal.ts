@@ -22,7 +22,8 @@ export class AuditJournal {
   readonly #file: string;
   readonly #log: Logger;
   readonly #open = new Map<string, string>();
-  #fd: number;
+  /** Null: closed. Its number is another file's from then on. */
+  #fd: number | null;
   #bytes = 0;
 
   /** Of a folder that this process owns. */
@@ -50,7 +51,7 @@ export class AuditJournal {
   end(ids: Iterable<string>): void {
     let text = '';
     for (const id of ids) if (this.#open.delete(id)) text += `"${id}"\n`;
-    if (text === '') return;
+    if (text === '' || this.#fd === null) return;
     if (this.#open.size === 0 && this.#bytes > TIDY_BYTES) {
       ftruncateSync(this.#fd);
       this.#bytes = 0;
@@ -58,16 +59,23 @@ export class AuditJournal {
   }
 
   close(): void {
+    if (this.#fd === null) return;
     if (this.#open.size === 0) ftruncateSync(this.#fd);
     closeSync(this.#fd);
+    this.#fd = null;
   }
 
   #write(text: string): void {
+    if (this.#fd === null) {
+      this.#log.error('a change that began while the service ended could not be noted for the audit');
+      return;
+    }
     try {
       this.#bytes += writeSync(this.#fd, text);
       if (this.#bytes <= MAX_BYTES) return;
-      closeSync(this.#fd);
+      const before = this.#fd;
       this.#fd = this.#rewritten();
+      closeSync(before);
     } catch (error) {
       this.#log.error({ err: error }, 'a change that began could not be noted for the audit');
     }

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import { invalid, ServiceError } from '../errors.ts';
 import { askingGraph, runOnGraph } from './graph.ts';
 import { AnsweredNo, type Terminal } from './terminal.ts';
 
@@ -34,12 +34,13 @@ export async function exportAudit(
   { out, err }: Terminal,
   { from, to, output }: ExportOptions,
 ): Promise<void> {
+  const filter = { from: momentOf('--from', from), to: momentOf('--to', to) };
   const file = output === undefined ? null : await open(output, 'w', 0o600).catch(cannotWrite(output));
   try {
     await askingGraph<Page>(config, PAGE, async (ask) => {
       let last: Readonly<Record<string, unknown>> | undefined;
       for (let before: string | null = null; ; ) {
-        const { auditEvents: page }: Page = await ask({ filter: { from, to }, before });
+        const { auditEvents: page }: Page = await ask({ filter, before });
         if (page.nodes.length === 0) break;
         const lines = page.nodes.map(lineOf).reverse().join('');
         if (file === null) out(lines);
@@ -52,6 +53,14 @@ export async function exportAudit(
   } finally {
     await file?.close();
   }
+}
+
+/** Errors: INVALID. */
+function momentOf(option: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) throw invalid([{ path: option, reason: 'is no moment as 2026-01-31T00:00:00Z' }]);
+  return at.toISOString();
 }
 
 /** With `before` and `after` as the texts that were hashed. */

@@ -8,9 +8,13 @@ const DRAIN_FACTOR = 8;
 /** The answer must close the connection: part of the body is still on its way. */
 export class UnreadBodyError extends ServiceError {}
 
-/** The JSON body of a request. Errors: INVALID (not JSON, not said to be JSON), TOO_LARGE (more than `maxBytes`). */
-export async function readJsonBody(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+/**
+ * The JSON body of a request, or `instead` where there is none. Errors: INVALID (not JSON, not said to be JSON), TOO_LARGE (more than
+ * `maxBytes`).
+ */
+export async function readJsonBody(req: IncomingMessage, maxBytes: number, instead?: object): Promise<unknown> {
   const bytes = await readBytes(req, maxBytes);
+  if (bytes.length === 0 && instead !== undefined) return instead;
   if (bytes.length > 0 && !isJson(req.headers['content-type'])) {
     throw invalid(
       [{ path: 'Content-Type', reason: 'must be application/json' }],

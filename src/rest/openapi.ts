@@ -149,7 +149,12 @@ function operation(route: Route, components: Components): Json {
     description: [route.description, needed].filter(Boolean).join('\n\n'),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: components.use(body) } } } }
+      ? {
+          requestBody: {
+            required: !route.isBodyOptional,
+            content: { 'application/json': { schema: components.use(body) } },
+          },
+        }
       : {}),
     responses: { [status]: success, ...responsesOf([...refusals].sort()) },
   };

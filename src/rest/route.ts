@@ -52,6 +52,8 @@ export interface Route extends Existence {
    * what the page for people shows to send.
    */
   readonly body?: JsonSchema;
+  /** No body is `{}`. */
+  readonly isBodyOptional?: boolean;
   /** Keys of the request by the names that the operation's input has for them, where more than case and underscores differs. */
   readonly inputNames?: Readonly<Record<string, string>>;
   /** A GraphQL document with one operation. */

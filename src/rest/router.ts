@@ -139,7 +139,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       run(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
       return;
     }
-    readJsonBody(exchange.req, maxBodyBytes)
+    readJsonBody(exchange.req, maxBodyBytes, route.isBodyOptional ? NOTHING : undefined)
       .then((body) => {
         checkBody(body);
         const input = Array.isArray(body)

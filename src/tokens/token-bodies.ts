@@ -78,7 +78,8 @@ export const ROTATION: JsonSchema = closed(
     },
     valid_date: {
       ...VALID_DATE,
-      description: 'A new end, as when a token is made. Without it: as before; null: none.',
+      description:
+        'A moment (ISO 8601 with its zone), a day (until its end in UTC), or epoch milliseconds. The new end. Without it: as before; null: none.',
     },
   },
   { required: [], title: 'TokenRotation', examples: [{ overlap_seconds: 3_600 }] },

@@ -103,6 +103,7 @@ export const tokenRoutes: readonly Route[] = [
     summary: 'Give a token a new secret',
     description: 'The one before remains good for a while. Not with a token.',
     body: ROTATION,
+    isBodyOptional: true,
     inputNames: NAMES,
     operation: ROTATE,
     variables: ({ params, body: { overlap_seconds, valid_date } }) => ({

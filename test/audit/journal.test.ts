@@ -1,3 +1,5 @@
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { UnchainedEntry } from '../../src/audit/audit-chain.ts';
 import { AuditJournal } from '../../src/audit/audit-journal.ts';
@@ -43,4 +45,19 @@ test('what has begun and not ended is left, also behind a file that began anew',
   }
   tidied.begin(entry('three'));
   expect(leftIn(other)).toEqual(['three']);
+});
+
+test('what begins after the end is written nowhere: the file may have the number of another one', () => {
+  const folder = temporaryFolder();
+  const journal = new AuditJournal(folder, silentLog);
+  journal.begin(entry('one'));
+  journal.close();
+  journal.close();
+  const other = join(folder, 'other');
+  const fd = openSync(other, 'w');
+  journal.begin(entry('two'));
+  journal.end(['one', 'two']);
+  closeSync(fd);
+  expect(readFileSync(other, 'utf8')).toBe('');
+  expect(leftIn(folder)).toEqual(['one']);
 });

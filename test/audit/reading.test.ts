@@ -160,6 +160,11 @@ test('the download and the command write the same lines, which anybody can check
       .map((line) => JSON.parse(line));
   expect(parsedLines(exported.out)).toEqual(rows);
   expect(exported.err).toContain(hash);
+  expect(await run('export', '--from', 'yesterday')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('--from: is no moment'),
+  });
+  expect((await run('export', '--from', '2999-01-01')).out).toBe('');
   const file = join(dataDir, 'export.jsonl');
   expect((await run('export', '--output', file)).out).toBe('');
   expect(readFileSync(file, 'utf8')).toBe(exported.out);

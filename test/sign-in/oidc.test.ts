@@ -166,6 +166,22 @@ describe('roles', () => {
     expect(await roleOf(service, token)).toBeNull();
   });
 
+  test('come from no address that the provider does not vouch for', async () => {
+    const { service, oidc } = await startSignInWorld();
+    await addRule(service, { claimPath: 'email', pattern: '.*@plant[.]example', role: 'ADMIN' });
+    const { token } = await signIn(service, 'ada');
+    for (const [email_verified, role] of [
+      [false, null],
+      [true, 'ADMIN'],
+      [false, null],
+    ] as const) {
+      oidc.people.set('ada', { email: 'boss@plant.example', email_verified });
+      await checkNow(service);
+      expect(await roleOf(service, token)).toBe(role);
+      expect(await roleOf(service, (await signIn(service, 'ada')).token)).toBe(role);
+    }
+  });
+
   test('are kept from people of another provider', async () => {
     const { service } = await startSignInWorld();
     await addRule(service, { provider: 'LDAP', pattern: '.*' });

@@ -81,6 +81,17 @@ test('neither outlives the token; an expired one needs a new end, and a token ro
   await service.storage.db.projectToken.update({ where: { id }, data: { validUntil: new Date(0) } });
   await service.storage.changes.announce('token', id);
   expect([await statusOf(service, secret), await statusOf(service, next)]).toEqual([401, 401]);
+
+  // By REST, where no body is needed.
+  const path = `/api/projects/${service.projectId}/tokens/${id}/rotate`;
+  expect(await service.rest('POST', path, service.root, { valid_date: 'tomorrow' })).toMatchObject({
+    status: 400,
+    body: {
+      info: { issues: [{ path: '/valid_date', reason: expect.stringMatching(/^must be a moment \(ISO 8601/) }] },
+    },
+  });
+  await service.storage.db.projectToken.update({ where: { id }, data: { validUntil: null } });
+  expect(await service.rest('POST', path, service.root)).toMatchObject({ status: 200, body: { id } });
 });
 
 test('what a token may be restricted to has to be said without contradiction', async () => {

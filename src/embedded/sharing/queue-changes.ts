@@ -19,10 +19,11 @@ export class QueueChanges implements SharedQueueChanges {
     this.#append = append;
   }
 
-  sent({ id }: Session, { position }: QueueEntry, packetId: number): void {
+  sent({ id }: Session, { position }: QueueEntry, packetId: number): boolean {
     const number = this.#numberOf(id);
-    // It has gone on at another node, whose packet ids count.
-    if (number !== 0) this.#collected().sent.push([id, number, position, packetId]);
+    if (number === 0) return false;
+    this.#collected().sent.push([id, number, position, packetId]);
+    return true;
   }
 
   released({ id }: Session, { position }: QueueEntry): void {

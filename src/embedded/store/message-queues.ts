@@ -17,7 +17,8 @@ export interface Grant {
 
 /** What becomes of queued messages on all nodes of a cluster; each is applied when all have it so. */
 export interface SharedQueueChanges {
-  sent(session: Session, entry: QueueEntry, packetId: number): void;
+  /** False: the client goes on at another node, whose packet ids count. */
+  sent(session: Session, entry: QueueEntry, packetId: number): boolean;
   released(session: Session, entry: QueueEntry): void;
   settled(session: Session, entry: QueueEntry): void;
 }
@@ -151,8 +152,9 @@ export class MessageQueues {
   /** In a cluster the other nodes, and the journal, have it when `applySent` was called. */
   sent(session: Session, entry: QueueEntry, packetId: number): void {
     if (this.shared) {
+      const isNew = entry.sharedPacketId !== packetId;
+      if (isNew && !this.shared.sent(session, entry, packetId)) return;
       setPacketId(session, entry, packetId);
-      if (entry.sharedPacketId !== packetId) this.shared.sent(session, entry, packetId);
     } else if (entry.packetId !== packetId) this.applySent(session, entry, packetId);
   }
 
@@ -161,6 +163,21 @@ export class MessageQueues {
     if (this.shared) entry.sharedPacketId = packetId;
     const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
     this.#journal.add(sql, packetId, session.id, entry.position);
+  }
+
+  /**
+   * In a cluster, as the session goes to another connection: what was sent here, and not noted before by all, is unsent. Another node
+   * may give its packet id to another message.
+   */
+  unsend(session: Session): void {
+    if (!this.shared) return;
+    for (const entry of session.queue.values()) {
+      if (entry.packetId === undefined || entry.packetId === entry.sharedPacketId) continue;
+      if (session.byPacketId.get(entry.packetId) === entry) session.byPacketId.delete(entry.packetId);
+      countSent(session, entry, -1);
+      entry.packetId = undefined;
+      if (entry.sharedPacketId !== undefined) setPacketId(session, entry, entry.sharedPacketId);
+    }
   }
 
   released(session: Session, entry: QueueEntry): void {

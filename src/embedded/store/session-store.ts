@@ -103,6 +103,7 @@ export class SessionStore {
     session.owner = owner;
     session.online = true;
     session.isElsewhere = owner === null;
+    this.#queues.unsend(session);
     session.markDuplicates();
     this.#describe(session, about);
     return session;
@@ -114,6 +115,7 @@ export class SessionStore {
     session.isElsewhere = false;
     // Its sockets and buffers would stay in memory as long as the session waits, several times what the session takes.
     session.owner = null;
+    this.#queues.unsend(session);
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
       const about = { ...session.about, lastDisconnect: now, expirySeconds };

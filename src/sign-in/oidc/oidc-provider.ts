@@ -87,12 +87,12 @@ export class OidcProvider implements CheckingProvider {
       });
       const idToken = (tokens.claims() ?? {}) as Claims;
       const userInfo = await this.#userInfo(configuration, tokens, String(idToken.sub));
-      const claims = this.#kept({ ...idToken, ...userInfo });
+      const claims = this.#told(idToken, userInfo);
       return {
         provider: 'sso',
         subject: subjectOf(idToken),
         email: textOf(claims.email),
-        isEmailVerified: this.#isVerified(emailOf(idToken, userInfo)),
+        isEmailVerified: Object.hasOwn(claims, 'email'),
         name: textOf(claims.name) ?? textOf(claims.preferred_username),
         claims,
         handle: this.#handleOf(configuration, tokens.refresh_token, idToken),
@@ -126,7 +126,7 @@ export class OidcProvider implements CheckingProvider {
     const { groupsClaim } = this.#options;
     return {
       outcome: 'THERE',
-      claims: this.#kept({ ...told, ...userInfo }),
+      claims: this.#told(told, userInfo),
       handle: this.#handleOf(configuration, tokens.refresh_token ?? refreshToken, told) ?? handle,
       isWhole: again !== undefined || Object.hasOwn(userInfo, groupsClaim) || !Object.hasOwn(idToken, groupsClaim),
     };
@@ -135,6 +135,13 @@ export class OidcProvider implements CheckingProvider {
   async #userInfo(configuration: Configuration, { access_token }: Tokens, subject: string): Promise<Claims> {
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return {};
     return fetchUserInfo(configuration, access_token, subject);
+  }
+
+  /** What rules look at. An address that the provider does not vouch for is not in it: at many providers people write what they like there. */
+  #told(idToken: Claims, userInfo: Claims): Claims {
+    const { email, ...others } = { ...idToken, ...userInfo };
+    const isVouchedFor = email !== undefined && this.#isVerified(emailOf(idToken, userInfo));
+    return this.#kept(isVouchedFor ? { email, ...others } : others);
   }
 
   #kept(claims: Claims): Claims {

@@ -1,5 +1,6 @@
 import type { Packet } from 'mqtt-packet';
 import { expect, test } from 'vitest';
+import { OwnEntry } from '../../../src/embedded/sharing/node-entries.ts';
 import { collect, connect } from '../embedded.ts';
 import { rawClient } from '../raw-client.ts';
 import { type NodeCore, settled, startCores } from './node-core.ts';
@@ -78,4 +79,25 @@ test('what a connection asks for that was taken over at another node is not done
   await settled([one, two]);
   expect(one.state()).toEqual(two.state());
   expect(one.store.incoming.count('device')).toBe(0);
+});
+
+test('what a node sent as its client was taken over elsewhere keeps no packet id, which another message may get there', async () => {
+  const [one, two] = (await startCores(redis(), 2)) as [NodeCore, NodeCore];
+  const device = await rawClient(one.mqttPort, session);
+  device.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic: 'down', qos: 1 }] });
+  await device.until('suback', 1);
+  const about = one.store.sessions.get('device')?.about;
+  if (!about) throw new Error('there is no session');
+  const at = Date.now();
+  const publish = { id: null, number: 0, topic: 'down', qos: 1, retain: false, properties: null } as const;
+  // Read together: the first node sends the message, and has to note it behind the end of the connection.
+  void two.node.log.append(
+    new OwnEntry('publish', { ...publish, messageId: undefined, isClean: true, isHeld: false, at }, 'x'),
+  );
+  const connecting = { id: 'device', number: 999, isCleanStart: false, isClean: false, expirySeconds: null } as const;
+  await two.node.log.append(new OwnEntry('connect', { ...connecting, about, will: null, at }));
+  await settled([one, two]);
+  const queued = [one, two].map(({ store }) => [...(store.sessions.get('device')?.queue.values() ?? [])]);
+  expect(queued.map((entries) => entries.map(({ packetId }) => packetId))).toEqual([[undefined], [undefined]]);
+  expect([one, two].map(({ store }) => store.sessions.get('device')?.sentMessages)).toEqual([0, 0]);
 });
