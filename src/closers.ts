@@ -6,6 +6,12 @@ export class Closers {
     this.#closers.push(close);
   }
 
+  /** What was just opened. */
+  keep<Part extends { close(): unknown }>(part: Part): Part {
+    this.add(() => part.close());
+    return part;
+  }
+
   readonly close = async (): Promise<void> => {
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
   };

@@ -65,9 +65,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       brokerDirectory,
       certificateDirectory,
       streamHosting,
-      bridgeHosting,
-      topicTreeHosting,
-      clusters,
+      startBeside,
       signIn,
       runAsOperator,
     } = core;
@@ -88,10 +86,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     }
     // Before the brokers that run here: their end is no news of a lost connection.
     closers.add(() => services.runtimes.close());
-    streamHosting.start(services.runtimes);
-    bridgeHosting.start(services.runtimes);
-    topicTreeHosting.start(services.runtimes);
-    clusters.start();
+    startBeside();
     await services.runtimes.start();
     services.certificateExpiry.start();
     services.audit.startRetention();

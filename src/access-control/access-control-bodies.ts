@@ -93,7 +93,7 @@ export const USERNAME_QUERY = named('username');
 export const GROUPNAME_QUERY = named('groupname');
 export const ROLENAME_QUERY = named('rolename');
 
-export const ACCESS_CLIENT: JsonSchema = closed(
+const ACCESS_CLIENT: JsonSchema = closed(
   {
     username: STRING,
     clientid: { type: 'string', description: 'The only client id that may use the account; left out: any.' },
@@ -137,7 +137,7 @@ export const ACCESS_CLIENT_ENABLE: JsonSchema = closed(
   { title: 'AccessClientEnable', examples: [{ username: 'meter-1', enable: false }] },
 );
 
-export const ACCESS_GROUP: JsonSchema = closed(
+const ACCESS_GROUP: JsonSchema = closed(
   {
     groupname: STRING,
     textname: STRING,
@@ -172,7 +172,7 @@ export const ACCESS_GROUP_CHANGE: JsonSchema = closed(
 
 const ACL_TYPE: JsonSchema = { type: 'string', enum: [...ACL_TYPES] };
 
-export const ACCESS_ROLE: JsonSchema = closed(
+const ACCESS_ROLE: JsonSchema = closed(
   {
     rolename: STRING,
     textname: STRING,

@@ -7,6 +7,15 @@ export const AUDIT_WAYS = ['GRAPHQL', 'REST', 'OPERATOR', 'SERVICE'] as const;
 export type AuditWay = (typeof AUDIT_WAYS)[number];
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
+/** Who asks, and from where: what the context of a request tells. */
+export interface AuditCaller {
+  readonly viewer: Viewer | null;
+  readonly address: string;
+  readonly requestId: string;
+  /** Default: GRAPHQL. */
+  readonly via?: AuditWay;
+}
+
 /** Who did it, or tried to. */
 export interface AuditActor {
   readonly kind: (typeof ACTOR_KINDS)[number];

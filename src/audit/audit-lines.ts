@@ -37,4 +37,4 @@ export async function* auditLines(
 }
 
 /** With the values as they are hashed: `before` and `after` are texts with JSON in them. */
-export const auditLine = (entry: AuditEntry): string => `${JSON.stringify(entry)}\n`;
+const auditLine = (entry: AuditEntry): string => `${JSON.stringify(entry)}\n`;

@@ -4,14 +4,13 @@ import { Bursts } from '../auth/bursts.ts';
 import { networkOf } from '../auth/network.ts';
 import { RefusedLogin } from '../auth/refused-login.ts';
 import type { Viewer } from '../auth/viewer.ts';
-import type { RequestContext } from '../context.ts';
-import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { newId } from '../ids.ts';
-import { isImpossibleText } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
 import { type ChainPlace, Marks, type UnchainedEntry } from './audit-chain.ts';
 import {
+  type AuditCaller,
   type AuditFacts,
   type AuditResult,
   type AuditTarget,
@@ -22,6 +21,7 @@ import {
 } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
+import { codeOf, outcomeOf, resultOf } from './audit-outcome.ts';
 import { AuditRetention } from './audit-retention.ts';
 import { type AuditInput, idInPayload, targetOf } from './audit-target.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
@@ -41,9 +41,6 @@ export interface AuditOptions extends BeforeParts {
   readonly retentionDays: number;
   readonly log: Logger;
 }
-
-/** Where a request came from. */
-export type AuditCaller = Pick<RequestContext, 'viewer' | 'address' | 'requestId' | 'via'>;
 
 /** A mutation that is about to run. */
 export interface AuditedCall {
@@ -293,40 +290,6 @@ export class AuditService {
 const keptOf = (viewer: Viewer | null): number => (viewer === null ? KEPT_OF_NOBODY : MAX_KEPT);
 
 const placeOf = ({ address, requestId, via = 'GRAPHQL' }: AuditCaller) => ({ address, requestId, via });
-
-function codeOf(error: unknown): ErrorCode {
-  if (error instanceof ServiceError) return error.code;
-  const isInput = isImpossibleText(error) || (error instanceof Error && error.name === 'PothosValidationError');
-  return isInput ? 'INVALID' : 'INTERNAL_ERROR';
-}
-
-/** Refused is what the caller may not do. For all but those who see everything, that something is not there may be that, too. */
-function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult {
-  const status: number = ERROR_STATUS[code];
-  if (status === 401 || status === 403 || status === 429) return 'REFUSED';
-  return status === 404 && viewer?.isRootAdmin !== true ? 'REFUSED' : 'FAILED';
-}
-
-interface Outcome {
-  readonly text: string;
-  /** Nothing was done. */
-  readonly isNothing: boolean;
-  readonly code: ErrorCode;
-}
-
-/** What payloads tell that have parts which may fail while others are done. */
-function outcomeOf(payload: unknown): Outcome | null {
-  if (typeof payload !== 'object' || payload === null) return null;
-  const { outcome, report, outcomes, results } = payload as Readonly<Record<string, unknown>>;
-  const code = 'BROKER_REJECTED';
-  if (typeof outcome === 'string') return { text: outcome, isNothing: outcome === 'REJECTED', code };
-  if (typeof report === 'object' && report !== null) return outcomeOf(report);
-  const parts = outcomes ?? results;
-  if (!Array.isArray(parts)) return null;
-  const failed = parts.filter((part) => typeof part === 'object' && part !== null && part.error != null).length;
-  if (failed === 0) return null;
-  return { text: `${failed} of ${parts.length} failed`, isNothing: failed === parts.length, code };
-}
 
 const jsonOf = (value: unknown): string | null =>
   value === undefined || value === null ? null : JSON.stringify(value);

@@ -17,20 +17,10 @@ export interface Attempt {
 }
 
 /** Refused attempts that come one after the other: of one caller, or at one account from many addresses. */
-export interface RefusedBurst {
-  /** LOGIN: passwords and codes; CREDENTIAL: bearer secrets that are unknown. */
-  readonly kind: 'LOGIN' | 'CREDENTIAL';
+interface RefusedBurst {
   /** Null: from many. */
   readonly address: string | null;
   readonly userId: string | null;
-  readonly count: number;
-  /** Told once when it begins, and once when it is over. */
-  readonly isOver: boolean;
-}
-
-export interface AttemptsOptions {
-  readonly log: Logger;
-  readonly onBurst?: ((burst: RefusedBurst) => void) | undefined;
 }
 
 /** Guessing is slowed down, and told as one burst. */
@@ -39,18 +29,12 @@ export class Attempts {
   readonly #byAddress: Bursts<RefusedBurst>;
   readonly #byAccount: Bursts<RefusedBurst>;
 
-  constructor({ log, onBurst }: AttemptsOptions) {
+  constructor(log: Logger) {
     const bursts = () =>
       new Bursts<RefusedBurst>({
         from: BURST_FROM,
-        onBegin: (burst, count) => {
-          log.warn({ ...shown(burst), count }, 'log-ins are failing; slowed down');
-          onBurst?.({ ...burst, count });
-        },
-        onEnd: (burst, count, seconds) => {
-          log.warn({ ...shown(burst), count, seconds }, 'log-ins have stopped failing');
-          onBurst?.({ ...burst, count, isOver: true });
-        },
+        onBegin: (burst, count) => log.warn({ ...shown(burst), count }, 'log-ins are failing; slowed down'),
+        onEnd: (burst, count, seconds) => log.warn({ ...shown(burst), count, seconds }, 'log-ins have stopped failing'),
       });
     this.#byAddress = bursts();
     this.#byAccount = bursts();
@@ -91,9 +75,8 @@ export class Attempts {
 
   /** Of one caller it is one burst, however many accounts it tries; what is left are the many who try one account. */
   #refused({ account, userId, address }: Attempt): void {
-    const burst = { kind: 'LOGIN', count: 0, isOver: false } as const;
-    if (this.#byAddress.add(networkOf(address), { ...burst, address, userId: null })) return;
-    this.#byAccount.add(account.slice(0, 254), { ...burst, address: null, userId });
+    if (this.#byAddress.add(networkOf(address), { address, userId: null })) return;
+    this.#byAccount.add(account.slice(0, 254), { address: null, userId });
   }
 }
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
-import { Attempts, type RefusedBurst } from './attempts.ts';
+import { Attempts } from './attempts.ts';
 import { Bursts } from './bursts.ts';
 import { networkOf } from './network.ts';
 import type { PasswordDirectory } from './password-directory.ts';
@@ -44,8 +44,6 @@ export interface AuthOptions {
   readonly directory?: PasswordDirectory | null;
   /** The only person who may use a password of this service, a root administrator; default: everybody who has one. */
   readonly onlyEmail?: string | null;
-  /** Told of attempts that are refused, not one by one. */
-  readonly onBurst?: (burst: RefusedBurst) => void;
 }
 
 /**
@@ -72,12 +70,12 @@ export class AuthService {
   /** Grows with each invalidation: what was read before one must not be cached after it. */
   #generation = 0;
 
-  constructor({ db, changes, sealer, log, directory = null, onlyEmail = null, onBurst }: AuthOptions) {
+  constructor({ db, changes, sealer, log, directory = null, onlyEmail = null }: AuthOptions) {
     this.#db = db;
     this.#log = log;
     this.sessions = new Sessions({ db, changes });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
-    this.#attempts = new Attempts({ log, onBurst });
+    this.#attempts = new Attempts(log);
     this.passwords = new PasswordSignIn({
       db,
       sessions: this.sessions,
@@ -86,7 +84,7 @@ export class AuthService {
       directory,
       onlyEmail: onlyEmail?.toLowerCase() ?? null,
     });
-    this.#refusals = unknownSecrets(log, onBurst);
+    this.#refusals = unknownSecrets(log);
     this.#guards = new RightsGuards({
       read: (viewer) => this.#readAgain(viewer),
       isCurrent: (viewer) => this.#isCurrent(viewer),
@@ -261,17 +259,11 @@ export class AuthService {
   }
 }
 
-function unknownSecrets(log: Logger, onBurst: AuthOptions['onBurst']): Bursts<string> {
-  const burst = { kind: 'CREDENTIAL', userId: null } as const;
+function unknownSecrets(log: Logger): Bursts<string> {
   return new Bursts({
     from: BURST_FROM,
-    onBegin: (address, count) => {
-      log.warn({ address, count }, 'unknown sessions or tokens are being sent');
-      onBurst?.({ ...burst, address, count, isOver: false });
-    },
-    onEnd: (address, count, seconds) => {
-      log.warn({ address, count, seconds }, 'no more unknown sessions or tokens are being sent');
-      onBurst?.({ ...burst, address, count, isOver: true });
-    },
+    onBegin: (address, count) => log.warn({ address, count }, 'unknown sessions or tokens are being sent'),
+    onEnd: (address, count, seconds) =>
+      log.warn({ address, count, seconds }, 'no more unknown sessions or tokens are being sent'),
   });
 }

@@ -3,9 +3,9 @@ import { hash, verify } from '@node-rs/argon2';
 import { invalid } from '../errors.ts';
 
 /** Shortest password of a person. */
-export const MIN_PASSWORD_LENGTH = 8;
+const MIN_PASSWORD_LENGTH = 8;
 /** Longest, so that one log-in cannot cost more than it should. */
-export const MAX_PASSWORD_LENGTH = 1_024;
+const MAX_PASSWORD_LENGTH = 1_024;
 
 // argon2id (2 is its number in the library) with OWASP's first recommendation: 19 MiB, two passes, one lane.
 const ARGON2 = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;

@@ -15,7 +15,7 @@ export const licensePlugin: PluginFactory = {
   }),
 };
 
-export function openSourceLicense(features: readonly string[]): LicenseInformation {
+function openSourceLicense(features: readonly string[]): LicenseInformation {
   return {
     plan: 'open-source',
     edition: 'mosquitto',

@@ -33,7 +33,7 @@ const SUMMARY: Properties = {
   lastDisconnect: { type: ['integer', 'null'], description: 'Epoch milliseconds; null if never disconnected.' },
 };
 
-export const CONNECTED_CLIENT: JsonSchema = closed(
+const CONNECTED_CLIENT: JsonSchema = closed(
   {
     ...SUMMARY,
     queues: integers('bytesOut', 'bytesMax', 'messagesOut', 'messagesMax', 'pagedMessagesOut', 'pagedMessagesMax'),

@@ -20,7 +20,7 @@ export interface CloudBrokerInput {
 }
 
 /** Region codes, as the REST interface documents them. */
-export const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
+const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
 const MAX_LISTENERS = 10;
 const MAX_PORT = 65_535;
 

@@ -7,7 +7,7 @@ import { Directory } from '../storage/directory.ts';
 import type { BegunWrite, ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
 
 /** What is read with each row. */
-export const CLUSTER_PARTS = {
+const CLUSTER_PARTS = {
   nodes: { orderBy: { nodeId: 'asc' } },
   broker: { select: { projectId: true } },
 } as const satisfies Prisma.ClusterInclude;

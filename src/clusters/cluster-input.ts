@@ -107,7 +107,7 @@ function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, s
 }
 
 /** As they lead somewhere, however they are written. */
-export function sameAddress(given: string, stored: string | null): boolean {
+function sameAddress(given: string, stored: string | null): boolean {
   if (stored === null || !URL.canParse(given)) return false;
   return placeOf(given) === placeOf(stored);
 }

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { AccessControlService, SharedAccess } from '../access-control/access-control-service.ts';
-import type { BridgeApi } from '../bridges/model/bridge-kind.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { ClientService } from '../clients/client-service.ts';
 import type { CloudBrokers } from '../cloud-brokers/cloud-brokers.ts';
 import { checkRedis, removeRedisLog } from '../embedded/sharing/redis-log/redis-upkeep.ts';
+import type { Hosting } from '../hosting/hosting.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { LeasedTurns } from '../storage/leased-turns.ts';
@@ -35,7 +35,8 @@ export interface ClustersOptions {
   readonly brokers: BrokerService;
   readonly brokerDirectory: BrokerDirectory;
   readonly projects: ProjectDirectory;
-  readonly bridgeApis: readonly BridgeApi[];
+  /** Those that this service runs beside brokers. */
+  readonly bridges: Hosting;
   /** Brokers that this service runs. */
   readonly cloudBrokers: Pick<CloudBrokers, 'problemOf' | 'settled'>;
   /** By which nodes have sessions and messages in common; undefined: there are none. May hold a password. */
@@ -53,6 +54,11 @@ export interface ClusterParts {
   readonly streams: StreamService;
 }
 
+export interface ClusterServices {
+  readonly clusters: ClusterService;
+  readonly clusterLive: ClusterLive;
+}
+
 interface Connected {
   readonly runtimes: BrokerRuntimes;
   readonly keepers: ClusterKeepers;
@@ -60,7 +66,6 @@ interface Connected {
   readonly dynsec: DynsecDriver;
   readonly shared: SharedDriver;
   readonly rows: ClusterRows;
-  readonly service: ClusterService;
   readonly live: ClusterLive;
 }
 
@@ -76,7 +81,7 @@ export class Clusters {
   readonly #stops: Stop[] = [];
 
   constructor(options: ClustersOptions) {
-    const { storage, brokerDirectory, bridgeApis, timeoutMs, log } = options;
+    const { storage, brokerDirectory, bridges, timeoutMs, log } = options;
     this.#options = options;
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
     this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
@@ -84,7 +89,7 @@ export class Clusters {
     this.serving = new ClusterServing({
       directory: this.#directory,
       brokers: brokerDirectory,
-      bridgeApis,
+      bridges,
       streamTurns: this.#turns('the streams of this cluster', 'cluster-streams', timeoutMs),
       timeoutMs,
     });
@@ -114,7 +119,7 @@ export class Clusters {
     return cluster?.keeper === 'GATEWAY' ? cluster : null;
   };
 
-  connect({ runtimes, access, clients, topics, streams }: ClusterParts): Pick<Connected, 'service' | 'live'> {
+  connect({ runtimes, access, clients, topics, streams }: ClusterParts): ClusterServices {
     this.serving.connect({ runtimes, clients, topics, streams });
     const { storage, sealer, brokers, brokerDirectory, projects, cloudBrokers, redisUrl, timeoutMs, log } =
       this.#options;
@@ -162,8 +167,8 @@ export class Clusters {
     });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, service, live };
-    return { service, live };
+    this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, live };
+    return { clusters: service, clusterLive: live };
   }
 
   /** From here on clusters are followed, and kept together. */

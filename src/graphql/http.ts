@@ -6,7 +6,7 @@ import type { Answer } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 
 export const JSON_TYPE = 'application/json';
-export const RESPONSE_TYPE = 'application/graphql-response+json';
+const RESPONSE_TYPE = 'application/graphql-response+json';
 export const EVENT_STREAM = 'text/event-stream';
 
 export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;

@@ -41,7 +41,7 @@ function settle(context: ExecutionContext, promise: Promise<unknown>, onSuccess:
 }
 
 /** What the executors report when something other than an Error was thrown. */
-export const asError = (thrown: unknown): Error =>
+const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(`Unexpected error value: ${String(thrown)}`);
 
 export function mendJitRuntime(): void {

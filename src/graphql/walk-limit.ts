@@ -6,7 +6,7 @@ import { ServiceError } from '../errors.ts';
  * caller's operation may be told. A document's cost counts such lists by what is usual; where roles, groups and their holders hold each other by the dozen, a walk among them grows by that at each step, and a
  * short document would keep the process for minutes. Longer lists have pages.
  */
-export const MAX_WALK = 100_000;
+const MAX_WALK = 100_000;
 
 /** By context. Our own operations begin none and are not counted: what they ask does not go round. */
 const walked = new WeakMap<object, number>();

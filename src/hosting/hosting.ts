@@ -2,12 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { BrokerDirectory } from '../brokers/broker-directory.ts';
-import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { BrokerRuntime, BrokerRuntimes, HostedBeside } from '../brokers/broker-runtimes.ts';
 import type { ControlApi, ControlEvent } from '../control/envelope.ts';
 import type { PluginFactory } from '../control/plugin.ts';
 import { ServiceError } from '../errors.ts';
 import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
-import type { Leases } from '../storage/leases.ts';
+import type { Stop } from '../mqtt/broker-session.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { HostedCalls } from './hosted-calls.ts';
 import type { EventHints } from './hosted-hints.ts';
 import { type Hosted, HostedPlugin } from './hosted-plugin.ts';
@@ -23,20 +24,35 @@ export interface HostedKind {
   begin(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
 }
 
-export interface HostingOptions {
+/** What is kept in the database for brokers, of all of them, held in memory. */
+export interface KeptForBrokers {
+  load(): Promise<void>;
+  /** Tells of brokers for which something else is kept, by whomever. */
+  onChange(listener: (brokerId: string) => void): Stop;
+  /** Its rows went with it. */
+  brokerRemoved(brokerId: string): void;
+  close(): Promise<void>;
+}
+
+/** What all of it stands on. */
+export interface HostingParts {
+  readonly storage: Storage;
+  /** Told of brokers that are removed. */
+  readonly brokers: BrokerDirectory;
+  /** To and from other processes on the same database; null: there can be none. */
+  readonly calls: HostedCalls | null;
+  readonly log: Logger;
+}
+
+export interface HostingOptions extends HostingParts {
   /** Of all that is hosted, for people: as `streams`. */
   readonly name: string;
   readonly kinds: readonly HostedKind[];
-  /** Told of brokers that are removed. */
-  readonly brokers: BrokerDirectory;
+  readonly kept: KeptForBrokers;
+  /** Connections to a broker that what is hosted has of its own. */
+  readonly connections: (brokerId: string) => Omit<HostedBeside, 'plugins'>;
   /** In it there is a folder for each broker, gone with it; null: nothing is stored. */
   readonly folder: string | null;
-  readonly leases: Leases;
-  /** To and from other processes on the same database; null: there can be none. */
-  readonly calls: HostedCalls | null;
-  /** The broker's rows went with it: what is kept in memory of them goes, too. */
-  readonly forget: (brokerId: string) => void;
-  readonly log: Logger;
 }
 
 /**
@@ -56,9 +72,49 @@ export class Hosting {
     for (const { api } of options.kinds) this.#hosted.set(api, new Map());
   }
 
-  /** For BrokerRuntimes. */
-  plugins(link: BrokerLinkOptions): PluginFactory[] {
-    const { name, kinds, leases, calls, log } = this.#options;
+  get apis(): readonly ControlApi[] {
+    return this.#options.kinds.map(({ api }) => api);
+  }
+
+  load(): Promise<void> {
+    return this.#options.kept.load();
+  }
+
+  /** What is beside a broker on a link. */
+  beside(link: BrokerLinkOptions): HostedBeside {
+    return { plugins: this.#plugins(link), ...this.#options.connections(link.id) };
+  }
+
+  /** From here on it runs. A process that does one thing never comes here, and runs none. */
+  start(runtimes: BrokerRuntimes): void {
+    this.#started = true;
+    this.#options.kept.onChange((brokerId) => this.#look(brokerId));
+    this.#stop = this.#options.brokers.onRemove(({ id }) => this.#brokerRemoved(id));
+    void this.#tellLeft();
+    runtimes.onRuntime((runtime, change) => {
+      if (change === 'CLOSING') {
+        this.#runtimes.delete(runtime.id);
+        return;
+      }
+      this.#runtimes.set(runtime.id, runtime);
+      runtime.link.onStatus(() => this.#look(runtime.id));
+      this.#look(runtime.id);
+    });
+  }
+
+  /** Something that is kept for this broker runs in this process. */
+  runs(brokerId: string): boolean {
+    const isRunning = ({ api }: HostedKind) => this.#hosted.get(api)?.get(brokerId)?.isRunning === true;
+    return this.#options.kinds.some((kind) => isRunning(kind) && kind.isWanted(brokerId));
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    await this.#options.kept.close();
+  }
+
+  #plugins(link: BrokerLinkOptions): PluginFactory[] {
+    const { name, kinds, storage, calls, log } = this.#options;
     return kinds.map(({ api, hints, begin, isWanted }) => ({
       api,
       isKept: () => isWanted(link.id),
@@ -71,7 +127,7 @@ export class Hosting {
           brokerId: link.id,
           hints,
           begin: (tell) => begin(link, tell),
-          leases,
+          leases: storage.leases,
           calls,
           emit,
           isHeard,
@@ -83,36 +139,11 @@ export class Hosting {
     }));
   }
 
-  /** From here on it runs. A process that does one thing never comes here, and runs none. */
-  start(runtimes: BrokerRuntimes): void {
-    this.#started = true;
-    this.#stop = this.#options.brokers.onRemove(({ id }) => this.#brokerRemoved(id));
-    void this.#tellLeft();
-    runtimes.onRuntime((runtime, change) => {
-      if (change === 'CLOSING') {
-        this.#runtimes.delete(runtime.id);
-        return;
-      }
-      this.#runtimes.set(runtime.id, runtime);
-      runtime.link.onStatus(() => this.look(runtime.id));
-      this.look(runtime.id);
-    });
-  }
-
   /** Finds out who serves the APIs for which something is to run. That it is found out, has it run. */
-  look(brokerId: string): void {
+  #look(brokerId: string): void {
     const runtime = this.#runtimes.get(brokerId);
     if (runtime?.link.status.state !== 'CONNECTED') return;
     for (const { api, isWanted } of this.#options.kinds) if (isWanted(brokerId)) this.#findOut(api, runtime);
-  }
-
-  /** In this process. */
-  runs(api: ControlApi, brokerId: string): boolean {
-    return this.#hosted.get(api)?.get(brokerId)?.isRunning === true;
-  }
-
-  close(): void {
-    this.#stop();
   }
 
   #findOut(api: ControlApi, { id: brokerId, controls }: BrokerRuntime): void {
@@ -148,14 +179,14 @@ export class Hosting {
   }
 
   #brokerRemoved(brokerId: string): void {
-    const { name, folder, forget, log } = this.#options;
+    const { name, folder, kept, log } = this.#options;
     const ending: Promise<void>[] = [];
     for (const hosted of this.#hosted.values()) {
       const one = hosted.get(brokerId);
       if (one) ending.push(one.ended);
       hosted.delete(brokerId);
     }
-    forget(brokerId);
+    kept.brokerRemoved(brokerId);
     if (folder === null) return;
     const erase = async () => {
       await Promise.all(ending);

@@ -78,7 +78,7 @@ const BY_DISCONNECT: Readonly<Record<number, string>> = {
 };
 
 export const CLOSED_BEFORE_CONNACK = 'The broker closed the connection before it answered: is it an MQTT port?';
-export const CLOSED_BY_BROKER = 'The broker closed the connection';
+const CLOSED_BY_BROKER = 'The broker closed the connection';
 
 export function refusedConnect(code: number): LinkFailure {
   return {

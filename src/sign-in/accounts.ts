@@ -9,7 +9,8 @@ import { isUniqueViolation } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { serializable } from '../storage/serializable.ts';
 import { MAX_NAME } from '../texts.ts';
-import type { SignInProvider, ToldPerson } from './providers.ts';
+import type { SignInProvider } from '../users/user-service.ts';
+import type { ToldPerson } from './providers.ts';
 import { type SignInRefusal, signInRefused } from './refusals.ts';
 
 export interface SignInAccountsOptions {

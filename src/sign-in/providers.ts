@@ -1,8 +1,5 @@
+import type { SignInProvider } from '../users/user-service.ts';
 import type { Claims } from './rules/claim-values.ts';
-
-/** Where people sign in who have no password here; as in `User.ssoType`, `Session.provider`, `Identity` and `SignInRule`. */
-export const SIGN_IN_PROVIDERS = ['sso', 'ldap'] as const;
-export type SignInProvider = (typeof SIGN_IN_PROVIDERS)[number];
 
 /** A person as a provider tells of them. */
 export interface ToldPerson {

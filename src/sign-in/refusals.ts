@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 
 /** Why somebody whom a provider knows does not get in, in words for people. Redirects carry the names in lower case. */
-export const SIGN_IN_REFUSALS = {
+const SIGN_IN_REFUSALS = {
   EMAIL_NOT_VERIFIED: 'The provider does not vouch for an e-mail address of this person',
   ACCOUNT_SIGNS_IN_OTHERWISE: 'The account with this e-mail address signs in in another way; ask an administrator',
   ACCOUNT_OF_ANOTHER_PERSON: 'The account with this e-mail address belongs to another person; ask an administrator',

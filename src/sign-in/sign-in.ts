@@ -1,62 +1,93 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { AuditService } from '../audit/audit-service.ts';
+import { AuthService } from '../auth/auth-service.ts';
+import type { Closers } from '../closers.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
+import type { ProjectDirectory } from '../projects/project-directory.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { Storage } from '../storage/storage.ts';
 import { SignInAccounts } from './accounts.ts';
 import { LdapDirectory } from './ldap/ldap-directory.ts';
 import { OidcProvider } from './oidc/oidc-provider.ts';
 import { OidcSignIn } from './oidc/oidc-sign-in.ts';
+import { SignInRuleService } from './rules/sign-in-rule-service.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
 import { SignInChecks } from './sign-in-checks.ts';
+import { SignInService } from './sign-in-service.ts';
 
 export interface SignInOptions {
   readonly storage: Storage;
   readonly sealer: Sealer;
   readonly config: Config;
   readonly audit: Pick<AuditService, 'record'>;
+  /** Told of projects that are removed, and with them what rights there were in them. */
+  readonly projects: ProjectDirectory;
+  readonly closers: Closers;
   readonly log: Logger;
 }
 
-/** The parts of signing in elsewhere, as they are configured. Nobody is asked anything before somebody signs in. */
+export interface SignInServices {
+  readonly auth: AuthService;
+  readonly signIn: SignInService;
+  readonly signInRules: SignInRuleService;
+}
+
+/** The parts of signing in, here and elsewhere, as they are configured. Nobody is asked anything before somebody signs in. */
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #accounts: SignInAccounts;
-  readonly attempts: SignInAttempts;
-  readonly oidc: OidcProvider | null;
-  readonly directory: LdapDirectory | null;
+  readonly #attempts: SignInAttempts;
+  readonly #oidc: OidcProvider | null;
   readonly checks: SignInChecks;
+  readonly services: SignInServices;
 
   /** Errors: ServiceError INVALID for a CA file that cannot be read. */
   constructor(options: SignInOptions) {
-    const { storage, sealer, config, audit, log } = options;
+    const { storage, sealer, config, audit, projects, closers, log } = options;
     const { db, changes, leases } = storage;
+    const { localLogin, rootEmail, oidcGroupsClaim } = config;
     this.#options = options;
-    this.attempts = new SignInAttempts({ db, sealer });
+    this.#attempts = new SignInAttempts({ db, sealer });
     this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
-    this.oidc = oidcOf(config, log);
-    this.directory = directoryOf(config, this.#accounts, log);
-    this.checks = new SignInChecks({
-      db,
-      changes,
-      leases,
-      accounts: this.#accounts,
-      audit,
-      providers: [this.oidc, this.directory].filter((provider) => provider !== null),
-      everyMs: config.signInCheckMinutes * 60_000,
-      log,
-    });
+    this.#oidc = oidcOf(config, log);
+    const directory = directoryOf(config, this.#accounts, log);
+    this.checks = closers.keep(
+      new SignInChecks({
+        db,
+        changes,
+        leases,
+        accounts: this.#accounts,
+        audit,
+        providers: [this.#oidc, directory].filter((provider) => provider !== null),
+        everyMs: config.signInCheckMinutes * 60_000,
+        log,
+      }),
+    );
+    const onlyEmail = localLogin ? null : rootEmail;
+    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory }));
+    projects.onRemove(({ id }) => auth.projectRemoved(id));
+    this.services = {
+      auth,
+      signIn: new SignInService({
+        db,
+        attempts: this.#attempts,
+        sessions: auth.sessions,
+        checks: this.checks,
+        offers: { local: localLogin, ldap: directory !== null, openIdConnect: this.#oidc !== null },
+      }),
+      signInRules: new SignInRuleService({ db, changes, groupsClaims: { sso: oidcGroupsClaim, ldap: 'groups' } }),
+    };
   }
 
   /** The way of browsers, known once the service knows its own address; null: there is no OpenID provider. */
   browserWay(ownUrl: string): OidcSignIn | null {
     const { config, audit, log } = this.#options;
-    if (this.oidc === null) return null;
+    if (this.#oidc === null) return null;
     return new OidcSignIn({
-      provider: this.oidc,
-      attempts: this.attempts,
+      provider: this.#oidc,
+      attempts: this.#attempts,
       accounts: this.#accounts,
       audit,
       publicUrl: config.publicUrl ?? ownUrl,

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../errors.ts';
 
 export const KEY_BYTES = 32;
-export const MIN_SECRET_KEY_LENGTH = 32;
+const MIN_SECRET_KEY_LENGTH = 32;
 
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 2 ** 20 } as const;
 const SCRYPT_SALT = 'brokergraph secret key';

@@ -14,8 +14,8 @@ import { type RemovedUser, removeUser } from './user-removal.ts';
 const EMAIL = /^[^\s@\0-\x1f]+@[^\s@\0-\x1f]+$/;
 const MAX_EMAIL_LENGTH = 254;
 
-/** Where a person signs in who does not do it here. */
-export type SsoType = 'ldap' | 'sso';
+/** Where people sign in who have no password here; as in `User.ssoType`, `Session.provider`, `Identity` and `SignInRule`. */
+export type SignInProvider = 'ldap' | 'sso';
 
 export interface NewUser {
   readonly email: string;
@@ -28,7 +28,7 @@ export interface NewUser {
   readonly isRootAdmin?: boolean | null | undefined;
   /** Somebody has made sure that the address is the person's. */
   readonly verified?: boolean | null | undefined;
-  readonly ssoType?: SsoType | null | undefined;
+  readonly ssoType?: SignInProvider | null | undefined;
 }
 
 /** What is absent stays; so does null, but for `ssoType`. */
@@ -36,7 +36,7 @@ export interface UserChange {
   readonly name?: string | null | undefined;
   readonly verified?: boolean | null | undefined;
   /** Null: signs in here, once a password is set. A change takes the password, the sessions, and whom the account was known by elsewhere. */
-  readonly ssoType?: SsoType | null | undefined;
+  readonly ssoType?: SignInProvider | null | undefined;
 }
 
 export interface UserServiceOptions {

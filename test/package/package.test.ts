@@ -134,6 +134,7 @@ test('the package holds what runs, and nothing else', () => {
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'docs/rights.md',
     'package.json',
     'schema.graphql',
   ]);

@@ -30,7 +30,7 @@ export interface RoleSource {
 }
 
 /** MATCHED decides. UNDECIDABLE: it has `%c`, and would match with a certain client id, but the question names none. */
-export const RULE_VERDICTS = ['MATCHED', 'NOT_MATCHED', 'UNDECIDABLE', 'WILDCARD_DENIED'] as const;
+const RULE_VERDICTS = ['MATCHED', 'NOT_MATCHED', 'UNDECIDABLE', 'WILDCARD_DENIED'] as const;
 export type RuleVerdict = (typeof RULE_VERDICTS)[number];
 
 /**
@@ -52,7 +52,7 @@ export const MAX_LOOKED_AT = 1_000;
  * DISABLED, CLIENT_ID: the account cannot connect so. The rules that are told are then, and with BROKER, those that would decide
  * otherwise.
  */
-export const DECISION_REASONS = [
+const DECISION_REASONS = [
   'BROKER',
   'RULE',
   'DEFAULT',

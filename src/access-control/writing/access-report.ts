@@ -10,7 +10,7 @@ export const CHANGE_OUTCOMES = ['APPLIED', 'UNCHANGED', 'PARTLY_APPLIED', 'REJEC
 export type ChangeOutcome = (typeof CHANGE_OUTCOMES)[number];
 
 /** NOT_SENT: something before it failed. */
-export const COMMAND_STATES = ['PLANNED', 'APPLIED', 'REJECTED', 'UNKNOWN', 'NOT_SENT'] as const;
+const COMMAND_STATES = ['PLANNED', 'APPLIED', 'REJECTED', 'UNKNOWN', 'NOT_SENT'] as const;
 export type CommandState = (typeof COMMAND_STATES)[number];
 
 export interface CommandReport {

@@ -50,7 +50,7 @@ export interface UnsubscribeClient {
 }
 
 /** BROKER: that connection alone. ACCOUNT: every connection of its account. TAKEOVER: its session, by a connection in its place. */
-export const DISCONNECT_METHODS = ['BROKER', 'ACCOUNT', 'TAKEOVER'] as const;
+const DISCONNECT_METHODS = ['BROKER', 'ACCOUNT', 'TAKEOVER'] as const;
 export type DisconnectMethod = (typeof DISCONNECT_METHODS)[number];
 
 export interface Disconnected {

@@ -21,9 +21,9 @@ export const INSPECT_API = 'cedalo/inspect';
 /** Shown as the user name of a client that gave none. */
 export const ANONYMOUS = '<anonymous>';
 
-export const CLIENT_PROTOCOLS = ['MQTT', 'MQTT-SN', 'MQTT-WS'] as const;
+const CLIENT_PROTOCOLS = ['MQTT', 'MQTT-SN', 'MQTT-WS'] as const;
 export type ClientProtocol = (typeof CLIENT_PROTOCOLS)[number];
-export const CLIENT_PROTOCOL_VERSIONS = ['v3.1', 'v3.1.1', 'v5'] as const;
+const CLIENT_PROTOCOL_VERSIONS = ['v3.1', 'v3.1.1', 'v5'] as const;
 export type ClientProtocolVersion = (typeof CLIENT_PROTOCOL_VERSIONS)[number];
 
 /** Messages that wait, to be taken in or to be sent; without those under way. */
@@ -81,7 +81,7 @@ export interface ConnectedClientSummary {
 }
 
 /** BROKER: it lists its clients. LOG_FEED: they are followed through its log. */
-export const CLIENT_SOURCES = ['BROKER', 'LOG_FEED'] as const;
+const CLIENT_SOURCES = ['BROKER', 'LOG_FEED'] as const;
 export type ClientSource = (typeof CLIENT_SOURCES)[number];
 
 export interface ClientTls {
@@ -279,7 +279,7 @@ export const INFLIGHT_KEYS = [
 ] as const;
 
 /** Null when there is no client id to know it by. */
-export function parseClientSummary(value: unknown): ConnectedClientSummary | null {
+function parseClientSummary(value: unknown): ConnectedClientSummary | null {
   if (typeof value === 'string') return value === '' ? null : { clientid: value, username: ANONYMOUS };
   const fields = fieldsOf(value);
   const clientid = text(fields?.clientid);

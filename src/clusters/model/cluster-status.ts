@@ -24,7 +24,7 @@ export interface NodeRaft {
  */
 export type NodeSyncState = 'EQUAL' | 'BEHIND' | 'DRIFTED' | 'UNKNOWN';
 
-export const DIFFERENCE_KINDS = ['ROLE', 'GROUP', 'CLIENT', 'DEFAULT_ACL', 'ANONYMOUS_GROUP'] as const;
+const DIFFERENCE_KINDS = ['ROLE', 'GROUP', 'CLIENT', 'DEFAULT_ACL', 'ANONYMOUS_GROUP'] as const;
 
 /** A part of a node's access control that is not as the cluster has it; the name is empty where there is one of it. */
 export interface NodeDifference {

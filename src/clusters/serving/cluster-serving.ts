@@ -1,7 +1,10 @@
-import type { BridgeApi } from '../../bridges/model/bridge-kind.ts';
 import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directory.ts';
 import type { BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
+import { licensePlugin } from '../../brokers/license-plugin.ts';
 import type { ClientService } from '../../clients/client-service.ts';
+import { allBeside } from '../../hosting/beside.ts';
+import type { Hosting } from '../../hosting/hosting.ts';
+import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { LeasedTurns } from '../../storage/leased-turns.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
@@ -19,8 +22,8 @@ import { type AskNode, hasOwnClients, isSplit, nodesOf, ServingNodes } from './s
 export interface ClusterServingOptions {
   readonly directory: ClusterDirectory;
   readonly brokers: BrokerDirectory;
-  /** Of bridges that this service runs beside brokers. */
-  readonly bridgeApis: readonly BridgeApi[];
+  /** Bridges that this service runs beside brokers. */
+  readonly bridges: Pick<Hosting, 'apis' | 'beside'>;
   /** By cluster. */
   readonly streamTurns: LeasedTurns;
   /** Longest wait for a broker's answer, milliseconds. */
@@ -49,16 +52,21 @@ export class ClusterServing {
     this.#options = options;
   }
 
-  /** What serves control APIs of the entry of such a cluster; null: it is another broker. */
-  beside(brokerId: string): HostedBeside | null {
+  /**
+   * What serves control APIs of the entry of such a cluster; null: it is another broker. Where what goes through one node goes through
+   * all, bridges run as beside a single broker.
+   */
+  beside(link: BrokerLinkOptions): HostedBeside | null {
+    const { id: brokerId } = link;
     const cluster = this.#options.directory.get(brokerId);
     if (cluster === null || !hasOwnClients(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
     const { runtimes, clients, topics, streams } = this.#connected;
-    const { streamTurns, timeoutMs, bridgeApis } = this.#options;
+    const { streamTurns, timeoutMs, bridges } = this.#options;
     const ask: AskNode = ({ broker }, question) => runtimes.ask(broker, ({ controls }) => question(controls));
-    return {
+    const merged = {
       plugins: [
+        licensePlugin,
         mergedInspectPlugin({ nodes, clients, ask }),
         mergedClientControlPlugin({ nodes, clients, ask }),
         ...(hasOwnTopics(cluster)
@@ -70,20 +78,17 @@ export class ClusterServing {
           inTurn: (work) => streamTurns.run(brokerId, work),
           timeoutMs,
         }),
-        ...(isSplit(cluster) ? bridgeApis.map((api) => notMergedPlugin(api, 'a bridge', nodes)) : []),
+        ...(isSplit(cluster) ? bridges.apis.map((api) => notMergedPlugin(api, 'a bridge', nodes)) : []),
       ],
       clientIds: [],
     };
+    return isSplit(cluster) ? merged : allBeside([merged, bridges.beside(link)]);
   }
 
   /** Why nothing that takes messages runs for a broker; null: it may. */
   refusalOf({ id }: BrokerRecord, what: string): string | null {
-    return this.#isSplit(id) ? notMergedReason(what, this.#nodesOf(id)) : null;
-  }
-
-  /** Bridges run for it as for a single broker: what goes through one node goes through all. */
-  hasBridges(brokerId: string): boolean {
-    return !this.#isSplit(brokerId);
+    const cluster = this.#options.directory.get(id);
+    return cluster !== null && isSplit(cluster) ? notMergedReason(what, this.#nodesOf(id)) : null;
   }
 
   /** For TopicService. */
@@ -119,11 +124,6 @@ export class ClusterServing {
   get #connected(): ServedParts {
     if (this.#parts === null) throw new Error('clusters are served before their parts are there');
     return this.#parts;
-  }
-
-  #isSplit(brokerId: string): boolean {
-    const cluster = this.#options.directory.get(brokerId);
-    return cluster !== null && isSplit(cluster);
   }
 
   #nodesOf(clusterId: string): ServingNodes {

@@ -2,7 +2,7 @@ import { isFields } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 
 /** The control API that brokers of this service have while they are nodes of a cluster. */
-export const NODE_API = 'brokergraph/cluster';
+const NODE_API = 'brokergraph/cluster';
 
 /** CUT_OFF: it does not reach what the nodes share, and lets nobody in. */
 export type SharedNodeState = 'JOINING' | 'MEMBER' | 'CUT_OFF';

@@ -204,7 +204,7 @@ function keepSession(client: Client, { protocolVersion, isClean }: Connection): 
 }
 
 /** MQTT 5: a Session Expiry Interval that never ends. */
-export const NEVER_EXPIRES = 0xffff_ffff;
+const NEVER_EXPIRES = 0xffff_ffff;
 
 /** Keeps on the connection what its CONNECT said, and takes from it what aedes would act on by itself. */
 export function noteConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits): void {

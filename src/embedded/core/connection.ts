@@ -41,7 +41,7 @@ export interface WillInfo {
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
 export const SESSION_TAKEN_OVER = 0x8e;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
-export const ADMINISTRATIVE_ACTION = 0x98;
+const ADMINISTRATIVE_ACTION = 0x98;
 export type DisconnectReason =
   | typeof SESSION_TAKEN_OVER
   | typeof RECEIVE_MAXIMUM_EXCEEDED

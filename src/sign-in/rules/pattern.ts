@@ -1,6 +1,6 @@
 import { type CharTest, PatternError, type PatternNode, parsePattern } from './pattern-parser.ts';
 
-export const MAX_PATTERN = 200;
+const MAX_PATTERN = 200;
 /** Longer values fit no pattern. */
 export const MAX_VALUE = 1_024;
 /** Of the automaton; each costs a step for each character, at most, and one for each way to it. */

@@ -3,7 +3,7 @@ import type { SignInRule as SignInRuleRow } from '../../generated/sqlite/client.
 import { builder, inProject, requires } from '../../graphql/builder.ts';
 import { Project, ProjectRole } from '../../projects/project-schema.ts';
 import { SignInProvider } from '../../users/user-schema.ts';
-import type { SignInProvider as ProviderName } from '../providers.ts';
+import type { SignInProvider as ProviderName } from '../../users/user-service.ts';
 
 const SignInRule = builder.objectRef<SignInRuleRow>('SignInRule').implement({
   description: 'People who sign in elsewhere and of whom the provider says this have the role in the project.',

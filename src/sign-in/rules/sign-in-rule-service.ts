@@ -12,7 +12,7 @@ import type { Changes } from '../../storage/changes.ts';
 import type { Database } from '../../storage/database.ts';
 import { goneMeansNotFound } from '../../storage/prisma-errors.ts';
 import { textIssues } from '../../texts.ts';
-import type { SignInProvider } from '../providers.ts';
+import type { SignInProvider } from '../../users/user-service.ts';
 import { Pattern } from './pattern.ts';
 import { PatternError } from './pattern-parser.ts';
 

@@ -11,7 +11,7 @@ type Field = keyof StreamDefinition | keyof ReplayRequest;
 /** What fields are called by those who read the issues; one that is not listed is called as it is here. */
 export type FieldNames = Readonly<Partial<Record<Field, string>>>;
 
-export const MODEL_NAMES: FieldNames = {};
+const MODEL_NAMES: FieldNames = {};
 
 /** Of the API `stream-processing`. */
 export const WIRE_NAMES = {

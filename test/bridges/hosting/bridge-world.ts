@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { MqttClient } from 'mqtt';
 import { onTestFinished } from 'vitest';
-import { BridgeHosting } from '../../../src/bridges/hosting/bridge-hosting.ts';
+import { bridgeHosting } from '../../../src/bridges/hosting/bridge-hosting.ts';
 import { BridgeThread } from '../../../src/bridges/hosting/bridge-thread.ts';
 import type { BridgeKind } from '../../../src/bridges/model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../../../src/bridges/model/bridge-status.ts';
@@ -90,7 +90,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
   });
   const log = silentLog;
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log, timeoutMs }) : null;
-  const hosting = new BridgeHosting({
+  const hosting = bridgeHosting({
     storage,
     sealer,
     kinds: [copyKind],

@@ -9,7 +9,7 @@ import type { LogEntry } from '../shared-log.ts';
 const VERSION = 1;
 const MOST_KIND_BYTES = 255;
 /** More than the largest MQTT packet, less than what Redis takes as one value (512 MB). */
-export const MOST_ENTRY_BYTES = 384 * 1_048_576;
+const MOST_ENTRY_BYTES = 384 * 1_048_576;
 
 const NO_PAYLOAD = 0;
 const BYTES = 1;

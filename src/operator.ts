@@ -1,0 +1,32 @@
+import type { Viewer } from './auth/viewer.ts';
+import type { RequestContext } from './context.ts';
+import { compileOperation } from './graphql/operations.ts';
+import { schema } from './graphql/schema.ts';
+import type { RunOperation } from './operator-door.ts';
+import type { Services } from './services.ts';
+import type { Database } from './storage/database.ts';
+
+/** The operator of the machine: whoever owns the data folder. */
+const OPERATOR: Viewer = {
+  kind: 'OPERATOR',
+  id: 'operator',
+  name: 'operator',
+  credentialId: 'operator',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: true,
+  projectRoles: new Map(),
+  brokers: null,
+};
+
+/** Operations on the graph as the operator, who needs no credentials. */
+export function asOperator(db: Database, services: Services): RunOperation {
+  const context: RequestContext = {
+    viewer: OPERATOR,
+    requestId: 'operator',
+    address: 'operator',
+    via: 'OPERATOR',
+    db,
+    services,
+  };
+  return async (document, variables) => compileOperation(schema, document).execute(context, variables);
+}
