@@ -64,7 +64,7 @@ export class NodeChanges implements SharedChanges {
 
   /** The first entry of a run. When it resolves, all that was in the log before is applied. */
   async begin(): Promise<void> {
-    this.#append('began', {});
+    this.#append('began', { at: Date.now() });
     await this.#last;
   }
 

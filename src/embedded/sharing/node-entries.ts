@@ -9,7 +9,7 @@ import type { LogEntry } from './shared-log.ts';
  */
 export interface NodeEntries {
   /** A node begins; connections of its earlier runs are gone. */
-  began: object;
+  began: { readonly at: number };
   connect: {
     readonly id: string;
     readonly number: number;

@@ -63,7 +63,7 @@ export class NodeReplica implements LogReader {
   constructor(options: NodeReplicaOptions) {
     this.#options = options;
     this.#handlers = {
-      began: (_about, { nodeId, run }) => this.#lose((one) => one.nodeId === nodeId && one.run !== run),
+      began: ({ at }, { nodeId, run }) => this.#lose(at, (one) => one.nodeId === nodeId && one.run !== run),
       connect: (about, origin, payload) => this.#connect(about, origin, payload),
       left: ({ id, number, ...departure }, { run }) => {
         const presence = this.#current(id, number, run);
@@ -137,8 +137,8 @@ export class NodeReplica implements LogReader {
     store.journal.add(sql, nodeId, JSON.stringify(place), store.queues.nextMessageId);
   }
 
-  lost(nodeId: number, run: string): void {
-    this.#lose((presence) => presence.nodeId === nodeId && presence.run === run);
+  lost(nodeId: number, run: string, at: number): void {
+    this.#lose(at, (presence) => presence.nodeId === nodeId && presence.run === run);
   }
 
   snapshot(): Iterable<LogEntry> {
@@ -237,8 +237,7 @@ export class NodeReplica implements LogReader {
     registry.changed(clientId);
   }
 
-  #lose(isLost: (presence: Presence) => boolean): void {
-    const at = Date.now();
+  #lose(at: number, isLost: (presence: Presence) => boolean): void {
     for (const presence of [...this.#options.store.presences.all()].filter(isLost)) {
       this.#gone(presence, { at, isWilled: true, expirySeconds: presence.expirySeconds });
     }

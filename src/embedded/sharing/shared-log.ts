@@ -54,8 +54,11 @@ export interface LogReader {
   told(entry: LogEntry, origin: EntryOrigin): void;
   /** Everything up to this place was applied; kept with what it made. Once for each batch that was read, and when the log starts. */
   reached(place: LogPlace): void;
-  /** A node that was there is not any more: in the order of the log, once for each run. The clients it had are without a connection. */
-  lost(nodeId: number, run: string): void;
+  /**
+   * A node that was there is not any more: in the order of the log, once for each run. The clients it had are without a connection since
+   * `at` (epoch milliseconds, the same for all readers).
+   */
+  lost(nodeId: number, run: string, at: number): void;
   /**
    * All that the nodes have in common, as it is at this position, for a node that begins. It is taken piece by piece over some turns
    * of the event loop, in which nothing is applied.

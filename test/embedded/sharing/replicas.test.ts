@@ -3,7 +3,7 @@ import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../embedded.ts';
 import { type NodeCore, settled, startCores, startNodeCore } from './node-core.ts';
-import { collectFrom, useRedis } from './nodes.ts';
+import { collectFrom, eventually, useRedis } from './nodes.ts';
 
 const redis = useRedis();
 
@@ -65,4 +65,26 @@ test('after anything that clients do, all nodes have the same, also one that com
   expect(first?.length).toBeGreaterThan(5);
   for (const other of others) expect(other).toEqual(first);
   for (const { ends } of nodes) expect(ends).toEqual([]);
+});
+
+test('a node that reads later that another one was lost has its clients gone, and their wills due, at the same time', async () => {
+  const [one, two, three] = (await startCores(redis(), 3)) as [NodeCore, NodeCore, NodeCore];
+  const will = {
+    topic: 'w',
+    payload: Buffer.from('gone'),
+    qos: 1,
+    retain: false,
+    properties: { willDelayInterval: 60 },
+  };
+  const properties = { sessionExpiryInterval: 600 };
+  const { client } = collectFrom(three.mqttPort, { clientId: 'd', protocolVersion: 5, properties, will } as never);
+  await new Promise<void>((resolve) => client.once('connect', () => resolve()));
+  await settled([one, two, three]);
+  await two.stop();
+  await three.node.close();
+  await eventually(async () => one.store.wills.delayed().size === 1);
+  const { clusterId } = two.node.cluster;
+  const again = await startNodeCore({ redisUrl: redis().url, clusterId, nodeId: 2, folder: two.folder });
+  await settled([one, again]);
+  expect(again.state()).toEqual(one.state());
 });

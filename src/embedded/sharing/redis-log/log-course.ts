@@ -4,8 +4,14 @@ import { LogEnded } from './log-options.ts';
 /** A record that the scripts write. */
 export type LogRecord =
   | { readonly type: 'joined'; readonly nodeId: number; readonly run: string; readonly wanted?: string }
-  /** Taken: by another run of the node. */
-  | { readonly type: 'lost'; readonly nodeId: number; readonly run: string; readonly isTaken?: true }
+  /** Taken: by another run of the node. `at`: epoch milliseconds, by the clock of Redis. */
+  | {
+      readonly type: 'lost';
+      readonly nodeId: number;
+      readonly run: string;
+      readonly isTaken?: true;
+      readonly at: number;
+    }
   | {
       readonly type: 'begun';
       readonly epoch: string;

@@ -97,7 +97,7 @@ export class LogReading {
     if (record.type === 'joined') return record.wanted;
     if (record.type === 'lost') {
       if (record.run === run) throw endOf(record.isTaken ? 'TAKEN' : 'LOST');
-      reader.lost(record.nodeId, record.run);
+      reader.lost(record.nodeId, record.run, record.at);
     }
     return undefined;
   }

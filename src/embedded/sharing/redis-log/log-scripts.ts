@@ -37,7 +37,7 @@ local function add(record)
   return at[1] .. '-' .. last
 end
 local function lose(node, run, isTaken)
-  add({ type = 'lost', nodeId = tonumber(node), run = run, isTaken = isTaken })
+  add({ type = 'lost', nodeId = tonumber(node), run = run, isTaken = isTaken, at = clock() })
   redis.call('HDEL', STATE, 'run:' .. node, 'number:' .. node, 'beat:' .. node)
   redis.call('HSET', STATE, 'gone:' .. node, text(clock()))
 end
