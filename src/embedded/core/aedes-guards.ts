@@ -16,11 +16,20 @@ export function guardClient(client: Client): void {
 
 /**
  * aedes makes the filters of a SUBSCRIBE unique by a plain object, too: it loses `__proto__`, and puts names that are numbers first,
- * so that SUBACK would answer them in another order. The packet keeps its own list instead, of each filter the last.
+ * so that SUBACK would answer them in another order. The packet keeps its own list instead, of each filter the last. `began` is
+ * told the list when aedes comes to the packet, which may be long after it was read.
  */
-export function guardSubscribe(packet: IncomingPacket): void {
+export function guardSubscribe(packet: IncomingPacket, began: (subscriptions: object) => void): void {
   const subscriptions = (packet as unknown as { subscriptions?: readonly { readonly topic: string }[] }).subscriptions;
-  if (packet.cmd !== 'subscribe' || !subscriptions || subscriptions.length < 2) return;
+  if (packet.cmd !== 'subscribe' || !subscriptions) return;
   const unique = [...new Map(subscriptions.map((subscription) => [subscription.topic, subscription])).values()];
-  Object.defineProperty(packet, 'subscriptions', { get: () => unique, set: () => {} });
+  let hasBegun = false;
+  const get = () => {
+    if (!hasBegun) {
+      hasBegun = true;
+      began(unique);
+    }
+    return unique;
+  };
+  Object.defineProperty(packet, 'subscriptions', { get, set: () => {} });
 }

@@ -20,6 +20,7 @@ import { type IncomingPacket, interceptPackets, meterPackets } from './packet-me
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
 import type { SharedChanges } from './shared-changes.ts';
+import { SubscribeOrder } from './subscribe-order.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
 
 /** Told what becomes of subscriptions that end with their connections, each time after it did. Those of sessions the store tells. */
@@ -171,8 +172,14 @@ export class BrokerCore {
       authorizePublish: (client, packet, done) => {
         const connection = client ? this.#connections.get(client) : undefined;
         // A will is a packet without a command.
-        if (client && connection && packet.cmd === 'publish') this.#intake.take(client, connection, packet, done);
-        else this.#intake.takeWill(connection?.identity ?? null, packet, done);
+        if (client && connection && packet.cmd === 'publish') {
+          const { subscribing } = connection;
+          if (!subscribing?.isPending) this.#intake.take(client, connection, packet, done);
+          else subscribing.after(packet.payload.length, () => this.#intake.take(client, connection, packet, done));
+          return;
+        }
+        connection?.subscribing?.end();
+        this.#intake.takeWill(connection?.identity ?? null, packet, done);
       },
       authorizeSubscribe: (client, subscription, done) => {
         const connection = this.#connections.get(client);
@@ -209,10 +216,13 @@ export class BrokerCore {
     });
     aedes.on('subscribe', (subscriptions, client) => {
       // It is told, too, where the connection has ended meanwhile.
-      if (this.briefSubscriptionListener === null || !client.clean || client.closed) return;
-      // Above 2 it says why it was refused.
-      const granted = subscriptions.filter(({ qos }) => qos <= 2);
-      this.briefSubscriptionListener.subscribed(client, granted);
+      if (this.briefSubscriptionListener !== null && client.clean && !client.closed) {
+        // Above 2 it says why it was refused.
+        const granted = subscriptions.filter(({ qos }) => qos <= 2);
+        this.briefSubscriptionListener.subscribed(client, granted);
+      }
+      // SUBACK was written.
+      this.#connections.get(client)?.subscribing?.settled(subscriptions);
     });
     aedes.on('unsubscribe', (filters, client) => {
       const connection = this.#connections.get(client);
@@ -243,7 +253,10 @@ export class BrokerCore {
     this.#connections.set(client, connection);
     guardClient(client);
     interceptPackets(client, (packet) => {
-      guardSubscribe(packet);
+      guardSubscribe(packet, (subscriptions) => {
+        connection.subscribing ??= new SubscribeOrder(connection);
+        connection.subscribing.began(subscriptions);
+      });
       noteDisconnect(connection, packet);
     });
     meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
@@ -260,6 +273,7 @@ export class BrokerCore {
   };
 
   #left(connection: Connection): void {
+    connection.subscribing?.end();
     const now = Date.now();
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;

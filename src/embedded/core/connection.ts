@@ -4,8 +4,9 @@ import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
 import type { Identity } from '../access.ts';
 import type { Traffic } from '../store/session.ts';
-import type { HeldPublishes } from './held-publishes.ts';
+import type { PacketRow } from './packet-row.ts';
 import type { SendWindow } from './send-window.ts';
+import type { SubscribeOrder } from './subscribe-order.ts';
 import { UnderWay } from './under-way.ts';
 import type { WillProperty } from './will-properties.ts';
 
@@ -102,8 +103,15 @@ export class Connection {
   pendingQos2Bytes = 0;
   /** In a cluster: it publishes at QoS 0 to be retained, so that all it publishes at QoS 0 goes one way, in order. */
   isRetaining = false;
-  /** Publishes whose acknowledgement somebody puts off; null: none yet. */
-  held: HeldPublishes | null = null;
+  /**
+   * Publishes whose acknowledgement somebody puts off, and those behind them: acknowledgements leave in the order in which the
+   * publishes came [MQTT-4.6.0-2, MQTT-4.6.0-3]. Null: none yet.
+   */
+  held: PacketRow | null = null;
+  /** SUBSCRIBEs on their way, and the publishes behind them; null: it sent no SUBSCRIBE yet. */
+  subscribing: SubscribeOrder | null = null;
+  /** Rows of its packets that have no room: while there is one, nothing is read. */
+  fullRows = 0;
   pendingControl = 0;
   /** While the broker answers it by itself: an answer needs no right to receive. */
   isAnswered = false;

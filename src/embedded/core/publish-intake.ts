@@ -8,8 +8,8 @@ import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
 import type { ControlIntake } from './control-intake.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
-import { HeldPublishes } from './held-publishes.ts';
 import type { OwnPublishes } from './own-publishes.ts';
+import { PacketRow } from './packet-row.ts';
 import type { PublishTap, TappedMessage } from './publish-tap.ts';
 import { isOfNode, type SharedChanges } from './shared-changes.ts';
 
@@ -194,7 +194,7 @@ export class PublishIntake {
   ): void {
     const { topic, payload, qos, retain, messageId } = packet;
     const properties = forwardable(packet.properties);
-    connection.held ??= new HeldPublishes(client, () => shared.isCongested);
+    connection.held ??= new PacketRow(connection, () => shared.isCongested);
     const ready = connection.held.add(payload.length, () => {
       if (qos < 2) consume(packet);
       done();
@@ -228,10 +228,9 @@ export class PublishIntake {
  * before.
  */
 function putOff(connection: Connection, held: Held | null, bytes: number, run: () => void): () => void {
-  const { client } = connection;
   const before = connection.held;
-  if (client === null || (!held && (before === null || before.isEmpty))) return run;
-  connection.held ??= new HeldPublishes(client);
+  if (!held && (before === null || before.isEmpty)) return run;
+  connection.held ??= new PacketRow(connection);
   const ready = connection.held.add(bytes, run);
   return held ? () => held.whenFree(ready) : ready;
 }

@@ -95,9 +95,12 @@ export class Persistence {
       const identifier = subscriptionIdentifier === undefined ? {} : { subscriptionIdentifier };
       this.#store.sessions.subscribe(client.id, topic, { qos, rh, rap, nl, ...identifier });
     }
-    const done = this.#store.commit().finally(() => {
+    const done = this.#store.commit();
+    const forget = () => {
       this.#adding = null;
-    });
+    };
+    // Not a promise made of it: that would resolve after the one of an UNSUBSCRIBE that came later.
+    done.then(forget, forget);
     this.#adding = { subscriptions, done };
     return done;
   }

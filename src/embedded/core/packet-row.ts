@@ -1,4 +1,4 @@
-import type { Client } from 'aedes';
+import type { Connection } from './connection.ts';
 
 /** Beyond this nothing more is read of the connection; what was read in the same piece still comes on top, 64 KiB or one packet. */
 const MAX_HELD = 1_000;
@@ -11,11 +11,11 @@ interface Held {
 }
 
 /**
- * The publishes of one connection that are not answered yet because somebody holds them, or because one before them is held:
- * acknowledgements leave in the order in which the publishes came [MQTT-4.6.0-2, MQTT-4.6.0-3].
+ * What is to be done for packets of one connection in the order in which they came, where one is not ready for it and those behind
+ * it have to wait.
  */
-export class HeldPublishes {
-  readonly #client: Client;
+export class PacketRow {
+  readonly #connection: Connection;
   readonly #isCongested: () => boolean;
   #row: Held[] = [];
   #bytes = 0;
@@ -23,8 +23,8 @@ export class HeldPublishes {
   #isStopped = false;
 
   /** `isCongested` says whether nothing more is to be read although there is room here. */
-  constructor(client: Client, isCongested: () => boolean = () => false) {
-    this.#client = client;
+  constructor(connection: Connection, isCongested: () => boolean = () => false) {
+    this.#connection = connection;
     this.#isCongested = isCongested;
   }
 
@@ -39,7 +39,7 @@ export class HeldPublishes {
     this.#bytes += bytes;
     if (!this.#isStopped && this.#isFull()) {
       this.#isStopped = true;
-      stopReading(this.#client);
+      stopReading(this.#connection);
     }
     return () => {
       held.isReady = true;
@@ -59,7 +59,7 @@ export class HeldPublishes {
     this.#isRunning = false;
     if (!this.#isStopped || this.#isFull()) return;
     this.#isStopped = false;
-    goOnReading(this.#client);
+    goOnReading(this.#connection);
   }
 
   #isFull(): boolean {
@@ -75,12 +75,16 @@ interface AedesReading {
 }
 
 /** aedes reads on whenever something came, whether or not it is done with what it read before. */
-function stopReading(client: Client): void {
-  const { _nextBatch } = client as unknown as AedesReading;
-  client.conn.off('readable', _nextBatch);
+function stopReading(connection: Connection): void {
+  connection.fullRows += 1;
+  const { client } = connection;
+  if (client) client.conn.off('readable', (client as unknown as AedesReading)._nextBatch);
 }
 
-function goOnReading(client: Client): void {
+function goOnReading(connection: Connection): void {
+  connection.fullRows -= 1;
+  const { client, fullRows } = connection;
+  if (!client || fullRows > 0) return;
   const { closed, _nextBatch } = client as unknown as AedesReading;
   if (!closed) client.conn.on('readable', _nextBatch);
 }
