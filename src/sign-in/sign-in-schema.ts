@@ -16,6 +16,7 @@ const SignInOffersType = builder.objectRef<SignInOffers>('SignInOffers').impleme
 });
 
 const CompleteSignInInput = builder.inputType('CompleteSignInInput', {
+  description: 'What the browser brought back.',
   fields: (t) => ({
     code: t.string({
       required: true,
@@ -30,6 +31,7 @@ const CompleteSignInInput = builder.inputType('CompleteSignInInput', {
 
 builder.queryFields((t) => ({
   signInOffers: t.field({
+    description: 'How people may sign in here; for everybody, since it is asked before.',
     type: SignInOffersType,
     ...open,
     resolve: (_root, _args, { services }) => services.signIn.offers,
@@ -41,7 +43,7 @@ builder.mutationFields((t) => ({
     description: 'Opens the session of somebody who signed in at the OpenID provider.',
     type: LoginPayload,
     ...open,
-    args: { input: t.arg({ type: CompleteSignInInput, required: true }) },
+    args: { input: t.arg({ type: CompleteSignInInput, required: true, description: 'The code of the sign-in.' }) },
     resolve: (_root, { input }, { services, address }) => services.signIn.complete(input, address),
   }),
 }));
