@@ -12,7 +12,6 @@ import { type ChainPlace, Marks, type UnchainedEntry } from './audit-chain.ts';
 import {
   type AuditCaller,
   type AuditFacts,
-  type AuditResult,
   type AuditTarget,
   type AuditWay,
   actorOf,
