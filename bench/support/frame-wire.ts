@@ -4,6 +4,11 @@ import { generate, type Packet } from 'mqtt-packet';
 const PUBLISH = 3;
 const MAX_ID = 65_535;
 
+export interface Account {
+  readonly username: string;
+  readonly password: string;
+}
+
 /** What came in one piece: how many messages, and how many packets of another kind. */
 export type FrameListener = (published: number, answers: number) => void;
 
@@ -24,10 +29,10 @@ export class FrameWire {
     });
   }
 
-  static async open(port: number, clientId: string): Promise<FrameWire> {
+  static async open(port: number, clientId: string, account: Partial<Account> = {}): Promise<FrameWire> {
     const socket = connect(port, '127.0.0.1').setNoDelay(true);
     const wire = new FrameWire(socket);
-    await wire.#ask({ cmd: 'connect', clientId, clean: true, keepalive: 0 } as Packet);
+    await wire.#ask({ cmd: 'connect', clientId, ...account, clean: true, keepalive: 0 } as unknown as Packet);
     return wire;
   }
 

@@ -8,7 +8,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { FrameWire } from './frame-wire.ts';
+import { type Account, FrameWire } from './frame-wire.ts';
 
 export interface RoundTrip {
   readonly source: string;
@@ -73,9 +73,11 @@ const payloadOf = (n: number): string =>
 /** They come again and again, see FrameWire.publisher. */
 const PAYLOADS = Array.from({ length: 1_000 }, (_, n) => payloadOf(n));
 
-/** `targetPort`: of the broker where it counts, if that is another one. */
-export async function startStreamLoad(port: number, targetPort = port): Promise<StreamLoad> {
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(port), String(targetPort)]);
+/** `targetPort`: of the broker where it counts, if that is another one. `account`: of those who publish and count. */
+export async function startStreamLoad(port: number, targetPort = port, account?: Account): Promise<StreamLoad> {
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), [String(port), String(targetPort)], {
+    env: { ...process.env, BENCH_ACCOUNT: JSON.stringify(account ?? {}) },
+  });
   await once(child, 'message');
   const run = async (task: Task, ready?: () => void): Promise<LoadResult> => {
     child.send(task);
@@ -99,8 +101,9 @@ export async function startStreamLoad(port: number, targetPort = port): Promise<
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   process.on('disconnect', () => process.exit());
   const [port = 0, targetPort = 0] = process.argv.slice(2).map(Number);
-  const sender = await FrameWire.open(port, 'bench-sender');
-  const receiver = await FrameWire.open(targetPort, 'bench-receiver');
+  const account = JSON.parse(process.env.BENCH_ACCOUNT ?? '{}') as Partial<Account>;
+  const sender = await FrameWire.open(port, 'bench-sender', account);
+  const receiver = await FrameWire.open(targetPort, 'bench-receiver', account);
   const secondsSince = (from: number) => (performance.now() - from) / 1_000;
 
   const probe = async ({ source, target }: Probe): Promise<LoadResult> => {
