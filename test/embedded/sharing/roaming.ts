@@ -31,8 +31,8 @@ export function roam(nodes: readonly TestNode[], options: IClientOptions): MqttC
 /** As a network that breaks. */
 export const cut = (client: MqttClient) => client.stream?.destroy();
 
-/** Numbered messages, a few under way at a time; `stop` resolves when all that were sent are acknowledged. */
-export function publishNumbers(client: MqttClient, topic: string, qos: 1 | 2) {
+/** Numbered messages, a few under way at a time; `stop` resolves when all that were sent are acknowledged. `pauseMs`: between those of a worker. */
+export function publishNumbers(client: MqttClient, topic: string, qos: 1 | 2, pauseMs = 0) {
   let isRunning = true;
   const acknowledged: number[] = [];
   let next = 0;
@@ -47,6 +47,7 @@ export function publishNumbers(client: MqttClient, topic: string, qos: 1 | 2) {
       );
       if (isTaken) acknowledged.push(number);
       else await delay(10);
+      if (pauseMs > 0) await delay(pauseMs);
     }
   };
   const all = Promise.all([worker(), worker(), worker()]);
