@@ -189,7 +189,8 @@ export class Delivery {
     queues.sent(session, entry, packetId);
     window?.take(packetId);
     const sendNow = () => send(client, queuedPacket(entry));
-    if (entry.qos === 1) {
+    // aedes itself waits for that, unless the flag is set. To wait twice would let live messages overtake this one.
+    if (entry.qos === 1 || !entry.retain) {
       sendNow();
       return;
     }
