@@ -146,6 +146,7 @@ export class Clusters {
       rows,
       checkShared: () => checkRedis(redisUrl ?? '', timeoutMs),
       problemOf: (brokerId) => cloudBrokers.problemOf(brokerId),
+      onFault: (error) => log.error({ err: error }, 'a cluster whose making was interrupted could not go on'),
     });
     const keepers = new ClusterKeepers({
       drivers: { HA: ha, DYNSEC: dynsec, SHARED: shared },

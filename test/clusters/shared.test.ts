@@ -219,7 +219,19 @@ test('a cluster in which each node records its own topics: left, joined, restart
       p: world.service.projectId,
     },
   );
-  const clusterId = await world.create({ mode: 'HP', nodes: [world.nodeInput(1), world.nodeInput(2)] });
+  const nodes = [one, two].map(async (brokerId, index) => ({
+    broker_id: brokerId,
+    url: await world.urlOf(brokerId),
+    nodeid: index + 1,
+    name: `node ${index + 1}`,
+    address: '127.0.0.1',
+    port: 7001 + index,
+  }));
+  const wanted = { clustername: 'plant', syncmode: 'hp', nodes: await Promise.all(nodes) };
+  const made = await rest(world, 'POST', '/clusters', wanted);
+  expect(made).toMatchObject({ status: 200, body: { id: expect.stringMatching(/^brk_/) } });
+  const clusterId: string = made.body.id;
+  expect((await rest(world, 'GET', `/clusters/${clusterId}`)).body).toMatchObject({ syncmode: 'hp', nodes: [{}, {}] });
   await account(world, clusterId);
   const away = await world.client(two, SESSION);
   await away.subscribeAsync('kept/#', { qos: 1 });
@@ -253,6 +265,8 @@ test('a cluster in which each node records its own topics: left, joined, restart
     (await without.graph('query ($id: ID!) { broker(id: $id) { ... on CloudBroker { state problem } } }', { id: two }))
       .broker;
   expect(await problems()).toEqual({ state: 'ERROR', problem: expect.stringContaining('REDIS_URL') });
+  // As a service leaves it that ends while it makes a cluster: only the node that it begins with is one. The others follow.
+  await without.service.storage.db.cluster.update({ where: { id: clusterId }, data: { seed: 1 } });
   await without.service.close();
   world = await sharedWorld(3, options);
   await expect.poll(() => status(world, clusterId)).toMatchObject({ state: 'ACTIVE', nodes: [{}, {}, {}] });

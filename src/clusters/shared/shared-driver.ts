@@ -23,6 +23,7 @@ export interface SharedDriverOptions {
   readonly checkShared: () => Promise<void>;
   /** Why a broker of this service does not run although it shall; null: not known. */
   readonly problemOf: (brokerId: string) => string | null;
+  readonly onFault: (error: unknown) => void;
   /** Longest that a node may take to join the others. Default 60,000 ms. */
   readonly joinMs?: number;
   /** How often nodes are asked how they are. Default 5,000 ms. */
@@ -54,6 +55,7 @@ export class SharedDriver implements ClusterDriver {
       ask: (brokerId) => this.#ask(brokerId),
       problemOf,
       onChange: (id) => this.#tell(id),
+      onMember: (cluster, nodeId) => this.#goOn(cluster, nodeId),
       pollMs,
       holdMs,
     });
@@ -156,6 +158,15 @@ export class SharedDriver implements ClusterDriver {
     const broker = brokers.get(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
     return runtimes.ask(broker, ({ controls }) => getNode(controls));
+  }
+
+  /** Where a service ended while it made a cluster: the others follow the node that it begins with. */
+  #goOn({ id, seed }: ClusterRecord, nodeId: number): void {
+    if (seed !== nodeId) return;
+    this.#options.rows.seed(id, null).catch((error: unknown) => {
+      // Deleted meanwhile.
+      if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) this.#options.onFault(error);
+    });
   }
 
   #tell(id: string): void {

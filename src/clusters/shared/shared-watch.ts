@@ -17,6 +17,8 @@ export interface SharedWatchOptions {
   /** Why a broker of this service does not run although it shall; null: not known. */
   readonly problemOf: (brokerId: string) => string | null;
   readonly onChange: (clusterId: string) => void;
+  /** A node was asked, and has joined. */
+  readonly onMember: (cluster: ClusterRecord, nodeId: number) => void;
   /** How often nodes are asked, milliseconds. */
   readonly pollMs: number;
   /** How long a status holds for all who ask, from when it is complete. */
@@ -88,8 +90,8 @@ export class SharedWatch {
     return status;
   }
 
-  async #nodeStatus({ id }: ClusterRecord, node: NodeStatus): Promise<NodeStatus> {
-    const { ask, problemOf } = this.#options;
+  async #nodeStatus(cluster: ClusterRecord, node: NodeStatus): Promise<NodeStatus> {
+    const { ask, problemOf, onMember } = this.#options;
     const { brokerId, nodeId } = node;
     if (!node.isReachable) {
       const problem = problemOf(brokerId);
@@ -97,8 +99,10 @@ export class SharedWatch {
     }
     try {
       const said = await ask(brokerId);
-      const isOther = said.clusterId !== id || said.nodeId !== nodeId;
-      return { ...node, lag: said.behind, error: node.error ?? (isOther ? notJoined() : problemIn(said)) };
+      const isOther = said.clusterId !== cluster.id || said.nodeId !== nodeId;
+      const problem = isOther ? notJoined() : problemIn(said);
+      if (problem === null) onMember(cluster, nodeId);
+      return { ...node, lag: said.behind, error: node.error ?? problem };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const isAlone = error.code === 'NOT_SUPPORTED_BY_BROKER';
