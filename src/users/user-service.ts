@@ -187,7 +187,14 @@ export class UserService {
     const chosen = password ?? generatePassword();
     const existing = await this.findByEmail(email);
     if (existing === null) {
-      await this.create({ email, name: 'Administrator', password: chosen, isRootAdmin: true, verified: true });
+      const user = { email, name: 'Administrator', password: chosen, isRootAdmin: true, verified: true };
+      try {
+        await this.create(user);
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
+        // Another process that started at the same moment was first.
+        return this.ensureRootAdmin(email, password);
+      }
     } else {
       // Signs in here from now on, whoever else is asked for the others.
       await this.#db.user.update({ where: { id: existing.id }, data: { isRoot: true, ssoType: null } });

@@ -43,6 +43,15 @@ test('the first root administrator gets a generated password once, when none is 
   expect(await service.services.users.ensureRootAdmin('other@example.com', undefined)).toBeNull();
 });
 
+test('of two processes that start at the same moment one makes the first root administrator', async () => {
+  const { services, storage } = await startTestService();
+  await storage.db.user.updateMany({ data: { isRoot: false } });
+  const ensure = () => services.users.ensureRootAdmin('first@example.com', undefined);
+  const made = (await Promise.all([ensure(), ensure()])).filter((told) => told !== null);
+  expect(made).toHaveLength(1);
+  expect(await storage.db.user.count({ where: { isRoot: true } })).toBe(1);
+});
+
 test('another scheme, an unknown secret and garbage are 401 with WWW-Authenticate', async () => {
   const { url } = await startTestService();
   for (const authorization of ['Basic eDp5', 'Bearer bgs_unknown', 'Bearer ', 'Bearer ../../x']) {
