@@ -106,9 +106,10 @@ test('a node is not written by itself while it is in a cluster; it is read, and 
   const [, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
   const write = (brokerId: string) => service.graphql(WRITE, { c: brokerId, changes: [role('own')] });
 
-  const refused = (await write(second.brokerId)).errors?.[0]?.extensions;
-  expect(refused?.code).toBe('IN_USE');
-  expect(refused?.info).toMatchObject({ name: 'plant' });
+  const refused = (await write(second.brokerId)).errors?.[0];
+  expect(refused?.extensions?.code).toBe('IN_USE');
+  // Whoever may write this broker may not know the cluster.
+  expect(JSON.stringify(refused)).not.toContain('plant');
   expect(nodes.map(rolesOn)).toEqual(Array(3).fill(['admin']));
   const { broker } = await graph(`query ($id: ID!, $role: String!) { broker(id: $id) ${ROLE} }`, {
     id: second.brokerId,
