@@ -1,5 +1,5 @@
 import { builder, inProject } from '../graphql/builder.ts';
-import { guarded } from '../graphql/guarded.ts';
+import { followsOnlySeen, guarded } from '../graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../graphql/live-event.ts';
 import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schema.ts';
 import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status.ts';
@@ -50,15 +50,8 @@ builder.subscriptionFields((t) => ({
     args: { projectId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      return guarded(
-        context,
-        (current) => {
-          services.projects.visible(projectId, current);
-          if (current?.brokers == null) return;
-          // Restricted to other brokers meanwhile: what is followed are still those that were seen at the beginning.
-          for (const { id } of services.brokers.visibleIn(projectId, viewer)) services.brokers.visible(id, current);
-        },
-        (signal) => services.runtimes.watchStatus(projectId, viewer?.brokers ?? null, { signal, after }),
+      return guarded(context, followsOnlySeen(context, projectId, services.brokers), (signal) =>
+        services.runtimes.watchStatus(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },
     resolve: (event) => event,

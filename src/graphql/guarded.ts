@@ -1,4 +1,4 @@
-import type { RightsGuard } from '../auth/rights-guards.ts';
+import type { RightsCheck, RightsGuard } from '../auth/rights-guards.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { requireSignedIn } from '../auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
@@ -73,4 +73,22 @@ export class GuardedSource<Event> implements LiveSource<Event> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+}
+
+/** What a project has, as far as somebody sees it. Errors of `visible`: NOT_FOUND. */
+interface Seen {
+  visibleIn(projectId: string, viewer: Viewer | null): Iterable<{ readonly id: string }>;
+  visible(id: string, viewer: Viewer | null): unknown;
+}
+
+/**
+ * The check of those who follow what they see in a project: who was restricted to other brokers meanwhile would still follow what it saw at
+ * the beginning.
+ */
+export function followsOnlySeen({ services, viewer }: RequestContext, projectId: string, seen: Seen): RightsCheck {
+  return (current) => {
+    services.projects.visible(projectId, current);
+    if (current?.brokers == null) return;
+    for (const { id } of seen.visibleIn(projectId, viewer)) seen.visible(id, current);
+  };
 }

@@ -1,5 +1,5 @@
 import { builder, inProject } from '../../graphql/builder.ts';
-import { guarded } from '../../graphql/guarded.ts';
+import { followsOnlySeen, guarded } from '../../graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../graphql/live-event.ts';
 import type { ClusterChange, ClusterEvent } from '../cluster-live.ts';
 import { Cluster, ClusterNode, ClusterState, nodeViews } from './cluster-schema.ts';
@@ -55,15 +55,8 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: (_root, { projectId, after }, context) => {
       const { services, viewer } = context;
-      return guarded(
-        context,
-        (current) => {
-          services.projects.visible(projectId, current);
-          if (current?.brokers == null) return;
-          // Restricted to other brokers meanwhile: what is followed are still those that were seen at the beginning.
-          for (const { id } of services.clusters.visibleIn(projectId, viewer)) services.clusters.visible(id, current);
-        },
-        (signal) => services.clusterLive.watch(projectId, viewer?.brokers ?? null, { signal, after }),
+      return guarded(context, followsOnlySeen(context, projectId, services.clusters), (signal) =>
+        services.clusterLive.watch(projectId, viewer?.brokers ?? null, { signal, after }),
       );
     },
     resolve: (event) => event,
