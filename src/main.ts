@@ -2,6 +2,7 @@
 import { text } from 'node:stream/consumers';
 import { holdHeap } from './cli/heap.ts';
 import { runCommand } from './cli/program.ts';
+import { askForSecret } from './cli/secret-question.ts';
 
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
 holdHeap();
@@ -24,7 +25,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
-  readInput: () => text(process.stdin),
+  readInput: (question) =>
+    question !== undefined && process.stdin.isTTY
+      ? askForSecret(question, process.stdin, process.stderr)
+      : text(process.stdin),
   out: (said) => process.stdout.write(said),
   err: (said) => process.stderr.write(said),
   isTerminal: process.stderr.isTTY ?? false,

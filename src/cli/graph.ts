@@ -5,17 +5,22 @@ import { createLog } from '../log.ts';
 import { knockAtOperatorDoor, type RunOperation } from '../operator-door.ts';
 import { startCore } from '../service-core.ts';
 
+/** What fields of the input are called on the command line: `{ name: '--name', email: '<email>' }`. */
+export type ArgumentNames = Readonly<Record<string, string>>;
+
 /**
  * Runs an operation on the graph as the operator: in the service that is running on the data folder, or, when none is, in
- * this process, which connects to the brokers that the operation asks. Errors: ServiceError, as the graph tells them.
+ * this process, which connects to the brokers that the operation asks. Errors: ServiceError, as the graph tells them, with
+ * `names` in place of fields of the input.
  */
 export async function runOnGraph<T>(
   config: Config,
   document: string,
   variables: Record<string, unknown> = {},
+  names: ArgumentNames = {},
 ): Promise<T> {
   const answered = await knockAtOperatorDoor(config.dataDir, document, variables);
-  return dataOf<T>(answered ?? (await runAlone(config, document, variables)));
+  return dataOf<T>(answered ?? (await runAlone(config, document, variables)), names);
 }
 
 async function runAlone(
@@ -54,9 +59,23 @@ export async function askingGraph<T>(
   await withOwnCore(config, (run) => work(async (variables) => dataOf<T>(await run(document, variables))));
 }
 
-function dataOf<T>({ data, errors }: ExecutionResult): T {
+function dataOf<T>({ data, errors }: ExecutionResult, names: ArgumentNames = {}): T {
   const [error] = errors ?? [];
-  if (error)
-    throw new ServiceError((error.extensions?.code as ErrorCode | undefined) ?? 'INTERNAL_ERROR', error.message);
+  if (error) {
+    const code = (error.extensions?.code as ErrorCode | undefined) ?? 'INTERNAL_ERROR';
+    throw new ServiceError(code, asOnCommandLine(error.message, names));
+  }
   return data as T;
+}
+
+/** The graph says `input.handOverTo`, or `handOverTo` in parentheses as advice; whoever types commands knows an option. */
+function asOnCommandLine(message: string, names: ArgumentNames): string {
+  return message.replace(
+    /\binput\.(\w+)|\((\w+)\)/g,
+    (found, field: string | undefined, advised: string | undefined) => {
+      const name = names[field ?? advised ?? ''];
+      if (name === undefined) return found;
+      return advised === undefined ? name : `(${name})`;
+    },
+  );
 }

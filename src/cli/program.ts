@@ -1,10 +1,12 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { type Config, ConfigError, readConfig, SETTINGS } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import { addAccessCommands } from './access-commands.ts';
 import { addAuditCommands } from './audit-commands.ts';
 import { AnsweredNo, type Terminal } from './terminal.ts';
+import { addTokenCommands } from './token-commands.ts';
+import { addUserCommands } from './user-commands.ts';
 
 /** Runs one command; answers the exit code: 0 done, 1 refused, failed or answered with no, 2 a wrong command line or setting. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -55,37 +57,7 @@ function createProgram(terminal: Terminal): Command {
     .addOption(json())
     .action(async (options) => (await import('./migrate.ts')).migrate(config(), terminal, options));
 
-  const user = program
-    .command('user')
-    .description('People who may sign in. Works beside a running service and without one.');
-  user
-    .command('create <email>')
-    .description('Add a person; without --password one is generated and shown once.')
-    .option('--name <name>', 'name to show')
-    .option('--password <password>', 'at least 8 characters')
-    .option('--root', 'root administrator: may do everything')
-    .addOption(json())
-    .action(async (email, options) => (await import('./users.ts')).createUser(config(), terminal, email, options));
-  user
-    .command('list')
-    .description('All people.')
-    .addOption(json())
-    .action(async (options) => (await import('./users.ts')).listUsers(config(), terminal, options));
-  user
-    .command('reset-password <email>')
-    .description(
-      'Set a new password and end the person’s sessions; without --password one is generated and shown once.',
-    )
-    .option('--password <password>', 'at least 8 characters')
-    .addOption(json())
-    .action(async (email, options) => (await import('./users.ts')).resetPassword(config(), terminal, email, options));
-  user
-    .command('reset-second-factor <email>')
-    .description('For somebody who has lost it: the password alone signs in, and the person’s sessions end.')
-    .addOption(json())
-    .action(async (email, options) =>
-      (await import('./users.ts')).resetSecondFactor(config(), terminal, email, options),
-    );
+  addUserCommands(program, config, terminal);
 
   program
     .command('project')
@@ -95,37 +67,7 @@ function createProgram(terminal: Terminal): Command {
     .addOption(json())
     .action(async (options) => (await import('./projects.ts')).listProjects(config(), terminal, options));
 
-  const token = program.command('token').description('Credentials of projects for programs.');
-  token
-    .command('create')
-    .description('Make a token; its secret is shown once.')
-    .requiredOption('--project <id>', 'id of the project')
-    .requiredOption('--name <name>', 'what it is for')
-    .addOption(
-      new Option('--role <role>', 'what it may do: viewer, editor or admin').default('viewer').argParser(projectRole),
-    )
-    .option('--broker <id...>', 'only these brokers')
-    .option('--days <number>', 'ends after so many days; without it: when revoked')
-    .addOption(json())
-    .action(async (options) => (await import('./tokens.ts')).createToken(config(), terminal, options));
-  token
-    .command('list')
-    .description('The tokens of a project, without secrets.')
-    .requiredOption('--project <id>', 'id of the project')
-    .addOption(json())
-    .action(async (options) => (await import('./tokens.ts')).listTokens(config(), terminal, options));
-  token
-    .command('rotate <id>')
-    .description('Give a token a new secret, shown once; the one before remains good for a while.')
-    .option('--overlap <seconds>', 'how long; by default an hour, 0 ends it at once')
-    .addOption(json())
-    .action(async (id, options) => (await import('./tokens.ts')).rotateToken(config(), terminal, id, options));
-  token
-    .command('revoke <id>')
-    .description('End a token at once.')
-    .addOption(json())
-    .action(async (id, options) => (await import('./tokens.ts')).revokeToken(config(), terminal, id, options));
-
+  addTokenCommands(program, config, terminal);
   addAccessCommands(program, config, terminal);
   addAuditCommands(program, config, terminal);
 
@@ -142,12 +84,6 @@ function createProgram(terminal: Terminal): Command {
     .action(async (url, options) => (await import('./doctor.ts')).doctor(config(), terminal, url, options));
 
   return program;
-}
-
-/** Either spelling: the graph's and that of the REST interface. */
-function projectRole(text: string): string {
-  if (/^(viewer|editor|admin)$/i.test(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('It is viewer, editor or admin.');
 }
 
 function settingsHelp(): string {

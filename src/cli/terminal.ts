@@ -1,7 +1,7 @@
 /** What a command may touch of the process. */
 export interface Terminal {
-  /** Standard input to its end. */
-  readonly readInput: () => Promise<string>;
+  /** Standard input to its end. With a question, somebody at a terminal is asked for a new secret, which is not shown. */
+  readonly readInput: (question?: string) => Promise<string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts';
-import { invalid } from '../errors.ts';
 import { runOnGraph } from './graph.ts';
 import { type Terminal, table } from './terminal.ts';
 
@@ -17,23 +16,16 @@ interface Token {
 
 const FIELDS = 'id name role type issuer issuedAt validUntil lastUsedAt brokerIds';
 
-/** Some hundred years; without it a token ends when it is revoked. */
-const MAX_DAYS = 36_500;
-
-interface CreateOptions {
+export interface CreateOptions {
   readonly project: string;
   readonly name: string;
   readonly role: string;
   readonly broker?: readonly string[];
-  readonly days?: string;
+  readonly days?: number;
   readonly json?: boolean;
 }
 
 export async function createToken(config: Config, { out }: Terminal, options: CreateOptions): Promise<void> {
-  const days = options.days === undefined ? null : Number(options.days);
-  if (days !== null && !(days > 0 && days <= MAX_DAYS)) {
-    throw invalid([{ path: '--days', reason: `must be a number above 0, at most ${MAX_DAYS}` }]);
-  }
   const { createToken: payload } = await runOnGraph<{ createToken: { token: Token; secret: string } }>(
     config,
     `mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { ${FIELDS} } secret } }`,
@@ -43,15 +35,16 @@ export async function createToken(config: Config, { out }: Terminal, options: Cr
         name: options.name,
         role: options.role.toUpperCase(),
         brokerIds: options.broker,
-        validUntil: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
+        validUntil: options.days === undefined ? null : new Date(Date.now() + options.days * 86_400_000).toISOString(),
       },
     },
+    { projectId: '--project', name: '--name', brokerIds: '--broker', validUntil: '--days' },
   );
   if (options.json) out(`${JSON.stringify({ ...payload.token, secret: payload.secret })}\n`);
   else out(`Created ${payload.token.id}.\nSecret, shown this once: ${payload.secret}\n`);
 }
 
-interface ListOptions {
+export interface ListOptions {
   readonly project: string;
   readonly json?: boolean;
 }
@@ -85,8 +78,8 @@ export async function revokeToken(
   out(json ? `${JSON.stringify({ revoked: id })}\n` : `Revoked ${id}.\n`);
 }
 
-interface RotateOptions {
-  readonly overlap?: string;
+export interface RotateOptions {
+  readonly overlap?: number;
   readonly json?: boolean;
 }
 
@@ -96,16 +89,13 @@ export async function rotateToken(
   id: string,
   { overlap, json }: RotateOptions,
 ): Promise<void> {
-  const overlapSeconds = overlap === undefined ? null : Number(overlap);
-  if (overlapSeconds !== null && !Number.isInteger(overlapSeconds)) {
-    throw invalid([{ path: '--overlap', reason: 'must be a whole number of seconds' }]);
-  }
   const { rotateToken: payload } = await runOnGraph<{
     rotateToken: { token: Token & { readonly previousValidUntil: string | null }; secret: string };
   }>(
     config,
     `mutation ($input: RotateTokenInput!) { rotateToken(input: $input) { token { ${FIELDS} previousValidUntil } secret } }`,
-    { input: { tokenId: id, overlapSeconds } },
+    { input: { tokenId: id, overlapSeconds: overlap ?? null } },
+    { tokenId: '<id>', overlapSeconds: '--overlap' },
   );
   const { token, secret } = payload;
   if (json) out(`${JSON.stringify({ ...token, secret })}\n`);

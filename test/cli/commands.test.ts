@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { runCommand } from '../../src/cli/program.ts';
 import { temporaryFolder } from '../support/database.ts';
 
+const README = new URL('../../README.md', import.meta.url);
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 interface Run {
@@ -52,7 +53,7 @@ function startForTest(args: readonly string[], env: Record<string, string>): Run
 const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => startForTest(args, env).done;
 
 /** What a command does, without the second that a process takes to start. */
-async function runHere(args: readonly string[], env: Record<string, string>): Promise<Run> {
+async function runHere(args: readonly string[], env: Record<string, string>, input = ''): Promise<Run> {
   const output = { out: '', err: '' };
   const code = await runCommand(args, {
     env,
@@ -62,12 +63,24 @@ async function runHere(args: readonly string[], env: Record<string, string>): Pr
     err: (text) => {
       output.err += text;
     },
-    readInput: async () => '',
+    readInput: async () => input,
     isTerminal: false,
     stop: new AbortController().signal,
     onBug: () => undefined,
   });
   return { code, ...output };
+}
+
+/** Every command that does something, by its help; each has `--json`, but for the one that never ends. */
+async function commandsBelow(words: readonly string[]): Promise<string[]> {
+  const { code, out } = await runHere([...words, '--help'], {});
+  expect(code).toBe(0);
+  const below = [...(out.split('Commands:')[1] ?? '').matchAll(/^ {2}([a-z-]+) /gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => name !== 'help');
+  if (below.length > 0) return (await Promise.all(below.map((name) => commandsBelow([...words, name])))).flat().sort();
+  expect([words, out.includes('--json')]).toEqual([words, words[0] !== 'serve']);
+  return [words.join(' ')];
 }
 
 const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
@@ -99,11 +112,19 @@ test('--help names every command and setting, and a wrong command line exits wit
   const help = await run(['--help'], {});
   expect(help.code).toBe(0);
   for (const command of ['serve', 'migrate', 'user', 'token']) expect(help.out).toContain(command);
+  const commands = [...readFileSync(README, 'utf8').matchAll(/^\| `brokergraph ([a-z-]+(?: [a-z-]+)?)/gm)].map(
+    ([, words = '']) => words.split(' '),
+  );
+  expect(await commandsBelow([])).toEqual(commands.map((words) => words.join(' ')).sort());
   const serveHelp = await runHere(['serve', '--help'], {});
   for (const variable of ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'BROKER_TIMEOUT_MS'])
     expect(serveHelp.out).toContain(variable);
   expect((await run(['explode'], {})).code).toBe(2);
   expect((await runHere(['token', 'create'], {})).code).toBe(2);
+  for (const days of ['1e12', 'Infinity', '0', 'x']) {
+    const { code, err } = await runHere(['token', 'create', '--project', 'p', '--name', 'n', '--days', days], {});
+    expect([code, err]).toEqual([2, expect.stringContaining('--days')]);
+  }
 });
 
 test('bad settings are all reported at once, and nothing starts', async () => {
@@ -199,9 +220,62 @@ describe('a service on a folder where somebody has added a user, and one beside 
     expect(rotated).toMatchObject({ id: made.id, previousValidUntil: expect.any(String) });
     expect(rotated.secret).not.toBe(made.secret);
     expect(await statusWithToken()).toBe(200);
-    expect((await runHere(['token', 'rotate', made.id, '--overlap', 'soon'], env)).code).toBe(1);
+    expect((await runHere(['token', 'rotate', made.id, '--overlap', 'soon'], env)).code).toBe(2);
+    expect((await runHere(['token', 'rotate', made.id, '--overlap', '-1'], env)).err).toContain('--overlap');
     expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
     expect(await statusWithToken()).toBe(401);
+  });
+
+  test('people are added, shown and removed beside it, and errors name the option', async () => {
+    const people = async () => json(await runHere(['user', 'list', '--json'], env)).length;
+    const before = await people();
+    const create = ['user', 'create', 'Bob@example.com'];
+    const short = await runHere([...create, '--ask-password'], env, 'short');
+    expect(short).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^error: the password: must have 8/) });
+    expect((await runHere([...create, '--name', 'n'.repeat(2_000)], env)).err).toMatch(/^error: --name: /);
+    expect((await runHere(['user', 'create', 'bob'], env)).err).toMatch(/^error: <email>: /);
+    expect((await runHere([...create, 'a password that everybody sees'], env)).code).toBe(2);
+    expect((await runHere([...create, '--sso-type', 'saml'], env)).code).toBe(2);
+    expect((await runHere([...create, '--sso-type', 'sso', '--ask-password'], env)).code).toBe(2);
+    expect(await people()).toBe(before);
+
+    const named = ['--first-name', 'Bob', '--last-name', 'Byte', '--verified', '--json'];
+    const bob = json(await runHere([...create, ...named, '--ask-password'], env, 'a long secret\n'));
+    expect(bob).toMatchObject({ name: 'Bob Byte', verified: true, ssoType: null, isRootAdmin: false });
+    expect(bob).not.toHaveProperty('password');
+    const session = await graphql(
+      first.url,
+      'mutation { login(input: { email: "bob@example.com", password: "a long secret" }) { token } }',
+    );
+    const { token } = session.data.login as unknown as { token: string };
+    await graphql(first.url, 'mutation { createProject(input: { name: "Bob’s" }) { project { id } } }', token);
+    const eve = json(await runHere(['user', 'create', 'eve@example.com', '--sso-type', 'SSO', '--json'], env));
+    expect(eve).toMatchObject({ ssoType: 'SSO', verified: false });
+    expect(eve).not.toHaveProperty('password');
+
+    expect(json(await runHere(['user', 'show', 'BOB@example.com', '--json'], env))).toMatchObject({
+      id: bob.id,
+      hasSecondFactor: false,
+      projectCount: 1,
+      sessions: [{ provider: null }],
+    });
+    expect((await runHere(['user', 'show', 'eve@example.com'], env)).out).toMatch(/^Signs in +by sso$/m);
+    expect((await runHere(['user', 'show', 'b@example.com'], env)).code).toBe(1);
+    const owner = await runHere(['user', 'delete', 'bob@example.com'], env);
+    expect(owner).toMatchObject({ code: 1, err: expect.stringContaining('say who gets them (--hand-over-to)') });
+    const self = await runHere(['user', 'delete', 'bob@example.com', '--hand-over-to', 'bob@example.com'], env);
+    expect(self).toMatchObject({ code: 1, err: expect.stringMatching(/^error: --hand-over-to: /) });
+    const removed = await runHere(
+      ['user', 'delete', 'bob@example.com', '--hand-over-to', 'eve@example.com', '--json'],
+      env,
+    );
+    expect(json(removed)).toEqual({
+      id: bob.id,
+      email: 'bob@example.com',
+      handedOverProjectIds: [expect.stringMatching(/^prj_/)],
+    });
+    expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
+    expect(await people()).toBe(before + 1);
   });
 
   test('a second instance on the same data folder is refused with who owns it', async () => {

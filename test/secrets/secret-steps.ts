@@ -477,16 +477,12 @@ export const SECRET_STEPS: readonly SecretStep[] = [
         told: (out) => [secrets.know('password that a command made', JSON.parse(out).password)],
       });
       expect(made.code).toBe(0);
-      expect(
-        (await cli(['user', 'create', 'cli@example.com', '--password', plant('password of a command')])).code,
-      ).toBe(1);
-      expect(
-        (await cli(['user', 'reset-password', 'cli@example.com', '--password', plant('reset by a command')])).code,
-      ).toBe(0);
-      expect(
-        (await cli(['user', 'reset-password', 'nobody@example.com', '--password', plant('reset nobody')])).code,
-      ).toBe(1);
-      expect((await cli(['user', 'create', 'short@example.com', '--password', plant('x').slice(0, 7)])).code).toBe(1);
+      const withPassword = async (command: string, email: string, input: string) =>
+        (await cli(['user', command, email, '--ask-password'], { input })).code;
+      expect(await withPassword('create', 'cli@example.com', plant('password of a command'))).toBe(1);
+      expect(await withPassword('reset-password', 'cli@example.com', plant('reset by a command'))).toBe(0);
+      expect(await withPassword('reset-password', 'nobody@example.com', plant('reset nobody'))).toBe(1);
+      expect(await withPassword('create', 'short@example.com', plant('x').slice(0, 7))).toBe(1);
       const token = await cli(['token', 'create', '--project', projectId, '--name', 'n', '--json'], {
         told: (out) => [secrets.know('token of a command', JSON.parse(out).secret)],
       });
