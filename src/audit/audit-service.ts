@@ -219,10 +219,12 @@ export class AuditService {
   /** The project and the broker that something belongs to, as far as it is known here. What callers say of that is not believed. */
   #place(target: AuditTarget | null, input: AuditInput, row: Readonly<Record<string, unknown>> | null) {
     const { projects, brokers, certificates } = this.#options;
-    const brokerId = String(input.brokerId ?? (target?.kind === 'cluster' ? target.id : null) ?? '');
+    // A cluster is where its own entry is: the broker named beside it may be of another project, whose administrators would read of it.
+    const brokerId = String((target?.kind === 'cluster' ? target.id : null) ?? input.brokerId ?? '');
     const broker = brokers.get(brokerId);
     const certificate = target?.kind === 'certificate' ? certificates.get(target.id ?? '') : null;
-    const named = broker?.projectId ?? certificate?.projectId ?? row?.projectId ?? input.projectId;
+    const said = row === null || target?.kind === 'project' ? input.projectId : null;
+    const named = broker?.projectId ?? certificate?.projectId ?? row?.projectId ?? said;
     const project = projects.get(String(named ?? ''));
     return { brokerId: broker?.id ?? null, projectId: project?.id ?? null };
   }

@@ -57,6 +57,32 @@ test('all of it is for root administrators, that of a project for its administra
   expect(nodes.every((node: { projectId: string }) => node.projectId === projectId)).toBe(true);
 });
 
+test('what is refused in one project is no news in another, whatever else the caller names', async () => {
+  const service = await startTestService();
+  const add = async (projectId: string, token: string): Promise<string> => {
+    const input = { projectId, name: 'b', url: 'mqtt://b.invalid' };
+    const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
+    return (await service.graphql(ADD, { input }, token)).data.addBroker.broker.id;
+  };
+  const clusterId = await add(service.projectId, service.root);
+  await service.storage.db.cluster.create({
+    data: { id: clusterId, name: 'of others', mode: 'DYNSEC', keeper: 'GATEWAY' },
+  });
+  const { token } = await service.person(null);
+  const made = await service.graphql('mutation { createProject(input: { name: "Own" }) { project { id } } }', {}, token);
+  const own: string = made.data.createProject.project.id;
+  const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
+  const input = { clusterId, brokerId: await add(own, token), projectId: own };
+  expect(codeOf(await service.graphql(LEAVE, { input }, token))).toBe('NOT_FOUND');
+  const { data } = await service.graphql(inProject(own), {}, token);
+  expect(data.project.auditEvents.nodes.map(({ operation }: { operation: string }) => operation)).toEqual([
+    'addBroker',
+    'createProject',
+  ]);
+  const theirs = await service.graphql(inProject(service.projectId));
+  expect(theirs.data.project.auditEvents.nodes[0].operation).toBe('leaveCluster');
+});
+
 test('filters leave what fits, and pages follow each other, the newest first', async () => {
   const service = await startTestService();
   const { projectId } = service;
