@@ -69,7 +69,11 @@ test('what is refused in one project is no news in another, whatever else the ca
     data: { id: clusterId, name: 'of others', mode: 'DYNSEC', keeper: 'GATEWAY' },
   });
   const { token } = await service.person(null);
-  const made = await service.graphql('mutation { createProject(input: { name: "Own" }) { project { id } } }', {}, token);
+  const made = await service.graphql(
+    'mutation { createProject(input: { name: "Own" }) { project { id } } }',
+    {},
+    token,
+  );
   const own: string = made.data.createProject.project.id;
   const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
   const input = { clusterId, brokerId: await add(own, token), projectId: own };
