@@ -3,6 +3,7 @@ import { END_OF_RIGHTS, openedStream, TRANSPORTS } from '../support/event-stream
 import { UNAVAILABLE, usePostgres } from '../support/postgres.ts';
 import { startTestService } from '../support/service.ts';
 import { done, RIGHTS_ENDINGS } from './rights-endings.ts';
+import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
 
 // Two services on one PostgreSQL share nothing but the database, as two processes would: what one takes away, the other ends.
 
@@ -28,7 +29,7 @@ describe.skipIf(!postgres.available)(postgres.available ? 'two services on one d
       const world = { ...one, brokerId: body.id };
       const status = { query: STATUS, variables: { p: one.projectId } };
       const bystander = await openedStream(transport, two, (await one.person('VIEWER')).token, status);
-      for (const [what, { code, holder }] of Object.entries(RIGHTS_ENDINGS)) {
+      for (const [what, { code, holder }] of Object.entries({ ...RIGHTS_ENDINGS, ...SIGN_IN_ENDINGS })) {
         const { token, end } = await holder(world);
         const stream = await openedStream(transport, two, token, status);
         const answered = await end();

@@ -5,6 +5,7 @@ import { END_OF_RIGHTS, type EventStream, openedStream, TRANSPORTS } from '../su
 import { FOLLOWED_LOG, type Mosquitto, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService } from '../support/service.ts';
 import { done, newToken, RIGHTS_ENDINGS, type World } from './rights-endings.ts';
+import { SIGN_IN_ENDINGS } from './sign-in-endings.ts';
 
 // Whatever takes a right away ends every subscription that was opened with it, within a second of the answer to whoever took it.
 
@@ -34,7 +35,7 @@ test.each(TRANSPORTS)('rights that end close what was open with them over %s, an
   const service = await world();
   const clients = { query: CLIENTS, variables: { b: service.brokerId } };
   const bystander = await openedStream(transport, service, (await service.person('VIEWER')).token, clients);
-  for (const [what, { code, holder }] of Object.entries(RIGHTS_ENDINGS)) {
+  for (const [what, { code, holder }] of Object.entries({ ...RIGHTS_ENDINGS, ...SIGN_IN_ENDINGS })) {
     const { token, end } = await holder(service);
     const stream = await openedStream(transport, service, token, clients);
     const answered = await end();

@@ -1,3 +1,4 @@
+import { TOTP } from 'otpauth';
 import { PASSWORD, type TestService } from '../support/service.ts';
 
 /** A service with a broker that people watch. */
@@ -36,10 +37,23 @@ export async function newToken(
   return { token: createToken.secret, id: createToken.token.id };
 }
 
+/** A second factor that was begun: a code of the app. */
+async function begunSecondFactor(world: TestService, token: string): Promise<() => string> {
+  const begin = 'mutation ($i: BeginSecondFactorInput!) { beginSecondFactor(input: $i) { secret } }';
+  const { beginSecondFactor } = (await done(world, begin, { currentPassword: PASSWORD }, token)) as {
+    beginSecondFactor: { secret: string };
+  };
+  return () => new TOTP({ secret: beginSecondFactor.secret }).generate();
+}
+
+const CONFIRM = 'mutation ($i: ConfirmSecondFactorInput!) { confirmSecondFactor(input: $i) { recoveryCodes } }';
+const SET_ROOT = 'mutation ($i: SetRootAdminInput!) { setRootAdmin(input: $i) { user { id } } }';
+const ROTATE = 'mutation ($i: RotateTokenInput!) { rotateToken(input: $i) { token { id } } }';
+
 /** In a moment, by both clocks. */
 const soon = () => ({ date: new Date(Date.now() + 100), at: performance.now() + 100 });
 
-/** All that takes rights away. What no mutation does yet is written as a mutation would. */
+/** All that takes rights away from people and tokens of this service. What time alone does is written, to be soon. */
 export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
   'a token that is revoked': {
     code: 'UNAUTHORIZED',
@@ -58,6 +72,29 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
         end: async () => {
           const { date, at } = soon();
           await world.storage.db.projectToken.update({ where: { id }, data: { validUntil: date } });
+          await world.storage.changes.announce('token', id);
+          return at;
+        },
+      };
+    },
+  },
+  'a token whose secret is replaced at once': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await newToken(world);
+      return { token, end: () => done(world, ROTATE, { tokenId: id, overlapSeconds: 0 }) };
+    },
+  },
+  'a secret before the last one, whose overlap ends': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await newToken(world);
+      await done(world, ROTATE, { tokenId: id });
+      return {
+        token,
+        end: async () => {
+          const { date, at } = soon();
+          await world.storage.db.projectToken.update({ where: { id }, data: { previousValidUntil: date } });
           await world.storage.changes.announce('token', id);
           return at;
         },
@@ -95,6 +132,58 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
     holder: async (world) => {
       const { token } = await world.person('VIEWER');
       return { token, end: () => world.graphql('mutation { logout { loggedOut } }', {}, token) };
+    },
+  },
+  'a session that its person ends from another one': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await world.person('VIEWER');
+      const other = await world.services.auth.openSession(id);
+      const session = await world.services.auth.viewerOfSecret(token);
+      const end = 'mutation ($i: EndSessionInput!) { endSession(input: $i) { endedSessionId } }';
+      return { token, end: () => done(world, end, { sessionId: session.credentialId }, other.token) };
+    },
+  },
+  'a session whose person ends all others': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await world.person('VIEWER');
+      const other = await world.services.auth.openSession(id);
+      return { token, end: () => world.graphql('mutation { endOtherSessions { count } }', {}, other.token) };
+    },
+  },
+  'a person whom an administrator signs out': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await world.person('VIEWER');
+      const end = 'mutation ($i: EndUserSessionsInput!) { endUserSessions(input: $i) { count } }';
+      return { token, end: () => done(world, end, { userId: id }) };
+    },
+  },
+  'a session without the second factor that its person confirms': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await world.person('VIEWER');
+      const other = await world.services.auth.openSession(id);
+      const code = await begunSecondFactor(world, other.token);
+      return { token, end: () => done(world, CONFIRM, { code: code() }, other.token) };
+    },
+  },
+  'a person whose second factor is reset': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await world.person('VIEWER');
+      await done(world, CONFIRM, { code: (await begunSecondFactor(world, token))() }, token);
+      const reset = 'mutation ($i: ResetSecondFactorInput!) { resetSecondFactor(input: $i) { user { id } } }';
+      return { token, end: () => done(world, reset, { userId: id }) };
+    },
+  },
+  'a person who signs in elsewhere from now on': {
+    code: 'UNAUTHORIZED',
+    holder: async (world) => {
+      const { token, id } = await world.person('VIEWER');
+      const update = 'mutation ($i: UpdateUserInput!) { updateUser(input: $i) { user { id } } }';
+      return { token, end: () => done(world, update, { userId: id, ssoType: 'SSO' }) };
     },
   },
   'the other sessions of a person who changes the password': {
@@ -141,16 +230,9 @@ export const RIGHTS_ENDINGS: Record<string, RightsEnding> = {
   'a root administrator who is one no longer': {
     code: 'NOT_ALLOWED',
     holder: async (world) => {
-      const { token, id } = await world.person(null);
-      await world.storage.db.user.update({ where: { id }, data: { isRoot: true } });
-      await world.storage.changes.announce('user', id);
-      return {
-        token,
-        end: async () => {
-          await world.storage.db.user.update({ where: { id }, data: { isRoot: false } });
-          await world.storage.changes.announce('user', id);
-        },
-      };
+      const { token, email } = await world.person(null);
+      await done(world, SET_ROOT, { email, isRootAdmin: true });
+      return { token, end: () => done(world, SET_ROOT, { email, isRootAdmin: false }) };
     },
   },
 };
