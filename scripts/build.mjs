@@ -1,12 +1,12 @@
 /** Compiles src to dist and makes the command executable. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { noteDone, root } from './stamps.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 const compiler = join(root, 'node_modules/typescript/bin/tsc');
 execFileSync(process.execPath, [compiler, '-p', join(root, '.config/tsconfig.build.json')], { stdio: 'inherit' });
 const main = join(root, 'dist/main.js');
 if (existsSync(main)) chmodSync(main, 0o755);
+noteDone('compiled');

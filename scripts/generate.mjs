@@ -7,10 +7,10 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { noteDone, root } from './stamps.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const generated = join(root, 'src/generated');
 const schema = readFileSync(join(root, 'prisma/schema.prisma'), 'utf8');
 
@@ -66,6 +66,7 @@ generator pothos {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     generateAll();
+    noteDone('generated');
   } catch (error) {
     console.error(error.message);
     process.exitCode = 1;

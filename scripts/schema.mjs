@@ -1,7 +1,8 @@
 /** Writes schema.graphql from the compiled sources; a test fails while the two differ. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compile, generate, root } from './setup.mjs';
+import { compile, generate } from './setup.mjs';
+import { root } from './stamps.mjs';
 
 generate();
 compile();

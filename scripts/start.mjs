@@ -2,7 +2,8 @@
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { compile, generate, installPackages, root } from './setup.mjs';
+import { compile, generate, installPackages } from './setup.mjs';
+import { root } from './stamps.mjs';
 
 installPackages();
 generate();

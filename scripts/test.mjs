@@ -12,7 +12,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { installPrograms } from './programs.mjs';
-import { compile, generate, installPackages, root } from './setup.mjs';
+import { compile, generate, installPackages } from './setup.mjs';
+import { root } from './stamps.mjs';
 
 /** More files than a stall explains are not run again. */
 const MAX_FILES_AGAIN = 8;
