@@ -1,5 +1,4 @@
-import { shown } from './access-import-text.ts';
-import { table } from './terminal.ts';
+import { shown, table } from './terminal.ts';
 
 /** What the graph tells of a decision. */
 export interface ShownExplanation {
@@ -40,10 +39,10 @@ export function explanationText(explanation: ShownExplanation): string {
     ...(conditional ? ['With another client id the answer is the opposite.'] : []),
   ];
   const rows = lookedAt.map(({ rolename, groupname, verdict, rule }) => [
-    shown(rolename),
-    shown(groupname ?? '-'),
+    rolename,
+    groupname ?? '-',
     rule === null ? 'no wildcards' : `${rule.allow ? 'allow' : 'deny'} ${typeText(rule.aclType)}`,
-    shown(rule?.topic ?? '-'),
+    rule?.topic ?? '-',
     String(rule?.priority ?? '-'),
     verdict.toLowerCase().replaceAll('_', ' '),
   ]);

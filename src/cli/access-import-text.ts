@@ -1,3 +1,5 @@
+import { shown } from './terminal.ts';
+
 /** What the graph tells of an import, planned or applied. */
 export interface ShownImport {
   readonly outcome: string;
@@ -94,6 +96,3 @@ const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>
   Object.entries(fields)
     .map(([name, value]) => `${name}=${shown(JSON.stringify(value) ?? '')}`)
     .join(' ');
-
-/** Names are whatever somebody gave a broker; a terminal would obey what they hold. */
-export const shown = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');

@@ -12,7 +12,7 @@ import { BrokerLink } from '../mqtt/broker-link.ts';
 import { whenConnected } from '../mqtt/when-connected.ts';
 import { STREAM_API } from '../streams/control/stream-control.ts';
 import { TOPIC_API } from '../topic-tree/control/topic-control.ts';
-import { type Terminal, table } from './terminal.ts';
+import { shown, type Terminal, table } from './terminal.ts';
 
 interface DoctorOptions {
   readonly username?: string;
@@ -115,6 +115,6 @@ function asText({ mqttVersion, capabilities, advice }: Report): string {
   const list =
     advice.length === 0
       ? 'Nothing is missing.\n'
-      : `What would help:\n${advice.map((line) => `  - ${line}\n`).join('')}`;
+      : `What would help:\n${advice.map((line) => `  - ${shown(line)}\n`).join('')}`;
   return `Connected with MQTT ${mqttVersion}.\n\n${table([['API', 'SERVED BY'], ...rows])}\n${list}`;
 }

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import { addAccessCommands } from './access-commands.ts';
 import { addAuditCommands } from './audit-commands.ts';
-import { AnsweredNo, type Terminal } from './terminal.ts';
+import { AnsweredNo, shown, type Terminal } from './terminal.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { addUserCommands } from './user-commands.ts';
 
@@ -20,7 +20,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
       terminal.err(`${error.problems.map((problem) => `error: ${problem}`).join('\n')}\n`);
       return 2;
     }
-    if (error instanceof ServiceError) terminal.err(`error: ${error.message}\n`);
+    if (error instanceof ServiceError) terminal.err(`error: ${shown(error.message)}\n`);
     else terminal.err(`error: ${explain(error)}\n`);
     return 1;
   }

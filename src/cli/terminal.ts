@@ -16,8 +16,12 @@ export interface Terminal {
 /** The answer is told already, and is no error; the exit code says once more that it is no. */
 export class AnsweredNo extends Error {}
 
-/** Rows as aligned columns. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Names are whatever somebody gave; a terminal would obey what they hold. */
+export const shown = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');
+
+/** Rows as aligned columns; what is in them may be anything. */
+export function table(told: readonly (readonly string[])[]): string {
+  const rows = told.map((row) => row.map(shown));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);

@@ -10,8 +10,7 @@ import { MAX_NAME, textIssues } from '../texts.ts';
 import { lastAdministrator, WITH_A_WAY_IN, waysInBeside } from './root-admins.ts';
 import { type RemovedUser, removeUser } from './user-removal.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-const EMAIL = /^[^\s@\0-\x1f]+@[^\s@\0-\x1f]+$/;
+const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
 const MAX_EMAIL_LENGTH = 254;
 
 /** Where people sign in who have no password here; as in `User.ssoType`, `Session.provider`, `Identity` and `SignInRule`. */

@@ -216,6 +216,14 @@ describe('a service on a folder where somebody has added a user, and one beside 
     };
     expect(await statusWithToken()).toBe(200);
     expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
+    // Names are what anybody gave; the terminal must not obey them.
+    const hostile = ['token', 'create', '--project', project, '--name', 'n\u001b]0;owned\u0007\u009b2J\nrow'];
+    expect((await runHere(hostile, env)).code).toBe(0);
+    const listed = await runHere(['token', 'list', '--project', project], env);
+    expect(listed.out).toContain('n\ufffd]0;owned\ufffd\ufffd2J\ufffdrow');
+    expect((await runHere(['token', 'revoke', 'tok_\u001b[2J'], env)).err).toBe(
+      'error: There is no token "tok_\ufffd[2J"\n',
+    );
     const rotated = json(await runHere(['token', 'rotate', made.id, '--overlap', '60', '--json'], env));
     expect(rotated).toMatchObject({ id: made.id, previousValidUntil: expect.any(String) });
     expect(rotated.secret).not.toBe(made.secret);
