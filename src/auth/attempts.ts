@@ -14,6 +14,8 @@ export interface Attempt {
   /** Of the account, when there is one. */
   readonly userId: string | null;
   readonly address: string;
+  /** False: it is a part of what a log-in takes, so that being right forgets no failures. Default: all of it. */
+  readonly isWhole?: boolean;
 }
 
 /** Refused attempts that come one after the other: of one caller, or at one account from many addresses. */
@@ -50,8 +52,9 @@ export class Attempts {
       // Whoever waited may have failed meanwhile.
       this.#begin(attempt);
       const isRight = await check();
-      if (isRight) this.#throttle.succeeded(attempt.account);
-      else {
+      if (isRight) {
+        if (attempt.isWhole !== false) this.#throttle.succeeded(attempt.account);
+      } else {
         this.#throttle.failed(attempt.account, attempt.address);
         this.#refused(attempt);
       }

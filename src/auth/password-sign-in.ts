@@ -93,7 +93,8 @@ export class PasswordSignIn {
    */
   async confirm(userId: string, { password, code }: Omit<Credentials, 'email'>, address: string): Promise<boolean> {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
-    const attempt = { account: user?.email ?? userId, userId, address };
+    const isWhole = code != null || user?.totpSince == null;
+    const attempt = { account: user?.email ?? userId, userId, address, isWhole };
     return this.#options.attempts.run(attempt, this.#turns, async () => {
       if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) return false;
       return code == null || this.#options.secondFactors.take(user, code);

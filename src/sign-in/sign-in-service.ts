@@ -42,15 +42,16 @@ export class SignInService {
     address: string,
   ): Promise<OpenedSession> {
     const ended = (await this.#options.attempts.take('code', code)) as EndedSignIn | null;
-    if (ended === null || !isAnswered(ended.challenge, verifier ?? '')) throw unknownCode();
+    if (ended === null || !isAnswered(ended.challenge, verifier ?? null)) throw unknownCode();
     const user = await this.#options.db.user.findUnique({ where: { id: ended.userId }, select: { ssoType: true } });
     if (user?.ssoType !== 'sso') throw unknownCode();
     return this.#options.sessions.open(ended.userId, { provider: 'sso', address });
   }
 }
 
-function isAnswered(challenge: string | null, verifier: string): boolean {
-  if (challenge === null) return true;
+/** A verifier without a challenge is refused, too (RFC 9700 4.8.2): the page began another sign-in than the one that the code is of. */
+function isAnswered(challenge: string | null, verifier: string | null): boolean {
+  if (challenge === null || verifier === null) return challenge === verifier;
   return timingSafeEqual(Buffer.from(challenge), Buffer.from(sha256(verifier)));
 }
 

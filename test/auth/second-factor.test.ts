@@ -120,11 +120,13 @@ test('a recovery code signs in once, however it is typed, and is kept as a hash'
 
 test('codes are guessed as slowly as passwords, and knowing the password forgets no failure', async () => {
   const service = await startTestService();
-  const { email } = await somebodyWithSecondFactor(service);
+  const { email, token } = await somebodyWithSecondFactor(service);
   const attempt = attemptAt(service, email);
   const codes: string[] = [];
   for (let i = 0; i < 5; i++) {
     expect(await attempt()).toBe('SECOND_FACTOR_REQUIRED');
+    // Nor by a session that somebody found.
+    expect((await service.graphql(BEGIN, { p: PASSWORD }, token)).errors?.[0]?.extensions.code).toBe('ALREADY_EXISTS');
     codes.push(await attempt('odd'));
   }
   expect(codes).toEqual(Array(5).fill('UNAUTHORIZED'));

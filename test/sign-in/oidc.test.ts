@@ -351,6 +351,9 @@ describe('attacks', () => {
     ]) {
       expect((await complete(service, input)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
     }
+    // Somebody slips the page a code of their own: the sign-in that it is of had no challenge.
+    const slipped = fragmentOf(await visitor.signIn(beginAddress(service), 'ada')).code ?? '';
+    expect((await complete(service, { code: slipped, verifier })).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
     expect((await fetch(beginAddress(service, { challenge: 'short' }), { redirect: 'manual' })).status).toBe(400);
   });
 
