@@ -61,7 +61,7 @@ async function inserts(): Promise<void> {
   const batches = Array.from({ length: BATCHES }, (_, batch) =>
     Array.from({ length: BATCH }, (_, index) => messageOf(batch * BATCH + index)),
   );
-  const sink = new PostgresqlSink({ name: 'bench', url: postgres.url, mappings: [MAPPING] });
+  const sink = new PostgresqlSink({ name: 'bench', url: postgres.url, mappings: [MAPPING] }, { allowedHosts: [] });
   await sink.open();
   const own: number[] = [];
   const plain: number[] = [];
@@ -124,6 +124,7 @@ async function bridges(setting: string, lines: readonly string[]): Promise<void>
     brokerId: 'bench',
     bridgeId,
     local,
+    rules: { allowedHosts: [] },
     folder: join(parent, bridgeId),
     onFault: (error) => console.error(error),
   });

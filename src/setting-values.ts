@@ -1,5 +1,6 @@
 /** How the text of a setting becomes its value. Each throws BadValue for what it cannot be. */
 import { isAbsolute } from 'node:path';
+import { isHostEntry } from './network/allowed-hosts.ts';
 
 export type Parse<T> = (text: string) => T;
 
@@ -36,11 +37,18 @@ export const optional =
   (value) =>
     value === '' ? undefined : parse(value);
 
-export const list: Parse<readonly string[]> = (value) =>
+const list: Parse<readonly string[]> = (value) =>
   value
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
+
+export const hosts: Parse<readonly string[]> = (value) => {
+  const all = list(value);
+  if (!all.every(isHostEntry))
+    throw new BadValue('names, addresses and networks such as 10.0.0.0/8, with commas between');
+  return all;
+};
 
 export const origins: Parse<readonly string[]> = (value) => {
   const all = list(value);

@@ -40,6 +40,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       brokerId: 'bench',
       bridgeId: 'mqtt-bridge',
       local: { id: 'bench', url: a, timeoutMs: 5_000 },
+      rules: { allowedHosts: [] },
       folder,
       onFault: (error) => {
         throw error;

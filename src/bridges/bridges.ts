@@ -9,7 +9,7 @@ import { BridgeThread } from './hosting/bridge-thread.ts';
 
 export interface BridgesOptions extends HostingParts {
   readonly sealer: Sealer;
-  /** Hosts that bridges may connect to; none: all. */
+  /** Where bridges may connect to; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
   /** Of queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
@@ -29,8 +29,7 @@ export async function openBridges(options: BridgesOptions): Promise<Bridges> {
   const { brokers: directory, log } = parts;
   const kinds = BRIDGE_KINDS;
   const thread = closers.keep(new BridgeThread({ workerUrl, log }));
-  const rules = { allowedHosts: allowedHosts.length === 0 ? null : allowedHosts };
-  const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules, folder }));
+  const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules: { allowedHosts }, folder }));
   await hosting.load();
   const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be followed');
   return {

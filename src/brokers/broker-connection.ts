@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../errors.ts';
+import { AllowedHosts } from '../network/allowed-hosts.ts';
 import { textIssues } from '../texts.ts';
 
 /** How to reach a broker, as people enter it. Null clears, absent leaves as it is. */
@@ -20,7 +21,7 @@ export interface BrokerConnectionInput {
 export interface ConnectionRules {
   /** Folder below which `*File` settings may point; undefined: they are refused. */
   readonly filesDir: string | undefined;
-  /** Host names brokers may have; empty: any. */
+  /** Where brokers may be; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -79,9 +80,7 @@ function urlProblem(url: string, allowedHosts: readonly string[]): string | null
   if (!SCHEMES.includes(parsed.protocol)) return `must begin with ${SCHEMES.map((scheme) => `${scheme}//`).join(', ')}`;
   if (parsed.hostname === '') return 'must name a host';
   if (parsed.username !== '' || parsed.password !== '') return 'must not hold credentials; use username and password';
-  if (allowedHosts.length > 0 && !allowedHosts.includes(parsed.hostname))
-    return 'names a host that is not allowed here';
-  return null;
+  return new AllowedHosts(allowedHosts).refusal(parsed.hostname);
 }
 
 function certificateProblem(pem: string): string | null {

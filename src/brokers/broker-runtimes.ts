@@ -355,6 +355,8 @@ export class BrokerRuntimes {
       url,
       timeoutMs,
       verifyCa: verifyCaCert,
+      // Those that this service runs are where it put them.
+      ...(broker.type === 'CLOUD' ? {} : { allowedHosts: rules.allowedHosts }),
       ...(username === null ? {} : { username }),
       ...(password === null ? {} : { password }),
       ...tls,

@@ -13,6 +13,7 @@ const KEYS = [
   'key',
   'verifyCa',
   'timeoutMs',
+  'allowedHosts',
 ] as const satisfies (keyof BrokerLinkOptions)[];
 
 /** Of a link's settings what another connection to the same broker needs. */

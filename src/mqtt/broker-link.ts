@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { IClientOptions, IConnackPacket } from 'mqtt';
+import type { IConnackPacket } from 'mqtt';
 import { invalid, ServiceError } from '../errors.ts';
 import type {
   BrokerMessage,
@@ -13,7 +13,7 @@ import type {
   TakenSession,
 } from './broker-session.ts';
 import { connectOnce } from './connect-once.ts';
-import { type BrokerAddress, connectOptions } from './connect-options.ts';
+import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
 import { LinkConnection } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
@@ -294,7 +294,7 @@ export class BrokerLink implements BrokerSession {
     }
   }
 
-  #clientOptions(version: 4 | 5): IClientOptions {
+  #clientOptions(version: 4 | 5): ConnectOptions {
     const { timeoutMs, isLasting = false, sessionExpirySeconds = 60, receiveMaximum = 65_535 } = this.#options;
     return {
       ...connectOptions(this.#options),

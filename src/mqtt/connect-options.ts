@@ -1,5 +1,7 @@
+import type { LookupFunction } from 'node:net';
 import type { IClientOptions } from 'mqtt';
 import { invalid } from '../errors.ts';
+import { AllowedHosts } from '../network/allowed-hosts.ts';
 
 /** Where a broker is and who we are to it. */
 export interface BrokerAddress {
@@ -14,7 +16,12 @@ export interface BrokerAddress {
   readonly key?: string | Buffer;
   /** Whether the broker's certificate and host name are verified. Default true. */
   readonly verifyCa?: boolean;
+  /** See AllowedHosts; absent: everywhere. */
+  readonly allowedHosts?: readonly string[];
 }
+
+/** What mqtt.js takes, and how the addresses of a host are found. */
+export type ConnectOptions = IClientOptions & { readonly lookup?: LookupFunction };
 
 const PORTS: Readonly<Record<string, number>> = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 };
 const TLS_PROTOCOLS = new Set(['mqtts', 'wss']);
@@ -27,19 +34,23 @@ const isProtocol = (text: string): text is LinkProtocol => Object.hasOwn(PORTS, 
  * The address as mqtt.js takes it. The URL is taken apart here, because mqtt.js would let the URL's query change the client id.
  * Errors: INVALID, without the URL in the message.
  */
-export function connectOptions(address: BrokerAddress): IClientOptions {
+export function connectOptions(address: BrokerAddress): ConnectOptions {
   const url = URL.canParse(address.url) ? new URL(address.url) : null;
   const protocol = url?.protocol.slice(0, -1) ?? '';
   if (!url || !isProtocol(protocol)) {
     throw invalid([{ path: '/url', reason: 'must be a URL with the scheme mqtt, mqtts, ws or wss' }]);
   }
   if (url.hostname === '') throw invalid([{ path: '/url', reason: 'must name a host' }]);
+  const hosts = new AllowedHosts(address.allowedHosts ?? []);
+  const refusal = hosts.refusal(url.hostname);
+  if (refusal !== null) throw invalid([{ path: '/url', reason: refusal }]);
   const username = address.username ?? (url.username === '' ? undefined : decode(url.username));
   const password = address.password ?? (url.password === '' ? undefined : decode(url.password));
   return {
     protocol,
     hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? (PORTS[protocol] ?? 1883) : Number(url.port),
+    ...(hosts.lookup === undefined ? {} : { lookup: hosts.lookup }),
     ...(protocol.startsWith('ws') ? { path: `${url.pathname}${url.search}` } : {}),
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),

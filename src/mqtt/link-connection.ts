@@ -1,11 +1,13 @@
-import { connect, type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt';
+import type { IConnackPacket, MqttClient } from 'mqtt';
 import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
+import type { ConnectOptions } from './connect-options.ts';
 import { endClient } from './end-client.ts';
 import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import { openClient } from './open-client.ts';
 import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
 import { type AnswerName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
@@ -16,7 +18,7 @@ import type { SharedFilter } from './subscriptions.ts';
 import type { Turns } from './turns.ts';
 
 export interface ConnectionOptions {
-  readonly client: IClientOptions;
+  readonly client: ConnectOptions;
   readonly version: 4 | 5;
   /** Longest wait for the answer to a publish, SUBSCRIBE or UNSUBSCRIBE. */
   readonly timeoutMs: number;
@@ -88,7 +90,7 @@ export class LinkConnection {
     const clientOptions = { ...options.client, messageIdProvider: this.#ids, log: () => undefined };
     const isBusy = options.received !== null || options.isBoundedByCaller;
     this.#split = isBusy ? openSplitClient(clientOptions, options.version, this.#publishing) : null;
-    const client = this.#split?.client ?? connect(clientOptions);
+    const client = this.#split?.client ?? openClient(clientOptions);
     this.#client = client;
     const { stream } = client;
     this.#writer = new PacketWriter(stream, options.version, options.turns);

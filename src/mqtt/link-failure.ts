@@ -22,6 +22,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Connection refused: nothing listens on the broker's port",
   ENOTFOUND: "The broker's host name cannot be resolved",
   EAI_AGAIN: "The broker's host name cannot be resolved at present",
+  EHOSTNOTALLOWED: "The broker's host name leads to an address that is not allowed here",
   ETIMEDOUT: SILENT,
   EHOSTUNREACH: UNROUTABLE,
   ENETUNREACH: UNROUTABLE,

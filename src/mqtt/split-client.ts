@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { type IClientOptions, MqttClient } from 'mqtt';
+import { MqttClient } from 'mqtt';
+import type { ConnectOptions } from './connect-options.ts';
 import { openStream } from './open-stream.ts';
 import { MalformedPacket } from './packet-properties.ts';
 import { LARGEST_PACKET, type PacketListener, PacketReader } from './packet-reader.ts';
@@ -25,7 +26,7 @@ const CONNACK = 2;
  * Errors: a certificate or key that OpenSSL cannot read is thrown.
  */
 export function openSplitClient(
-  options: IClientOptions,
+  options: ConnectOptions,
   version: 4 | 5,
   listener: Omit<PacketListener, 'onOther'>,
 ): SplitClient {

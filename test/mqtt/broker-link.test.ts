@@ -78,6 +78,30 @@ test('nothing listening, an unknown host and a silent port are told apart', asyn
   expect((await reached(silent, 'UNREACHABLE')).lastError).toMatch(/did not answer in time/);
 });
 
+test('where a name leads is held against the hosts that are allowed at each connection, on every road', async () => {
+  const broker = await startMosquitto({ webSocket: true });
+  const webSocketPort = new URL(broker.webSocketUrl).port;
+  // No address to us, and 127.0.0.1 to the system's resolver.
+  const name = '127.1';
+  const of = (url: string, allowedHosts: readonly string[], isLasting = false) =>
+    openLink({ url, allowedHosts, isLasting, clientId: `link-${isLasting}` });
+  for (const url of [`mqtt://${name}:${broker.port}`, `mqtts://${name}:${broker.port}`]) {
+    for (const isLasting of [false, true]) {
+      expect((await reached(of(url, [name], isLasting), 'UNREACHABLE')).lastError).toBe(
+        "The broker's host name leads to an address that is not allowed here",
+      );
+    }
+  }
+  const webSocket = `ws://localhost:${webSocketPort}`;
+  expect((await reached(of(webSocket, ['localhost', '10.0.0.0/8']), 'UNREACHABLE')).lastError).toContain('not allowed');
+  for (const allowed of [[name, '127.0.0.1'], [name, '127.0.0.0/8'], []]) {
+    await reached(of(`mqtt://${name}:${broker.port}`, allowed), 'CONNECTED');
+  }
+  await reached(of(webSocket, ['LocalHost']), 'CONNECTED');
+  expect(() => of(`mqtt://${name}:${broker.port}`, ['127.0.0.1'])).toThrow('not allowed here');
+  expect(() => of(`mqtt://127.0.0.1:${broker.port}`, ['localhost'])).toThrow('not allowed here');
+});
+
 test('a server that speaks garbage leaves the link UNREACHABLE and the process alive', async () => {
   const answers = [
     Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),

@@ -47,7 +47,13 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
         const { id: brokerId } = link;
         const onFault = (error: unknown) =>
           log.error({ err: error, brokerId, bridge: kind.id }, 'a bridge of a broker could not be run');
-        const place = { brokerId, bridgeId: kind.id, local: localOf(link), folder: join(folder, brokerId, kind.id) };
+        const place = {
+          brokerId,
+          bridgeId: kind.id,
+          local: localOf(link),
+          rules,
+          folder: join(folder, brokerId, kind.id),
+        };
         const configs = directory.of(brokerId, kind.id);
         if (!isConfigured(brokerId, kind)) await rm(place.folder, { recursive: true, force: true }).catch(onFault);
         const bridge = thread.open(place);

@@ -1,4 +1,5 @@
 import type { LocalBroker } from '../../hosting/local-broker.ts';
+import type { BridgeRules } from '../model/bridge-kind.ts';
 
 /** What one kind of bridge beside one broker is started with; its configuration follows by `apply`. */
 export interface BridgeOptions {
@@ -6,6 +7,7 @@ export interface BridgeOptions {
   /** The kind's id, as `mqtt-bridge`. */
   readonly bridgeId: string;
   readonly local: LocalBroker;
+  readonly rules: BridgeRules;
   /** For queues and whatever else it keeps: of this broker and kind alone. Made by whoever writes there first. */
   readonly folder: string;
   /** A bug that concerns no caller. */

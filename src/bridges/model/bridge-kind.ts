@@ -22,6 +22,6 @@ export interface BridgeKind {
 
 /** What the operator allows. */
 export interface BridgeRules {
-  /** Hosts that may be connected to; null: all. */
-  readonly allowedHosts: readonly string[] | null;
+  /** Where connections may lead to; see AllowedHosts. */
+  readonly allowedHosts: readonly string[];
 }

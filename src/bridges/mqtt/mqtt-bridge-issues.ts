@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { InputIssue } from '../../errors.ts';
 import { filtersOverlap } from '../../mqtt/filter-match.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
+import { AllowedHosts } from '../../network/allowed-hosts.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 import {
   type MqttBridgeConfig,
@@ -43,8 +44,7 @@ function urlProblem(text: string, { allowedHosts }: BridgeRules): string | null 
   if (url === null || !SCHEMES.includes(url.protocol)) return 'must be a URL with the scheme mqtt, mqtts, ws or wss';
   if (url.hostname === '') return 'must name a host';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use username and password';
-  if (allowedHosts !== null && !allowedHosts.includes(url.hostname)) return 'names a host that is not allowed here';
-  return null;
+  return new AllowedHosts(allowedHosts).refusal(url.hostname);
 }
 
 function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string): InputIssue[] {

@@ -272,12 +272,13 @@ function boundsOf({ queue }: MqttConnectionConfig): QueueBounds {
   return { ...QUEUE_BOUNDS, ...queue };
 }
 
-function remoteOptions({ local, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
+function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
   const { url, username, password, clientId = `${localClientId}-remote`, keepalive, ca, cert, key, verifyCa } = config;
   return {
     id: local.id,
     url,
     clientId,
+    allowedHosts: rules.allowedHosts,
     timeoutMs: local.timeoutMs,
     onFault,
     ...(username === undefined ? {} : { username }),

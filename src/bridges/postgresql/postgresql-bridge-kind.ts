@@ -3,6 +3,7 @@ import type { BridgeKind, BridgeRules, JsonSchema } from '../model/bridge-kind.t
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
+import { tlsMaterialIssues, tlsProperties } from '../sink/tls-material.ts';
 import { parseSource } from './column-source.ts';
 import {
   DEFAULT_SCHEMA,
@@ -12,7 +13,6 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './postgresql-config.ts';
 import { isAddress, serverAddress } from './server-address.ts';
-import { tlsMaterialIssues } from './tls-material.ts';
 
 /** Under load batches grow by themselves: what comes while one is committed is the next one. */
 export const POSTGRESQL_BATCH: BatchBounds = { maxMessages: 500, maxBytes: 4_194_304, maxDelayMs: 0 };
@@ -103,14 +103,7 @@ const connectionSchema: JsonSchema = {
     username: { type: 'string', minLength: 1, maxLength: 200, description: 'Role to log in as.' },
     password: { type: 'string', maxLength: 2_000, writeOnly: true, description: 'Password of the role.' },
     tls: { type: 'boolean', default: false, description: 'Whether the connection is encrypted.' },
-    verifyCa: {
-      type: 'boolean',
-      default: true,
-      description: 'Whether the certificate of the server and its host name are verified.',
-    },
-    ca: { type: 'string', description: 'PEM. Authorities that may sign the certificate of the server.' },
-    cert: { type: 'string', description: 'PEM. Certificate of this client.' },
-    key: { type: 'string', writeOnly: true, description: 'PEM. Private key of that certificate.' },
+    ...tlsProperties,
     statementTimeoutMs: {
       type: 'integer',
       minimum: 100,

@@ -17,6 +17,6 @@ export function startPostgresqlBridge(options: BridgeOptions): Bridge<Postgresql
       mappings.flatMap(({ topics, qos = 1 }) => topics.map((filter) => ({ filter, qos }) as const)),
     wantsIds: ({ mappings }) =>
       mappings.some(({ idColumn, columns }) => idColumn !== undefined && !columns.some((c) => c.column === idColumn)),
-    createSink: (config) => new PostgresqlSink(config),
+    createSink: (config) => new PostgresqlSink(config, options.rules),
   });
 }

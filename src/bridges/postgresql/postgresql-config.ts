@@ -1,4 +1,5 @@
 import type { SinkConnectionConfig } from '../sink/sink.ts';
+import type { TlsMaterial } from '../sink/tls-material.ts';
 
 /** Configuration of the bridge `postgresql-bridge`, as its schema describes it. */
 export interface PostgresqlBridgeConfig {
@@ -11,7 +12,7 @@ export interface PostgresqlConnectionConfig extends SinkConnectionConfig, Server
 }
 
 /** Where the server is: `url`, or the parts; the credentials beside a URL count before those in it. */
-export interface ServerConfig {
+export interface ServerConfig extends TlsMaterial {
   readonly url?: string;
   readonly host?: string;
   readonly port?: number;
@@ -19,10 +20,6 @@ export interface ServerConfig {
   readonly username?: string;
   readonly password?: string;
   readonly tls?: boolean;
-  readonly verifyCa?: boolean;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
 }
 
 export interface MappingConfig {

@@ -1,6 +1,10 @@
+import { type LookupFunction, Socket } from 'node:net';
 import pg, { type ClientConfig } from 'pg';
+import { AllowedHosts } from '../../network/allowed-hosts.ts';
+import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { BadBatch, type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
+import { tlsOptions } from '../sink/tls-material.ts';
 import { MessageParts, type SqlValue } from './column-value.ts';
 import { insertDeadLetter, prepareDeadLetters } from './dead-letters.ts';
 import { type MappingConfig, type PostgresqlConnectionConfig, STATEMENT_TIMEOUT_MS } from './postgresql-config.ts';
@@ -30,12 +34,14 @@ interface BadRow {
 /** One connection to one database. */
 export class PostgresqlSink implements Sink {
   readonly #config: PostgresqlConnectionConfig;
+  readonly #hosts: AllowedHosts;
   #client: pg.Client | null = null;
   #inserts: readonly TableInsert[] = [];
   #onLost: (failure: SinkFailure) => void = () => undefined;
 
-  constructor(config: PostgresqlConnectionConfig) {
+  constructor(config: PostgresqlConnectionConfig, { allowedHosts }: BridgeRules) {
     this.#config = config;
+    this.#hosts = new AllowedHosts(allowedHosts);
   }
 
   onLost(listener: (failure: SinkFailure) => void): void {
@@ -43,7 +49,7 @@ export class PostgresqlSink implements Sink {
   }
 
   async open(): Promise<void> {
-    const client = new pg.Client(clientConfig(this.#config));
+    const client = new pg.Client(clientConfig(this.#config, this.#hosts.lookup));
     this.#client = client;
     client.on('error', (error) => {
       if (this.#client === client) this.#onLost(passing(error));
@@ -189,10 +195,10 @@ function passing(error: unknown): SinkFailure {
     : new SinkFailure('FAILED', `PostgreSQL: ${openReason(failure.message)}`, { cause: error });
 }
 
-function clientConfig(config: PostgresqlConnectionConfig): ClientConfig {
+function clientConfig(config: PostgresqlConnectionConfig, lookup: LookupFunction | undefined): ClientConfig {
   const address = serverAddress(config);
   if (!isAddress(address)) throw new SinkFailure('FAILED', 'The configuration names no server');
-  const { ca, cert, key, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = config;
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = config;
   const { port, database, user, password, tls, verifyCa } = address;
   return {
     host: dialledHost(address),
@@ -207,13 +213,14 @@ function clientConfig(config: PostgresqlConnectionConfig): ClientConfig {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: 'brokergraph bridge',
-    ssl: tls
-      ? {
-          rejectUnauthorized: verifyCa,
-          ...(ca === undefined ? {} : { ca }),
-          ...(cert === undefined ? {} : { cert }),
-          ...(key === undefined ? {} : { key }),
-        }
-      : false,
+    ssl: tls ? tlsOptions({ ...config, verifyCa }) : false,
+    ...(lookup === undefined ? {} : { stream: () => socketThatLooksUp(lookup) }),
   };
+}
+
+/** The client itself tells its socket nothing but a port and a host. */
+function socketThatLooksUp(lookup: LookupFunction): Socket {
+  const socket = new Socket();
+  const connect = socket.connect.bind(socket);
+  return Object.assign(socket, { connect: (port: number, host: string) => connect({ port, host, lookup }) });
 }

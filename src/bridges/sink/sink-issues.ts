@@ -1,5 +1,6 @@
 import type { InputIssue } from '../../errors.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
+import { AllowedHosts } from '../../network/allowed-hosts.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 
 /** Of connections whose name an earlier one has. */
@@ -19,8 +20,7 @@ export function filterIssues(filters: readonly string[], path: string): InputIss
   });
 }
 
-/** `hostname` as URLs have it: in lower case, IPv6 addresses in brackets. */
 export function hostIssues(hostname: string, path: string, { allowedHosts }: BridgeRules): InputIssue[] {
-  if (allowedHosts === null || allowedHosts.includes(hostname)) return [];
-  return [{ path, reason: 'names a host that is not allowed here' }];
+  const reason = new AllowedHosts(allowedHosts).refusal(hostname);
+  return reason === null ? [] : [{ path, reason }];
 }

@@ -5,6 +5,7 @@ import type { BridgeKind, BridgeRules, JsonSchema } from '../model/bridge-kind.t
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
+import { tlsMaterialIssues, tlsProperties } from '../sink/tls-material.ts';
 import { TIMEOUT_MS, type WebhookBridgeConfig, type WebhookConnectionConfig } from './webhook-config.ts';
 import { secretProblem } from './webhook-signature.ts';
 
@@ -39,6 +40,7 @@ const connectionSchema: JsonSchema = {
       writeOnly: true,
       description: 'Further headers of each request, such as Authorization.',
     },
+    ...tlsProperties,
     topics: filtersSchema,
     qos: qosSchema,
     payload: {
@@ -87,13 +89,12 @@ export const webhookBridgeKind: BridgeKind = {
   },
 };
 
-function connectionIssues(
-  { url, secret, headers = {}, topics }: WebhookConnectionConfig,
-  rules: BridgeRules,
-): InputIssue[] {
+function connectionIssues(connection: WebhookConnectionConfig, rules: BridgeRules): InputIssue[] {
+  const { url, secret, headers = {}, topics } = connection;
   const problem = secretProblem(secret);
   return [
     ...urlIssues(url, rules),
+    ...tlsIssues(connection),
     ...(problem === null ? [] : [{ path: '/secret', reason: problem }]),
     ...headerIssues(headers),
     ...filterIssues(topics, '/topics'),
@@ -107,6 +108,14 @@ function urlIssues(text: string, rules: BridgeRules): InputIssue[] {
   if (url.username !== '' || url.password !== '') return refused('must not hold credentials; use headers');
   if (url.hash !== '') return refused('must not have a fragment');
   return hostIssues(url.hostname, '/url', rules);
+}
+
+/** With plain HTTP nobody is verified, whoever may be trusted. */
+function tlsIssues(connection: WebhookConnectionConfig): InputIssue[] {
+  if (!/^http:/i.test(connection.url)) return tlsMaterialIssues(connection);
+  return (['ca', 'cert', 'key'] as const)
+    .filter((name) => connection[name] !== undefined)
+    .map((name) => ({ path: `/${name}`, reason: 'needs a "url" with https' }));
 }
 
 /** Set by the bridge itself, or by HTTP. */

@@ -15,6 +15,6 @@ export function startWebhookBridge(options: BridgeOptions): Bridge<WebhookBridge
     batch: WEBHOOK_BATCH,
     topicsOf: ({ topics, qos = 1 }) => topics.map((filter) => ({ filter, qos }) as const),
     wantsIds: () => true,
-    createSink: (config) => new WebhookSink(config, options.brokerId),
+    createSink: (config) => new WebhookSink(config, options),
   });
 }

@@ -1,11 +1,12 @@
 import type { SinkConnectionConfig } from '../sink/sink.ts';
+import type { TlsMaterial } from '../sink/tls-material.ts';
 
 /** Configuration of the bridge `webhook-bridge`, as its schema describes it. */
 export interface WebhookBridgeConfig {
   readonly connections: readonly WebhookConnectionConfig[];
 }
 
-export interface WebhookConnectionConfig extends SinkConnectionConfig {
+export interface WebhookConnectionConfig extends SinkConnectionConfig, TlsMaterial {
   readonly url: string;
   /** One, or several with spaces between, of which each signs. */
   readonly secret: string;

@@ -1,22 +1,29 @@
+import { AllowedHosts } from '../../network/allowed-hosts.ts';
+import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { answerFailure, requestFailure } from './webhook-answer.ts';
 import { webhookBody } from './webhook-body.ts';
 import { TIMEOUT_MS, type WebhookConnectionConfig } from './webhook-config.ts';
+import { WebhookRequests } from './webhook-request.ts';
 import { signaturesOf } from './webhook-signature.ts';
 
-/** Of an answer, so that its connection can be used again; longer ones end it. */
-const MAX_ANSWER_BYTES = 65_536;
+export interface WebhookSinkOptions {
+  readonly brokerId: string;
+  readonly rules: BridgeRules;
+}
 
 /** One endpoint: a POST for each batch, signed anew at each attempt. */
 export class WebhookSink implements Sink {
   readonly #config: WebhookConnectionConfig;
   readonly #brokerId: string;
+  readonly #requests: WebhookRequests;
   #request: AbortController | null = null;
 
-  constructor(config: WebhookConnectionConfig, brokerId: string) {
+  constructor(config: WebhookConnectionConfig, { brokerId, rules }: WebhookSinkOptions) {
     this.#config = config;
     this.#brokerId = brokerId;
+    this.#requests = new WebhookRequests(config.url, config, new AllowedHosts(rules.allowedHosts).lookup);
   }
 
   /** There is no connection between requests. */
@@ -44,10 +51,11 @@ export class WebhookSink implements Sink {
 
   async close(): Promise<void> {
     this.#request?.abort(new SinkFailure('UNREACHABLE', 'The connection is closed'));
+    this.#requests.close();
   }
 
-  async #post(body: Buffer<ArrayBuffer>, signed: Readonly<Record<string, string>>) {
-    const { url, headers, timeoutMs = TIMEOUT_MS } = this.#config;
+  async #post(body: Buffer, signed: Readonly<Record<string, string>>) {
+    const { headers, timeoutMs = TIMEOUT_MS } = this.#config;
     const request = new AbortController();
     this.#request = request;
     const timer = setTimeout(
@@ -55,37 +63,14 @@ export class WebhookSink implements Sink {
       timeoutMs,
     );
     try {
-      const answer = await fetch(url, {
-        method: 'POST',
-        body,
-        headers: { 'user-agent': 'brokergraph', ...headers, 'content-type': 'application/json', ...signed },
-        // An endpoint that is allowed could lead to one that is not.
-        redirect: 'manual',
-        signal: request.signal,
-      });
-      await readAway(answer);
-      return answerFailure(answer.status, answer.headers.get('retry-after'));
+      const all = { 'user-agent': 'brokergraph', ...headers, 'content-type': 'application/json', ...signed };
+      const { status, retryAfter } = await this.#requests.post(body, all, request.signal);
+      return answerFailure(status, retryAfter);
     } catch (error) {
-      return error instanceof SinkFailure ? error : requestFailure(error);
+      return request.signal.aborted ? request.signal.reason : requestFailure(error);
     } finally {
       clearTimeout(timer);
       this.#request = null;
     }
-  }
-}
-
-/** The status says all; what fails here fails after the answer. */
-async function readAway({ body }: Response): Promise<void> {
-  if (body === null) return;
-  const reader = body.getReader();
-  try {
-    for (let bytes = 0; bytes <= MAX_ANSWER_BYTES; ) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      bytes += value.length;
-    }
-    await reader.cancel();
-  } catch {
-    // An answer that is cut off, or never ends, is one all the same.
   }
 }

@@ -7,6 +7,7 @@ const place = (bridgeId: string) => ({
   brokerId: 'plant',
   bridgeId,
   local: { id: 'plant', url: 'mqtt://127.0.0.1', timeoutMs: 1_000 },
+  rules: { allowedHosts: [] },
   folder: '/nowhere',
 });
 const never = new Promise<void>(() => undefined);

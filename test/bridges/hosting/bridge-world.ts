@@ -96,7 +96,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
     kinds: [copyKind],
     brokers: directory,
     thread,
-    rules: { allowedHosts: null },
+    rules: { allowedHosts: [] },
     folder: join(dataDir, 'bridges'),
     calls,
     log,

@@ -19,6 +19,7 @@ export interface TestBridgeOptions {
   readonly local: Partial<LocalBroker> & { readonly url: string };
   readonly brokerId?: string;
   readonly folder?: string;
+  readonly allowedHosts?: readonly string[];
 }
 
 export function bridgeFolder(): string {
@@ -28,11 +29,17 @@ export function bridgeFolder(): string {
 }
 
 /** A bridge without a configuration, closed when the test ends. */
-export function startTestBridge({ local, brokerId = 'test', folder = bridgeFolder() }: TestBridgeOptions) {
+export function startTestBridge({
+  local,
+  brokerId = 'test',
+  folder = bridgeFolder(),
+  allowedHosts = [],
+}: TestBridgeOptions) {
   const bridge = startMqttBridge({
     brokerId,
     bridgeId: 'mqtt-bridge',
     local: { id: brokerId, timeoutMs: 5_000, ...local },
+    rules: { allowedHosts },
     folder,
     onFault: (error) => {
       throw error;

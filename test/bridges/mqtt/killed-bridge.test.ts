@@ -29,6 +29,7 @@ test('nothing that a killed process had acknowledged is lost, and nothing that i
       brokerId: 'test',
       bridgeId: 'mqtt-bridge',
       local: { id: 'test', url: here.url, timeoutMs: 5_000 },
+      rules: { allowedHosts: [] },
       folder: bridgeFolder(),
     },
     config: { connections: [{ name: 'test', url: there.url, topics: [{ pattern: 'kept/#', direction: 'out' }] }] },

@@ -6,7 +6,7 @@ import { createAuthority } from '../../support/certificates.ts';
 
 const RULE: TopicRule = { pattern: '#', direction: 'out' };
 const CONNECTION = { name: 'one', url: 'mqtt://example.com', topics: [RULE] };
-const issuesOf = (config: MqttBridgeConfig, allowedHosts: readonly string[] | null = null) =>
+const issuesOf = (config: MqttBridgeConfig, allowedHosts: readonly string[] = []) =>
   mqttBridgeKind.check(config, { allowedHosts }).map(({ path, reason }) => `${path}: ${reason}`);
 const issuesOfRules = (...topics: TopicRule[]) => issuesOf({ connections: [{ ...CONNECTION, topics }] });
 
@@ -65,9 +65,9 @@ test('names and client ids are told apart', () => {
 });
 
 test.each([
-  ['http://example.com', null, 'scheme'],
-  ['nonsense', null, 'scheme'],
-  ['mqtt://user:secret@example.com', null, 'credentials'],
+  ['http://example.com', [], 'scheme'],
+  ['nonsense', [], 'scheme'],
+  ['mqtt://user:secret@example.com', [], 'credentials'],
   ['mqtt://example.com', ['other.example'], 'not allowed'],
 ])('the address %s is refused', (url, allowedHosts, reason) => {
   const issues = issuesOf({ connections: [{ ...CONNECTION, url }] }, allowedHosts);

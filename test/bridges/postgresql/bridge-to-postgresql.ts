@@ -33,13 +33,14 @@ export async function startBridgeToPostgresql(
   sql: string,
   mappings: readonly MappingConfig[],
   rest: Partial<PostgresqlConnectionConfig> = {},
+  allowedHosts: readonly string[] = [],
 ): Promise<BridgeToPostgresql> {
   const database = await connectDatabase(url);
   await database.query(sql);
   const mosquitto = await startMosquitto();
   const folder = newFolder();
   const config = { connections: [{ name: 'history', url, mappings, ...rest }] };
-  const options = bridgeOptions('postgresql-bridge', mosquitto.url, folder);
+  const options = { ...bridgeOptions('postgresql-bridge', mosquitto.url, folder), rules: { allowedHosts } };
   const running = await runBridge(startPostgresqlBridge, options, config);
   return { ...running, mosquitto, folder, config, rows: async (query) => (await database.query(query)).rows };
 }

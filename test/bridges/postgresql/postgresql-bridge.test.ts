@@ -1,11 +1,58 @@
+import { X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { startPostgresqlBridge } from '../../../src/bridges/postgresql/postgresql-bridge.ts';
 import type { MappingConfig } from '../../../src/bridges/postgresql/postgresql-config.ts';
+import { createAuthority, type TestCertificate } from '../../support/certificates.ts';
 import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
 import { bridgeOptions, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { ALL, connectDatabase, MESSAGES, startBridgeToPostgresql } from './bridge-to-postgresql.ts';
 
 const postgres = usePostgres();
+
+/** From now on the server of the database takes TLS, too, with this certificate; clients' ones are verified against the authority. */
+async function serveTls(
+  database: string,
+  authority: TestCertificate,
+  { cert, key, leaf }: TestCertificate,
+): Promise<void> {
+  const client = await connectDatabase(database);
+  const files = { ssl_ca_file: authority.cert, ssl_cert_file: cert, ssl_key_file: key };
+  for (const [setting, pem] of Object.entries(files)) {
+    const lines = pg.escapeLiteral(pem.trim());
+    // Written by the server itself, to which alone the key may be readable.
+    await client.query(
+      `COPY (SELECT unnest(string_to_array(${lines}, E'\\n'))) TO PROGRAM 'umask 077; cat > ${setting}.pem'`,
+    );
+    await client.query(`ALTER SYSTEM SET ${setting} = '${setting}.pem'`);
+  }
+  await client.query('ALTER SYSTEM SET ssl = on');
+  await client.query('SELECT pg_reload_conf()');
+  const { hostname, port } = new URL(database);
+  const { fingerprint256 } = new X509Certificate(leaf);
+  while ((await servedFingerprint(hostname, Number(port))) !== fingerprint256);
+}
+
+/** Of the certificate that the server shows; null: it takes no TLS. */
+async function servedFingerprint(host: string, port: number): Promise<string | null> {
+  const client = new pg.Client({
+    host,
+    port,
+    user: 'brokergraph',
+    database: 'postgres',
+    ssl: { rejectUnauthorized: false },
+  });
+  try {
+    await client.connect();
+    const { connection } = client as unknown as { connection: { stream: TLSSocket } };
+    return connection.stream.getPeerX509Certificate()?.fingerprint256 ?? null;
+  } catch {
+    return null;
+  } finally {
+    await client.end();
+  }
+}
 
 const startWith = async (...args: Tail<Parameters<typeof startBridgeToPostgresql>>) =>
   startBridgeToPostgresql(await postgres.createDatabase(), ...args);
@@ -307,6 +354,57 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     const refused = await until(({ state }) => state === 'UNAUTHORISED');
     expect(refused).toMatchObject({ isConnected: false, error: 'PostgreSQL: role "nobody" does not exist' });
   });
+
+  test('a name that leads to an address which is not allowed is not connected to', async () => {
+    const database = await postgres.createDatabase();
+    // No address to us, and 127.0.0.1 to the system's resolver.
+    const url = database.replace('127.0.0.1', '127.1');
+    const refused = await startBridgeToPostgresql(database, MESSAGES, [ALL], { url }, ['127.1']);
+    expect((await refused.until(({ state }) => state === 'UNREACHABLE')).error).toBe(
+      'PostgreSQL: "127.1" leads to an address that is not allowed here',
+    );
+    const allowed = await startBridgeToPostgresql(database, 'SELECT', [ALL], { url }, ['127.1', '127.0.0.1']);
+    await allowed.until(({ state }) => state === 'CONNECTED');
+  });
+
+  test.skipIf(process.env.TEST_POSTGRES_URL)(
+    'with TLS the server is verified against the given authority, by its name or address, and sees the certificate of this client',
+    async () => {
+      const authority = createAuthority();
+      const client = authority.issue({ name: 'bridge' });
+      const database = await postgres.createDatabase();
+      await serveTls(database, authority, authority.issue({ altNames: ['IP:127.0.0.1'] }));
+      const material = { tls: true, ca: authority.cert, cert: client.cert, key: client.key };
+      const { until, rows, mosquitto } = await startBridgeToPostgresql(database, MESSAGES, [ALL], material);
+      await until(({ state }) => state === 'CONNECTED');
+      await publishAll(await mosquitto.client(), [['plant/1', 'x']]);
+      await until(({ delivered }) => delivered === 1);
+      const seen = `SELECT ssl, client_dn FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+        WHERE application_name = 'brokergraph bridge' AND datname = current_database()`;
+      expect(await rows(seen)).toEqual([{ ssl: true, client_dn: '/CN=bridge' }]);
+
+      const named = database.replace('127.0.0.1', 'localhost');
+      for (const [rest, reason] of [
+        [{ ...material, ca: createAuthority().cert }, 'self-signed certificate'],
+        [{ tls: true }, 'self-signed certificate'],
+        [{ ...material, url: named }, 'altnames'],
+      ] as const) {
+        const other = await startBridgeToPostgresql(database, 'SELECT', [ALL], rest);
+        expect((await other.until(({ state }) => state === 'UNREACHABLE')).error).toContain(reason);
+      }
+      const unverified = await startBridgeToPostgresql(database, 'SELECT', [ALL], {
+        url: `${named}?sslmode=no-verify`,
+      });
+      await unverified.until(({ state }) => state === 'CONNECTED');
+
+      await serveTls(database, authority, authority.issue({ altNames: ['DNS:localhost'] }));
+      const byAddress = await startBridgeToPostgresql(database, 'SELECT', [ALL], material);
+      expect((await byAddress.until(({ state }) => state === 'UNREACHABLE')).error).toContain('altnames');
+      await startBridgeToPostgresql(database, 'SELECT', [ALL], { ...material, url: named }).then((running) =>
+        running.until(({ state }) => state === 'CONNECTED'),
+      );
+    },
+  );
 
   test('an id column that is not unique is told', async () => {
     const { until } = await startWith(MESSAGES, [{ ...ALL, idColumn: 'topic' }]);

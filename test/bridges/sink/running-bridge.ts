@@ -25,6 +25,7 @@ export const bridgeOptions = (bridgeId: string, url: string, folder: string): Br
   brokerId: 'plant',
   bridgeId,
   local: { id: 'plant', url, timeoutMs: 10_000 },
+  rules: { allowedHosts: [] },
   folder,
   onFault: (error) => expect.fail(`A fault: ${error}`),
 });

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { BridgeKind, JsonSchema } from '../../../src/bridges/model/bridge-kind.ts';
+import type { BridgeKind, BridgeRules, JsonSchema } from '../../../src/bridges/model/bridge-kind.ts';
 import { postgresqlBridgeKind } from '../../../src/bridges/postgresql/postgresql-bridge-kind.ts';
 import { webhookBridgeKind } from '../../../src/bridges/webhook/webhook-bridge-kind.ts';
 import { compileCheck, createValidator } from '../../../src/json-schema.ts';
+import { createAuthority } from '../../support/certificates.ts';
 
-const ANYWHERE = { allowedHosts: null };
+const ANYWHERE: BridgeRules = { allowedHosts: [] };
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const COLUMNS = [{ column: 'topic', source: 'topic' }];
 const MAPPING = { name: 'all', topics: ['#'], table: 'messages', columns: COLUMNS };
@@ -19,7 +20,7 @@ const hook = (fields: object) => ({
 });
 
 /** What is wrong by the schema, else by the check, as `path: reason`. */
-function problems(kind: BridgeKind, config: unknown, rules = ANYWHERE as { allowedHosts: readonly string[] | null }) {
+function problems(kind: BridgeKind, config: unknown, rules = ANYWHERE) {
   compileCheck(createValidator(), kind.schema)(config);
   return kind.check(config, rules).map(({ path, reason }) => `${path.replace('/connections/0', '')}: ${reason}`);
 }
@@ -43,18 +44,14 @@ describe.each([postgresqlBridgeKind, webhookBridgeKind])('$id', (kind) => {
     const check = createValidator().compile(kind.schema);
     let checked = 0;
     fc.assert(
-      fc.property(
-        fitting(kind.schema),
-        fc.option(fc.array(fc.webAuthority()), { nil: null }),
-        (config, allowedHosts) => {
-          if (!check(config)) return;
-          checked += 1;
-          for (const { path, reason } of kind.check(config, { allowedHosts })) {
-            expect(path).toMatch(/^\/connections\/\d+/);
-            expect(reason).not.toBe('');
-          }
-        },
-      ),
+      fc.property(fitting(kind.schema), fc.array(fc.webAuthority()), (config, allowedHosts) => {
+        if (!check(config)) return;
+        checked += 1;
+        for (const { path, reason } of kind.check(config, { allowedHosts })) {
+          expect(path).toMatch(/^\/connections\/\d+/);
+          expect(reason).not.toBe('');
+        }
+      }),
       { numRuns: 200 },
     );
     expect(checked).toBeGreaterThan(50);
@@ -187,6 +184,28 @@ describe('a webhook', () => {
     expect(problems(webhookBridgeKind, hook({ url: 'http://0x0a.1/' }), rules)).toEqual([]);
     expect(problems(webhookBridgeKind, hook({ url: 'http://2130706433/' }), rules)).toEqual([
       '/url: names a host that is not allowed here',
+    ]);
+  });
+
+  test('goes to addresses of networks that the operator allows', () => {
+    const rules = { allowedHosts: ['10.0.0.0/8', 'fd00::/8'] };
+    for (const host of ['10.1.2.3', '0x0a.7', '[fd00::1]', '[::ffff:10.1.2.3]']) {
+      expect(problems(webhookBridgeKind, hook({ url: `https://${host}/` }), rules)).toEqual([]);
+    }
+    for (const host of ['11.0.0.1', '[fe00::1]', '[::ffff:11.0.0.1]', 'hooks.example']) {
+      expect(problems(webhookBridgeKind, hook({ url: `https://${host}/` }), rules)).toHaveLength(1);
+    }
+  });
+
+  test('takes an authority and a certificate of its own with https alone', () => {
+    const { leaf, cert, key } = createAuthority();
+    expect(problems(webhookBridgeKind, hook({ ca: leaf, cert, key, verifyCa: true }))).toEqual([]);
+    expect(problems(webhookBridgeKind, hook({ ca: 'x', cert }))).toEqual([
+      '/key: is needed: a certificate and its key go together',
+    ]);
+    expect(problems(webhookBridgeKind, hook({ ca: 'x' }))).toEqual(['/ca: must be certificates in PEM']);
+    expect(problems(webhookBridgeKind, hook({ url: 'http://hooks.example/in', ca: leaf }))).toEqual([
+      '/ca: needs a "url" with https',
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -34,8 +35,12 @@ export interface Endpoint {
   stop(): Promise<void>;
 }
 
-/** A real HTTP server on a free port, stopped when the test ends. */
-export async function startEndpoint(answer: Answer = () => 200, port = 0): Promise<Endpoint> {
+/** A real HTTP server on a free port, stopped when the test ends. `tls`: with https. */
+export async function startEndpoint(
+  answer: Answer = () => 200,
+  port = 0,
+  tls: ServerOptions | null = null,
+): Promise<Endpoint> {
   const requests: SentRequest[] = [];
   const taken: SentMessage[] = [];
   let atOnce = 0;
@@ -57,9 +62,10 @@ export async function startEndpoint(answer: Answer = () => 200, port = 0): Promi
     if (status < 300) taken.push(...messages);
     response.writeHead(status).end('an answer');
   };
-  const server = createServer((incoming, response) => {
+  const onRequest = (incoming: IncomingMessage, response: ServerResponse) => {
     serve(incoming, response).catch(() => response.destroy());
-  }).listen(port, '127.0.0.1');
+  };
+  const server = (tls === null ? createServer(onRequest) : createTlsServer(tls, onRequest)).listen(port, '127.0.0.1');
   await once(server, 'listening');
   const stop = async () => {
     if (!server.listening) return;
@@ -70,7 +76,7 @@ export async function startEndpoint(answer: Answer = () => 200, port = 0): Promi
   };
   onTestFinished(stop);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks?from=test`,
+    url: `${tls === null ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/hooks?from=test`,
     requests,
     taken,
     get mostAtOnce() {

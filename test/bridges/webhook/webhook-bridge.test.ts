@@ -1,9 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { startWebhookBridge } from '../../../src/bridges/webhook/webhook-bridge.ts';
 import type { WebhookConnectionConfig } from '../../../src/bridges/webhook/webhook-config.ts';
 import { connect, useTestBroker } from '../../embedded/embedded.ts';
+import { createAuthority } from '../../support/certificates.ts';
 import { startMosquitto } from '../../support/mosquitto.ts';
 import { bridgeOptions, newFolder, publishAll, runBridge } from '../sink/running-bridge.ts';
 import { type Endpoint, type SentRequest, startEndpoint } from './endpoint.ts';
@@ -12,12 +14,16 @@ const KEYS = [Buffer.from('0123456789abcdef01234567'), Buffer.alloc(64, 7)];
 const SECRETS = KEYS.map((key) => `whsec_${key.toString('base64')}`);
 const [SECRET = ''] = SECRETS;
 
-async function startWith(endpoint: Endpoint | string, rest: Partial<WebhookConnectionConfig> = {}) {
+async function startWith(
+  endpoint: Endpoint | string,
+  rest: Partial<WebhookConnectionConfig> = {},
+  allowedHosts: readonly string[] = [],
+) {
   const mosquitto = await startMosquitto();
   const folder = newFolder();
   const url = typeof endpoint === 'string' ? endpoint : endpoint.url;
   const config = { connections: [{ name: 'hook', url, secret: SECRET, topics: ['plant/#'], ...rest }] };
-  const options = bridgeOptions('webhook-bridge', mosquitto.url, folder);
+  const options = { ...bridgeOptions('webhook-bridge', mosquitto.url, folder), rules: { allowedHosts } };
   const running = await runBridge(startWebhookBridge, options, config);
   await running.until(({ state }) => state === 'CONNECTED');
   return { ...running, mosquitto, config, folder, options, client: await mosquitto.client() };
@@ -203,6 +209,62 @@ test('an endpoint that is gone gets nothing until the configuration changes', as
   await bridge.apply({ connections: [{ ...connection, timeoutMs: 5_000 }] });
   await until(({ delivered }) => delivered === 31);
   expect(endpoint.taken).toHaveLength(31);
+});
+
+test('an https endpoint is verified against the given authority, and sees the certificate of this client', async () => {
+  const authority = createAuthority();
+  const { cert, key } = authority.issue();
+  const named: unknown[] = [];
+  const endpoint = await startEndpoint(
+    (_request, { req }) => {
+      named.push((req.socket as TLSSocket).getPeerCertificate().subject?.CN);
+      return 200;
+    },
+    0,
+    { cert, key, ca: authority.cert, requestCert: true },
+  );
+  const bridge = authority.issue({ name: 'bridge' });
+  const tls = { ca: authority.cert, cert: bridge.cert, key: bridge.key };
+  const { until, client, bridge: running, config, status } = await startWith(endpoint, tls);
+  await publishAll(client, numbered(2));
+  await until(({ delivered }) => delivered === 2);
+  expect(new Set(named)).toEqual(new Set(['bridge']));
+
+  const [connection] = config.connections;
+  if (connection === undefined) throw new Error('no connection');
+  const elsewhere = authority.issue({ altNames: ['DNS:elsewhere.example'] });
+  const another = await startEndpoint(undefined, 0, { cert: elsewhere.cert, key: elsewhere.key });
+  for (const [url, changes, reason] of [
+    [endpoint.url, { ca: createAuthority().cert }, 'self-signed certificate'],
+    [endpoint.url, { ca: undefined, cert: undefined, key: undefined }, 'self-signed certificate'],
+    [another.url, {}, 'altnames'],
+  ] as const) {
+    await running.apply({ connections: [JSON.parse(JSON.stringify({ ...connection, url, ...changes }))] });
+    await client.publishAsync('plant/refused', 'x', { qos: 1 });
+    expect((await until(({ state }) => state === 'UNREACHABLE')).error).toContain(reason);
+  }
+  await running.apply({ connections: [{ ...connection, url: another.url, verifyCa: false }] });
+  await until(({ queuedMessages, delivered }) => queuedMessages === 0 && delivered > 2);
+  expect(status().rejected).toBe(0);
+  expect(another.taken.length).toBe(3);
+});
+
+test('a name that leads to an address which is not allowed gets nothing', async () => {
+  const endpoint = await startEndpoint();
+  const url = endpoint.url.replace('127.0.0.1', 'localhost');
+  const refused = await startWith(url, {}, ['localhost', '10.0.0.0/8']);
+  await refused.client.publishAsync('plant/1', 'x', { qos: 1 });
+  const { error } = await refused.until(({ state }) => state === 'UNREACHABLE');
+  expect(error).toBe('The endpoint cannot be reached: "localhost" leads to an address that is not allowed here');
+  await refused.bridge.close({ forGood: false });
+  expect(endpoint.requests).toEqual([]);
+
+  const allowed = await runBridge(
+    startWebhookBridge,
+    { ...refused.options, rules: { allowedHosts: ['localhost', '127.0.0.0/8'] } },
+    refused.config,
+  );
+  await allowed.until(({ delivered }) => delivered === 1);
 });
 
 test('an endpoint that does not answer, or answers without an end, is given up in time', async () => {
