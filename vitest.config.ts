@@ -18,13 +18,13 @@ export default defineConfig({
   },
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/as-it-was.ts'],
+    setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts'],
     testTimeout: long ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.
     expect: { poll: { timeout: 30_000 } },
     // Tests wait for brokers and processes a good part of their time: two cores have room for two more files.
-    maxWorkers: long ? 2 : 4,
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? (long ? 2 : 4)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     projects: long

@@ -1,6 +1,6 @@
 /**
  * A vitest reporter for scripts/test.mjs: writes to the file named in TEST_REPORT what became of each test file, as JSON:
- * `{ [file]: { passed, skipped, failures: [{ name, error }] } }`. The file of an error outside of tests may be unknown: ''.
+ * `{ [file]: { passed, skipped, cpu, failures: [{ name, error }] } }`, `cpu` in seconds. The file of an error outside of tests may be unknown: ''.
  */
 import { writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
@@ -12,11 +12,12 @@ export default class TestReporter {
   onTestRunEnd(modules, unhandledErrors) {
     const files = {};
     const of = (file) => {
-      files[file] ??= { passed: 0, skipped: 0, failures: [] };
+      files[file] ??= { passed: 0, skipped: 0, cpu: 0, failures: [] };
       return files[file];
     };
     for (const module of modules) {
       const file = of(module.moduleId);
+      file.cpu += module.meta().cpu ?? 0;
       for (const test of module.children.allTests()) {
         const { state, errors } = test.result();
         if (state === 'passed') file.passed += 1;

@@ -8,7 +8,7 @@
  * passes then counts as passed and is named; what fails twice has failed.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { installPrograms } from './programs.mjs';
@@ -19,6 +19,7 @@ import { root } from './stamps.mjs';
 const MAX_FILES_AGAIN = 8;
 /** The end of a log is what people get to see of it: it must not push itself out. */
 const MAX_SHOWN = 20;
+const MAX_DEAREST = 10;
 
 // First, because packages are compiled with some of them.
 installPrograms();
@@ -29,22 +30,35 @@ compile();
 const args = process.argv.slice(2);
 const long = args.includes('--long');
 const rest = args.filter((arg) => arg !== '--long');
-const reports = mkdtempSync(join(tmpdir(), 'brokergraph-tests-'));
+/** Of this run, with whatever anybody in it leaves. */
+const folder = mkdtempSync(join(tmpdir(), 'brokergraph-tests-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+// Vitest gets them, too, and what it has is told.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+// PostgreSQL and Mosquitto run as users of their own.
+chmodSync(folder, 0o755);
+const temporary = join(folder, 'tmp');
+mkdirSync(temporary, { mode: 0o755 });
 
 /** Runs vitest; answers what became of each file, see test-reporter.mjs. */
 function vitest(name, env, ...more) {
   console.log(`\n=== ${name}`);
-  const report = join(reports, 'report.json');
+  const report = join(folder, 'report.json');
   rmSync(report, { force: true });
   const vitestArgs = ['run', '--reporter=default', `--reporter=${join(root, 'scripts/test-reporter.mjs')}`, ...more];
   const { status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitestArgs], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, SKIP_BUILD: 'on', TEST_REPORT: report, ...env },
+    env: { ...process.env, SKIP_BUILD: 'on', TEST_REPORT: report, TMPDIR: temporary, ...env },
   });
   const files = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : {};
   if (status !== 0 && failuresOf({ name, files }).length === 0)
-    files[''] = { passed: 0, skipped: 0, failures: [{ name: 'vitest', error: [`ended with status ${status}`] }] };
+    files[''] = {
+      passed: 0,
+      skipped: 0,
+      cpu: 0,
+      failures: [{ name: 'vitest', error: [`ended with status ${status}`] }],
+    };
   return { name, env, files };
 }
 
@@ -59,7 +73,7 @@ function runAgain(run) {
   const before = failuresOf(run);
   const files = [...new Set(before.map(({ file }) => file))].filter((file) => file !== '');
   if (files.length === 0 || files.length > MAX_FILES_AGAIN) return [];
-  const again = vitest(`${run.name}: once more, alone`, run.env, '--maxWorkers=1', ...files);
+  const again = vitest(`${run.name}: once more, alone`, { ...run.env, TEST_AT_ONCE: '1' }, ...files);
   Object.assign(run.files, again.files);
   const left = new Set(failuresOf(run).map(({ file, name }) => `${file} ${name}`));
   return before.filter(({ file, name }) => !left.has(`${file} ${name}`));
@@ -73,10 +87,22 @@ function show(title, failures) {
   if (failures.length > MAX_SHOWN) console.log(`${title}: ${failures.length - MAX_SHOWN} more`);
 }
 
+/** What the run cost, which is what keeps it short: its wall time is that of the machine. */
+function showCost() {
+  const costs = runs.flatMap(({ name, files }) =>
+    Object.entries(files).map(([file, { cpu }]) => ({ name, file, cpu })),
+  );
+  const total = costs.reduce((sum, { cpu }) => sum + cpu, 0);
+  const dearest = costs.sort((a, b) => b.cpu - a.cpu).slice(0, MAX_DEAREST);
+  console.log(`${Math.round(total)} s of the processor; the dearest files:`);
+  for (const { name, file, cpu } of dearest)
+    console.log(`${cpu.toFixed(1).padStart(8)} s  ${relative(root, file)} (${name})`);
+}
+
 const runs = [];
-if (long) runs.push(vitest('long tests', { TEST_LONG: 'on' }, ...rest));
+if (long) runs.push(vitest('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shared' }, ...rest));
 else {
-  runs.push(vitest('all tests on SQLite', {}, ...rest));
+  runs.push(vitest('all tests on SQLite', rest.length === 0 ? { TEST_POSTGRES: 'shared' } : {}, ...rest));
   if (rest.length === 0) {
     // Of those in test/brokers, what reads $SYS alone has no database.
     const suites = ['test/auth', 'test/users', 'test/projects', 'test/contract', 'test/tokens']
@@ -87,12 +113,12 @@ else {
 }
 const passedAgain = runs.flatMap(runAgain);
 const failures = runs.flatMap(failuresOf);
-rmSync(reports, { recursive: true, force: true });
 
 const failedChecks = Number(process.env.FAILED_CHECKS ?? 0);
 const counted = (key) =>
   runs.flatMap(({ files }) => Object.values(files)).reduce((total, file) => total + file[key], 0);
 console.log('');
+showCost();
 show('passed only when run again', passedAgain);
 show('failed', failures);
 if (failedChecks > 0) console.log(`failed: ${failedChecks} of the checks before the tests`);

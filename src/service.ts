@@ -22,6 +22,9 @@ import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
 import type { Storage } from './storage/storage.ts';
 import { VERSION } from './version.ts';
 
+/** Of all services of the process. */
+const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
+
 /** What the start message tells. */
 export interface StartReport {
   readonly url: string;
@@ -95,26 +98,32 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const browserWay = signIn.browserWay(url);
 
     const contextFor = contextMaker(services, storage.db, config);
+    const restContextFor = contextMaker(services, storage.db, config, 'REST');
     const graphql = createGraphqlServer({
       schema,
       contextFor,
       log,
       limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
       introspection: config.introspection,
+      onIntrospectionRefused: (context, error) =>
+        services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),
       maxBodyBytes: config.maxBodyBytes,
       corsOrigins: config.corsOrigins,
     });
     const rest = createRestServer<RequestContext>({
       routes: apiRoutes,
       schema,
-      contextFor: contextMaker(services, storage.db, config, 'REST'),
+      contextFor: restContextFor,
       authorize: authorizeRoute,
-      onRefused: (mutation, params, context, error) => services.audit.refused(mutation, params, context, error),
+      onRefused: ({ name: operation, isMutation, input }, context, error) =>
+        isMutation
+          ? services.audit.refused(operation, input, context, error)
+          : services.audit.refusedRead({ operation, input }, context, error),
       compileOperation,
       log,
       maxBodyBytes: config.maxBodyBytes,
       tokenInQuery: config.tokenInQuery,
-      documents: apiDocuments(apiRoutes, { version: VERSION }),
+      documents: DOCUMENTS,
     });
     const metrics = new Metrics({
       brokers: function* () {
@@ -129,7 +138,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     });
     http.serve({
       graphql,
-      downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor, log }) },
+      downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
       ...(browserWay && {
         auth: oidcEntries({
           signIn: browserWay,

@@ -7,7 +7,8 @@ import type { Route } from './route.ts';
 export interface ApiDocument {
   readonly path: string;
   readonly contentType: string;
-  readonly body: Buffer;
+  /** Made when it is first asked for. */
+  readonly body: () => Buffer;
   /** Names and values in turn. */
   readonly headers: readonly OutgoingHttpHeader[];
 }
@@ -18,14 +19,22 @@ export function apiDocuments(routes: readonly Route[], options: { readonly versi
     {
       path: '/api/openapi.json',
       contentType: 'application/json; charset=utf-8',
-      body: Buffer.from(JSON.stringify(openApiOf(routes, options))),
+      body: once(() => JSON.stringify(openApiOf(routes, options))),
       headers: [],
     },
     {
       path: '/api/docs',
       contentType: 'text/html; charset=utf-8',
-      body: Buffer.from(docsPage(routes, options)),
+      body: once(() => docsPage(routes, options)),
       headers: DOCS_HEADERS,
     },
   ];
+}
+
+function once(make: () => string): () => Buffer {
+  let made: Buffer | null = null;
+  return () => {
+    made ??= Buffer.from(make());
+    return made;
+  };
 }

@@ -23,8 +23,28 @@ export interface Place<C> {
 /** Longer ids exist nowhere; what is longer is not found. */
 const MAX_PARAM_LENGTH = 256;
 
-/** All paths, each found by GET whatever its methods are. Errors: what is there twice, so that it stops the start. */
+type Paths<C> = ReturnType<typeof makePaths<C>>;
+
+/** By what was prepared: its paths, and the documents beside them. */
+const made = new WeakMap<object, { readonly documents: readonly ApiDocument[]; readonly paths: Paths<never> }>();
+
+/**
+ * All paths, each found by GET whatever its methods are. Servers in one process that serve the same share them. Errors: what is there
+ * twice, so that it stops the start.
+ */
 export function findPlaces<C>(
+  routes: readonly Route[],
+  prepared: ReadonlyMap<Route, PreparedRoute<C>>,
+  documents: readonly ApiDocument[],
+): Paths<C> {
+  const known = made.get(prepared);
+  if (known?.documents === documents) return known.paths;
+  const paths = makePaths(routes, prepared, documents);
+  made.set(prepared, { documents, paths });
+  return paths;
+}
+
+function makePaths<C>(
   routes: readonly Route[],
   prepared: ReadonlyMap<Route, PreparedRoute<C>>,
   documents: readonly ApiDocument[],
@@ -46,9 +66,9 @@ export function findPlaces<C>(
     if (place.document || place.entries.has(route.method))
       throw new Error(`${route.method} ${route.path} is there twice`);
     const others = {} as Record<Revision, string>;
-    const made = prepared.get(route);
-    if (made === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
-    place.entries.set(route.method, { route, prepared: made, others });
+    const ready = prepared.get(route);
+    if (ready === undefined) throw new Error(`${route.method} ${route.path} was not prepared`);
+    place.entries.set(route.method, { route, prepared: ready, others });
   }
   for (const place of places.values()) {
     for (const { route, others } of place.entries.values()) {
@@ -61,7 +81,7 @@ export function findPlaces<C>(
 
 export function serveDocument(exchange: Exchange, { contentType, body, headers }: ApiDocument, method: string): void {
   exchange.allow = 'GET, HEAD, OPTIONS';
-  if (method === 'GET') exchange.document(contentType, body, headers);
+  if (method === 'GET') exchange.document(contentType, body(), headers);
   else if (method === 'OPTIONS') exchange.empty(204, ['Allow', exchange.allow]);
   else throw new ServiceError('METHOD_NOT_ALLOWED', `${method} is not possible here; ${exchange.allow} are`);
 }

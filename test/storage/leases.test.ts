@@ -53,7 +53,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await client.connect();
     onTestFinished(() => client.end());
     await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`,
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );
     await expect.poll(() => told).toEqual([true, false]);
     expect(await lease.attempt()).toBe(true);

@@ -3,11 +3,12 @@ import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkers } from './bundled-workers.ts';
 import { folderInMemory } from './folder-in-memory.ts';
-import { startCluster } from './postgres.ts';
+import { findPostgresPrograms, startCluster } from './postgres.ts';
 
 /**
  * Once per run: compiled code, because worker threads and child processes run that, and its workers as single files; a folder in memory for
- * temporary files; with TEST_ENGINE=postgresql a PostgreSQL server, so that every test's database is one of its own there.
+ * temporary files; where most files run (TEST_POSTGRES=shared), or with TEST_ENGINE=postgresql, a PostgreSQL server, in which every test has
+ * databases of its own: without it, each file that needs one starts one, which takes longer than its tests.
  */
 export async function setup(): Promise<() => Promise<void>> {
   if (process.env.SKIP_BUILD !== 'on') {
@@ -27,7 +28,9 @@ export async function setup(): Promise<() => Promise<void>> {
       ends.push(() => rmSync(folder, { recursive: true, force: true }));
     }
   }
-  if (process.env.TEST_ENGINE === 'postgresql' && !process.env.TEST_POSTGRES_URL) {
+  const { TEST_ENGINE, TEST_POSTGRES, TEST_POSTGRES_URL } = process.env;
+  const isWanted = TEST_ENGINE === 'postgresql' || (TEST_POSTGRES === 'shared' && findPostgresPrograms() !== null);
+  if (isWanted && !TEST_POSTGRES_URL) {
     const cluster = await startCluster();
     process.env.TEST_POSTGRES_URL = cluster.url;
     ends.push(() => cluster.stop());

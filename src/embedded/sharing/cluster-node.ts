@@ -9,7 +9,6 @@ import { placeIn } from './cluster-place.ts';
 import { NodeChanges } from './node-changes.ts';
 import { NodeReplica } from './node-replica.ts';
 import type { LogTiming, OpenedLog } from './redis-log/log-options.ts';
-import { openRedisLog } from './redis-log/open-redis-log.ts';
 import type { SharedLog } from './shared-log.ts';
 import { takeSnapshot } from './snapshot.ts';
 
@@ -44,6 +43,8 @@ export class ClusterNode {
   /** Waits for Redis, and for the nodes that are there. */
   static async open({ cluster, folder, onProblem, onEnd, timing = {} }: ClusterNodeOptions): Promise<ClusterNode> {
     const { clusterId, nodeId, isSeed, redisUrl: url } = cluster;
+    // Its client of Redis takes as long to load as all the rest of a broker, and most brokers are no nodes.
+    const { openRedisLog } = await import('./redis-log/open-redis-log.ts');
     let broken: Error | null = null;
     const journal = new Journal({ folder, onBroken: (error) => (broken = error) });
     let opened: OpenedLog | null = null;

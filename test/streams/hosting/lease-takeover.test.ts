@@ -47,7 +47,8 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     onTestFinished(() => client.end());
     // The other one takes it while the first one is not back.
     await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`,
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );
     await expect.poll(() => one.engines.closed).toBe(1);
     expect((await listStreamNames(two.controls)).items).toEqual(['fast']);
