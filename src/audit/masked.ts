@@ -21,6 +21,8 @@ export const MASK = '***';
 const MAX_TEXT = 1_000;
 /** A longer text is not searched for what is in it. */
 const MAX_JSON_TEXT = 200_000;
+/** Of a text so much is searched: what begins within MAX_TEXT ends here, or is a secret to the end. Anybody may send long ones. */
+const MAX_SEARCHED = 4 * MAX_TEXT;
 const MAX_ITEMS = 100;
 const MAX_DEPTH = 12;
 const MAX_VALUES = 1_000;
@@ -29,11 +31,16 @@ export const MAX_KEPT = 16_000;
 
 /** As the last word of a name: `tokenId` is none, `refresh_token` and `privateKeys` are. */
 const SECRET_WORDS =
-  /^(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|credential|cred|otp|totp|code|pin|authorization|auth|bearer|cookie|jwt|hash|salt|seed|signature|sig|hmac|dsn)s?$/;
+  /^(?:pass(?:word|wd|phrase|code)?|pwd|pw|psk|secret|token|key|credential|cred|otp|totp|code|pin|authorization|auth|bearer|cookie|jwt|hash|salt|seed|signature|sig|hmac|dsn|verifier)s?$/;
+/** At the end of one: many names are written without a mark between their words, as `sslpassword`. */
+const SECRET_ENDS =
+  /(?:pass(?:word|wd|phrase)|pwd|pw|secret|token|cookie|credential|(?:api|access|secret|private|shared|account|auth|master|signing|encryption)key)s?$/;
 /** Anywhere in a name: `passwordAgain`, `sealedConfig`, `secretOfBroker`. */
 const SECRET_PARTS = /^(?:pass(?:word|wd|phrase)|secret|sealed|private|credential|apikey)s?$/;
 /** As the last word they say that it is no secret, whatever stands before. */
 const HARMLESS_ENDS = /^(?:ids?|files?|filenames?|names?|types?|at|until|since|count|length|expiry|algorithm|enabled)$/;
+/** As the last word they say nothing: `tokenValue` is what `token` is. */
+const EMPTY_ENDS = /^(?:value|string|text|raw|plain|plaintext|header|pem|hex|b64|base64)s?$/;
 
 export function looksSecret(name: string): boolean {
   const words = name
@@ -42,9 +49,9 @@ export function looksSecret(name: string): boolean {
     .toLowerCase()
     .split(/[^a-z]+/)
     .filter((word) => word !== '');
-  const last = words.at(-1) ?? '';
+  const last = words.findLast((word) => !EMPTY_ENDS.test(word)) ?? '';
   if (HARMLESS_ENDS.test(last)) return false;
-  return SECRET_WORDS.test(last) || words.some((word) => SECRET_PARTS.test(word));
+  return SECRET_WORDS.test(last) || SECRET_ENDS.test(last) || words.some((word) => SECRET_PARTS.test(word));
 }
 
 /** The value as it may be kept: plain JSON values. `type`: of an input of the graph; `bytes`: of JSON, and at most one text more. */
@@ -133,7 +140,8 @@ class Masking {
       if (parsed !== undefined) return cut(JSON.stringify(this.value(parsed, undefined, depth + 1)));
     }
     // A secret must not be cut into something that looks like none.
-    return text.length > MAX_JSON_TEXT ? `(${text.length} characters)` : cut(withoutSecrets(text));
+    if (text.length > MAX_JSON_TEXT) return `(${text.length} characters)`;
+    return cut(withoutSecrets(text.slice(0, MAX_SEARCHED)), text.length);
   }
 }
 
@@ -147,18 +155,32 @@ const isMarked = (extensions: Readonly<Record<string, unknown>> | undefined): bo
 
 /** `{ name: 'X-Api-Key', value: '…' }`, as headers and properties are often listed. */
 function isValueOfSecret(object: object, name: string): boolean {
-  if (!/^(?:value|val|content|data)$/i.test(name)) return false;
-  const { name: own, key } = object as { readonly name?: unknown; readonly key?: unknown };
-  return [own, key].some((said) => typeof said === 'string' && looksSecret(said));
+  if (!/^(?:v|value|val|content|data)$/i.test(name)) return false;
+  return Object.entries(object).some(
+    ([key, said]) =>
+      /^(?:k|key|name|header|field|property|parameter|param|attribute)$/i.test(key) &&
+      typeof said === 'string' &&
+      looksSecret(said),
+  );
 }
 
-const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g;
+const PRIVATE_KEY =
+  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)/g;
 const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[\\w-]{8,}`, 'g');
-/** Each part is bounded: a text that somebody made up for it must not take long to look through. */
-const IN_URL = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):[^\s/?#]{0,2000}@/gi;
+/**
+ * Each part is bounded: a text that somebody made up for it must not take long to look through. A password may have in it what ends one
+ * in a URL, as far as that is no port.
+ */
+const IN_URL =
+  /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):(?:[^\s/?#]{0,2000}@|(?!\d{1,5}[/?#])[^\s"'<>]{0,300}@)/gi;
 const BEARER = /\b(bearer|basic)\s{1,5}[\w.~+/=-]{8,}/gi;
-const ASSIGNMENT = /(?<![\w-])([\w-]{1,64})\s{0,5}[=:]\s{0,5}/g;
-const ASSIGNED = /"[^"]*"|'[^']*'|[^\s;,&'"]+/y;
+/** `name = …`, `"name": …` also where the text around it is no JSON, `--name …`, `<name>…`. */
+const ASSIGNMENT =
+  /(?<![\w-])(?:([\w-]{1,64})(?:\\{0,3}["'])?\s{0,5}[=:]\s{0,5}|--([\w-]{1,64})\s{1,5}|(?<=<)([\w-]{1,64})(?:\s[^<>]{0,200})?>)/g;
+const ASSIGNED = /\\+"[^"]*"?|"(?:\\[\s\S]|[^"\\])*"?|'(?:\\[\s\S]|[^'\\])*'?|[^\s;,&'"<]+/y;
+/** Headers with several words, up to the end of their line. */
+const WITH_SPACES = /(?:authorization|cookie)$/i;
+const ASSIGNED_LINE = /[^\s"'][^\r\n"']*/y;
 
 function withoutSecrets(text: string): string {
   return withoutAssigned(
@@ -170,15 +192,15 @@ function withoutSecrets(text: string): string {
   );
 }
 
-/** `password=…`, as in connection texts, queries of URLs and headers. */
+/** `password=…`, as in connection texts, queries of URLs, headers, templates of JSON and command lines. */
 function withoutAssigned(text: string): string {
   let shown = '';
   let end = 0;
-  for (const { 0: all, 1: name = '', index } of text.matchAll(ASSIGNMENT)) {
+  for (const { 0: all, 1: assigned, 2: option, 3: element, index } of text.matchAll(ASSIGNMENT)) {
+    const name = assigned ?? option ?? element ?? '';
     const start = index + all.length;
     if (start < end || !looksSecret(name)) continue;
-    ASSIGNED.lastIndex = start;
-    const value = ASSIGNED.exec(text)?.[0];
+    const value = valueAt(text, start, ASSIGNED_LINE, WITH_SPACES.test(name)) ?? valueAt(text, start, ASSIGNED);
     if (value === undefined) continue;
     shown += text.slice(end, start) + MASK;
     end = start + value.length;
@@ -186,12 +208,19 @@ function withoutAssigned(text: string): string {
   return shown + text.slice(end);
 }
 
-function cut(text: string): string {
-  if (text.length <= MAX_TEXT) return text;
+function valueAt(text: string, start: number, pattern: RegExp, isFor = true): string | undefined {
+  if (!isFor) return undefined;
+  pattern.lastIndex = start;
+  return pattern.exec(text)?.[0];
+}
+
+/** `length`: of the whole, where the text is the beginning of it. */
+function cut(text: string, length = text.length): string {
+  if (text.length <= MAX_TEXT && length <= MAX_SEARCHED) return text;
   // Not between the halves of a character.
   return `${Buffer.from(text.slice(0, MAX_TEXT))
     .toString('utf8')
-    .replace(/\ufffd$/, '')}… (${text.length} characters)`;
+    .replace(/\ufffd$/, '')}… (${length} characters)`;
 }
 
 function parsedJson(text: string): unknown {

@@ -39,6 +39,15 @@ describe('names', () => {
     'userPassword1',
     'credentials',
     'tokenHash',
+    'sslpassword',
+    'bindpw',
+    'clientsecret',
+    'accesstoken',
+    'secretkey',
+    'bridge_psk',
+    'tokenValue',
+    'clientKeyPem',
+    'authHeader',
   ])('%s is a secret', (name) => expect(looksSecret(name)).toBe(true));
 
   test.each([
@@ -57,6 +66,9 @@ describe('names', () => {
     'keyType',
     'tokenName',
     'pinned',
+    'value',
+    'textValue',
+    'turkeys',
   ])('%s is none', (name) => expect(looksSecret(name)).toBe(false));
 });
 
@@ -68,6 +80,7 @@ test('a secret is masked by its name wherever it stands, and nothing else is', (
     headers: [
       { name: 'X-Api-Key', value: PLANTED },
       { name: 'Accept', value: 'text/plain' },
+      { header: 'Authorization', value: `Token ${PLANTED}` },
     ],
     hasPassword: true,
     token: null,
@@ -79,6 +92,7 @@ test('a secret is masked by its name wherever it stands, and nothing else is', (
     headers: [
       { name: 'X-Api-Key', value: MASK },
       { name: 'Accept', value: 'text/plain' },
+      { header: 'Authorization', value: MASK },
     ],
     hasPassword: true,
     token: null,
@@ -89,9 +103,18 @@ test.each([
   ['a URL', `mqtts://me:${PLANTED}@broker.example:8883/path`, `mqtts://me:${MASK}@broker.example:8883/path`],
   ['a query', `https://h.example/?token=${PLANTED}&page=2`, `https://h.example/?token=${MASK}&page=2`],
   ['a connection text', `host=db user=me password=${PLANTED} port=1`, `host=db user=me password=${MASK} port=1`],
-  ['a header', `Authorization: Bearer ${PLANTED}`, `Authorization: ${MASK} ${MASK}`],
+  ['a header', `Authorization: Bearer ${PLANTED}`, `Authorization: ${MASK}`],
   ['a session', `as bgs_${'a'.repeat(43)}`, `as ${MASK}`],
   ['a private key', `-----BEGIN PRIVATE KEY-----\n${PLANTED}\n-----END PRIVATE KEY-----`, MASK],
+  ['a header of another scheme', `Authorization: Token ${PLANTED}\nAccept: x`, `Authorization: ${MASK}\nAccept: x`],
+  ['a cookie', `curl -H "Cookie: a=${PLANTED}; b=${PLANTED}" https://h`, `curl -H "Cookie: ${MASK}" https://h`],
+  ['a template of JSON', `{"apiKey": "${PLANTED}", "v": {{value}}}`, `{"apiKey": ${MASK}, "v": {{value}}}`],
+  ['a quote within', `{"password":"\\"${PLANTED}", {{v}}}`, `{"password":${MASK}, {{v}}}`],
+  ['JSON within a text', `sends {\\"password\\":\\"${PLANTED}\\"} each day`, `sends {\\"password\\":${MASK}} each day`],
+  ['XML', `<a><password x="1">${PLANTED}</password></a>`, `<a><password x="1">${MASK}</password></a>`],
+  ['a command line', `mosquitto_pub --password ${PLANTED} -t a`, `mosquitto_pub --password ${MASK} -t a`],
+  ['a URL with a slash in it', `amqp://me:a/${PLANTED}@broker/v`, `amqp://me:${MASK}@broker/v`],
+  ['a PGP key', `-----BEGIN PGP PRIVATE KEY BLOCK-----\n${PLANTED}\n-----END PGP PRIVATE KEY BLOCK-----`, MASK],
   [
     'a document',
     JSON.stringify({ clients: [{ username: 'me', password: PLANTED }] }),
@@ -100,6 +123,11 @@ test.each([
 ])('%s within a text loses its secret', (_what, text, shown) => {
   expect(masked({ text })).toEqual({ text: shown });
 });
+
+test.each(['https://h.example:8080/a@b', 'mqtt://broker.example:1883', 'a: b, c = d', 'https://me@h.example/x:y@z'])(
+  '%s is shown as it is',
+  (text) => expect(masked({ text })).toEqual({ text }),
+);
 
 test('what is long is cut and told by its size; what is binary is not copied', () => {
   const cut = masked({ text: 'x'.repeat(5_000), list: Array(500).fill(1), bytes: Buffer.alloc(9), at: new Date(0) });
