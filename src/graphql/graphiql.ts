@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { GraphiQLOptions } from 'graphql-yoga';
 
 const FIRST_QUERY = `# Welcome. Three steps:
@@ -62,7 +63,7 @@ subscription WhoIsThere($broker: ID!) {
 }
 `;
 
-export const GRAPHIQL_OPTIONS: GraphiQLOptions = {
+const GRAPHIQL_OPTIONS: GraphiQLOptions = {
   title: 'Brokergraph',
   defaultQuery: FIRST_QUERY,
   // The token is a header, which a WebSocket of a browser cannot carry.
@@ -70,14 +71,42 @@ export const GRAPHIQL_OPTIONS: GraphiQLOptions = {
   shouldPersistHeaders: false,
 };
 
+/** What is in the page may run, and it may talk to this service alone: a token is typed into it. No other page may show it as its own. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'unsafe-inline' blob:",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'font-src data:',
+  'worker-src blob:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
 /**
  * GraphiQL as one page that loads nothing from elsewhere: networks of brokers are often closed, and a script of somebody
- * else's server would see every token. Nine megabytes, so it is read when somebody first asks, and made once.
+ * else's server would see every token. Nine megabytes, so it is read when somebody first asks, and made once: all who ask are
+ * sent the same bytes, since anybody may ask, and read as slowly as they like.
  */
-export function graphiqlRenderer(): (options: GraphiQLOptions) => Promise<string> {
-  let page: Promise<string> | null = null;
-  return (options) => {
-    page ??= import('@graphql-yoga/render-graphiql').then(({ renderGraphiQL }) => renderGraphiQL(options));
-    return page;
-  };
+export class GraphiqlPage {
+  #page: Promise<Buffer> | null = null;
+
+  async serve(res: ServerResponse): Promise<void> {
+    this.#page ??= import('@graphql-yoga/render-graphiql').then(({ renderGraphiQL }) =>
+      Buffer.from(renderGraphiQL(GRAPHIQL_OPTIONS)),
+    );
+    const page = await this.#page;
+    if (res.destroyed) return;
+    res.writeHead(200, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': page.length,
+      'cache-control': 'no-cache',
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    });
+    res.end(page);
+  }
 }

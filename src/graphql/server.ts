@@ -12,7 +12,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { GraphQLSchema } from 'graphql';
 import type { RequestContext } from '../context.ts';
+import type { ServiceError } from '../errors.ts';
 import { type ContextFor, Endpoint } from './endpoint.ts';
+import { GraphiqlPage } from './graphiql.ts';
 import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeAnswer, writeRefusal } from './http.ts';
 import type { GraphqlLimits } from './limits.ts';
 import { eventStreamRoad } from './live/event-stream-road.ts';
@@ -28,6 +30,8 @@ export interface GraphqlServerOptions {
   readonly log: ErrorLog;
   readonly limits?: GraphqlLimits;
   readonly introspection?: 'signed-in' | 'always';
+  /** Told of each refusal of it. */
+  readonly onIntrospectionRefused?: (context: RequestContext, error: ServiceError) => void;
   /** Default 1,000,000. Also the largest WebSocket message. */
   readonly maxBodyBytes?: number;
   /** Origins (`https://app.example.com`) whose pages may use the graph. Default: none but our own. */
@@ -56,15 +60,22 @@ export function createGraphqlServer({
   log,
   limits,
   introspection = 'signed-in',
+  onIntrospectionRefused,
   maxBodyBytes = 1_000_000,
   corsOrigins = [],
   path = '/graphql',
   keepAliveMs = 12_000,
   anonymousIdleMs = 30_000,
 }: GraphqlServerOptions): GraphqlServer {
-  const operations = new Operations({ schema, introspection, ...(limits && { limits }) });
+  const operations = new Operations({
+    schema,
+    introspection,
+    onIntrospectionRefused: (context, error) => onIntrospectionRefused?.(context as RequestContext, error),
+    ...(limits && { limits }),
+  });
   const endpoint = new Endpoint(operations, log);
   const yogaRoad = createYogaRoad({ endpoint, maxBodyBytes, path });
+  const graphiql = new GraphiqlPage();
   const origins = new Set(corsOrigins);
   const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
     const own = req.headers as Record<string, string | undefined>;
@@ -125,7 +136,9 @@ export function createGraphqlServer({
         writeRefusal(res, 'NOT_ALLOWED', 'Another site may not ask by GET');
       } else if (streams) {
         run(eventStreamRoad(req, res, streamOptions), req, res, log);
-      } else if (type === null && accept?.includes('text/html') !== true) {
+      } else if (accept?.includes('text/html') === true) {
+        run(graphiql.serve(res), req, res, log);
+      } else if (type === null) {
         writeRefusal(res, 'INVALID', 'Accept application/json or application/graphql-response+json', 406);
       } else {
         run(serveByYoga(req, res), req, res, log);

@@ -1,5 +1,5 @@
 /**
- * Yoga serves GraphiQL and queries by GET. Operations, limits, masking and statuses are the endpoint's own, so that all roads
+ * Yoga serves queries by GET. Operations, limits, masking and statuses are the endpoint's own, so that all roads
  * give one answer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,7 +8,6 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import type { RequestContext } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Answer, Endpoint } from './endpoint.ts';
-import { GRAPHIQL_OPTIONS, graphiqlRenderer } from './graphiql.ts';
 import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
 
@@ -65,8 +64,7 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
     parserAndValidationCache: false,
     maxRequestBodySize: maxBodyBytes,
     logging: false,
-    graphiql: GRAPHIQL_OPTIONS,
-    renderGraphiQL: graphiqlRenderer(),
+    graphiql: false,
     plugins: [plugin],
   });
   return async (req, res, requestContext) => {

@@ -149,9 +149,10 @@ test('the schema is told to signed-in callers only', async () => {
 
 test('GraphiQL is served to browsers, whole: it loads nothing from elsewhere', async () => {
   const server = await startGraphqlServer();
-  const { status, text } = await send(server, 'GET', {
+  const { status, text, headers } = await send(server, 'GET', {
     headers: { accept: 'text/html,*/*' },
   });
+  expect(headers['content-security-policy']).toMatch(/connect-src 'self';.*frame-ancestors 'none'/);
   expect([status, text.includes('YogaGraphiQL.renderYogaGraphiQL'), text.includes('query Fleet')]).toEqual([
     200,
     true,
