@@ -72,16 +72,22 @@ function createProgram(terminal: Terminal): Command {
   addAuditCommands(program, config, terminal);
 
   program
-    .command('doctor <url>')
-    .description('Connect to a broker as the service would, and tell what its configuration lacks.')
+    .command('doctor [url]')
+    .description(
+      'Connect to a broker as the service would, and tell what its configuration lacks; without a URL, try Redis and where people sign in, as the settings name them. Ends with 1 when something does not work.',
+    )
     .option('--username <name>', 'user to connect as')
     .option('--password-file <file>', 'file that holds the password')
     .option('--ca <file>', 'authority that signed the broker’s certificate, PEM')
     .option('--cert <file>', 'client certificate, PEM')
     .option('--key <file>', 'its key, PEM')
     .option('--insecure', 'accept any certificate of the broker')
+    .option('--login <login>', 'without a URL: somebody to look for in the directory')
     .addOption(json())
-    .action(async (url, options) => (await import('./doctor.ts')).doctor(config(), terminal, url, options));
+    .action(async (url: string | undefined, options) => {
+      if (url === undefined) await (await import('./doctor-settings.ts')).examineSettings(config(), terminal, options);
+      else await (await import('./doctor.ts')).doctor(config(), terminal, url, options);
+    });
 
   return program;
 }

@@ -9,8 +9,8 @@ import type { ProjectDirectory } from '../projects/project-directory.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { Storage } from '../storage/storage.ts';
 import { SignInAccounts } from './accounts.ts';
-import { LdapDirectory } from './ldap/ldap-directory.ts';
-import { OidcProvider } from './oidc/oidc-provider.ts';
+import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
+import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
 import { OidcSignIn } from './oidc/oidc-sign-in.ts';
 import { SignInRuleService } from './rules/sign-in-rule-service.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
@@ -98,23 +98,34 @@ export class SignIn {
 }
 
 function oidcOf(config: Config, log: Logger): OidcProvider | null {
+  const options = oidcOptions(config);
+  return options && new OidcProvider({ ...options, log });
+}
+
+/** As the settings have it; null: there is no provider. */
+export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | null {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret = null } = config;
   if (issuer === undefined || clientId === undefined) return null;
-  return new OidcProvider({
+  return {
     issuer,
     clientId,
     clientSecret,
     scopes: config.oidcScopes,
     groupsClaim: config.oidcGroupsClaim,
     trustsEmail: config.oidcTrustEmail,
-    log,
-  });
+  };
 }
 
 function directoryOf(config: Config, accounts: SignInAccounts, log: Logger): LdapDirectory | null {
+  const options = ldapOptions(config);
+  return options && new LdapDirectory({ ...options, accounts, log });
+}
+
+/** As the settings have it; null: there is no directory. Errors: ServiceError INVALID for a CA file that cannot be read. */
+export function ldapOptions(config: Config): Omit<LdapDirectoryOptions, 'accounts' | 'log'> | null {
   const { ldapUrl: url, ldapUserBase: userBase, ldapBindDn: dn, ldapBindPassword: password } = config;
   if (url === undefined || userBase === undefined) return null;
-  return new LdapDirectory({
+  return {
     url,
     startTls: config.ldapStartTls,
     ca: config.ldapCaFile === undefined ? null : textOf(config.ldapCaFile),
@@ -123,9 +134,7 @@ function directoryOf(config: Config, accounts: SignInAccounts, log: Logger): Lda
     userFilter: config.ldapUserFilter,
     groupBase: config.ldapGroupBase ?? null,
     groupFilter: config.ldapGroupFilter,
-    accounts,
-    log,
-  });
+  };
 }
 
 function textOf(file: string): string {

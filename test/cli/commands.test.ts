@@ -115,7 +115,7 @@ test('--help names every command and setting, and a wrong command line exits wit
   const commands = [...readFileSync(README, 'utf8').matchAll(/^\| `brokergraph ([a-z-]+(?: [a-z-]+)?)/gm)].map(
     ([, words = '']) => words.split(' '),
   );
-  expect(await commandsBelow([])).toEqual(commands.map((words) => words.join(' ')).sort());
+  expect(await commandsBelow([])).toEqual([...new Set(commands.map((words) => words.join(' ')))].sort());
   const serveHelp = await runHere(['serve', '--help'], {});
   for (const variable of ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'BROKER_TIMEOUT_MS'])
     expect(serveHelp.out).toContain(variable);

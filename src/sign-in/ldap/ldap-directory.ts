@@ -105,7 +105,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
   /** Runs work on a connection of its own, as the service. Errors: SIGN_IN_UNAVAILABLE for whatever the directory says no to. */
   async #asked<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
-      return await this.#connected(async (client) => {
+      return await connectedTo(this.#options, async (client) => {
         const { bind } = this.#options;
         if (bind !== null) await client.bind(bind.dn, bind.password);
         return work(client);
@@ -119,28 +119,9 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     }
   }
 
-  async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const { url, startTls, ca } = this.#options;
-    const tls = ca === null ? {} : { ca };
-    const isTls = url.startsWith('ldaps:');
-    const client = new Client({
-      url,
-      timeout: TIMEOUT_MS,
-      connectTimeout: TIMEOUT_MS,
-      strictDN: false,
-      ...(isTls ? { tlsOptions: tls } : {}),
-    });
-    try {
-      if (startTls && !isTls) await client.startTLS({ ...tls, host: new URL(url).hostname });
-      return await work(client);
-    } finally {
-      await client.unbind().catch(() => undefined);
-    }
-  }
-
   async #accepts(dn: string, password: string): Promise<boolean> {
     try {
-      await this.#connected((client) => client.bind(dn, password));
+      await connectedTo(this.#options, (client) => client.bind(dn, password));
       return true;
     } catch (error) {
       // Nobody of that name looks like a wrong password at most servers, and not at all of them.
@@ -219,8 +200,30 @@ function noneOrSeveral(error: unknown): Entry[] | 'SEVERAL' {
   throw error;
 }
 
+/** Runs work on a connection of its own. Errors: those of the network and of ldapts, which may hold what was sent: only their words are to be told. */
+export async function connectedTo<T>(
+  { url, startTls, ca }: Pick<LdapDirectoryOptions, 'url' | 'startTls' | 'ca'>,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const tls = ca === null ? {} : { ca };
+  const isTls = url.startsWith('ldaps:');
+  const client = new Client({
+    url,
+    timeout: TIMEOUT_MS,
+    connectTimeout: TIMEOUT_MS,
+    strictDN: false,
+    ...(isTls ? { tlsOptions: tls } : {}),
+  });
+  try {
+    if (startTls && !isTls) await client.startTLS({ ...tls, host: new URL(url).hostname });
+    return await work(client);
+  } finally {
+    await client.unbind().catch(() => undefined);
+  }
+}
+
 /** RFC 4515 3: what stands for a value cannot become part of the filter around it. */
-function filled(filter: string, values: Readonly<Record<string, string>>): string {
+export function filled(filter: string, values: Readonly<Record<string, string>>): string {
   return filter.replace(/\{(login|dn)\}/g, (whole, name: string) => {
     const value = values[name];
     return value === undefined ? whole : Filter.escape(value);

@@ -53,30 +53,9 @@ export class OidcConfiguration {
   }
 
   async #read(): Promise<Configuration> {
-    const { issuer, clientId, clientSecret, log } = this.#options;
+    const { issuer, log } = this.#options;
     try {
-      const found = await discovery(new URL(issuer), clientId, undefined, None(), {
-        timeout: TIMEOUT_S,
-        execute: issuer.startsWith('http:') ? [allowInsecureRequests] : [],
-      });
-      const server = found.serverMetadata();
-      const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-      const authentication =
-        clientSecret === null
-          ? None()
-          : methods.includes('client_secret_basic')
-            ? ClientSecretBasic(clientSecret)
-            : ClientSecretPost(clientSecret);
-      const configuration = new Configuration(
-        server,
-        clientId,
-        { [clockTolerance]: CLOCK_TOLERANCE_S },
-        authentication,
-      );
-      configuration.timeout = TIMEOUT_S;
-      if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
-      // Signatures are checked also of what comes straight from the provider.
-      enableNonRepudiationChecks(configuration);
+      const configuration = await readConfiguration(this.#options);
       this.#known = { configuration, readAt: performance.now() };
       return configuration;
     } catch (error) {
@@ -85,4 +64,30 @@ export class OidcConfiguration {
       throw signInUnavailable();
     }
   }
+}
+
+/** What the provider says of itself, and how it is spoken to. Errors: those of openid-client, see describeOidcError. */
+export async function readConfiguration({
+  issuer,
+  clientId,
+  clientSecret,
+}: Omit<OidcClientOptions, 'log'>): Promise<Configuration> {
+  const found = await discovery(new URL(issuer), clientId, undefined, None(), {
+    timeout: TIMEOUT_S,
+    execute: issuer.startsWith('http:') ? [allowInsecureRequests] : [],
+  });
+  const server = found.serverMetadata();
+  const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  const authentication =
+    clientSecret === null
+      ? None()
+      : methods.includes('client_secret_basic')
+        ? ClientSecretBasic(clientSecret)
+        : ClientSecretPost(clientSecret);
+  const configuration = new Configuration(server, clientId, { [clockTolerance]: CLOCK_TOLERANCE_S }, authentication);
+  configuration.timeout = TIMEOUT_S;
+  if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
+  // Signatures are checked also of what comes straight from the provider.
+  enableNonRepudiationChecks(configuration);
+  return configuration;
 }

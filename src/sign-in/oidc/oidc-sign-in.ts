@@ -46,7 +46,7 @@ export class OidcSignIn {
   constructor(options: OidcSignInOptions) {
     this.#options = options;
     this.#addresses = new ReturnAddresses(options.publicUrl, options.returnTo);
-    this.redirectUri = `${options.publicUrl.replace(/\/+$/, '')}/auth/oidc/callback`;
+    this.redirectUri = redirectUriOf(options.publicUrl);
   }
 
   /** Errors: INVALID (an address that is not allowed, a challenge that is none), SIGN_IN_UNAVAILABLE. */
@@ -113,3 +113,6 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 
 const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+/** What the provider has to know this service by, as its address for browsers has it. */
+export const redirectUriOf = (publicUrl: string): string => `${publicUrl.replace(/\/+$/, '')}/auth/oidc/callback`;
