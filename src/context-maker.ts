@@ -22,9 +22,10 @@ export function contextMaker(
 ) {
   return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
     const caller = callerOf(headers, address, trustProxy);
+    const id = requestId ?? String(headers['x-request-id'] ?? '');
     const make = (viewer: Viewer | null): RequestContext => ({
       viewer,
-      requestId: requestId ?? String(headers['x-request-id'] ?? ''),
+      requestId: id,
       address: caller,
       via,
       db,
@@ -32,7 +33,7 @@ export function contextMaker(
     });
     const refuse = (error: unknown): never => {
       const isUnknown = error instanceof ServiceError && error.code === 'UNAUTHORIZED';
-      if (isUnknown) services.audit.unknownCredential({ address: caller, via });
+      if (isUnknown) services.audit.unknownCredential({ address: caller, requestId: id, via });
       throw error;
     };
     try {

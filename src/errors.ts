@@ -90,6 +90,17 @@ export function withPlaces(error: ServiceError, place: (path: string) => string)
 const listed = (issues: readonly InputIssue[]): string =>
   issues.map(({ path, reason }) => `${path}: ${reason}`).join('; ');
 
+/** NOT_FOUND of what is there and out of the caller's sight. Callers read what they read of a thing that nobody has; the audit tells it. */
+export class OutOfSight extends ServiceError {
+  readonly hidden: { readonly kind: string; readonly id: string };
+
+  constructor(kind: string, id: string) {
+    const { code, message } = notFound(kind, id);
+    super(code, message);
+    this.hidden = { kind, id };
+  }
+}
+
 export function notFound(what: string, id: string): ServiceError {
   return new ServiceError('NOT_FOUND', `There is no ${what} "${id}"`);
 }

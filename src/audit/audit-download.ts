@@ -11,6 +11,8 @@ import { type AuditRange, auditLines } from './audit-lines.ts';
 
 export const AUDIT_PATH = '/audit.jsonl';
 
+const DOWNLOAD = { operation: 'downloadAudit', input: {} } as const;
+
 export interface AuditDownloadOptions {
   /** Errors: UNAUTHORIZED. */
   readonly contextFor: (request: RequestFacts) => RequestContext | Promise<RequestContext>;
@@ -60,7 +62,13 @@ export class AuditDownload {
       const headers = req.headers as Record<string, string | undefined>;
       const address = req.socket.remoteAddress ?? '';
       const context = await this.#options.contextFor({ headers, address, url: req.url ?? '' });
-      requireRootAdmin(context.viewer);
+      try {
+        requireRootAdmin(context.viewer);
+      } catch (error) {
+        // Later on a right has ended, which is no attempt.
+        if (!res.headersSent) context.services.audit.refusedRead(DOWNLOAD, context, error);
+        throw error;
+      }
       return context;
     };
     const { db, services } = await letIn();

@@ -36,7 +36,7 @@ export interface AuditTarget {
 
 /** Something that happened, told to `AuditService.record`. Secrets in `before` and `after` are masked there, by the names of their keys. */
 export interface AuditFacts {
-  /** A mutation's name, or a name of the same form for what is none. */
+  /** The name of a mutation or of a field that was read, or one of the same form for what is none. */
   readonly operation: string;
   /** Default: this service by itself. */
   readonly actor?: AuditActor;

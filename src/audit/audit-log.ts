@@ -38,6 +38,7 @@ export class AuditLog {
   readonly #options: AuditLogOptions;
   #waiting: Waiting[] = [];
   #head: ChainPlace | null = null;
+  #last: Promise<void> = Promise.resolve();
   #writing: Promise<void> | null = null;
   #isClosing = false;
   #isFailing = false;
@@ -53,14 +54,16 @@ export class AuditLog {
 
   /** Resolves when the entry is written, or could not be at first. Never rejects. */
   append(entry: UnchainedEntry): Promise<void> {
-    return new Promise((settle) => {
+    this.#last = new Promise((settle) => {
       this.#waiting.push({ entry, settle, isTold: false });
       this.#writing ??= this.#run();
     });
+    return this.#last;
   }
 
-  /** Where the chain ends now, as the database has it. */
+  /** Where the chain ends, as the database has it, once what waits is written or could not be at first. */
   async head(): Promise<ChainPlace> {
+    await this.#last;
     return (await this.#readHead()).place;
   }
 

@@ -1,6 +1,6 @@
-import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
+import { ERROR_STATUS, type ErrorCode, OutOfSight, ServiceError } from '../errors.ts';
 import { isImpossibleText } from '../storage/prisma-errors.ts';
-import type { AuditCaller, AuditResult } from './audit-event.ts';
+import type { AuditCaller, AuditResult, AuditTarget } from './audit-event.ts';
 
 /** Of what a mutation failed with. */
 export function codeOf(error: unknown): ErrorCode {
@@ -14,6 +14,19 @@ export function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult 
   const status: number = ERROR_STATUS[code];
   if (status === 401 || status === 403 || status === 429) return 'REFUSED';
   return status === 404 && viewer?.isRootAdmin !== true ? 'REFUSED' : 'FAILED';
+}
+
+interface RefusedRead {
+  readonly code: ErrorCode;
+  /** What is there and was not shown, where the caller was told that there is nothing. */
+  readonly hidden: AuditTarget | null;
+}
+
+/** Why a read was refused to whoever asked; null: it was not, or would have been to everybody. What nobody has is no refusal. */
+export function refusedReadOf(error: unknown): RefusedRead | null {
+  if (!(error instanceof ServiceError)) return null;
+  if (error instanceof OutOfSight) return { code: error.code, hidden: error.hidden };
+  return error.status === 401 || error.status === 403 ? { code: error.code, hidden: null } : null;
 }
 
 interface Outcome {

@@ -1,6 +1,6 @@
 import { requireSignedIn, requireWholeProject } from '../auth/viewer.ts';
 import type { Prisma } from '../generated/sqlite/client.ts';
-import { builder, rootAdmin } from '../graphql/builder.ts';
+import { builder, requires, rootAdmin } from '../graphql/builder.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPlace, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS, AUDIT_WAYS } from './audit-event.ts';
@@ -67,7 +67,9 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
     address: t.exposeString('address', { description: 'Network address of the caller; empty: there is none.' }),
     requestId: t.exposeString('requestId', { description: 'As in `X-Request-Id` and in the log.' }),
     via: t.field({ type: Way, description: 'How it came.', resolve: ({ via }) => via as 'GRAPHQL' }),
-    operation: t.exposeString('operation', { description: 'The mutation; names of the same form for what is none.' }),
+    operation: t.exposeString('operation', {
+      description: 'The mutation, or the field whose reading was refused; names of the same form for what is none.',
+    }),
     projectId: t.exposeID('projectId', { nullable: true, description: 'The project that it concerns.' }),
     brokerId: t.exposeID('brokerId', { nullable: true, description: 'The broker that it concerns.' }),
     targetKind: t.exposeString('targetKind', {
@@ -88,7 +90,8 @@ const AuditEvent = builder.prismaObject('AuditEntry', {
     after: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What it was to be: the input.',
+      description:
+        'What it was to be: the input. Of a read that was refused what it asked for; with `count` so many more.',
       resolve: ({ after }) => parsed(after),
     }),
     result: t.field({ type: Result, description: 'What became of it.', resolve: ({ result }) => result as 'DONE' }),
@@ -105,7 +108,7 @@ const Filter = builder.inputType('AuditFilter', {
     to: t.field({ type: 'DateTime', description: 'Before this moment.' }),
     actorKind: t.field({ type: ActorKind, description: 'Kind of the caller.' }),
     actorId: t.id({ description: 'The person, or the token.' }),
-    operation: t.string({ description: 'Name of the mutation.' }),
+    operation: t.string({ description: 'Name of the mutation, or of the field that was read.' }),
     projectId: t.id({ description: 'The project that it concerns.' }),
     brokerId: t.id({ description: 'The broker that it concerns.' }),
     targetKind: t.string({ description: 'Kind of what was changed.' }),
@@ -208,6 +211,7 @@ builder.objectFields(Project, (t) => ({
       type: AuditEvent,
       cursor: 'sequence',
       maxSize: 1_000,
+      ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
       args: { filter: t.arg({ type: Filter, description: 'Without it: all.' }) },
       authScopes: ({ id }, _args, { services, viewer }) => {
         services.projects.visible(id, viewer, 'ADMIN');

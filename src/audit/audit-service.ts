@@ -1,37 +1,24 @@
 import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
-import { Bursts } from '../auth/bursts.ts';
 import { networkOf } from '../auth/network.ts';
 import { RefusedLogin } from '../auth/refused-login.ts';
-import type { Viewer } from '../auth/viewer.ts';
 import { ServiceError } from '../errors.ts';
-import { newId } from '../ids.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
 import { type ChainPlace, Marks, type UnchainedEntry } from './audit-chain.ts';
-import {
-  type AuditCaller,
-  type AuditFacts,
-  type AuditTarget,
-  type AuditWay,
-  actorOf,
-  NOBODY,
-  SERVICE_ACTOR,
-} from './audit-event.ts';
+import { entryOf, MAX_NAME } from './audit-entry.ts';
+import { type AuditCaller, type AuditFacts, type AuditTarget, type AuditWay, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
-import { codeOf, outcomeOf, resultOf } from './audit-outcome.ts';
+import { codeOf, outcomeOf, refusedReadOf, resultOf } from './audit-outcome.ts';
 import { AuditRetention } from './audit-retention.ts';
-import { type AuditInput, idInPayload, targetOf } from './audit-target.ts';
+import { type AuditInput, idInPayload, targetOf, targetOfRead } from './audit-target.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
 import { MAX_KEPT, masked } from './masked.ts';
+import { type Attempt, type CountedAttempts, Refusals } from './refusals.ts';
 
-/** What nobody known is refused leaves an entry each, so many times in a row from one network; the rest is told by its number. */
-const SINGLE_REFUSALS = 20;
-/** Bytes of what nobody known sent that are kept. */
-const KEPT_OF_NOBODY = 2_000;
-/** Of what callers choose; longer ones are cut. */
-const MAX_NAME = 300;
+/** Bytes that are kept of what nobody known sent, and of arguments of reads that were refused. */
+const KEPT_OF_REFUSED = 2_000;
 
 export interface AuditOptions extends BeforeParts {
   readonly sealer: Pick<Sealer, 'open' | 'sign' | 'verify'>;
@@ -49,16 +36,23 @@ export interface AuditedCall {
   readonly caller: AuditCaller;
 }
 
-interface Refusal {
+/** A field of the graph that was read, or what is no field of it. */
+export interface AuditedRead {
+  /** As `auditEvents`; of a field that is no root's with its type, as `Project.auditEvents`. */
   readonly operation: string;
-  readonly address: string;
-  readonly via: AuditWay;
+  /** Its arguments. */
+  readonly input: AuditInput;
+  /** What it is a field of. */
+  readonly owner?: unknown;
 }
 
 /**
  * Records who changed what, and what was refused. Each mutation leaves one entry, written after it and before its answer. What has begun
  * is noted in the data folder, so that also a process that is killed in the middle leaves the entry: with the result UNKNOWN, since
  * nobody knows how far it came.
+ *
+ * Reads leave one where they are refused, see Refusals. Their answer does not wait for it: how long it takes would tell whether there is
+ * something that the caller does not see.
  */
 export class AuditService {
   readonly #options: AuditOptions;
@@ -66,8 +60,7 @@ export class AuditService {
   readonly #retention: AuditRetention;
   readonly #journal: AuditJournal;
   readonly #log: AuditLog;
-  readonly #refusals: Bursts<Refusal>;
-  readonly #credentials: Bursts<Refusal>;
+  readonly #refusals = new Refusals((counted) => this.#tellCounted(counted));
 
   constructor(options: AuditOptions) {
     const { db, sealer, log, dataDir, retentionDays: days } = options;
@@ -83,18 +76,6 @@ export class AuditService {
       // What could not be written is left for the next start.
       onSettled: (entries, written) => {
         if (written) this.#journal.end(entries.map(({ id }) => id));
-      },
-    });
-    this.#refusals = new Bursts({
-      from: SINGLE_REFUSALS + 1,
-      onBegin: () => undefined,
-      onEnd: (subject, count, seconds) => this.#burst(subject, count - SINGLE_REFUSALS, seconds),
-    });
-    this.#credentials = new Bursts({
-      from: 1,
-      onBegin: (subject) => this.#burst(subject, 1, 0),
-      onEnd: (subject, count, seconds) => {
-        if (count > 1) this.#burst(subject, count - 1, seconds);
       },
     });
   }
@@ -128,22 +109,7 @@ export class AuditService {
         info,
       });
     }
-    const { viewer } = caller;
-    const target = targetOf(operation, input) ?? (viewer?.kind === 'USER' ? { kind: 'user', id: viewer.id } : null);
-    // Whoever is not known makes no work.
-    const row = viewer === null || target === null ? null : await this.#row(target, input);
-    const known = target && { ...target, id: target.id ?? (typeof row?.id === 'string' ? row.id : null) };
-    const after = masked(input, inputType, keptOf(viewer));
-    const entry = this.#entry({
-      operation,
-      actor: actorOf(viewer),
-      ...placeOf(caller),
-      ...this.#place(known, input, row),
-      target: known,
-      before: row && masked(concerned(operation, row, input)),
-      after,
-      result: 'UNKNOWN',
-    });
+    const entry = await this.#begun({ operation, input, inputType, caller });
     this.#journal.begin(entry);
     let payload: T;
     try {
@@ -155,36 +121,62 @@ export class AuditService {
       await this.#end({ ...entry, targetId, result: resultOf(code, caller), code }, caller);
       throw error;
     }
-    await this.#log.append(this.#done(entry, payload, { target: known, after, operation }));
+    await this.#log.append(await this.#done(entry, payload));
     return payload;
   }
 
-  /** What was refused before it came to the graph. Never rejects. */
+  /** A mutation that was refused before it came to the graph. Never rejects. */
   async refused(operation: string, input: AuditInput, caller: AuditCaller, error: unknown): Promise<void> {
     const code = codeOf(error);
-    const target = targetOf(operation, input);
-    const entry = this.#entry({
-      operation,
-      actor: actorOf(caller.viewer),
-      ...placeOf(caller),
-      ...this.#place(target, input, null),
-      target,
-      after: masked(input, undefined, keptOf(caller.viewer)),
-      result: resultOf(code, caller),
-      code,
-    });
-    await this.#end(entry, caller);
+    const entry = await this.#begun({ operation, input, inputType: undefined, caller });
+    await this.#end({ ...entry, result: resultOf(code, caller), code }, caller);
   }
 
-  /** A session or token that is unknown, expired or revoked: told as a burst begins, and how many came when it is over. */
-  unknownCredential({ address, via = 'GRAPHQL' }: Pick<AuditCaller, 'address' | 'via'>): void {
-    this.#credentials.add(networkOf(address), { operation: 'authenticate', address, via });
+  /**
+   * A read that failed: recorded if it was refused to whoever asked. At once; it is written soon, and noted until then as what has begun.
+   * Never throws.
+   */
+  refusedRead({ operation, input, owner }: AuditedRead, caller: AuditCaller, error: unknown): void {
+    const refused = refusedReadOf(error);
+    if (refused === null) return;
+    const { code, hidden } = refused;
+    const { viewer, address } = caller;
+    const target = hidden ?? targetOfRead(operation, input, owner);
+    const attempt: Attempt = {
+      ...placeOf(caller),
+      ...this.#place(target, input, null),
+      operation,
+      code,
+      target,
+      actor: actorOf(viewer),
+    };
+    const key = viewer === null ? networkOf(address) : viewer.credentialId;
+    const thing = [attempt.via, operation, code, target?.kind, target?.id?.slice(0, MAX_NAME)].join(' ');
+    if (!this.#refusals.isSingle(attempt, { key, thing })) return;
+    const after = Object.keys(input).length > 0 ? masked(input, undefined, KEPT_OF_REFUSED) : null;
+    const entry = entryOf({ ...attempt, requestId: caller.requestId, after, result: 'REFUSED' });
+    if (this.#log.isFull) this.#options.log.error({ audit: entry }, 'an audit entry could not be written');
+    else {
+      this.#journal.begin(entry);
+      void this.#log.append(entry);
+    }
+  }
+
+  /** A session or token that is unknown, expired or revoked. */
+  unknownCredential(caller: Pick<AuditCaller, 'address' | 'requestId' | 'via'>): void {
+    const { address, via = 'GRAPHQL' } = caller;
+    const operation = 'authenticate';
+    const nothing = { target: null, projectId: null, brokerId: null };
+    const attempt: Attempt = { ...nothing, operation, code: 'UNAUTHORIZED', actor: NOBODY, address, via };
+    const key = `${operation} ${networkOf(address)}`;
+    if (!this.#refusals.isSingle(attempt, { key, thing: operation })) return;
+    void this.record({ ...attempt, requestId: caller.requestId, result: 'REFUSED' });
   }
 
   /** What is no mutation. Resolves when it is written. Never rejects; while nothing can be written it is only logged. */
   async record(facts: AuditFacts): Promise<void> {
     const { before, after } = facts;
-    const entry = this.#entry({ ...facts, before: before && masked(before), after: after && masked(after) });
+    const entry = entryOf({ ...facts, before: before && masked(before), after: after && masked(after) });
     if (this.#log.isFull) this.#options.log.error({ audit: entry }, 'an audit entry could not be written');
     else await this.#log.append(entry);
   }
@@ -202,7 +194,6 @@ export class AuditService {
   async close(): Promise<void> {
     await this.#retention.close();
     this.#refusals.close();
-    this.#credentials.close();
     await this.#log.close();
     this.#journal.close();
   }
@@ -219,84 +210,90 @@ export class AuditService {
   /** The project and the broker that something belongs to, as far as it is known here. What callers say of that is not believed. */
   #place(target: AuditTarget | null, input: AuditInput, row: Readonly<Record<string, unknown>> | null) {
     const { projects, brokers, certificates } = this.#options;
+    const isBroker = target?.kind === 'broker' || target?.kind === 'cluster';
     // A cluster is where its own entry is: the broker named beside it may be of another project, whose administrators would read of it.
-    const brokerId = String((target?.kind === 'cluster' ? target.id : null) ?? input.brokerId ?? '');
+    const brokerId = String((isBroker ? target.id : null) ?? input.brokerId ?? '');
     const broker = brokers.get(brokerId);
     const certificate = target?.kind === 'certificate' ? certificates.get(target.id ?? '') : null;
     const said = row === null || target?.kind === 'project' ? input.projectId : null;
-    const named = broker?.projectId ?? certificate?.projectId ?? row?.projectId ?? said;
+    const itself = target?.kind === 'project' ? target.id : null;
+    const named = broker?.projectId ?? certificate?.projectId ?? row?.projectId ?? said ?? itself;
     const project = projects.get(String(named ?? ''));
     return { brokerId: broker?.id ?? null, projectId: project?.id ?? null };
   }
 
-  #done(
-    entry: UnchainedEntry,
-    payload: unknown,
-    { target, after, operation }: { target: AuditTarget | null; after: unknown; operation: string },
-  ): UnchainedEntry {
+  /** What a mutation is recorded as that is about to run. */
+  async #begun({ operation, input, inputType, caller }: AuditedCall): Promise<UnchainedEntry> {
+    const { viewer } = caller;
+    const target = targetOf(operation, input) ?? (viewer?.kind === 'USER' ? { kind: 'user', id: viewer.id } : null);
+    // Whoever is not known makes no work.
+    const row = viewer === null || target === null ? null : await this.#row(target, input);
+    const known = target && { ...target, id: target.id ?? (typeof row?.id === 'string' ? row.id : null) };
+    return entryOf({
+      operation,
+      actor: actorOf(viewer),
+      ...placeOf(caller),
+      ...this.#place(known, input, row),
+      requestId: caller.requestId,
+      target: known,
+      before: row && masked(concerned(operation, row, input)),
+      after: masked(input, inputType, viewer === null ? KEPT_OF_REFUSED : MAX_KEPT),
+      result: 'UNKNOWN',
+    });
+  }
+
+  async #done(entry: UnchainedEntry, payload: unknown): Promise<UnchainedEntry> {
     const outcome = outcomeOf(payload);
     const done: UnchainedEntry = {
       ...entry,
       result: outcome?.isNothing ? 'FAILED' : 'DONE',
       code: outcome?.isNothing ? outcome.code : null,
-      after: outcome === null ? entry.after : JSON.stringify({ ...(after as object), outcome: outcome.text }),
+      after: outcome === null ? entry.after : withOutcome(entry.after, outcome.text),
     };
     const userId = entry.actorKind === 'NOBODY' ? idInPayload('user', payload) : null;
     if (userId !== null) {
       // Whoever signed in is known from then on.
-      return { ...done, actorKind: 'USER', actorId: userId, targetKind: 'user', targetId: userId };
+      const actorName = await this.#emailOf(userId);
+      return { ...done, actorKind: 'USER', actorId: userId, actorName, targetKind: 'user', targetId: userId };
     }
-    if (target === null || target.id !== null) return done;
-    const targetId = idInPayload(target.kind, payload);
+    const { targetKind: kind } = entry;
+    if (kind === null || entry.targetId !== null) return done;
+    const targetId = idInPayload(kind, payload);
     const made = { ...done, targetId };
-    if (operation === 'createProject') return { ...made, projectId: targetId };
-    return target.kind === 'broker' || target.kind === 'cluster' ? { ...made, brokerId: targetId } : made;
+    if (kind === 'project') return { ...made, projectId: targetId };
+    return kind === 'broker' || kind === 'cluster' ? { ...made, brokerId: targetId } : made;
+  }
+
+  async #emailOf(userId: string): Promise<string | null> {
+    try {
+      const user = await this.#options.db.user.findUnique({ where: { id: userId }, select: { email: true } });
+      return user?.email ?? null;
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the audit could not read who signed in');
+      return null;
+    }
   }
 
   async #end(entry: UnchainedEntry, { viewer, address, via = 'GRAPHQL' }: AuditCaller): Promise<void> {
-    const subject = { operation: entry.operation, address, via };
-    if (viewer === null && this.#refusals.add(networkOf(address), subject)) this.#journal.end([entry.id]);
-    else await this.#log.append(entry);
+    if (viewer !== null || this.#isSingleOfNobody(entry, address, via)) await this.#log.append(entry);
+    else this.#journal.end([entry.id]);
   }
 
-  #burst({ operation, address, via }: Refusal, count: number, seconds: number): void {
-    const after = count === 1 ? undefined : { count, seconds };
-    void this.record({ operation, actor: NOBODY, address, via, after, result: 'REFUSED', code: 'UNAUTHORIZED' });
+  /** Of each mutation for itself: who is refused many others must not hide guesses at passwords among them. */
+  #isSingleOfNobody(entry: UnchainedEntry, address: string, via: AuditWay): boolean {
+    const { operation, projectId, brokerId, targetKind, targetId, code } = entry;
+    const target = targetKind === null ? null : { kind: targetKind, id: targetId };
+    const attempt: Attempt = { operation, code: code ?? '', actor: NOBODY, address, via, target, projectId, brokerId };
+    return this.#refusals.isSingle(attempt, { key: `${operation} ${networkOf(address)}`, thing: null });
   }
 
-  #entry({ operation, actor = SERVICE_ACTOR, target = null, ...facts }: AuditFacts): UnchainedEntry {
-    return {
-      id: newId('auditEvent'),
-      at: new Date(),
-      actorKind: actor.kind,
-      actorId: actor.id,
-      actorName: plain(actor.name),
-      actorIssuer: plain(actor.issuer),
-      address: plain(facts.address) ?? '',
-      requestId: plain(facts.requestId) ?? '',
-      via: facts.via ?? 'SERVICE',
-      operation,
-      projectId: facts.projectId ?? null,
-      brokerId: facts.brokerId ?? null,
-      targetKind: plain(target?.kind),
-      targetId: plain(target?.id),
-      before: jsonOf(facts.before),
-      after: jsonOf(facts.after),
-      result: facts.result,
-      code: facts.code ?? null,
-    };
+  #tellCounted({ attempt, count, seconds, operations }: CountedAttempts): void {
+    const after = { count, seconds, ...(operations && { operations }) };
+    void this.record({ ...attempt, after, result: 'REFUSED' });
   }
 }
 
-const keptOf = (viewer: Viewer | null): number => (viewer === null ? KEPT_OF_NOBODY : MAX_KEPT);
+const placeOf = ({ address, via = 'GRAPHQL' }: AuditCaller) => ({ address, via });
 
-const placeOf = ({ address, requestId, via = 'GRAPHQL' }: AuditCaller) => ({ address, requestId, via });
-
-const jsonOf = (value: unknown): string | null =>
-  value === undefined || value === null ? null : JSON.stringify(value);
-
-/** As every database takes it: without U+0000 and halves of characters. */
-function plain(text: string | null | undefined): string | null {
-  if (text === null || text === undefined) return null;
-  return Buffer.from(text.slice(0, MAX_NAME)).toString().replaceAll('\0', '\ufffd');
-}
+const withOutcome = (after: string | null, outcome: string): string =>
+  JSON.stringify({ ...(JSON.parse(after ?? '{}') as object), outcome });

@@ -43,6 +43,18 @@ export function targetOf(operation: string, input: AuditInput): AuditTarget | nu
   return 'email' in input ? { kind: 'user', id: null } : null;
 }
 
+/** What a read asks for: what `id` names, or what one of the other arguments does; else what the field belongs to. */
+export function targetOfRead(operation: string, input: AuditInput, owner: unknown): AuditTarget | null {
+  const asked = thingOf(input) ?? targetOf(operation, input);
+  return asked ?? (typeof owner === 'object' && owner !== null ? thingOf(owner as AuditInput) : null);
+}
+
+function thingOf({ id }: AuditInput): AuditTarget | null {
+  const known = textOf(id);
+  const kind = known === null ? null : kindOfId(known);
+  return kind === null ? null : { kind, id: known };
+}
+
 function onBroker(operation: string, brokerId: string, input: AuditInput): AuditTarget {
   const name = textOf(input.name);
   if (/Stream/.test(operation) && name !== null) {

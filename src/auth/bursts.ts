@@ -49,6 +49,11 @@ export class Bursts<Subject> {
     return burst.count >= this.#options.from;
   }
 
+  /** What was given with the first of those that are counted together; null: none is. */
+  subjectOf(key: string): Subject | null {
+    return this.#counted.get(key)?.subject ?? null;
+  }
+
   /** What goes on is over. */
   close(): void {
     clearTimeout(this.#timer);

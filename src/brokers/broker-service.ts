@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
-import { type InputIssue, invalid, notFound, ServiceError } from '../errors.ts';
+import { type InputIssue, invalid, notFound, OutOfSight, ServiceError } from '../errors.ts';
 import type { Broker, ClusterMode, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
@@ -70,7 +70,8 @@ export class BrokerService {
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): BrokerRecord {
     const known = requireSignedIn(viewer);
     const broker = this.#directory.get(id);
-    if (broker === null || !seesBroker(known, broker)) throw notFound('broker', id);
+    if (broker === null) throw notFound('broker', id);
+    if (!seesBroker(known, broker)) throw new OutOfSight('broker', id);
     if (projectId != null && broker.projectId !== projectId) throw notFound('broker', id);
     requireProjectRole(known, broker.projectId, role);
     return broker;

@@ -7,7 +7,7 @@ import {
   type Viewer,
 } from '../auth/viewer.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
-import { invalid, notFound, ServiceError } from '../errors.ts';
+import { invalid, notFound, OutOfSight, ServiceError } from '../errors.ts';
 import type { Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Database } from '../storage/database.ts';
@@ -79,7 +79,8 @@ export class CertificateService {
   ): CertificateRecord {
     const known = requireSignedIn(viewer);
     const certificate = this.#directory.get(id);
-    if (certificate === null || roleIn(known, certificate.projectId) === null) throw notFound('certificate', id);
+    if (certificate === null) throw notFound('certificate', id);
+    if (roleIn(known, certificate.projectId) === null) throw new OutOfSight('certificate', id);
     if (projectId != null && certificate.projectId !== projectId) throw notFound('certificate', id);
     requireProjectRole(known, certificate.projectId, role);
     return certificate;
@@ -91,9 +92,8 @@ export class CertificateService {
     let certificates = this.#directory.ofProject(projectId);
     if (brokerId != null) {
       const broker = this.#brokers.get(brokerId);
-      if (broker === null || broker.projectId !== projectId || !seesBroker(requireSignedIn(viewer), broker)) {
-        throw notFound('broker', brokerId);
-      }
+      if (broker !== null && !seesBroker(requireSignedIn(viewer), broker)) throw new OutOfSight('broker', brokerId);
+      if (broker === null || broker.projectId !== projectId) throw notFound('broker', brokerId);
       certificates = certificates.filter(({ deployments }) => deployments.some((one) => isOn(one, brokerId)));
     }
     if (filename == null) return certificates;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
-import { type ErrorCode, invalid, notFound, ServiceError } from '../errors.ts';
+import { type ErrorCode, invalid, notFound, OutOfSight, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
 import type { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
@@ -78,7 +78,8 @@ export class ClusterService {
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): ClusterRecord {
     const known = requireSignedIn(viewer);
     const cluster = this.#options.directory.get(id);
-    if (cluster === null || !seesBroker(known, cluster)) throw notFound('cluster', id);
+    if (cluster === null) throw notFound('cluster', id);
+    if (!seesBroker(known, cluster)) throw new OutOfSight('cluster', id);
     if (projectId != null && cluster.projectId !== projectId) throw notFound('cluster', id);
     requireProjectRole(known, cluster.projectId, role);
     return cluster;

@@ -1,7 +1,8 @@
 import type { AccessView, Seen } from '../access-control/graph/access-view.ts';
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
 import type { RequestContext } from '../context.ts';
-import { ServiceError } from '../errors.ts';
+import { OutOfSight, ServiceError } from '../errors.ts';
+import type { Organisation, User } from '../generated/sqlite/client.ts';
 import { kindOfId } from '../ids.ts';
 import { type NamedNodeKind, parseNamedNodeId } from '../named-node-id.ts';
 import type { Services } from '../services.ts';
@@ -10,7 +11,7 @@ import { Node } from './node.ts';
 
 /** What the caller may see of an id; null when there is nothing, or nothing for this caller. */
 async function findNode(id: string, context: RequestContext): Promise<{ readonly id: string } | null> {
-  const { db, services, viewer } = context;
+  const { services, viewer } = context;
   try {
     switch (kindOfId(id)) {
       case 'project':
@@ -18,9 +19,9 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
       case 'broker':
         return services.brokers.visible(id, viewer);
       case 'user':
-        return viewer?.isRootAdmin || viewer?.id === id ? await db.user.findUnique({ where: { id } }) : null;
+        return await findUser(id, context);
       case 'organisation':
-        return await db.organisation.findFirst({ where: { id, ...services.organisations.visibleWhere(viewer) } });
+        return await findOrganisation(id, context);
       case 'token':
         return await services.tokens.findVisible(id, viewer);
       case 'certificate':
@@ -34,9 +35,28 @@ async function findNode(id: string, context: RequestContext): Promise<{ readonly
         return null;
     }
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
-    throw error;
+    if (!(error instanceof ServiceError) || error.code !== 'NOT_FOUND') throw error;
+    // Nobody is told an error here, so the field does not see that it refused something.
+    services.audit.refusedRead({ operation: 'node', input: { id } }, context, error);
+    return null;
   }
+}
+
+/** Errors: NOT_FOUND (out of sight). */
+async function findUser(id: string, { db, viewer }: RequestContext): Promise<User | null> {
+  const user = await db.user.findUnique({ where: { id } });
+  if (user !== null && !viewer?.isRootAdmin && viewer?.id !== id) throw new OutOfSight('user', id);
+  return user;
+}
+
+/** Errors: NOT_FOUND (out of sight). */
+async function findOrganisation(id: string, { db, services, viewer }: RequestContext): Promise<Organisation | null> {
+  const where = { id, ...services.organisations.visibleWhere(viewer) };
+  const organisation = await db.organisation.findFirst({ where });
+  if (organisation === null && (await db.organisation.count({ where: { id } })) > 0) {
+    throw new OutOfSight('organisation', id);
+  }
+  return organisation;
 }
 
 /** Errors: of a broker that cannot be asked; NOT_FOUND of one that the caller may not see. */

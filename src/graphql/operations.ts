@@ -48,6 +48,8 @@ export interface OperationsOptions {
   readonly limits?: GraphqlLimits;
   /** Who may ask for the schema. Default: signed-in viewers. */
   readonly introspection?: 'signed-in' | 'always';
+  /** Told of each refusal of it. */
+  readonly onIntrospectionRefused?: (context: OperationContext, error: ServiceError) => void;
   /** Default 1,000. */
   readonly maxDocuments?: number;
   /** `js` never compiles: for comparing the executors. Default `auto`. */
@@ -96,12 +98,21 @@ export class Operations {
     schema,
     limits = DEFAULT_LIMITS,
     introspection = 'signed-in',
+    onIntrospectionRefused = () => undefined,
     maxDocuments = 1_000,
     executor = 'auto',
   }: OperationsOptions) {
     guardLists(schema);
     const compiled: CompiledPrograms = new LRUCache({ max: MAX_COMPILED, dispose: (forget) => forget() });
-    this.#options = { schema, limits, introspection, maxDocuments, executor, compiled };
+    this.#options = {
+      schema,
+      limits,
+      introspection,
+      onIntrospectionRefused,
+      maxDocuments,
+      executor,
+      compiled,
+    };
     this.#documents = new LRUCache({
       max: maxDocuments,
       maxSize: MAX_CACHED_TEXT,
@@ -249,14 +260,12 @@ export class Operation {
 
   #admit(context: OperationContext, variables: Variables): Variables | GraphQLError[] {
     if (this.#guarded && context.viewer === null) {
-      return [
-        asGraphQLError(
-          new ServiceError(
-            'UNAUTHORIZED',
-            'Sign in to read the schema: log in, then send the token in the Authorization header',
-          ),
-        ),
-      ];
+      const refusal = new ServiceError(
+        'UNAUTHORIZED',
+        'Sign in to read the schema: log in, then send the token in the Authorization header',
+      );
+      this.#options.onIntrospectionRefused(context, refusal);
+      return [asGraphQLError(refusal)];
     }
     const { variableDefinitions = [] } = this.#node;
     let coerced = NO_VARIABLES;

@@ -1,5 +1,5 @@
 import { type ProjectRole, requireProjectRole, requireSignedIn, roleIn, type Viewer } from '../auth/viewer.ts';
-import { invalid, notFound, ServiceError } from '../errors.ts';
+import { invalid, notFound, OutOfSight, ServiceError } from '../errors.ts';
 import type { ProjectMember, User } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
@@ -57,8 +57,9 @@ export class ProjectService {
 
   /** The project if the viewer has a role in it. Errors: UNAUTHORIZED, NOT_FOUND. */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER'): ProjectRecord {
-    requireProjectRole(viewer, id, role);
     const project = this.#directory.get(id);
+    if (project !== null && roleIn(requireSignedIn(viewer), id) === null) throw new OutOfSight('project', id);
+    requireProjectRole(viewer, id, role);
     if (project === null) throw notFound('project', id);
     return project;
   }

@@ -40,8 +40,8 @@ interface PreparedVersion {
 export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
-  /** The mutation that it runs; null: a query. */
-  readonly mutation: string | null;
+  /** The field of the graph that it runs: the first, where there are several. */
+  readonly field: { readonly name: string; readonly isMutation: boolean };
   readonly checkBody: CheckValue | null;
   /** Of several the first that leads to something. */
   readonly picks: readonly (readonly string[])[] | null;
@@ -108,7 +108,7 @@ export function prepareRoute<C>(
     return {
       route,
       operation,
-      mutation: mutationOf(document),
+      field: fieldOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
       picks: route.pick == null ? null : steps,
       write: (first && steps.length === 1 && createJsonWriter(schema, document, { path: first })) || JSON.stringify,
@@ -129,13 +129,14 @@ export function prepareRoute<C>(
   }
 }
 
-function mutationOf({ definitions }: DocumentNode): string | null {
+function fieldOf({ definitions }: DocumentNode): PreparedRoute<never>['field'] {
   for (const definition of definitions) {
-    if (definition.kind !== Kind.OPERATION_DEFINITION || definition.operation !== OperationTypeNode.MUTATION) continue;
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
     const [first] = definition.selectionSet.selections;
-    if (first?.kind === Kind.FIELD) return first.name.value;
+    const isMutation = definition.operation === OperationTypeNode.MUTATION;
+    if (first?.kind === Kind.FIELD) return { name: first.name.value, isMutation };
   }
-  return null;
+  throw new Error('the operation begins with no field');
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', properties: {} };

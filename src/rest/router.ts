@@ -37,13 +37,8 @@ export interface RestServerOptions<C> {
   /** Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
   readonly authorize: (context: C, role: RequiredRole, params: Readonly<Record<string, string>>) => void;
   readonly compileOperation: CompileOperation<C>;
-  /** Told of a mutation that `authorize` refused, before it is answered. Never rejects. */
-  readonly onRefused?: (
-    mutation: string,
-    params: Readonly<Record<string, string>>,
-    context: C,
-    error: unknown,
-  ) => Promise<void>;
+  /** Told of a field that `authorize` refused, which the operation would have asked for. Of a mutation the answer waits. Never rejects. */
+  readonly onRefused?: (refused: RefusedField, context: C, error: unknown) => Promise<void> | void;
   readonly log: ErrorLog;
   /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
@@ -51,6 +46,13 @@ export interface RestServerOptions<C> {
   readonly tokenInQuery?: boolean;
   /** Public documents served beside the routes. */
   readonly documents?: readonly ApiDocument[];
+}
+
+export interface RefusedField {
+  readonly name: string;
+  readonly isMutation: boolean;
+  /** As far as the path tells it. */
+  readonly input: Readonly<Record<string, unknown>>;
 }
 
 export interface RestServer {
@@ -129,8 +131,9 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     try {
       authorize(context, route.role, params);
     } catch (error) {
-      if (prepared.mutation === null || onRefused === undefined) throw error;
-      void onRefused(prepared.mutation, params, context, error).then(() => fail(exchange, error));
+      const told = onRefused?.({ ...prepared.field, input: inputInPath(route, params) }, context, error);
+      if (!(told instanceof Promise)) throw error;
+      void told.then(() => fail(exchange, error));
       return;
     }
     const query = prepared.versions[exchange.revision].parseQuery(search);
@@ -313,6 +316,16 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   }
 
   return { handle };
+}
+
+/** Of what comes otherwise nothing is read, and what cannot be made without it is left out. */
+function inputInPath(route: Route, params: Params): Readonly<Record<string, unknown>> {
+  try {
+    const { input, ...others } = route.variables?.({ params, query: {}, body: {}, list: [] }) ?? {};
+    return { ...(typeof input === 'object' ? input : others), ...params };
+  } catch {
+    return params;
+  }
 }
 
 const unknownPath = () => new ServiceError('NOT_FOUND', 'There is nothing under this path');

@@ -7,7 +7,7 @@ import {
   roleIncludes,
   type Viewer,
 } from '../auth/viewer.ts';
-import { invalid, notFound, ServiceError } from '../errors.ts';
+import { invalid, notFound, OutOfSight, ServiceError } from '../errors.ts';
 import type { ProjectToken } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
@@ -100,11 +100,12 @@ export class TokenService {
     return this.#db.projectToken.count({ where: visibleWhere(projectId, viewer) });
   }
 
-  /** The token, if the viewer sees it: see `visibleIn`. Errors: UNAUTHORIZED. */
+  /** The token, if there is one that the viewer sees: see `visibleIn`. Errors: UNAUTHORIZED, NOT_FOUND (out of sight). */
   async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenWithBrokers | null> {
     const known = requireSignedIn(viewer);
     const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include: WITH_BROKERS });
-    return token !== null && sees(known, token) ? token : null;
+    if (token !== null && !sees(known, token)) throw new OutOfSight('token', tokenId);
+    return token;
   }
 
   /**
@@ -115,7 +116,8 @@ export class TokenService {
     const known = requireSignedIn(viewer);
     const select = { id: true, projectId: true } as const;
     const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select });
-    if (token === null || !sees(known, token)) throw notFound('token', tokenId);
+    if (token === null) throw notFound('token', tokenId);
+    if (!sees(known, token)) throw new OutOfSight('token', tokenId);
     if (projectId != null && token.projectId !== projectId) throw notFound('token', tokenId);
     return requireProjectRole(known, token.projectId, 'ADMIN');
   }

@@ -42,6 +42,8 @@ export async function eventsOf(service: TestService, filter: Record<string, unkn
 export async function leftBy(service: TestService, work: () => Promise<unknown>): Promise<AuditEvent[]> {
   const { sequence } = await service.services.audit.head();
   await work();
+  // What was refused to readers is written soon after the answer.
+  await service.services.audit.head();
   return (await eventsOf(service)).filter((event) => event.sequence > sequence).reverse();
 }
 
