@@ -124,7 +124,7 @@ describe('what the settings name', () => {
     await oidc.stop();
     expect(await examine(env)).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/^OIDC_ISSUER +FAILS .*ECONNREFUSED/),
+      out: expect.stringMatching(/^OIDC_ISSUER +FAILS .*fetch failed/),
     });
   });
 
