@@ -27,7 +27,7 @@ test('a token acts with its own role in its project, and its secret is nowhere b
   expect(
     (await rest('POST', `/api/projects/${projectId}/brokers`, secret, { name: 'x', url: 'mqtt://h' })).status,
   ).toBe(403);
-  const viewer = await graphql('{ viewer { kind name email user { id } } }', {}, secret);
+  const viewer = await graphql('{ viewer { kind name email user { id projectCount } } }', {}, secret);
   expect(viewer.data.viewer).toEqual({ kind: 'TOKEN', name: 'dashboard', email: null, user: null });
 
   await graphql('mutation ($id: ID!) { revokeToken(input: { tokenId: $id }) { revokedTokenId } }', { id: token.id });
@@ -58,6 +58,20 @@ test('a token cannot be above its issuer, in the past, for a broker of another p
   expect(await create({ projectId: other, brokerIds: [one] })).toBe('NOT_FOUND');
   const admin = (await graphql(CREATE, { input: { projectId, name: 'a', role: 'ADMIN' } })).data.createToken.secret;
   expect(await create({}, admin)).toBe('NOT_ALLOWED');
+});
+
+test('a token goes on when its issuer is demoted and gone, and whoever it was is still told', async () => {
+  const { graphql, rest, person, services, projectId, root } = await withBrokers();
+  const issuer = await person('ADMIN');
+  const input = { projectId, name: 'dashboard', role: 'ADMIN' };
+  const { secret } = (await graphql(CREATE, { input }, issuer.token)).data.createToken;
+  await services.projects.setMember(projectId, issuer.email, 'VIEWER');
+  const add = { name: 'three', url: 'mqtt://127.0.0.1:1' };
+  expect((await rest('POST', `/api/projects/${projectId}/brokers`, secret, add)).status).toBe(200);
+  await services.users.remove(issuer.id);
+  expect((await rest('GET', `/api/projects/${projectId}/brokers`, secret)).body).toHaveLength(3);
+  const [listed] = (await rest('GET', `/api/projects/${projectId}/tokens`, root)).body;
+  expect(listed.issuer).toBe(issuer.email);
 });
 
 test('a restricted administrator token has no say in the project beyond its brokers', async () => {
