@@ -4,23 +4,37 @@ import { ADMINISTRATOR, type CloudBrokers, passwordFile } from './cloud-brokers/
 import { type Config, SETTINGS } from './config.ts';
 import type { ListenerProtocol } from './generated/sqlite/client.ts';
 import type { Services } from './services.ts';
+import { LeasedTurns } from './storage/leased-turns.ts';
 import type { Storage } from './storage/storage.ts';
 
 export interface FirstBrokerParts {
   readonly services: Pick<Services, 'projects'>;
-  readonly storage: Pick<Storage, 'db'>;
+  readonly storage: Pick<Storage, 'db' | 'leases'>;
   readonly cloudBrokers: CloudBrokers;
   readonly brokerDirectory: BrokerDirectory;
 }
 
-/** A first project with a broker in it, so that the first start already shows everything working. */
-export async function ensureFirstBroker(
+/** Longest wait for another process that makes it. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * A first project with a broker in it, so that the first start already shows everything working. Of processes that start for the first
+ * time at the same moment one makes it; the others have none to tell of. Errors: IN_USE.
+ */
+export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts): Promise<BrokerRecord | null> {
+  const { db, leases } = parts.storage;
+  for (const broker of parts.brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
+  if ((await db.project.count()) > 0) return null;
+  const turns = new LeasedTurns({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
+  return turns.run('broker', async () => ((await db.project.count()) > 0 ? null : makeFirst(config, parts)));
+}
+
+async function makeFirst(
   config: Config,
-  { services, storage, cloudBrokers, brokerDirectory }: FirstBrokerParts,
+  { services, storage, cloudBrokers }: FirstBrokerParts,
 ): Promise<BrokerRecord | null> {
-  for (const broker of brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
   const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
-  if (root === null || (await storage.db.project.count()) > 0) return null;
+  if (root === null) return null;
   const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
   const listeners = wantedPorts(config).flatMap(({ protocol, tls, port }) =>
     port === null ? [] : [{ protocol, tls, port, requireCertificate: false }],

@@ -85,7 +85,7 @@ export async function startCore(
     const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
     await audit.start();
     const signIn = new SignIn({ ...ground, config, audit, projects: projectDirectory });
-    const users = new UserService({ db, changes });
+    const users = new UserService({ db, changes, waysIn: signIn.waysIn });
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts };
     const brokers = new BrokerService({

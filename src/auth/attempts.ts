@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import type { Admission } from './admission.ts';
 import { Bursts } from './bursts.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { networkOf } from './network.ts';
-import type { Turns } from './turns.ts';
 
 /** Attempts of one caller, or at one account, that fail in a row: fewer are mistyped. */
 const BURST_FROM = 5;
@@ -46,9 +46,9 @@ export class Attempts {
    * Runs the check when its turn comes, and counts its answer. What it throws is no guess, and counts as nothing.
    * Errors: RATE_LIMITED while the account or the address has to wait, and what the check throws.
    */
-  async run(attempt: Attempt, turns: Turns, check: () => Promise<boolean>): Promise<boolean> {
+  async run(attempt: Attempt, admission: Admission, check: () => Promise<boolean>): Promise<boolean> {
     this.#begin(attempt);
-    return turns.run(async () => {
+    return admission.run(async () => {
       // Whoever waited may have failed meanwhile.
       this.#begin(attempt);
       const isRight = await check();

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
+import { Admission } from './admission.ts';
 import { Attempts } from './attempts.ts';
 import { Bursts } from './bursts.ts';
 import { networkOf } from './network.ts';
@@ -13,7 +14,6 @@ import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guard
 import { SecondFactors } from './second-factors.ts';
 import { hashSecret, kindOfSecret, type SecretKind, unknownCredential } from './secrets.ts';
 import { type OpenedSession, type SessionGround, Sessions, sessionEnd } from './sessions.ts';
-import { Turns } from './turns.ts';
 import { roleIn, type Viewer } from './viewer.ts';
 import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
@@ -42,7 +42,7 @@ export interface AuthOptions {
   readonly log: Logger;
   /** Asked for people who have no password here. */
   readonly directory?: PasswordDirectory | null;
-  /** The only person who may use a password of this service, a root administrator; default: everybody who has one. */
+  /** In lower case: the only person who may use a password of this service, a root administrator; default: everybody who has one. */
   readonly onlyEmail?: string | null;
 }
 
@@ -58,7 +58,7 @@ export class AuthService {
   readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
   readonly #unknown = new LRUCache<string, true>({ max: UNKNOWN_SECRETS, ttl: CACHE_MS });
-  readonly #lookUps = new Turns(LOOK_UPS);
+  readonly #lookUps = new Admission(LOOK_UPS);
   readonly #guards: RightsGuards;
   readonly #attempts: Attempts;
   readonly #refusals: Bursts<string>;
@@ -82,7 +82,7 @@ export class AuthService {
       secondFactors: this.secondFactors,
       attempts: this.#attempts,
       directory,
-      onlyEmail: onlyEmail?.toLowerCase() ?? null,
+      onlyEmail,
     });
     this.#refusals = unknownSecrets(log);
     this.#guards = new RightsGuards({

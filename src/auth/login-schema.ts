@@ -1,3 +1,4 @@
+import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { builder, open, person } from '../graphql/builder.ts';
 import { UserPayload } from '../users/user-schema.ts';
@@ -30,6 +31,12 @@ export const LoginPayload = builder.objectRef<OpenedSession>('LoginPayload').imp
   }),
 });
 
+/** From here on the request is the person's: the payload shows what they see of themselves. */
+export async function signedInAs(context: RequestContext, opened: OpenedSession): Promise<OpenedSession> {
+  context.viewer = await context.services.auth.viewerOfSecret(opened.token, context.address);
+  return opened;
+}
+
 const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('LogoutPayload').implement({
   fields: (t) => ({ loggedOut: t.exposeBoolean('loggedOut') }),
 });
@@ -48,7 +55,8 @@ builder.mutationFields((t) => ({
     type: LoginPayload,
     ...open,
     args: { input: t.arg({ type: LoginInput, required: true }) },
-    resolve: (_root, { input }, { services, address }) => services.auth.login(input, address),
+    resolve: async (_root, { input }, context) =>
+      signedInAs(context, await context.services.auth.login(input, context.address)),
   }),
   logout: t.field({
     description: 'Ends the session that this request was sent with.',

@@ -1,13 +1,13 @@
 import { ServiceError } from '../errors.ts';
 import type { User } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
+import { Admission } from './admission.ts';
 import type { Attempts } from './attempts.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { PasswordChecker } from './passwords.ts';
 import { RefusedLogin } from './refused-login.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
-import { Turns } from './turns.ts';
 
 /** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
 const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
@@ -39,8 +39,8 @@ export interface PasswordSignInOptions {
 export class PasswordSignIn {
   readonly #options: PasswordSignInOptions;
   readonly #passwords = new PasswordChecker();
-  readonly #turns = new Turns(PASSWORD_CHECKS);
-  readonly #directoryTurns = new Turns(DIRECTORY_CHECKS);
+  readonly #admission = new Admission(PASSWORD_CHECKS);
+  readonly #directoryAdmission = new Admission(DIRECTORY_CHECKS);
 
   constructor(options: PasswordSignInOptions) {
     this.#options = options;
@@ -75,14 +75,14 @@ export class PasswordSignIn {
     const known = user !== null && this.#mayUsePassword(user) ? user : null;
     const hash = known?.passwordHash ?? null;
     let isCodeWrong = false;
-    const isRight = await attempts.run(attempt, this.#turns, async () => {
+    const isRight = await attempts.run(attempt, this.#admission, async () => {
       if (!(await this.#passwords.matches(hash, password)) || known === null) return false;
       if (known.totpSince === null) return true;
       if (code == null || code.trim() === '') throw secondFactorRequired();
       isCodeWrong = !(await secondFactors.take(known, code));
       return !isCodeWrong;
     });
-    if (isCodeWrong) throw wrongCode();
+    if (isCodeWrong) throw new ServiceError('UNAUTHORIZED', WRONG_CODE);
     if (!isRight || known === null || hash === null) throw this.#wrongLogin();
     return sessions.open(known.id, { passwordHash: hash, secondFactorSince: known.totpSince, address });
   }
@@ -95,24 +95,24 @@ export class PasswordSignIn {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     const isWhole = code != null || user?.totpSince == null;
     const attempt = { account: user?.email ?? userId, userId, address, isWhole };
-    return this.#options.attempts.run(attempt, this.#turns, async () => {
+    return this.#options.attempts.run(attempt, this.#admission, async () => {
       if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) return false;
       return code == null || this.#options.secondFactors.take(user, code);
     });
   }
 
-  /** `SecondFactors.confirm`, slowed down like a log-in. Errors: UNAUTHORIZED for a wrong code, RATE_LIMITED, NOT_FOUND. */
+  /** `SecondFactors.confirm`, slowed down like a log-in. Errors: NOT_ALLOWED for a wrong code (whoever sent it is signed in, and stays so), RATE_LIMITED, NOT_FOUND. */
   async confirmSecondFactor(
     { userId, account, sessionId }: { readonly userId: string; readonly account: string; readonly sessionId: string },
     code: string,
     address: string,
   ): Promise<readonly string[]> {
     let codes: readonly string[] | null = null;
-    await this.#options.attempts.run({ account, userId, address }, this.#turns, async () => {
+    await this.#options.attempts.run({ account, userId, address }, this.#admission, async () => {
       codes = await this.#options.secondFactors.confirm(userId, code, sessionId);
       return codes !== null;
     });
-    if (codes === null) throw wrongCode();
+    if (codes === null) throw new ServiceError('NOT_ALLOWED', WRONG_CODE);
     return codes;
   }
 
@@ -123,11 +123,11 @@ export class PasswordSignIn {
     attempt: { readonly account: string; readonly userId: string | null; readonly address: string },
   ): Promise<OpenedSession> {
     let userId: string | null = null;
-    await this.#options.attempts.run(attempt, this.#directoryTurns, async () => {
+    await this.#options.attempts.run(attempt, this.#directoryAdmission, async () => {
       const [found] = await Promise.all([
         directory.signIn(login, password, attempt.address),
         // The work that an account with a password here would have cost.
-        this.#turns.run(() => this.#passwords.matches(null, password)),
+        this.#admission.run(() => this.#passwords.matches(null, password)),
       ]);
       if (typeof found === 'object') userId = found.userId;
       return userId !== null;
@@ -160,4 +160,4 @@ export class PasswordSignIn {
 const secondFactorRequired = () =>
   new ServiceError('SECOND_FACTOR_REQUIRED', 'Send the code of your authenticator app, or a recovery code, as well');
 
-const wrongCode = () => new ServiceError('UNAUTHORIZED', 'The code is wrong, or was used before');
+const WRONG_CODE = 'The code is wrong, or was used before';

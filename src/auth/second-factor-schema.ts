@@ -82,7 +82,7 @@ builder.mutationFields((t) => ({
     },
   }),
   confirmSecondFactor: t.field({
-    description: 'From now on signing in takes a code as well. Ends all other sessions.',
+    description: 'From now on signing in takes a code as well. Ends all other sessions. A wrong code is NOT_ALLOWED.',
     type: ConfirmSecondFactorPayload,
     ...person,
     args: { input: t.arg({ type: ConfirmSecondFactorInput, required: true, description: 'What the app shows.' }) },
@@ -93,7 +93,7 @@ builder.mutationFields((t) => ({
     },
   }),
   removeSecondFactor: t.field({
-    description: 'From now on the password alone signs in.',
+    description: 'From now on the password alone signs in. A wrong password or code is NOT_ALLOWED.',
     type: UserPayload,
     ...person,
     args: { input: t.arg({ type: RemoveSecondFactorInput, required: true, description: 'The password and a code.' }) },

@@ -104,9 +104,10 @@ export function requireWholeProject(viewer: Viewer): void {
   );
 }
 
-/** For what makes credentials: whoever has a token must not get further ones, which would outlive it. */
+/** For what says who may get in (members, rules, tokens): whoever has a token must not get ways in that would outlive it. */
 export function requireNoToken(viewer: Viewer): void {
-  if (viewer.kind === 'TOKEN') throw new ServiceError('NOT_ALLOWED', 'A token cannot issue tokens');
+  if (viewer.kind !== 'TOKEN') return;
+  throw new ServiceError('NOT_ALLOWED', 'A project token does not change who may get in: members, rules, tokens');
 }
 
 /**

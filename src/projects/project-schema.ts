@@ -203,18 +203,18 @@ builder.mutationFields((t) => ({
     },
   }),
   setProjectMember: t.field({
-    description: 'Adds a person to a project, or changes the role.',
+    description: 'Adds a person to a project, or changes the role. Not with a token.',
     type: ProjectMemberPayload,
-    ...inProject('ADMIN'),
+    ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: SetProjectMemberInput, required: true }) },
     resolve: async (_root, { input: { projectId, email, role } }, { services }) => ({
       member: await services.projects.setMember(projectId, email, role),
     }),
   }),
   removeProjectMember: t.field({
-    description: 'Takes a person’s role in the project away; what they follow there ends.',
+    description: 'Takes a person’s role in the project away; what they follow there ends. Not with a token.',
     type: RemoveProjectMemberPayload,
-    ...inProject('ADMIN'),
+    ...inProject('ADMIN', { byTokens: false }),
     args: { input: t.arg({ type: RemoveProjectMemberInput, required: true }) },
     resolve: async (_root, { input: { projectId, email } }, { services }) => ({
       user: await services.projects.removeMember(projectId, email),

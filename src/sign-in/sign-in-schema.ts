@@ -1,4 +1,4 @@
-import { LoginPayload } from '../auth/login-schema.ts';
+import { LoginPayload, signedInAs } from '../auth/login-schema.ts';
 import { builder, open } from '../graphql/builder.ts';
 import type { SignInOffers } from './sign-in-service.ts';
 
@@ -44,6 +44,7 @@ builder.mutationFields((t) => ({
     type: LoginPayload,
     ...open,
     args: { input: t.arg({ type: CompleteSignInInput, required: true, description: 'The code of the sign-in.' }) },
-    resolve: (_root, { input }, { services, address }) => services.signIn.complete(input, address),
+    resolve: async (_root, { input }, context) =>
+      signedInAs(context, await context.services.signIn.complete(input, context.address)),
   }),
 }));

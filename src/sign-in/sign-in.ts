@@ -8,6 +8,7 @@ import { ServiceError } from '../errors.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { WaysIn } from '../users/root-admins.ts';
 import { SignInAccounts } from './accounts.ts';
 import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
 import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
@@ -42,6 +43,7 @@ export class SignIn {
   readonly #oidc: OidcProvider | null;
   readonly checks: SignInChecks;
   readonly services: SignInServices;
+  readonly waysIn: WaysIn;
 
   /** Errors: ServiceError INVALID for a CA file that cannot be read. */
   constructor(options: SignInOptions) {
@@ -53,6 +55,7 @@ export class SignIn {
     this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
     this.#oidc = oidcOf(config, log);
     const directory = directoryOf(config, this.#accounts, log);
+    const providers = [this.#oidc, directory].filter((provider) => provider !== null);
     this.checks = closers.keep(
       new SignInChecks({
         db,
@@ -60,12 +63,13 @@ export class SignIn {
         leases,
         accounts: this.#accounts,
         audit,
-        providers: [this.#oidc, directory].filter((provider) => provider !== null),
+        providers,
         everyMs: config.signInCheckMinutes * 60_000,
         log,
       }),
     );
-    const onlyEmail = localLogin ? null : rootEmail;
+    const onlyEmail = localLogin ? null : rootEmail.trim().toLowerCase();
+    this.waysIn = { onlyEmail, providers: providers.map(({ provider }) => provider) };
     const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory }));
     projects.onRemove(({ id }) => auth.projectRemoved(id));
     this.services = {

@@ -87,7 +87,7 @@ export const tokenRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Delete a token',
-    description: 'At once, with what is open over it.',
+    description: 'At once, with what is open over it. Not with a token.',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     pick: 'revokeToken',

@@ -113,15 +113,14 @@ interface Target {
   readonly input: { readonly tokenId: string; readonly projectId?: string | null | undefined };
 }
 
-/** ADMIN in the project of the token. `byTokens`: also for callers with a token, of which one that is restricted sees itself alone. */
-const onToken = ({ byTokens }: { readonly byTokens: boolean }) => ({
+/** ADMIN in the project of the token, and no token. */
+const onToken = {
   authScopes: async (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
-    const known = await services.tokens.requireAdmin(input.tokenId, viewer, input.projectId);
-    if (!byTokens) requireNoToken(known);
+    requireNoToken(await services.tokens.requireAdmin(input.tokenId, viewer, input.projectId));
     return true;
   },
-  ...requires('ADMIN', { byTokens, elsewhere: 'NOT_FOUND' }),
-});
+  ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_FOUND' }),
+};
 
 const IssuedTokenFields = (name: string) =>
   builder.objectRef<IssuedToken>(name).implement({
@@ -156,14 +155,14 @@ builder.mutationFields((t) => ({
     description:
       'Gives a token a new secret, told this once; the one before remains good for a while. Needs ADMIN in the token’s project, and no token.',
     type: RotateTokenPayload,
-    ...onToken({ byTokens: false }),
+    ...onToken,
     args: { input: t.arg({ type: RotateTokenInput, required: true, description: 'Which one, and how.' }) },
     resolve: (_root, { input: { tokenId, ...rotation } }, { services }) => services.tokens.rotate(tokenId, rotation),
   }),
   revokeToken: t.field({
-    description: 'Needs ADMIN in the token’s project. Ends open subscriptions of the token, too.',
+    description: 'Needs ADMIN in the token’s project, and no token. Ends open subscriptions of the token, too.',
     type: RevokeTokenPayload,
-    ...onToken({ byTokens: true }),
+    ...onToken,
     args: { input: t.arg({ type: RevokeTokenInput, required: true }) },
     resolve: async (_root, { input }, { services }) => {
       await services.tokens.revoke(input.tokenId);

@@ -1,6 +1,6 @@
 import { invalid, notFound, ServiceError } from '../errors.ts';
 import type { Prisma } from '../generated/sqlite/client.ts';
-import { lastAdministrator, waysInBeside } from './root-admins.ts';
+import type { RootAdmins } from './root-admins.ts';
 
 /** What an account had that nobody else has. */
 export interface Possessions {
@@ -26,6 +26,7 @@ export async function removeUser(
   tx: Prisma.TransactionClient,
   userId: string,
   heirId: string | null,
+  rootAdmins: RootAdmins,
 ): Promise<RemovedUser> {
   const named = { select: { id: true, name: true }, orderBy: { id: 'asc' } } as const;
   const user = await tx.user.findUnique({ where: { id: userId }, include: { projects: named } });
@@ -34,7 +35,7 @@ export async function removeUser(
     where: { members: { some: { userId, role: 'OWNER' }, none: { userId: { not: userId }, role: 'OWNER' } } },
     ...named,
   });
-  if (user.isRoot && (await waysInBeside(tx, userId)) === 0) throw lastAdministrator();
+  await rootAdmins.requireOthers(tx, user);
   const { projects } = user;
   if (heirId !== null) await handOver(tx, userId, heirId, organisations);
   else if (projects.length > 0) {

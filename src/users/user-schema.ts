@@ -1,4 +1,5 @@
-import { builder, rootAdmin } from '../graphql/builder.ts';
+import { requireRootAdmin, requireSignedIn } from '../auth/viewer.ts';
+import { builder, requires, rootAdmin } from '../graphql/builder.ts';
 import { Node } from '../graphql/node.ts';
 import { pageCost } from '../graphql/page-cost.ts';
 import { checkedPage, DEFAULT_PAGE, MAX_PAGE, type PageArguments } from '../paging.ts';
@@ -30,18 +31,23 @@ export const User = builder.prismaObject('User', {
 /** What a root administrator is told of people, and members of their projects are not. */
 builder.prismaObjectFields(User, (t) => ({
   ssoType: t.field({
-    description: 'Null: signs in here, with a password.',
+    description: 'Where the person signs in; null: here, with a password. For the person and root administrators.',
     type: SignInProvider,
     nullable: true,
-    ...rootAdmin,
-    select: { ssoType: true },
+    authScopes: ({ id }, _args, { viewer }) => {
+      const known = requireSignedIn(viewer);
+      if (known.id !== id) requireRootAdmin(known);
+      return true;
+    },
+    ...requires('PERSON'),
+    select: { id: true, ssoType: true },
     resolve: ({ ssoType }) => ssoType as 'ldap' | 'sso' | null,
   }),
   isRemovable: t.boolean({
     description:
-      'False for the last root administrator who can sign in: neither the account nor the role can be taken.',
+      'False for the last root administrator who can sign in, and with LOCAL_LOGIN=off for the one for emergencies: neither the account nor the role can be taken.',
     ...rootAdmin,
-    select: { isRoot: true, passwordHash: true, ssoType: true },
+    select: { email: true, isRoot: true, passwordHash: true, ssoType: true },
     resolve: (user, _args, { services }) => services.users.isRemovable(user),
   }),
   projectCount: t.relationCount('projects', { description: 'Projects that belong to the person.', ...rootAdmin }),

@@ -7,7 +7,7 @@ import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound, isUniqueViolation } from '../storage/prisma-errors.ts';
 import { serializable } from '../storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../texts.ts';
-import { lastAdministrator, WITH_A_WAY_IN, waysInBeside } from './root-admins.ts';
+import { RootAdmins, type WaysIn } from './root-admins.ts';
 import { type RemovedUser, removeUser } from './user-removal.ts';
 
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
@@ -41,17 +41,20 @@ export interface UserChange {
 export interface UserServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
+  readonly waysIn: WaysIn;
 }
 
 /** The people who may sign in. Knows nothing of open sessions: those end by the change it announces. */
 export class UserService {
   readonly #db: Database;
   readonly #changes: Changes;
+  readonly #rootAdmins: RootAdmins;
   #counting: Promise<number> | null = null;
 
-  constructor({ db, changes }: UserServiceOptions) {
+  constructor({ db, changes, waysIn }: UserServiceOptions) {
     this.#db = db;
     this.#changes = changes;
+    this.#rootAdmins = new RootAdmins(waysIn);
   }
 
   /** Errors: INVALID, ALREADY_EXISTS. */
@@ -88,29 +91,31 @@ export class UserService {
     return user;
   }
 
-  /** Errors: NOT_FOUND, INVALID. */
+  /** Errors: NOT_FOUND, INVALID, LAST_ADMINISTRATOR (the way to sign in would go). */
   async update(userId: string, { name, verified, ssoType }: UserChange): Promise<void> {
     const issues = textIssues('input.name', name?.trim(), { min: 1, max: MAX_NAME });
     if (issues.length > 0) throw invalid(issues);
-    await this.#db
-      .$transaction(async (tx) => {
-        const before = await tx.user.findUnique({ where: { id: userId }, select: { ssoType: true } });
-        if (before === null) throw notFound('user', userId);
-        const isMoved = ssoType !== undefined && ssoType !== before.ssoType;
-        await tx.user.update({
-          where: { id: userId },
-          data: {
-            ...(name == null ? {} : { name: name.trim() }),
-            ...(verified == null ? {} : { verified }),
-            ...(isMoved ? { ssoType, passwordHash: null } : {}),
-          },
-        });
-        if (!isMoved) return;
-        await tx.session.deleteMany({ where: { userId } });
-        // Whoever signs in there next is who the account is for, with its address vouched for.
-        await tx.identity.deleteMany({ where: { userId } });
-      })
-      .catch(goneMeansNotFound('user', userId));
+    await serializable(this.#db, async (tx) => {
+      const before = await tx.user.findUnique({ where: { id: userId } });
+      if (before === null) throw notFound('user', userId);
+      const isMoved = ssoType !== undefined && ssoType !== before.ssoType;
+      const moved = isMoved ? { ssoType, passwordHash: null } : {};
+      if (isMoved && !this.#rootAdmins.canSignIn({ ...before, ...moved })) {
+        await this.#rootAdmins.requireOthers(tx, before);
+      }
+      await tx.user.update({
+        where: { id: userId },
+        data: {
+          ...(name == null ? {} : { name: name.trim() }),
+          ...(verified == null ? {} : { verified }),
+          ...moved,
+        },
+      });
+      if (!isMoved) return;
+      await tx.session.deleteMany({ where: { userId } });
+      // Whoever signs in there next is who the account is for, with its address vouched for.
+      await tx.identity.deleteMany({ where: { userId } });
+    }).catch(goneMeansNotFound('user', userId));
     await this.#changes.announce('user', userId);
   }
 
@@ -139,7 +144,7 @@ export class UserService {
       const user = await tx.user.findUnique({ where: { email: address } });
       if (user === null) throw invalid([{ path: 'input.email', reason: 'nobody has this address' }]);
       if (user.isRoot === isRootAdmin) return user.id;
-      if (!isRootAdmin && (await waysInBeside(tx, user.id)) === 0) throw lastAdministrator();
+      if (!isRootAdmin) await this.#rootAdmins.requireOthers(tx, user);
       await tx.user.update({ where: { id: user.id }, data: { isRoot: isRootAdmin } });
       return user.id;
     });
@@ -149,15 +154,15 @@ export class UserService {
 
   /**
    * Whether the account, and the role of a root administrator, can be taken from the person: another root administrator is left who
-   * can sign in. People who are asked about in one moment cost one question.
+   * can sign in; never those of the one for emergencies. People who are asked about in one moment cost one question.
    */
-  async isRemovable(user: Pick<User, 'isRoot' | 'passwordHash' | 'ssoType'>): Promise<boolean> {
+  async isRemovable(user: Pick<User, 'email' | 'isRoot' | 'passwordHash' | 'ssoType'>): Promise<boolean> {
     if (!user.isRoot) return true;
-    this.#counting ??= this.#db.user.count({ where: WITH_A_WAY_IN }).finally(() => {
+    if (this.#rootAdmins.isForEmergencies(user)) return false;
+    this.#counting ??= this.#db.user.count({ where: this.#rootAdmins.where }).finally(() => {
       this.#counting = null;
     });
-    const hasWayIn = user.passwordHash !== null || user.ssoType !== null;
-    return (await this.#counting) > (hasWayIn ? 1 : 0);
+    return (await this.#counting) > (this.#rootAdmins.canSignIn(user) ? 1 : 0);
   }
 
   /**
@@ -166,7 +171,7 @@ export class UserService {
    * `info.organisations` that have no other owner.
    */
   async remove(userId: string, handOverTo: string | null = null): Promise<RemovedUser> {
-    const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo));
+    const removed = await serializable(this.#db, (tx) => removeUser(tx, userId, handOverTo, this.#rootAdmins));
     // Who gains first: a project is then read with its new owner.
     if (handOverTo !== null) await this.#changes.announce('user', handOverTo);
     await this.#changes.announce('user', userId);

@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { Admission } from '../../src/auth/admission.ts';
 import { Attempts } from '../../src/auth/attempts.ts';
 import { AuthService } from '../../src/auth/auth-service.ts';
 import { Bursts } from '../../src/auth/bursts.ts';
 import { newSecret } from '../../src/auth/secrets.ts';
-import { Turns } from '../../src/auth/turns.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { startTestService } from '../support/service.ts';
 
@@ -21,9 +21,9 @@ function logOf() {
   return { log, lines };
 }
 
-const turns = new Turns({ atOnce: 2, mayWait: 10 });
+const admission = new Admission({ atOnce: 2, mayWait: 10 });
 const guess = (attempts: Attempts, account: string, address: string, userId: string | null = null) =>
-  attempts.run({ account, userId, address }, turns, async () => false).catch(() => false);
+  attempts.run({ account, userId, address }, admission, async () => false).catch(() => false);
 
 test('a caller who guesses is one line when it begins, and one with the number when it is over', async () => {
   const { log, lines } = logOf();

@@ -38,6 +38,26 @@ test('with passwords switched off only the root administrator ROOT_EMAIL signs i
     i: { email: ROOT.email, password: 'another good password' },
   });
   expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
+  // Others who are root administrators neither remove nor demote the one who is left for emergencies, nor take the password away.
+  const { token } = await services.auth.openSession(second.id);
+  const emergency = await services.users.byEmail(ROOT.email);
+  const codeOf = async (mutation: string) =>
+    (await service.graphql(`mutation { ${mutation} }`, {}, token)).errors?.[0]?.extensions.code ?? 'DONE';
+  const taken = (id: string, of: string) => [
+    `updateUser(input: { userId: "${id}", ssoType: SSO }) { user { id } }`,
+    `setRootAdmin(input: { email: "${of}", isRootAdmin: false }) { user { id } }`,
+    `deleteUser(input: { userId: "${id}", handOverTo: "${second.id}" }) { deletedUserId }`,
+  ];
+  for (const mutation of taken(emergency.id, ROOT.email)) expect(await codeOf(mutation)).toBe('LAST_ADMINISTRATOR');
+  expect(await codeOf(`updateUser(input: { userId: "${emergency.id}", name: "Root" }) { user { id } }`)).toBe('DONE');
+  const third = await services.users.create({ email: 'third@example.com', password: PASSWORD, isRootAdmin: true });
+  for (const mutation of taken(third.id, third.email)) expect(await codeOf(mutation)).toBe('DONE');
+  const admins = '{ users(filter: { isRootAdmin: true }) { nodes { email isRemovable } } }';
+  expect((await service.graphql(admins, {}, token)).data.users.nodes).toEqual([
+    { email: ROOT.email, isRemovable: false },
+    { email: second.email, isRemovable: true },
+  ]);
+  expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
   expect(report.passwordsOnlyFor).toEqual({ email: 'Root@Example.com', canSignIn: true });
   expect(startMessage(report)).toContain('only Root@Example.com signs in');
   expect(startMessage(report)).not.toContain('nobody signs in');

@@ -17,6 +17,28 @@ test('logging in opens a session that viewer tells about, and logging out ends i
   expect((await graphql(VIEWER, {}, token)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
 });
 
+test('the answer to a log-in shows the person what they see of themselves, and of others no more than before', async () => {
+  const { graphql, person, projectId } = await startTestService();
+  const { email } = await person('VIEWER');
+  const LOGIN = 'mutation ($i: LoginInput!) { login(input: $i) { user { ssoType hasSecondFactor } } }';
+  const asPerson = await graphql(LOGIN, { i: { email, password: PASSWORD } }, null);
+  expect(asPerson).toEqual({ data: { login: { user: { ssoType: null, hasSecondFactor: false } } } });
+  const asRoot = await graphql(LOGIN.replace('ssoType', 'ssoType isRemovable projectCount'), { i: ROOT }, null);
+  expect(asRoot.data.login.user).toEqual({
+    ssoType: null,
+    isRemovable: false,
+    projectCount: 1,
+    hasSecondFactor: false,
+  });
+  // Whatever credentials the request itself came with.
+  const removable = await graphql(LOGIN.replace('ssoType', 'isRemovable'), { i: { email, password: PASSWORD } });
+  expect(removable.errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
+  const members = `query ($p: ID!) { project(id: $p) { members { nodes { user { ssoType } } } } }`;
+  const other = await person('VIEWER');
+  expect((await graphql(members, { p: projectId }, other.token)).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
+  expect((await graphql(members, { p: projectId })).errors).toBeUndefined();
+});
+
 test('a wrong password and an unknown address are refused alike', async () => {
   const { login } = await startTestService();
   const refusals = await Promise.all(

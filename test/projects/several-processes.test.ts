@@ -11,6 +11,14 @@ describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one d
     return [one, await startTestService({ env })] as const;
   };
 
+  test('of those that start for the first time at the same moment one makes the first project with its broker', async () => {
+    const env = { DATABASE_URL: (await databaseOfRun()) ?? '', SECRET_KEY: 'the same key for all of the processes' };
+    const services = await Promise.all([1, 2, 3].map(() => startTestService({ env, embeddedBroker: true })));
+    const db = services[0]?.storage.db;
+    expect([await db?.project.count(), await db?.broker.count(), await db?.user.count()]).toEqual([1, 1, 1]);
+    expect(services.filter(({ report }) => report.mqtt !== null)).toHaveLength(1);
+  });
+
   test('what one writes the other serves', async () => {
     const [one, two] = await start();
     const { body } = await one.rest('POST', `/api/projects/${one.projectId}/brokers`, one.root, {

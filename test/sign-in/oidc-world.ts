@@ -4,7 +4,8 @@ import { keptLog, type LoggedLine } from './sign-in-steps.ts';
 import { WebVisitor } from './web-visitor.ts';
 
 const COMPLETE =
-  'mutation ($input: CompleteSignInInput!) { completeSignIn(input: $input) { token user { id email name verified } } }';
+  'mutation ($input: CompleteSignInInput!) { completeSignIn(input: $input) { token user { id email name verified ssoType } } }';
+
 export interface SignInWorld {
   readonly service: TestService;
   readonly oidc: TestOidc;
@@ -42,7 +43,13 @@ export const complete = (service: TestService, input: { readonly code: string; r
 
 export interface SignedIn {
   readonly token: string;
-  readonly user: { readonly id: string; readonly email: string; readonly name: string; readonly verified: boolean };
+  readonly user: {
+    readonly id: string;
+    readonly email: string;
+    readonly name: string;
+    readonly verified: boolean;
+    readonly ssoType: string;
+  };
 }
 
 /** The whole way of a person to a session. */

@@ -21,7 +21,12 @@ describe('a person who signs in', () => {
     const { data } = await service.graphql('{ signInOffers { local ldap openIdConnect } }', {}, null);
     expect(data.signInOffers).toEqual({ local: true, ldap: false, openIdConnect: true });
     const first = await signIn(service, 'ada');
-    expect(first.user).toMatchObject({ email: 'ada@example.com', name: 'Ada Lovelace', verified: true });
+    expect(first.user).toMatchObject({
+      email: 'ada@example.com',
+      name: 'Ada Lovelace',
+      verified: true,
+      ssoType: 'SSO',
+    });
     expect((await service.graphql('{ viewer { email isRootAdmin } }', {}, first.token)).data.viewer).toEqual({
       email: 'ada@example.com',
       isRootAdmin: false,

@@ -58,6 +58,11 @@ test('the last root administrator who can sign in keeps account and role; somebo
   const demote = { email: 'root@example.com', isRootAdmin: false };
   expect(await ask(SET_ROOT, demote)).toEqual({ code: 'LAST_ADMINISTRATOR' });
   expect(await ask(DELETE, { userId: root.id })).toEqual({ code: 'LAST_ADMINISTRATOR' });
+  // Nobody signs in at a provider that this service does not know.
+  expect(await ask(UPDATE, { userId: root.id, ssoType: 'SSO' })).toEqual({ code: 'LAST_ADMINISTRATOR' });
+  await ask(CREATE, { email: 'elsewhere@example.com', isRootAdmin: true, ssoType: 'LDAP' });
+  expect(await ask(SET_ROOT, demote)).toEqual({ code: 'LAST_ADMINISTRATOR' });
+  await ask(SET_ROOT, { email: 'elsewhere@example.com', isRootAdmin: false });
 
   const next = await service.person(null);
   expect(await ask(SET_ROOT, { email: next.email, isRootAdmin: true })).toEqual({

@@ -105,9 +105,10 @@ const DeleteSignInRulePayload = builder
 
 builder.mutationFields((t) => ({
   createSignInRules: t.field({
-    description: 'Gives roles in a project to people who sign in elsewhere. All of the rules are made, or none.',
+    description:
+      'Gives roles in a project to people who sign in elsewhere. All of the rules are made, or none. Not with a token.',
     type: SignInRulesPayload,
-    ...inProject('ADMIN'),
+    ...inProject('ADMIN', { byTokens: false }),
     args: {
       input: t.arg({ type: CreateSignInRulesInput, required: true, description: 'Which project, and its new rules.' }),
     },
@@ -116,10 +117,10 @@ builder.mutationFields((t) => ({
     }),
   }),
   updateSignInRule: t.field({
-    description: 'Only what is given changes. Needs ADMIN in the rule’s project.',
+    description: 'Only what is given changes. Needs ADMIN in the rule’s project, and no token.',
     type: SignInRulePayload,
     authScopes: { signedIn: true },
-    ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
+    ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
     args: {
       input: t.arg({ type: UpdateSignInRuleInput, required: true, description: 'Which rule, and what changes.' }),
     },
@@ -128,10 +129,11 @@ builder.mutationFields((t) => ({
     }),
   }),
   deleteSignInRule: t.field({
-    description: 'Needs ADMIN in the rule’s project. What people follow with a role by this rule alone ends.',
+    description:
+      'Needs ADMIN in the rule’s project, and no token. What people follow with a role by this rule alone ends.',
     type: DeleteSignInRulePayload,
     authScopes: { signedIn: true },
-    ...requires('ADMIN', { elsewhere: 'NOT_ALLOWED' }),
+    ...requires('ADMIN', { byTokens: false, elsewhere: 'NOT_ALLOWED' }),
     args: { input: t.arg({ type: DeleteSignInRuleInput, required: true, description: 'Which rule.' }) },
     resolve: async (_root, { input: { ruleId, projectId } }, { services, viewer }) => {
       await services.signInRules.remove(ruleId, viewer, projectId);

@@ -1,8 +1,8 @@
 import {
   type ProjectRole,
+  requireNoToken,
   requireProjectRole,
   requireSignedIn,
-  requireWholeProject,
   type Viewer,
 } from '../../auth/viewer.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../../errors.ts';
@@ -84,7 +84,7 @@ export class SignInRuleService {
     return this.#db.signInRule.findMany({ where: { id: { in: data.map(({ id }) => id) } }, orderBy: { id: 'asc' } });
   }
 
-  /** Only what is given changes. Needs ADMIN in the rule's project. Errors: NOT_FOUND, NOT_ALLOWED, INVALID. */
+  /** Only what is given changes. Needs ADMIN in the rule's project, and no token. Errors: NOT_FOUND, NOT_ALLOWED, INVALID. */
   async update(
     id: string,
     change: SignInRuleChange,
@@ -101,7 +101,7 @@ export class SignInRuleService {
     return changed;
   }
 
-  /** Needs ADMIN in the rule's project; what people follow with a role by it alone ends. Errors: NOT_FOUND, NOT_ALLOWED. */
+  /** Needs ADMIN in the rule's project, and no token; what people follow with a role by it alone ends. Errors: NOT_FOUND, NOT_ALLOWED. */
   async remove(id: string, viewer: Viewer | null, projectId?: string | null): Promise<void> {
     const rule = await this.#changeable(id, viewer, projectId);
     const { count } = await this.#db.signInRule.deleteMany({ where: { id } });
@@ -120,7 +120,7 @@ export class SignInRuleService {
       if (error instanceof ServiceError && error.code === 'NOT_FOUND') throw notFound('rule', id);
       throw error;
     }
-    requireWholeProject(known);
+    requireNoToken(known);
     return rule;
   }
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { Slots } from '../slots.ts';
 
-export interface TurnsOptions {
+export interface AdmissionOptions {
   readonly atOnce: number;
   readonly mayWait: number;
   readonly what?: string;
@@ -12,13 +12,13 @@ export interface TurnsOptions {
  * with RATE_LIMITED. Holds guesses of passwords below what they could take: memory, the threads that hash, and the moment in
  * which a hundred of them all find that nothing has failed yet.
  */
-export class Turns {
+export class Admission {
   readonly #slots: Slots;
   readonly #mayWait: number;
   readonly #what: string;
 
   /** `what` there are too many of, for the refusal. */
-  constructor({ atOnce, mayWait, what = 'log-ins' }: TurnsOptions) {
+  constructor({ atOnce, mayWait, what = 'log-ins' }: AdmissionOptions) {
     this.#slots = new Slots(atOnce);
     this.#mayWait = mayWait;
     this.#what = what;
