@@ -35,11 +35,12 @@ export async function openTestStorage(options: TestStorageOptions = {}): Promise
   return storage;
 }
 
-export async function databaseOfRun(): Promise<string | undefined> {
+/** A new database of the run's server, undefined on SQLite. `copyOf`: as createDatabase. */
+export async function databaseOfRun(copyOf?: string): Promise<string | undefined> {
   const { TEST_ENGINE, TEST_POSTGRES_URL } = process.env;
   if (TEST_ENGINE !== 'postgresql') return undefined;
   if (!TEST_POSTGRES_URL) throw new Error('TEST_ENGINE=postgresql needs TEST_POSTGRES_URL');
-  return createDatabase(TEST_POSTGRES_URL);
+  return createDatabase(TEST_POSTGRES_URL, copyOf);
 }
 
 /** What openStorage needs for a new database of an engine. */

@@ -160,13 +160,14 @@ export function usePostgres(): TestPostgres {
   };
 }
 
-/** A new, empty database on a server. */
-export async function createDatabase(serverUrl: string): Promise<string> {
+/** A new database on a server: empty, or a copy of another one there, to which nobody is connected then. */
+export async function createDatabase(serverUrl: string, copyOf?: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const template = copyOf === undefined ? '' : ` TEMPLATE ${new URL(copyOf).pathname.slice(1)}`;
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {
-    await client.query(`CREATE DATABASE ${name}`);
+    await client.query(`CREATE DATABASE ${name}${template}`);
   } finally {
     await client.end();
   }

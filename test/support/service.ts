@@ -87,19 +87,19 @@ const SETTINGS = {
 };
 
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const databaseUrl = await databaseOfRun();
+  const { dataDir, env = {} } = options;
+  const isUsual = dataDir === undefined && !['ROOT_EMAIL', 'ROOT_PASSWORD', 'DATABASE_URL'].some((name) => name in env);
+  if (isUsual) begun ??= firstDatabase();
+  const first = isUsual ? await begun : undefined;
+  const databaseUrl = 'DATABASE_URL' in env ? undefined : await databaseOfRun(first?.url);
   const config = readConfig({
     ...SETTINGS,
-    DATA_DIR: options.dataDir ?? temporaryFolder(),
+    DATA_DIR: dataDir ?? temporaryFolder(),
     EMBEDDED_BROKER: options.embeddedBroker ? 'on' : 'off',
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
-    ...options.env,
+    ...env,
   });
-  const isUsual = config.rootEmail === ROOT.email && config.rootPassword === ROOT.password;
-  if (options.dataDir === undefined && config.databaseUrl === undefined && isUsual) {
-    begun ??= firstDatabase();
-    copyFileSync(await begun, join(config.dataDir, DATABASE));
-  }
+  if (first?.file) copyFileSync(first.file, join(config.dataDir, DATABASE));
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   const service = await startService(config, { log, ...WORKERS });
   onTestFinished(() => service.close());
@@ -107,19 +107,27 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 }
 
 const DATABASE = 'brokergraph.db';
-let begun: Promise<string> | null = null;
+let begun: Promise<FirstDatabase> | null = null;
+
+/** One of the two. */
+interface FirstDatabase {
+  readonly file?: string;
+  readonly url?: string;
+}
 
 /**
- * The file that a first start leaves, with all tables and the root administrator. Making those takes a third of a start, so a process of
- * tests does it once. Its path.
+ * What a first start leaves, with all tables and the root administrator. Making those takes a third of a start, and most of it on
+ * PostgreSQL, so a process of tests does it once.
  */
-async function firstDatabase(): Promise<string> {
+async function firstDatabase(): Promise<FirstDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-first-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const config = readConfig({ ...SETTINGS, DATA_DIR: folder, EMBEDDED_BROKER: 'off' });
+  const url = await databaseOfRun();
+  const database = url === undefined ? {} : { DATABASE_URL: url };
+  const config = readConfig({ ...SETTINGS, ...database, DATA_DIR: folder, EMBEDDED_BROKER: 'off' });
   const log = pino({ level: 'silent' });
   await (await startService(config, { log, ...WORKERS })).close();
-  return join(folder, DATABASE);
+  return url === undefined ? { file: join(folder, DATABASE) } : { url };
 }
 
 async function clientsOf(service: RunningService, config: Config): Promise<TestService> {
