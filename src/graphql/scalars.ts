@@ -14,7 +14,19 @@ builder.scalarType('DateTime', {
   },
 });
 
+/** As bodies of REST. Whoever walks a value that is nested deeper, or writes it, would run out of stack. */
+const MAX_DEPTH = 100;
+
 builder.scalarType('JSON', {
   description: 'Any JSON value, as it is.',
   serialize: (value) => value,
+  parseValue: (value) => {
+    if (isDeeper(value, MAX_DEPTH)) throw new GraphQLError(`JSON must not be nested deeper than ${MAX_DEPTH} levels`);
+    return value;
+  },
 });
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}

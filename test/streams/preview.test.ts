@@ -63,6 +63,10 @@ test('a query is tried on samples by whoever is signed in, and refused with ever
   expect(tooMany.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID', info: { issues: [{ path: 'samples' }] } });
   const tooLarge = await preview({}, Array(9).fill('x'.repeat(500_000)));
   expect(tooLarge.errors?.[0]?.extensions.code).toMatch(/INVALID|TOO_LARGE/);
+  // Deep enough, it was a fault of the service for whoever looked at it first.
+  const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+  expect((await preview({}, [nested(100)])).errors).toBeUndefined();
+  expect((await preview({}, [nested(101)])).errors?.[0]?.extensions.code).toBe('INVALID');
   const unknown = await preview({}, [1], {}, null);
   expect(unknown.errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
 });
