@@ -171,9 +171,9 @@ export async function startCore(
         timeoutMs,
         maxLinks: config.maxBrokerLinks,
         beside: (link) => {
-          const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...cloudBrokers.pluginsBeside(link.id)];
-          const single = () => [{ plugins, clientIds: [] }, ...hostings.map((hosting) => hosting.beside(link))];
-          return clusters.serving.beside(link) ?? allBeside(single());
+          const ofEach = { plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] };
+          const single = () => [cloudBrokers.beside(link.id), ...hostings.map((hosting) => hosting.beside(link))];
+          return clusters.serving.beside(link) ?? allBeside([ofEach, ...single()]);
         },
         standInOf: clusters.standInOf,
         log,

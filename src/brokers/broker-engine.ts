@@ -17,6 +17,20 @@ export interface ListenerWanted {
   readonly requireCertificate: boolean;
 }
 
+const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQTT' && !tls;
+
+/** Whether this service can reach it: over TCP without TLS. */
+export const hasOwnWay = (listeners: readonly ListenerWanted[]): boolean => listeners.some(isPlain);
+
+/** How this machine reaches a broker that listens so, as `mqtt://127.0.0.1:1883`. */
+export function addressOf(listeners: readonly ListenerWanted[]): string {
+  const plain = listeners.find(isPlain);
+  if (plain === undefined) throw new Error('the broker has no listener for this service');
+  const { host, port } = plain;
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `mqtt://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}
+
 /** FAILED is followed by STARTING: the engine starts what failed again, with growing pauses. */
 export type RunningState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from '../brokers/broker-directory.ts';
-import { isEngine, type ListenerWanted, type RunningBroker } from '../brokers/broker-engine.ts';
+import { addressOf, isEngine, type ListenerWanted, type RunningBroker } from '../brokers/broker-engine.ts';
+import type { HostedBeside } from '../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
-import type { PluginFactory } from '../control/plugin.ts';
 import { invalid, ServiceError } from '../errors.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
@@ -16,7 +16,7 @@ import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
-import { addressOf, type CloudEngines, isMosquitto, type Membership } from './cloud-engines.ts';
+import { type CloudEngines, isMosquitto, type Membership } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
 import { endLeftBrokers, endLeftIn } from './left-brokers.ts';
 
@@ -94,10 +94,10 @@ export class CloudBrokers {
     return this.#runs.get(id)?.problem ?? null;
   }
 
-  /** The control APIs that this service serves beside a broker because it runs it. */
-  pluginsBeside(id: string): readonly PluginFactory[] {
+  /** What this service has beside a broker because it runs it. */
+  beside(id: string): HostedBeside {
     const running = this.#runs.get(id)?.running ?? null;
-    return isMosquitto(running) ? besideMosquitto(running) : [];
+    return isMosquitto(running) ? besideMosquitto(id, running) : { plugins: [], clientIds: [] };
   }
 
   /** Makes the first broker's entry. */

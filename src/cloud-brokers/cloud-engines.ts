@@ -1,7 +1,13 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { BrokerRecord } from '../brokers/broker-directory.ts';
-import type { Engine, ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
+import {
+  type Engine,
+  hasOwnWay,
+  type ListenerWanted,
+  type RunningBroker,
+  type RunningState,
+} from '../brokers/broker-engine.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import type { ClusterOptions } from '../embedded/worker-protocol.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
@@ -99,7 +105,7 @@ export class CloudEngines {
     const wanted = listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
       return { number, protocol, host, port, tls, requireCertificate };
     });
-    return wanted.some(isPlain) ? wanted : [OWN_LISTENER, ...wanted];
+    return hasOwnWay(wanted) ? wanted : [OWN_LISTENER, ...wanted];
   }
 }
 
@@ -111,17 +117,6 @@ const OWN_LISTENER: ListenerWanted = {
   tls: false,
   requireCertificate: false,
 };
-
-const isPlain = ({ protocol, tls }: ListenerWanted): boolean => protocol === 'MQTT' && !tls;
-
-/** How this machine reaches a broker that listens so. */
-export function addressOf(listeners: readonly ListenerWanted[]): string {
-  const plain = listeners.find(isPlain);
-  if (plain === undefined) throw new Error('the broker has no listener for this service');
-  const { host, port } = plain;
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `mqtt://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
-}
 
 export const isMosquitto = (running: RunningBroker | null): running is MosquittoBroker =>
   running instanceof MosquittoBroker;

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
+import { addressOf, type ListenerWanted, type RunningBroker, type RunningState } from '../brokers/broker-engine.ts';
 import { endLeftOver } from '../hosting/left-over.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { withFreePorts } from './free-ports.ts';
@@ -10,6 +10,7 @@ import { ListenerFiles } from './listener-files.ts';
 import { mosquittoConfig } from './mosquitto-config.ts';
 import { type MosquittoProcess, startMosquittoProcess } from './mosquitto-process.ts';
 import type { MosquittoProgram } from './mosquitto-program.ts';
+import { MISSED_PINGS, watchMosquitto } from './mosquitto-watch.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** What is used of a logger; pino's shape. */
@@ -29,6 +30,8 @@ export interface MosquittoBrokerOptions {
   readonly administrator: Administrator;
   readonly program: MosquittoProgram;
   readonly log: MosquittoLog;
+  /** It is ended and started again when it answers nothing for four times this long. Default 15,000. */
+  readonly pingMs?: number;
   /**
    * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; RUNNING -> STARTING for other settings; any -> STOPPED by `close()`.
    * Each change once. `error` with FAILED.
@@ -40,6 +43,10 @@ const CONFIG_FILE = 'mosquitto.conf';
 const PID_FILE = 'mosquitto.pid';
 /** What it keeps may be much, and nobody is in a hurry. */
 const RESTART_END_MS = 60_000;
+/** One that hangs would write nothing any more. */
+const HANGING_END_MS = 2_000;
+/** It may write much at times, as with each save of what it keeps, and serves nobody meanwhile. */
+const PING_MS = 15_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** A process that ran this long failed for a new reason, so the pauses start small again. */
@@ -135,7 +142,7 @@ export class MosquittoBroker implements RunningBroker {
       const startedAt = Date.now();
       // Asked for while it was starting, with settings that it may not have seen.
       if (this.#restarts.length > 0) void running.end(RESTART_END_MS);
-      const reason = await running.ended;
+      const reason = await this.#endOf(running);
       running = null;
       this.#process = null;
       if (Date.now() - startedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
@@ -151,6 +158,20 @@ export class MosquittoBroker implements RunningBroker {
         running = await this.#run().catch(() => null);
       }
     }
+  }
+
+  /** Resolves with the reason when it has ended, by itself or because it hung. */
+  async #endOf(running: MosquittoProcess): Promise<string> {
+    const { id, administrator, pingMs = PING_MS } = this.#options;
+    let hung: string | null = null;
+    const onSilent = () => {
+      hung = `Mosquitto answered nothing for ${(MISSED_PINGS * pingMs) / 1_000} s, and was ended`;
+      void running.end(HANGING_END_MS);
+    };
+    const stop = watchMosquitto({ brokerId: id, url: addressOf(this.listeners), administrator, pingMs, onSilent });
+    const reason = await running.ended;
+    stop();
+    return hung ?? reason;
   }
 
   async #wait(ms: number): Promise<void> {

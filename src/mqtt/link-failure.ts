@@ -14,7 +14,7 @@ const NO_TLS = "The broker's port does not speak TLS";
 const CLIENT_CERTIFICATE = 'The broker requires a client certificate';
 const CLIENT_CERTIFICATE_REFUSED = 'The broker refused the client certificate';
 const RESET = 'The broker reset the connection';
-const SILENT = 'The broker did not answer in time';
+export const SILENT = 'The broker did not answer in time';
 const UNROUTABLE = "There is no network route to the broker's host";
 
 /** By the code of a socket or TLS error. */

@@ -90,6 +90,27 @@ test('what is kept by a Mosquitto that is killed is there when it has come back 
   expect(trail.at(-1)).toBe('STOPPED');
 });
 
+test('one that hangs is ended and started again, and why is told', async () => {
+  const folder = temporaryFolder();
+  const reasons: (string | undefined)[] = [];
+  const { until, onState } = stateTrail();
+  const { url } = await start({
+    folder,
+    pingMs: 300,
+    onState: (state, error) => {
+      reasons.push(error);
+      onState(state);
+    },
+  });
+  const pid = pidIn(folder);
+  process.kill(pid, 'SIGSTOP');
+  await until('FAILED');
+  expect(reasons.at(-1)).toBe('Mosquitto answered nothing for 1.2 s, and was ended');
+  await until('RUNNING', 2);
+  expect(pidIn(folder)).not.toBe(pid);
+  await startClient(url, ADMINISTRATOR);
+});
+
 test('accounts stay, and the administrator is there again with the password of now', async () => {
   const folder = temporaryFolder();
   const first = await start({ folder });
