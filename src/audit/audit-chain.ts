@@ -60,7 +60,8 @@ export function chained(entries: readonly UnchainedEntry[], from: ChainPlace): A
   });
 }
 
-export type MarkName = 'start' | 'head';
+/** `witness` is kept outside of the database. */
+export type MarkName = 'start' | 'head' | 'witness';
 
 /** Signs places, and tells whether a mark is what this service left. */
 export class Marks {

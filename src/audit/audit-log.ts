@@ -16,6 +16,8 @@ export interface AuditLogOptions {
   readonly db: Database;
   readonly marks: Marks;
   readonly log: Logger;
+  /** Told after each commit where the chain ended then. */
+  readonly onHead?: (place: ChainPlace) => void;
   /** Told after entries were committed, or given up when the service ends. */
   readonly onSettled: (entries: readonly UnchainedEntry[], written: boolean) => void;
 }
@@ -38,6 +40,8 @@ export class AuditLog {
   readonly #options: AuditLogOptions;
   #waiting: Waiting[] = [];
   #head: ChainPlace | null = null;
+  /** The newest that was written here. */
+  #written: ChainPlace = GENESIS;
   #last: Promise<void> = Promise.resolve();
   #writing: Promise<void> | null = null;
   #isClosing = false;
@@ -127,11 +131,20 @@ export class AuditLog {
       const { sequence, hash } = rows.at(-1) as AuditEntry;
       const { name, ...mark } = marks.of('head', { sequence, hash });
       try {
-        await db.$transaction([
+        const move = () => db.auditMark.upsert({ where: { name }, create: { name, ...mark }, update: mark });
+        // Nobody else wrote meanwhile, or the entries would be refused: the mark is where it was.
+        const where = { name, sequence: this.#head.sequence };
+        const [, moved] = await db.$transaction([
           db.auditEntry.createMany({ data: rows }),
-          db.auditMark.upsert({ where: { name }, create: { name, ...mark }, update: mark }),
+          where.sequence === GENESIS.sequence ? move() : db.auditMark.updateMany({ where, data: mark }),
         ]);
+        if ('count' in moved && moved.count === 0) {
+          this.#tampered(where.sequence, 'its end is not where this process left it');
+          await move();
+        }
         this.#head = { sequence, hash };
+        this.#written = this.#head;
+        this.#options.onHead?.(this.#head);
         return;
       } catch (error) {
         if (!isUniqueViolation(error) && !isTransactionConflict(error)) throw error;
@@ -151,14 +164,20 @@ export class AuditLog {
   }
 
   async #placeToWrite(): Promise<ChainPlace> {
-    const { place, problem } = await this.#readHead();
-    if (problem !== null) {
-      this.#options.log.error(
-        { sequence: place.sequence },
-        `the audit was tampered with: ${problem}. Verify it; what is written from now on does not follow it`,
-      );
-    }
-    return place;
+    const { place, problem: found } = await this.#readHead();
+    const wentBack = place.sequence < this.#written.sequence;
+    const problem = wentBack ? 'it was set back' : found;
+    if (problem !== null) this.#tampered(place.sequence, problem);
+    // What is missing before it shows for ever.
+    return wentBack ? this.#written : place;
+  }
+
+  #tampered(sequence: number, problem: string): void {
+    const { log } = this.#options;
+    log.error(
+      { sequence },
+      `the audit was tampered with: ${problem}. Verify it; what is written now does not follow it`,
+    );
   }
 
   /**

@@ -5,7 +5,7 @@ import { RefusedLogin } from '../auth/refused-login.ts';
 import { ServiceError } from '../errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
-import { type ChainPlace, Marks, type UnchainedEntry } from './audit-chain.ts';
+import { type ChainPlace, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';
 import { entryOf, MAX_NAME } from './audit-entry.ts';
 import { type AuditCaller, type AuditFacts, type AuditTarget, type AuditWay, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
@@ -14,6 +14,7 @@ import { codeOf, outcomeOf, refusedReadOf, resultOf } from './audit-outcome.ts';
 import { AuditRetention } from './audit-retention.ts';
 import { type AuditInput, idInPayload, targetOf, targetOfRead } from './audit-target.ts';
 import { type AuditVerification, verifyChain } from './audit-verification.ts';
+import { AuditWitness } from './audit-witness.ts';
 import { MAX_KEPT, masked } from './masked.ts';
 import { type Attempt, type CountedAttempts, Refusals } from './refusals.ts';
 
@@ -60,6 +61,9 @@ export class AuditService {
   readonly #retention: AuditRetention;
   readonly #journal: AuditJournal;
   readonly #log: AuditLog;
+  readonly #witness: AuditWitness;
+  /** What was found at the start. */
+  #setBack: ChainProblem | null = null;
   readonly #refusals = new Refusals((counted) => this.#tellCounted(counted));
 
   constructor(options: AuditOptions) {
@@ -69,10 +73,12 @@ export class AuditService {
     this.#marks = marks;
     this.#retention = new AuditRetention({ db, marks, days, record: (facts) => this.record(facts), log });
     this.#journal = new AuditJournal(dataDir, log);
+    this.#witness = new AuditWitness(dataDir, marks, log);
     this.#log = new AuditLog({
       db,
       marks,
       log,
+      onHead: (place) => this.#witness.saw(place),
       // What could not be written is left for the next start.
       onSettled: (entries, written) => {
         if (written) this.#journal.end(entries.map(({ id }) => id));
@@ -80,8 +86,21 @@ export class AuditService {
     });
   }
 
-  /** Gives what a process left that was killed the entries that they lack. */
+  /**
+   * Tells of a chain that was emptied or set back since this folder's last process, in the log and by an entry, behind which it goes on.
+   * Then gives what that process left, if it was killed, the entries that they lack.
+   */
   async start(): Promise<void> {
+    this.#setBack = await this.#witness.problem(this.#options.db);
+    if (this.#setBack !== null) {
+      const { sequence, reason } = this.#setBack;
+      this.#options.log.error({ sequence }, `the audit lacks entries: ${reason}`);
+      await this.record({ operation: 'noticeLostAuditEvents', after: { sequence, reason }, result: 'DONE' });
+    }
+    await this.#endLeft();
+  }
+
+  async #endLeft(): Promise<void> {
     const left = this.#journal.left();
     if (left.length === 0) return;
     const { db, log } = this.#options;
@@ -186,15 +205,19 @@ export class AuditService {
     return this.#log.head();
   }
 
-  /** Looks through all entries. `expected`: a hash that was told earlier and must be there. */
-  verify(expected?: string | null): Promise<AuditVerification> {
-    return verifyChain(this.#options.db, this.#marks, expected ?? null);
+  /** Looks through all entries. `expected`: a hash that was told earlier and must be there. What was found at the start is told, too. */
+  async verify(expected?: string | null): Promise<AuditVerification> {
+    const found = await verifyChain(this.#options.db, this.#marks, expected ?? null, this.#witness.place);
+    if (this.#setBack === null) return found;
+    const { problems, problemCount } = found;
+    return { ...found, isIntact: false, problems: [this.#setBack, ...problems], problemCount: problemCount + 1 };
   }
 
   async close(): Promise<void> {
     await this.#retention.close();
     this.#refusals.close();
     await this.#log.close();
+    await this.#witness.close();
     this.#journal.close();
   }
 

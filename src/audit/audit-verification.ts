@@ -1,5 +1,6 @@
 import type { Database } from '../storage/database.ts';
 import { ChainCheck, type ChainPlace, type ChainProblem, GENESIS, type Marks, missing } from './audit-chain.ts';
+import { missingIn } from './audit-witness.ts';
 
 /** Entries in memory at once; some have what is kept of a large input. */
 export const PAGE = 250;
@@ -22,9 +23,14 @@ export interface AuditVerification {
 /**
  * Follows the chain from its start mark to its head mark. Shows whatever was changed, removed, put in or moved by somebody without the
  * secret key; what nobody can see in a database alone is that all of it was set back to what it was once: that is what `expected` is for,
- * a hash that was kept elsewhere and has to be in the chain.
+ * a hash that was kept elsewhere and has to be in the chain, and `seen`, a place that this process saw written.
  */
-export async function verifyChain(db: Database, marks: Marks, expected: string | null): Promise<AuditVerification> {
+export async function verifyChain(
+  db: Database,
+  marks: Marks,
+  expected: string | null,
+  seen: ChainPlace | null = null,
+): Promise<AuditVerification> {
   const problems: ChainProblem[] = [];
   let problemCount = 0;
   const report = (problem: ChainProblem | null) => {
@@ -63,6 +69,7 @@ export async function verifyChain(db: Database, marks: Marks, expected: string |
     }
   }
   const { place } = check;
+  report(await missingIn(db, marks, seen));
   if (!isFound) report({ sequence: place.sequence, reason: 'the hash that was expected is not in the chain' });
   return { isIntact: problemCount === 0, checked: check.checked, start, head: place, problems, problemCount };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { hashOf, Marks, type UnchainedEntry } from '../../src/audit/audit-chain.ts';
 import { auditLines } from '../../src/audit/audit-lines.ts';
@@ -219,6 +220,28 @@ describeEngines((engine, postgres) => {
     await db.auditMark.update({ where: { name: 'head' }, data: mark });
     expect(await problemsOf(db)).toEqual([]);
     expect(await verify(db, head.hash)).toMatchObject({ isIntact: false, problemCount: 1 });
+  });
+
+  test('a database that was emptied or set back under a process shows, and the process tells it', async () => {
+    for (const sequence of [0, 5]) {
+      const db = await open();
+      const errors: string[] = [];
+      const log = pino({ level: 'error' }, { write: (line) => void errors.push(JSON.parse(line).msg) });
+      const written = new AuditLog({ db, marks: MARKS, log, onSettled: () => undefined });
+      for (let n = 0; n < 5; n += 1) await written.append(entry(n));
+      const mark = await db.auditMark.findUniqueOrThrow({ where: { name: 'head' } });
+      for (let n = 0; n < 5; n += 1) await written.append(entry(n));
+      expect(errors).toEqual([]);
+      await db.auditEntry.deleteMany({ where: { sequence: { gt: sequence } } });
+      if (sequence === 0) await db.auditMark.deleteMany();
+      else await db.auditMark.update({ where: { name: 'head' }, data: mark });
+      await written.append(entry(11));
+      await written.append(entry(12));
+      expect(errors).toEqual([expect.stringContaining('its end is not where this process left it')]);
+      expect(await problemsOf(db)).toEqual([
+        { sequence: sequence + 1, reason: `the entries ${sequence + 1} to 10 are missing` },
+      ]);
+    }
   });
 
   test('a process that goes on after a forged entry writes behind it, and it shows', async () => {

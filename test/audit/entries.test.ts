@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { targetOf } from '../../src/audit/audit-target.ts';
 import { schema } from '../../src/graphql/schema.ts';
@@ -242,6 +243,47 @@ test('unknown tokens and refusals of nobody known are told as bursts', async () 
     { operation: 'authenticate', after: { count: 29 } },
   ]);
   expect((await again.services.audit.verify()).isIntact).toBe(true);
+});
+
+test('an audit that was emptied or set back is told at the next start, by an entry, and once', async () => {
+  let service = await startTestService();
+  const { db } = service.storage;
+  const { dataDir, databaseUrl } = service.config;
+  const again = async () => {
+    await service.close();
+    const errors: string[] = [];
+    service = await startTestService({
+      dataDir,
+      log: pino({ level: 'error' }, { write: (line) => void errors.push(JSON.parse(line).msg) }),
+      ...(databaseUrl === undefined ? {} : { env: { DATABASE_URL: databaseUrl } }),
+    });
+    return errors;
+  };
+  const told = () => eventsOf(service, { operation: 'noticeLostAuditEvents' });
+  const mark = await db.auditMark.findUniqueOrThrow({ where: { name: 'head' } });
+  for (let n = 0; n < 3; n += 1) await service.services.audit.record({ operation: 'counted', result: 'DONE' });
+  expect(await again()).toEqual([]);
+  expect(await told()).toEqual([]);
+  expect((await service.services.audit.verify()).isIntact).toBe(true);
+
+  // As from a backup.
+  await service.storage.db.auditEntry.deleteMany({ where: { sequence: { gt: mark.sequence } } });
+  await service.storage.db.auditMark.update({ where: { name: 'head' }, data: mark });
+  expect(await service.services.audit.verify()).toMatchObject({
+    isIntact: false,
+    problems: [{ sequence: mark.sequence + 3, reason: expect.stringContaining('emptied or set back') }],
+  });
+  expect(await again()).toEqual([expect.stringContaining('the audit lacks entries')]);
+  expect(await told()).toMatchObject([{ actorKind: 'SERVICE', after: { sequence: mark.sequence + 3 } }]);
+  expect((await service.services.audit.verify()).isIntact).toBe(false);
+  expect(await again()).toEqual([]);
+  expect((await service.services.audit.verify()).isIntact).toBe(true);
+
+  // All of it, and of a length that it had once.
+  await service.storage.db.auditEntry.deleteMany();
+  await service.storage.db.auditMark.deleteMany();
+  expect(await again()).toEqual([expect.stringContaining('the audit lacks entries')]);
+  expect((await told()).length).toBe(1);
 });
 
 test('whatever is asked in whatever order, each mutation leaves one entry with its result', async () => {

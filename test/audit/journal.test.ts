@@ -1,9 +1,11 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { UnchainedEntry } from '../../src/audit/audit-chain.ts';
+import { Marks, type UnchainedEntry } from '../../src/audit/audit-chain.ts';
 import { AuditJournal } from '../../src/audit/audit-journal.ts';
-import { silentLog, temporaryFolder } from '../support/database.ts';
+import { AuditWitness } from '../../src/audit/audit-witness.ts';
+import { openSealer } from '../../src/storage/sealed.ts';
+import { openTestStorage, silentLog, temporaryFolder } from '../support/database.ts';
 
 const entry = (id: string, text = ''): UnchainedEntry => ({
   id,
@@ -60,4 +62,31 @@ test('what begins after the end is written nowhere: the file may have the number
   closeSync(fd);
   expect(readFileSync(other, 'utf8')).toBe('');
   expect(leftIn(folder)).toEqual(['one']);
+});
+
+test('a witness is what was seen written last, of a folder that has one; one that somebody else made is told', async () => {
+  const { db } = await openTestStorage();
+  const folder = temporaryFolder();
+  const file = join(folder, 'audit-witness.json');
+  const marks = new Marks(openSealer({ dataDir: folder }));
+  const inFolder = () => new AuditWitness(folder, marks, silentLog);
+  const first = inFolder();
+  expect(await first.problem(db)).toBe(null);
+  await first.close();
+  expect(existsSync(file)).toBe(false);
+  first.saw({ sequence: 1, hash: 'one' });
+  first.saw({ sequence: 2, hash: 'two' });
+  await first.close();
+  expect(inFolder().place).toEqual({ sequence: 2, hash: 'two' });
+  expect(await inFolder().problem(db)).toMatchObject({ sequence: 2, reason: expect.stringContaining('emptied') });
+  // Those that were removed because of their age are no loss, where this service says so itself.
+  await db.auditMark.create({ data: marks.of('start', { sequence: 2, hash: 'two' }) });
+  expect(await inFolder().problem(db)).toBe(null);
+  await db.auditMark.update({ where: { name: 'start' }, data: { sequence: 3 } });
+  expect(await inFolder().problem(db)).toMatchObject({ sequence: 2 });
+  const text = readFileSync(file, 'utf8');
+  for (const other of [text.replace('"sequence":2', '"sequence":1'), text.slice(0, 20), '']) {
+    writeFileSync(file, other);
+    expect(await inFolder().problem(db)).toMatchObject({ reason: expect.stringContaining('not as this service left') });
+  }
 });
