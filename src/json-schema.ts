@@ -21,10 +21,14 @@ export function createValidator(): Ajv2020 {
 /** `at`: where the value stands in what was sent, as a JSON pointer. */
 export type CheckValue = (value: unknown, at?: string) => void;
 
-/** The returned function throws INVALID with every issue; paths are JSON pointers. */
+/**
+ * The returned function throws INVALID with every issue; paths are JSON pointers. The schema is compiled with the first value: most of
+ * all schemas of a service are never needed.
+ */
 export function compileCheck(ajv: Ajv2020, schema: Readonly<Record<string, unknown>>): CheckValue {
-  const validate = ajv.compile(schema);
+  let validate: ValidateFunction | null = null;
   return (value, at = '') => {
+    validate ??= ajv.compile(schema);
     if (!validate(value)) throw invalid(issuesOf(validate, (pointer) => at + pointer || '/'));
   };
 }

@@ -3,7 +3,6 @@ import type { Config } from '../config.ts';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { knockAtOperatorDoor, type RunOperation } from '../operator-door.ts';
-import { startCore } from '../service-core.ts';
 
 /** What fields of the input are called on the command line: `{ name: '--name', email: '<email>' }`. */
 export type ArgumentNames = Readonly<Record<string, string>>;
@@ -33,6 +32,8 @@ async function runAlone(
 
 async function withOwnCore<T>(config: Config, work: (run: RunOperation) => Promise<T>): Promise<T> {
   const log = await createLog({ ...config, logLevel: 'error' }, false);
+  // The whole service: a command that a running one answers is done long before this would be loaded.
+  const { startCore } = await import('../service-core.ts');
   const core = await startCore(config, { log });
   try {
     core.services.runtimes.startOnDemand();

@@ -413,10 +413,13 @@ function beginningsOf(
 
 export interface CompiledOperation {
   readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
+  /** Does now what the first execution would do. Throws NotCompilable where graphql-js would have to serve. */
+  readonly compile: () => void;
 }
 
 /**
- * An operation of our own, compiled at once, without limits. Throws an Error that tells what is wrong with the document.
+ * An operation of our own, without limits; compiled when it is executed first, since many never are. Throws an Error that tells what is
+ * wrong with the document.
  */
 export function compileOperation(schema: GraphQLSchema, text: string, leaves: LeafOptions = {}): CompiledOperation {
   guardLists(schema);
@@ -426,9 +429,9 @@ export function compileOperation(schema: GraphQLSchema, text: string, leaves: Le
   const node = operationOf(document);
   if (!node || node.operation === OperationTypeNode.SUBSCRIPTION) throw new Error('One query or mutation is expected');
   const program = new Program(schema, document, node, { compileAfter: 0, leaves });
-  program.compile(NO_VARIABLES);
   const { variableDefinitions = [] } = node;
   return {
+    compile: () => void program.compile(NO_VARIABLES),
     execute(context, variables = NO_VARIABLES) {
       const { errors, coerced } = getVariableValues(schema, variableDefinitions, variables);
       if (errors) return { errors };

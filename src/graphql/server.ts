@@ -22,7 +22,7 @@ import { Operations } from './operations.ts';
 import { type ErrorLog, publicError } from './public-error.ts';
 import { shortRoad } from './short-road.ts';
 import { WebSocketRoad } from './websocket.ts';
-import { createYogaRoad } from './yoga.ts';
+import type { YogaRoad } from './yoga.ts';
 
 export interface GraphqlServerOptions {
   readonly schema: GraphQLSchema;
@@ -74,7 +74,9 @@ export function createGraphqlServer({
     ...(limits && { limits }),
   });
   const endpoint = new Endpoint(operations, log);
-  const yogaRoad = createYogaRoad({ endpoint, maxBodyBytes, path });
+  // A fifth of all modules, and most services are never asked by GET.
+  let yogaRoad: Promise<YogaRoad> | null = null;
+  const loadYogaRoad = async () => (await import('./yoga.ts')).createYogaRoad({ endpoint, maxBodyBytes, path });
   const graphiql = new GraphiqlPage();
   const origins = new Set(corsOrigins);
   const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
@@ -105,7 +107,8 @@ export function createGraphqlServer({
       writeAnswer(res, answer, acceptedType(req.headers.accept) ?? JSON_TYPE);
       return;
     }
-    await yogaRoad(req, res, context);
+    yogaRoad ??= loadYogaRoad();
+    await (await yogaRoad)(req, res, context);
   };
 
   return {

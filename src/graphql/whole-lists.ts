@@ -25,8 +25,12 @@ interface Guarded extends Resolver {
   readonly [ORIGINAL]: Resolver | undefined;
 }
 
+const schemas = new WeakSet<GraphQLSchema>();
+
 /** Changes the resolvers of the schema in place; doing it twice does nothing. */
 export function guardLists(schema: GraphQLSchema): void {
+  if (schemas.has(schema)) return;
+  schemas.add(schema);
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;
     for (const field of Object.values(type.getFields())) {

@@ -1,5 +1,5 @@
 import { parse as parseQueryString } from 'node:querystring';
-import type { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { type InputIssue, invalid } from '../errors.ts';
 import { issuesOf, MAX_ISSUES } from '../json-schema.ts';
 import { nearestName } from '../nearest-name.ts';
@@ -64,13 +64,13 @@ function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   return issues;
 }
 
-/** Reads the parameters named in `names`. The returned function throws INVALID with `issues` and every one of its own. */
+/** Reads the parameters named in `names`; the schema is compiled for the first request. The returned function throws INVALID with `issues` and every one of its own. */
 function compileReading(
   ajv: Ajv2020,
   schema: JsonSchema,
   names: ReadonlySet<string>,
 ): (sent: Sent, issues: InputIssue[]) => Record<string, unknown> {
-  const validate = ajv.compile(schema);
+  let validate: ValidateFunction | null = null;
   const properties = (schema.properties ?? {}) as Record<string, JsonSchema>;
   const parameters = Object.entries(properties)
     .filter(([name]) => names.has(name))
@@ -91,8 +91,8 @@ function compileReading(
       else if (value.includes('\0')) throw invalid([...issues, { path: name, reason: NO_NUL }]);
       else query[name] = coerce ? coerce(value) : value;
     }
-    const isValid = validate(query);
-    if (!isValid) throw invalid([...issues, ...issuesOf(validate, (pointer) => pointer.slice(1))]);
+    validate ??= ajv.compile(schema);
+    if (!validate(query)) throw invalid([...issues, ...issuesOf(validate, (pointer) => pointer.slice(1))]);
     if (issues.length > 0) throw invalid(issues);
     return query;
   };

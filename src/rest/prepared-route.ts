@@ -15,7 +15,7 @@ import { compileQuery, type ParseQuery } from './input.ts';
 import { type Existence, existsIn, REVISIONS, type Revision } from './revisions.ts';
 import type { JsonSchema, Route } from './route.ts';
 
-/** An operation, compiled once. */
+/** An operation that is compiled once, at the latest with its first execution. */
 export interface CompiledOperation<C> {
   execute(context: C, variables: Readonly<Record<string, unknown>>): ExecutionResult | Promise<ExecutionResult>;
 }
@@ -36,7 +36,10 @@ interface PreparedVersion {
   readonly trim: Trim | null;
 }
 
-/** A route made ready to be served: everything that can be decided at start is decided. */
+/**
+ * A route made ready to be served. What can be wrong with its operation and how the answer is made of it is known at start; programs for
+ * the operation, the input and the text are made when they are needed first.
+ */
 export interface PreparedRoute<C> {
   readonly route: Route;
   readonly operation: CompiledOperation<C>;
@@ -67,8 +70,8 @@ const prepared = new WeakMap<
 >();
 
 /**
- * The routes that are served, made ready. This costs more than all the rest of a start and keeps nothing of the server it is for, so
- * servers in one process that have a list of routes in common share it.
+ * The routes that are served, made ready. This keeps nothing of the server it is for, so servers in one process that have a list of
+ * routes in common share it, and what is compiled later.
  */
 export function prepareRoutes<C>(routes: readonly Route[], by: Preparation<C>): ReadonlyMap<Route, PreparedRoute<C>> {
   const known = prepared.get(routes);
@@ -111,7 +114,7 @@ export function prepareRoute<C>(
       field: fieldOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
       picks: route.pick == null ? null : steps,
-      write: (first && steps.length === 1 && createJsonWriter(schema, document, { path: first })) || JSON.stringify,
+      write: first && steps.length === 1 ? writerOf(schema, document, first) : JSON.stringify,
       total: route.total?.split('.') ?? null,
       pageInfo: route.stream?.pageInfo.split('.') ?? null,
       next: route.lists
@@ -127,6 +130,15 @@ export function prepareRoute<C>(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`${route.method} ${route.path} cannot be served: ${reason}`, { cause });
   }
+}
+
+/** Made when something is written first: it is a program, as that of the operation. */
+function writerOf(schema: GraphQLSchema, document: DocumentNode, path: readonly string[]): WriteJson {
+  let write: WriteJson | null = null;
+  return (value) => {
+    write ??= createJsonWriter(schema, document, { path }) ?? JSON.stringify;
+    return write(value);
+  };
 }
 
 function fieldOf({ definitions }: DocumentNode): PreparedRoute<never>['field'] {

@@ -6,7 +6,7 @@
  * sight, 403 role, 400 or 413 input, then whatever the operation says. Every refusal has the error body. What is not a ServiceError is a
  * bug: logged whole under the request id, answered as INTERNAL_ERROR without its text.
  *
- * All operations are compiled by `createRestServer`; it throws when one is bad. `handle` never throws and keeps no state of its own.
+ * All operations are checked by `createRestServer`; it throws when one is bad. `handle` never throws and keeps no state of its own.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';

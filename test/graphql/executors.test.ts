@@ -98,7 +98,7 @@ test('a string that looks like the compiler’s own marks stays a string', async
 
 test('both executors give one answer to generated documents', () => tryGeneratedDocuments(50));
 
-test('an operation compiled at the start takes its own spelling of enums and dates', async () => {
+test('an operation of our own takes its own spelling of enums and dates', async () => {
   const operation = compileOperation(schema, 'query ($id: ID!) { broker(id: $id) { state created_at: createdAt } }', {
     serializers: {
       State: (value) => `is ${value}`,
