@@ -135,6 +135,23 @@ export class ClusterService {
     }
   }
 
+  /** Removes what a service left that ended while it made a cluster, before any node was changed: nobody was told that there is one. */
+  async removeUnmade(): Promise<void> {
+    const { directory, stored, log } = this.#options;
+    for (const { id } of directory.all().filter(isUnmade)) {
+      try {
+        await this.#inTurn(id, async (cluster) => {
+          if (!isUnmade(cluster)) return;
+          await stored.remove(id);
+          log.warn({ clusterId: id, name: cluster.name }, 'removed a cluster whose making was interrupted');
+        });
+      } catch (error) {
+        // Another process makes it just now, or has removed it.
+        if (!(error instanceof ServiceError)) throw error;
+      }
+    }
+  }
+
   /** Errors: as `create`; NOT_FOUND. */
   join(id: string, joining: JoiningNode): Promise<ClusterRecord> {
     const { keepers, stored, brokerDirectory } = this.#options;
@@ -300,6 +317,9 @@ export class ClusterService {
     return cluster;
   }
 }
+
+/** What the first node gives the others is stored before they are changed. What brokers keep themselves is theirs to tell. */
+const isUnmade = ({ keeper, document }: ClusterRecord): boolean => keeper === 'GATEWAY' && document === null;
 
 /** Null: every node was told. */
 function notDissolved({ name }: ClusterRecord, outcomes: readonly NodeOutcome[]): ServiceError | null {

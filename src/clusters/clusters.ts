@@ -21,6 +21,7 @@ import { ClusterService } from './cluster-service.ts';
 import { ClusterStandIns } from './cluster-stand-ins.ts';
 import { ClusterRows } from './dynsec/cluster-rows.ts';
 import { DynsecDriver } from './dynsec/dynsec-driver.ts';
+import { PasswordCopies } from './dynsec/password-copies.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
@@ -60,6 +61,7 @@ export interface ClusterServices {
 }
 
 interface Connected {
+  readonly service: ClusterService;
   readonly runtimes: BrokerRuntimes;
   readonly keepers: ClusterKeepers;
   readonly ha: HaDriver;
@@ -133,6 +135,7 @@ export class Clusters {
       runtimes,
       access,
       rows,
+      passwordCopies: new PasswordCopies({ runtimes, sealer }),
       // A write waits for those before it, of which each may take long.
       turns: this.#turns('this cluster', 'cluster', timeoutMs * 6),
       keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
@@ -144,6 +147,7 @@ export class Clusters {
       runtimes,
       access: dynsec,
       rows,
+      joinMs: timeoutMs * 6,
       checkShared: () => checkRedis(redisUrl ?? '', timeoutMs),
       problemOf: (brokerId) => cloudBrokers.problemOf(brokerId),
       onFault: (error) => log.error({ err: error }, 'a cluster whose making was interrupted could not go on'),
@@ -168,14 +172,14 @@ export class Clusters {
     });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { runtimes, keepers, ha, dynsec, shared, rows, live };
+    this.#connected = { service, runtimes, keepers, ha, dynsec, shared, rows, live };
     return { clusters: service, clusterLive: live };
   }
 
   /** From here on clusters are followed, and kept together. */
   start(): void {
     if (this.#connected === null) return;
-    const { runtimes, keepers, ha, dynsec, shared, rows } = this.#connected;
+    const { service, runtimes, keepers, ha, dynsec, shared, rows } = this.#connected;
     const { projects, cloudBrokers, redisUrl, timeoutMs, log } = this.#options;
     const stop = projects.onChange((after, before) => {
       if (after === null || after.clusterPasswords || before?.clusterPasswords !== true) return;
@@ -194,6 +198,9 @@ export class Clusters {
     dynsec.start();
     shared.start();
     this.serving.start();
+    service.removeUnmade().catch((error: unknown) => {
+      log.error({ err: error }, 'clusters whose making was interrupted could not be removed');
+    });
   }
 
   #turns(name: string, prefix: string, timeoutMs: number): LeasedTurns {

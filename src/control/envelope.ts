@@ -10,6 +10,7 @@ export type ControlApi =
   | 'cedalo/ha'
   | 'cedalo/license'
   | 'brokergraph/cluster'
+  | 'brokergraph/membership'
   | `cedalo/${string}-bridge`;
 
 /** One command: its name and its fields as they stand beside it in the envelope. */

@@ -21,8 +21,9 @@ import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { RefusalLog } from './listening/refusal-log.ts';
 import { ClusterNode } from './sharing/cluster-node.ts';
-import { leaveCluster } from './sharing/cluster-place.ts';
+import { beAlone } from './sharing/cluster-place.ts';
 import { ClusterPlugin } from './sharing/cluster-plugin.ts';
+import { MembershipPlugin } from './sharing/membership-plugin.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
@@ -62,6 +63,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const node = cluster ? await ClusterNode.open({ cluster, folder, onProblem, onEnd: hooks.onBroken }) : null;
     // Again below: what comes between may fail.
     if (node) closers.push(() => node.close());
+    else await beAlone(folder);
     const store = new BrokerStore({
       folder,
       limits: DEFAULT_STORE_LIMITS,
@@ -69,7 +71,6 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     });
     closers.push(() => store.close());
     if (node) closers.push(() => node.close());
-    else await leaveCluster(store.journal);
     const accessStore = new AccessStore(store.journal, DEFAULT_ACCESS_LIMITS);
     const passwords = new PasswordCheck();
     const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
@@ -128,8 +129,18 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       }),
     );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
-    if (node) control.register(new ClusterPlugin(node));
     const { journal } = store;
+    if (node) control.register(new ClusterPlugin(node, journal));
+    control.register(
+      new MembershipPlugin({
+        journal,
+        access: accessStore,
+        administratorPassword: options.administrator.password,
+        isNode: node !== null,
+        kick: core.kick,
+        onRestart: (reason) => hooks.onBroken(new Error(reason)),
+      }),
+    );
     const withTls = options.listeners.filter(({ tls }) => tls).map(({ number }) => number);
     const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
     control.register(new CertificatePlugin(certificates));

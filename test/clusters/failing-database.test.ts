@@ -1,9 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
-import type { TestService } from '../support/service.ts';
+import { expect, test } from 'vitest';
 import { clusterWorld } from './cluster-world.ts';
+import { databaseOf, failing } from './failing.ts';
 import { type HaBroker, haNode, haWorld } from './ha-world.ts';
 
 const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId } } } }';
@@ -11,20 +8,6 @@ const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $inpu
 const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
 const NODES = 'query ($c: ID!) { broker(id: $c) { cluster { state nodes { nodeId error { code } } } } }';
 const CLUSTERS = 'query ($p: ID!) { project(id: $p) { clusters { nodes { id } } brokers { totalCount } } }';
-
-function databaseOf({ config }: TestService): Database.Database {
-  const file = readdirSync(config.dataDir).find((name) => name.endsWith('.db')) ?? '';
-  const database = new Database(join(config.dataDir, file));
-  onTestFinished(() => void database.close());
-  return database;
-}
-
-/** Lets what the trigger is about fail (by no constraint, as those of rows that are missing) until the answered function is called. */
-function failing(service: TestService, when: string): () => void {
-  const database = databaseOf(service);
-  database.exec(`CREATE TRIGGER failing BEFORE ${when} BEGIN SELECT json('no JSON'); END`);
-  return () => void database.exec('DROP TRIGGER failing');
-}
 
 const ofNodes = ({ broker }: { broker: { cluster: { nodes: { nodeId: number }[] } } }) =>
   broker.cluster.nodes.map(({ nodeId }) => nodeId);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../support/mosquitto.ts';
 import { startRedis } from '../support/redis.ts';
 import { nodeInput, startNodes } from './cluster-world.ts';
+import { failing } from './failing.ts';
 import { type SharedWorld, sharedWorld } from './shared-world.ts';
 
 const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
@@ -89,5 +90,58 @@ test('brokers that cannot share are refused by name: plain Mosquitto, and Mosqui
     ],
   });
   expect([status, body.code]).toEqual([405, 'NOT_SUPPORTED_BY_BROKER']);
+  await untouched(world);
+});
+
+/** A broker by itself with an account and a retained message that no other one has. */
+async function ownOf(world: SharedWorld, brokerId: string, name: string) {
+  const at = `/api/projects/${world.service.projectId}/brokers/${brokerId}`;
+  const { status } = await world.service.rest('POST', `${at}/clients`, world.service.root, {
+    username: name,
+    password: name,
+  });
+  expect(status).toBe(204);
+  const client = await world.client(brokerId);
+  await client.publishAsync('kept', name, { qos: 1, retain: true });
+  await client.endAsync();
+}
+
+/** They are as `ownOf` left them. */
+async function expectOwn(world: SharedWorld, brokerId: string, name: string) {
+  await expect.poll(() => world.client(brokerId, { username: name, password: name }).catch(() => null)).not.toBeNull();
+  const client = await world.client(brokerId);
+  const kept = new Promise((resolve) => client.once('message', (_topic, payload) => resolve(payload.toString())));
+  await client.subscribeAsync('kept');
+  expect(await kept).toBe(name);
+}
+
+test('brokers have what they had where a cluster or a join fails after they were changed; one that was left is removed', async () => {
+  const redis = await startRedis();
+  const world = await sharedWorld(2, { env: { REDIS_URL: redis.url } });
+  const { service, brokerIds } = world;
+  const [one = '', two = ''] = brokerIds;
+  await ownOf(world, one, 'first');
+  await ownOf(world, two, 'second');
+  const nodes = [world.nodeInput(1), world.nodeInput(2)];
+  // When the first node runs as one, and the second one has the access control of the first.
+  const canGoOn = failing(service, 'UPDATE OF "seed" ON "Cluster" WHEN NEW."seed" IS NULL AND OLD."seed" = 1');
+  expect(await refusal(world, { nodes })).toMatchObject({ code: 'INTERNAL_ERROR' });
+  canGoOn();
+  await expect.poll(() => brokerIds.map(world.pidOf)).toEqual([null, null]);
+  await expect.poll(() => brokerIds.every((id) => service.services.runtimes.isConnected(id))).toBe(true);
+  await expectOwn(world, one, 'first');
+  await expectOwn(world, two, 'second');
+  await untouched(world);
+  await expect(world.client(two, { username: 'first', password: 'first' })).rejects.toThrow();
+
+  // As a service leaves it that ends when it has reserved a cluster, and not read its first node yet.
+  const reserved = failing(service, 'UPDATE OF "document" ON "Cluster"');
+  const cannotRemove = failing(service, 'DELETE ON "Broker"', 'failing_removal');
+  await refusal(world, { nodes });
+  const { db } = service.storage;
+  expect(await db.cluster.count()).toBe(1);
+  reserved();
+  cannotRemove();
+  await service.services.clusters.removeUnmade();
   await untouched(world);
 });

@@ -212,13 +212,6 @@ test('a cluster in which each node records its own topics: left, joined, restart
   const options = { dataDir, env: { REDIS_URL: redis.url } };
   let world = await sharedWorld(3, options);
   const [one = '', two = '', three = ''] = world.brokerIds;
-  // A broker that joins later can have the passwords only of those that are kept.
-  await world.graph(
-    'mutation ($p: ID!) { updateProject(input: { projectId: $p, clusterPasswords: true }) { project { id } } }',
-    {
-      p: world.service.projectId,
-    },
-  );
   const nodes = [one, two].map(async (brokerId, index) => ({
     broker_id: brokerId,
     url: await world.urlOf(brokerId),
@@ -252,6 +245,9 @@ test('a cluster in which each node records its own topics: left, joined, restart
   await world.graph('mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { id } } }', {
     input: join,
   });
+  const missing = 'query ($c: ID!) { broker(id: $c) { cluster { state nodes { sync { missingPasswords } } } } }';
+  const { nodes: lacking } = (await world.graph(missing, { c: clusterId })).broker.cluster;
+  expect(lacking).toEqual(Array(3).fill({ sync: { missingPasswords: [] } }));
   const third = await session(world, three);
   await third.until(['x', 'y']);
   await third.client.endAsync();

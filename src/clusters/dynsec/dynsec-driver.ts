@@ -14,6 +14,7 @@ import { KeptCluster } from './kept-cluster.ts';
 import type { NodeAccess } from './node-access.ts';
 import { NodeStates } from './node-states.ts';
 import { NodeWatch } from './node-watch.ts';
+import type { PasswordCopies } from './password-copies.ts';
 
 export interface DynsecDriverOptions {
   readonly directory: ClusterDirectory;
@@ -21,6 +22,7 @@ export interface DynsecDriverOptions {
   readonly runtimes: BrokerRuntimes;
   readonly access: NodeAccess;
   readonly rows: ClusterRows;
+  readonly passwordCopies: PasswordCopies;
   /** By cluster. */
   readonly turns: LeasedTurns;
   /** Of a project: passwords are kept for nodes that are away. */
@@ -195,7 +197,7 @@ export class DynsecDriver implements ClusterDriver {
   #keptOf(id: string): Kept {
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
-    const { directory, brokers, access, rows, turns, keepsPasswords, log } = this.#options;
+    const { directory, brokers, access, rows, passwordCopies, turns, keepsPasswords, log } = this.#options;
     const states = new NodeStates(() => this.#tell(id));
     const cluster = new KeptCluster({
       id,
@@ -205,6 +207,7 @@ export class DynsecDriver implements ClusterDriver {
       access,
       rows,
       states,
+      passwordCopies,
       inTurn: (work) =>
         turns.run(id, async () => {
           // Another process may have had its turn just now.

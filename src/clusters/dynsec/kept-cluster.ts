@@ -10,7 +10,6 @@ import { ClusterWrite } from './cluster-write.ts';
 import { KeptNodes, type KeptNodesOptions } from './kept-nodes.ts';
 
 export interface KeptClusterOptions extends KeptNodesOptions {
-  readonly isConnected: (brokerId: string) => boolean;
   /** One after the other, over all processes; the record is then as it is stored. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Reads the record as it is stored, without a turn. */
@@ -69,13 +68,13 @@ export class KeptCluster {
     for (const nodeId of others) await this.look(nodeId);
   }
 
-  /** Gives a new node what all have. Errors: as `found`. */
+  /** Gives a new node what all have, once it is known that it takes it. One that goes away meanwhile is behind. Errors: as `found`. */
   async admit(nodeId: number): Promise<void> {
     await this.#inTurn(async () => {
       const { document } = this.#record;
       if (document !== null) await named(nodeId, this.#nodes.tryOut(nodeId, document));
-      await named(nodeId, this.#nodes.bring(nodeId));
     });
+    await this.look(nodeId);
   }
 
   /**
@@ -141,6 +140,7 @@ export class KeptCluster {
   async #isAsItShould(nodeId: number): Promise<boolean> {
     const { document, revision, writing } = this.#record;
     if (document === null || writing !== null || this.#nodes.isBehind(nodeId)) return false;
+    if (this.#nodes.lacksWhatOthersHave(nodeId)) return false;
     return (await this.#nodes.differences(nodeId)).length === 0 && this.#record.revision === revision;
   }
 

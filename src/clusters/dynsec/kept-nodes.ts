@@ -11,14 +11,17 @@ import type { ClusterRows } from './cluster-rows.ts';
 import { differencesOf } from './differences.ts';
 import { differencesTo, type NodeAccess, type NodePlan, planTowards } from './node-access.ts';
 import type { NodeStates } from './node-states.ts';
+import type { PasswordCopies } from './password-copies.ts';
 
 export interface KeptNodesOptions {
   readonly id: string;
   readonly recordOf: () => ClusterRecord | null;
   readonly brokerOf: (brokerId: string) => BrokerRecord | null;
+  readonly isConnected: (brokerId: string) => boolean;
   readonly access: NodeAccess;
   readonly rows: ClusterRows;
   readonly states: NodeStates;
+  readonly passwordCopies: PasswordCopies;
 }
 
 /** A node that goes away meanwhile is brought to the document when it is back: nobody waits for what became of it. */
@@ -105,7 +108,10 @@ export class KeptNodes {
     const isBehind = this.isBehind(nodeId);
     const differences = isBehind ? [] : await this.differences(nodeId);
     if (isBehind || (differences.length > 0 && this.record.autoRepair)) await this.bring(nodeId);
-    else this.found(nodeId, differences);
+    else {
+      if (this.lacksWhatOthersHave(nodeId)) await this.#copyPasswords(nodeId);
+      this.found(nodeId, differences);
+    }
     return differences.length === 0 || this.record.autoRepair;
   }
 
@@ -126,8 +132,12 @@ export class KeptNodes {
     if (plan.changes.length > 0)
       checkTaken(await writer.write(plan.changes, { dryRun: false, readBackMs: FOLLOWER_MS }));
     const { missingPasswords, revision: before } = this.of(nodeId);
-    if (before !== revision || missingPasswords.length !== plan.lackingAfter.length) {
-      await rows.nodeHas(id, nodeId, { revision, missingPasswords: plan.lackingAfter });
+    // What it had before may have another password under the same name.
+    const wanted = before === null ? document.clients.map(({ username }) => username) : plan.lackingAfter;
+    const copied = await this.#copied(nodeId, wanted);
+    const lackingAfter = plan.lackingAfter.filter((username) => !copied.has(username));
+    if (before !== revision || missingPasswords.length !== lackingAfter.length) {
+      await rows.nodeHas(id, nodeId, { revision, missingPasswords: lackingAfter });
     }
     this.found(nodeId, []);
     return plan.changes.length > 0;
@@ -138,6 +148,13 @@ export class KeptNodes {
     const { writer, index } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document, index);
     if (changes.length > 0) checkTaken(await writer.write(changes, { dryRun: true }));
+  }
+
+  /** Passwords that can be given to it without anybody's doing. */
+  lacksWhatOthersHave(nodeId: number): boolean {
+    const { missingPasswords } = this.of(nodeId);
+    if (missingPasswords.length === 0) return false;
+    return this.#sourcesFor(nodeId).some((source) => missingPasswords.some((username) => !lacks(source, username)));
   }
 
   /** How it was found. */
@@ -158,6 +175,48 @@ export class KeptNodes {
   problemOf(nodeId: number): ServiceError {
     const { error } = this.#options.states.of(nodeId);
     return error ?? new ServiceError('BROKER_UNREACHABLE', `Node ${nodeId} lacks earlier changes`);
+  }
+
+  async #copyPasswords(nodeId: number): Promise<void> {
+    const { missingPasswords } = this.of(nodeId);
+    const copied = await this.#copied(nodeId, missingPasswords);
+    if (copied.size === 0) return;
+    const left = missingPasswords.filter((username) => !copied.has(username));
+    await this.#options.rows.nodeHas(this.#options.id, nodeId, { missingPasswords: left });
+  }
+
+  /** Those of the accounts that it has the password of now. What cannot be copied stays missing: it is no failure of the node. */
+  async #copied(nodeId: number, usernames: readonly string[]): Promise<ReadonlySet<string>> {
+    const { passwordCopies } = this.#options;
+    const to = this.broker(nodeId);
+    const copied = new Set<string>();
+    for (const source of this.#sourcesFor(nodeId)) {
+      const from = this.broker(source.nodeId);
+      // Accounts of this service itself, each with a password of its broker.
+      const own = new Set([to.username, from.username]);
+      const wanted = usernames.filter(
+        (username) => !copied.has(username) && !own.has(username) && !lacks(source, username),
+      );
+      if (wanted.length === 0) continue;
+      try {
+        for (const username of await passwordCopies.copy(from, to, wanted)) copied.add(username);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+      }
+    }
+    return copied;
+  }
+
+  /** Nodes whose passwords are those of the cluster, and can be copied to this one. */
+  #sourcesFor(nodeId: number): readonly ClusterNodeRecord[] {
+    const { passwordCopies, brokerOf, isConnected } = this.#options;
+    const { nodes, revision } = this.record;
+    const canCopy = ({ brokerId }: ClusterNodeRecord) => {
+      const broker = brokerOf(brokerId);
+      return broker !== null && passwordCopies.serves(broker) && isConnected(brokerId);
+    };
+    if (!canCopy(this.of(nodeId))) return [];
+    return nodes.filter((node) => node.nodeId !== nodeId && node.revision === revision && canCopy(node));
   }
 
   async #plan(
@@ -185,3 +244,6 @@ function checkTaken({ changes }: WriteReport): void {
   if (wrong === undefined) return;
   throw wrong.error ?? new ServiceError('BROKER_REJECTED', 'The node does not take what the cluster has');
 }
+
+const lacks = ({ missingPasswords }: ClusterNodeRecord, username: string): boolean =>
+  missingPasswords.includes(username);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerDirectory } from '../../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { ControlCaller } from '../../control/plugin.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
@@ -9,8 +10,8 @@ import type { DynsecDriver } from '../dynsec/dynsec-driver.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
 import type { ClusterStatus } from '../model/cluster-status.ts';
-import { getNode, type SharedNode } from './node-control.ts';
-import { SharedWatch } from './shared-watch.ts';
+import { bringBack, forgetCopy, getNode, keepCopy, type SharedNode } from './node-control.ts';
+import { type JoinedNode, SharedWatch } from './shared-watch.ts';
 
 export interface SharedDriverOptions {
   readonly directory: ClusterDirectory;
@@ -55,7 +56,7 @@ export class SharedDriver implements ClusterDriver {
       ask: (brokerId) => this.#ask(brokerId),
       problemOf,
       onChange: (id) => this.#tell(id),
-      onMember: (cluster, nodeId) => this.#goOn(cluster, nodeId),
+      onMembers: (cluster, members) => this.#goOn(cluster, members),
       pollMs,
       holdMs,
     });
@@ -70,28 +71,35 @@ export class SharedDriver implements ClusterDriver {
     this.#listeners.clear();
   }
 
-  /** The first node by number gives what the others get; these forget the sessions and messages that they had. */
+  /**
+   * The first node by number gives what the others get. Until all have joined, each keeps what it had: where one does not, all are again
+   * as they were.
+   */
   async create(cluster: ClusterRecord): Promise<void> {
     const { access, rows } = this.#options;
-    const { id } = cluster;
-    const [first, ...others] = cluster.nodes;
+    const { id, nodes } = cluster;
+    const [first, ...others] = nodes;
     if (first === undefined) return;
     await this.#check();
-    await rows.seed(id, first.nodeId);
-    await access.create(cluster);
-    await this.#joined(first);
-    await rows.seed(id, null);
-    await Promise.all(others.map((node) => this.#joined(node)));
+    await this.#orAsBefore(nodes, first, async () => {
+      await rows.seed(id, first.nodeId);
+      await access.create(cluster);
+      await this.#joined(first);
+      await rows.seed(id, null);
+      await Promise.all(others.map((node) => this.#joined(node)));
+    });
     this.#watch.forget(id);
   }
 
+  /** Until it has joined, it keeps what it had. */
   async join(cluster: ClusterRecord, nodeId: number): Promise<void> {
-    const { access } = this.#options;
     const node = cluster.nodes.find((one) => one.nodeId === nodeId);
     if (node === undefined) throw notFound('node', String(nodeId));
     await this.#check();
-    await access.join(cluster, nodeId);
-    await this.#joined(node);
+    await this.#orAsBefore([node], null, async () => {
+      await this.#options.access.join(cluster, nodeId);
+      await this.#joined(node);
+    });
     this.#watch.forget(cluster.id);
   }
 
@@ -129,6 +137,28 @@ export class SharedDriver implements ClusterDriver {
     }
   }
 
+  /** Where it fails, the nodes have again what they had as soon as their rows say that they are none. Errors: those of the work, and of nodes. */
+  async #orAsBefore(
+    nodes: readonly ClusterNodeRecord[],
+    seed: ClusterNodeRecord | null,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await Promise.all(nodes.map((node) => this.#control(node, (controls) => keepCopy(controls, node === seed))));
+      await work();
+    } catch (error) {
+      // One that runs as a node refuses: it takes it back when it runs by itself.
+      await Promise.allSettled(nodes.map((node) => this.#control(node, bringBack)));
+      throw error;
+    }
+    await this.#forgetCopies(nodes);
+  }
+
+  /** Where one cannot be told, it is as soon as all are asked again. */
+  async #forgetCopies(nodes: readonly ClusterNodeRecord[]): Promise<void> {
+    await Promise.allSettled(nodes.map((node) => this.#control(node, forgetCopy)));
+  }
+
   /** Errors: BROKER_UNREACHABLE, with the node and what keeps it from joining. */
   async #joined({ clusterId, nodeId, brokerId }: ClusterNodeRecord): Promise<void> {
     const { joinMs = 60_000, directory, access, problemOf } = this.#options;
@@ -154,15 +184,32 @@ export class SharedDriver implements ClusterDriver {
   }
 
   #ask(brokerId: string): Promise<SharedNode> {
+    return this.#at(brokerId, getNode);
+  }
+
+  async #control({ nodeId, brokerId }: ClusterNodeRecord, work: (controls: ControlCaller) => Promise<unknown>) {
+    try {
+      await this.#at(brokerId, work);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const { code, message } = error;
+      throw new ServiceError(code, `Node ${nodeId}: ${message}`, { cause: error, info: { nodeId, brokerId } });
+    }
+  }
+
+  #at<T>(brokerId: string, work: (controls: ControlCaller) => Promise<T>): Promise<T> {
     const { brokers, runtimes } = this.#options;
     const broker = brokers.get(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
-    return runtimes.ask(broker, ({ controls }) => getNode(controls));
+    return runtimes.ask(broker, ({ controls }) => work(controls));
   }
 
-  /** Where a service ended while it made a cluster: the others follow the node that it begins with. */
-  #goOn({ id, seed }: ClusterRecord, nodeId: number): void {
-    if (seed !== nodeId) return;
+  /** Where a service ended while it made a cluster: the others follow the node that it begins with, and what they had is forgotten then. */
+  #goOn({ id, seed, nodes }: ClusterRecord, members: readonly JoinedNode[]): void {
+    const isWhole = members.length === nodes.length && members.every(({ isEqual }) => isEqual);
+    const kept = new Set(members.filter(({ isCopyKept }) => isCopyKept).map(({ nodeId }) => nodeId));
+    if (isWhole && kept.size > 0) void this.#forgetCopies(nodes.filter(({ nodeId }) => kept.has(nodeId)));
+    if (!members.some(({ nodeId }) => nodeId === seed)) return;
     this.#options.rows.seed(id, null).catch((error: unknown) => {
       // Deleted meanwhile.
       if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) this.#options.onFault(error);

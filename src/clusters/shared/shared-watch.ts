@@ -7,6 +7,13 @@ import { type ClusterRecord, isShared } from '../model/cluster.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
 import type { SharedNode } from './node-control.ts';
 
+/** A node that has joined the others, and its access control that of the cluster. */
+export interface JoinedNode {
+  readonly nodeId: number;
+  readonly isEqual: boolean;
+  readonly isCopyKept: boolean;
+}
+
 export interface SharedWatchOptions {
   readonly directory: ClusterDirectory;
   readonly runtimes: BrokerRuntimes;
@@ -17,8 +24,8 @@ export interface SharedWatchOptions {
   /** Why a broker of this service does not run although it shall; null: not known. */
   readonly problemOf: (brokerId: string) => string | null;
   readonly onChange: (clusterId: string) => void;
-  /** A node was asked, and has joined. */
-  readonly onMember: (cluster: ClusterRecord, nodeId: number) => void;
+  /** These nodes were asked, and have joined. */
+  readonly onMembers: (cluster: ClusterRecord, members: readonly JoinedNode[]) => void;
   /** How often nodes are asked, milliseconds. */
   readonly pollMs: number;
   /** How long a status holds for all who ask, from when it is complete. */
@@ -82,7 +89,9 @@ export class SharedWatch {
 
   async #ask(cluster: ClusterRecord, isNewest: () => boolean): Promise<ClusterStatus> {
     const access = await this.#options.accessStatus(cluster);
-    const nodes = await Promise.all(access.nodes.map((node) => this.#nodeStatus(cluster, node)));
+    const members: JoinedNode[] = [];
+    const nodes = await Promise.all(access.nodes.map((node) => this.#nodeStatus(cluster, node, members)));
+    if (members.length > 0) this.#options.onMembers(cluster, members);
     const isWhole = nodes.every(({ error, sync }) => error === null && isEqual(sync));
     const serves = nodes.some(({ isReachable, error }) => isReachable && error === null);
     const status = { state: serves ? (isWhole ? 'ACTIVE' : 'DEGRADED') : 'INACTIVE', nodes } as const;
@@ -90,8 +99,8 @@ export class SharedWatch {
     return status;
   }
 
-  async #nodeStatus(cluster: ClusterRecord, node: NodeStatus): Promise<NodeStatus> {
-    const { ask, problemOf, onMember } = this.#options;
+  async #nodeStatus(cluster: ClusterRecord, node: NodeStatus, members: JoinedNode[]): Promise<NodeStatus> {
+    const { ask, problemOf } = this.#options;
     const { brokerId, nodeId } = node;
     if (!node.isReachable) {
       const problem = problemOf(brokerId);
@@ -101,7 +110,9 @@ export class SharedWatch {
       const said = await ask(brokerId);
       const isOther = said.clusterId !== cluster.id || said.nodeId !== nodeId;
       const problem = isOther ? notJoined() : problemIn(said);
-      if (problem === null) onMember(cluster, nodeId);
+      if (problem === null) {
+        members.push({ nodeId, isEqual: node.sync?.state === 'EQUAL', isCopyKept: said.isCopyKept });
+      }
       return { ...node, lag: said.behind, error: node.error ?? problem };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -132,8 +143,9 @@ const isEqual = (sync: NodeStatus['sync']): boolean => sync?.state === 'EQUAL' &
 const notJoined = () =>
   new ServiceError('BROKER_UNREACHABLE', 'It has not joined the others yet: it is being started as their node');
 
-function problemIn({ state }: SharedNode): ServiceError | null {
+function problemIn({ state, problem }: SharedNode): ServiceError | null {
   if (state === 'MEMBER') return null;
   if (state === 'JOINING') return notJoined();
-  return new ServiceError('BROKER_UNREACHABLE', 'It does not reach Redis, and lets nobody in until it does');
+  const reason = problem ?? 'It does not reach Redis';
+  return new ServiceError('BROKER_UNREACHABLE', `${reason}; until then it lets nobody in, and acknowledges nothing`);
 }

@@ -112,8 +112,10 @@ export class AccessState {
     this.#changed(username);
   }
 
-  putPasswordHash(username: string, hash: string): void {
-    this.#passwordHashes.set(username, hash);
+  /** Null: it has no password. */
+  putPasswordHash(username: string, hash: string | null): void {
+    if (hash === null) this.#passwordHashes.delete(username);
+    else this.#passwordHashes.set(username, hash);
     this.#changes.clients.add(username);
   }
 

@@ -1,4 +1,5 @@
-import type { Journal } from '../store/journal.ts';
+import { Journal } from '../store/journal.ts';
+import { bringBack } from './kept-copy.ts';
 import type { LogPlace } from './shared-log.ts';
 import { NOWHERE_YET } from './snapshot.ts';
 
@@ -18,17 +19,29 @@ export function placeIn(journal: Journal, nodeId: number): LogPlace | null {
   return JSON.parse(row.place) as LogPlace;
 }
 
+/** Before anything of a broker by itself is loaded: of what it had as a node it has what is its own. */
+export async function beAlone(folder: string): Promise<void> {
+  let broken: Error | null = null;
+  const journal = new Journal({ folder, onBroken: (error) => (broken = error) });
+  try {
+    if (!(await bringBack(journal))) leaveSessions(journal);
+    journal.add('DELETE FROM presence');
+    journal.add('DELETE FROM log_place');
+    await journal.commit();
+    if (broken) throw broken;
+  } finally {
+    journal.close();
+  }
+}
+
 /**
  * What a broker that was a node keeps when it is by itself again: its retained messages, and the sessions of clients that were connected to it
- * last. The others it had for the other nodes. Before the sessions are loaded.
+ * last. The others it had for the other nodes.
  */
-export async function leaveCluster(journal: Journal): Promise<void> {
+function leaveSessions(journal: Journal): void {
   const nodeId = rowOf(journal)?.nodeId;
   if (nodeId === undefined) return;
   const isOther = `SELECT client_id FROM session WHERE coalesce(json_extract(about, '$.nodeId'), ?) <> ?`;
   for (const table of ['subscription', 'queue', 'incoming', 'delayed_will', 'session'])
     journal.add(`DELETE FROM ${table} WHERE client_id IN (${isOther})`, nodeId, nodeId);
-  journal.add('DELETE FROM presence');
-  journal.add('DELETE FROM log_place');
-  await journal.commit();
 }

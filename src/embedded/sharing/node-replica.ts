@@ -58,6 +58,8 @@ export class NodeReplica implements LogReader {
   readonly #handlers: { readonly [Kind in Exclude<NodeEntryKind, 'publish'>]: Handler<Kind> };
   /** Of the entry that is applied; null: none is, or one that no node has appended. */
   #origin: EntryOrigin | null = null;
+  /** A node is lost, and what follows from it comes from here. */
+  #isHeir = false;
   #run: string | null = null;
 
   constructor(options: NodeReplicaOptions) {
@@ -137,8 +139,10 @@ export class NodeReplica implements LogReader {
     store.journal.add(sql, nodeId, JSON.stringify(place), store.queues.nextMessageId);
   }
 
-  lost(nodeId: number, run: string, at: number): void {
+  lost(nodeId: number, run: string, at: number, isHeir: boolean): void {
+    this.#isHeir = isHeir;
     this.#lose(at, (presence) => presence.nodeId === nodeId && presence.run === run);
+    this.#isHeir = false;
   }
 
   snapshot(): Iterable<LogEntry> {
@@ -151,8 +155,8 @@ export class NodeReplica implements LogReader {
     const { topic, payload, qos, retain, properties } = will;
     const live: LiveMessage = { topic, payload: bufferOf(payload), qos, retain, properties };
     const { message } = store.accept({ id: clientId }, live);
-    // Where its client was. Of a node that is lost the will feeds no stream.
-    if (this.#origin?.isOwn) tap.take(live, false)?.tell();
+    // Where its client was; of a node that is lost, at one of those that are left.
+    if (this.#origin?.isOwn || this.#isHeir) tap.take(live, false)?.tell();
     else this.#record(live, false);
     delivery.deliver(clientId, live, message, () => {});
     if (retain) store.retained.handedOn(topic);

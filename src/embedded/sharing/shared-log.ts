@@ -13,6 +13,8 @@ export interface SharedLog {
   tell(entry: LogEntry): void;
   /** Whether the log can be reached now. Without it nobody is let in and nothing is acknowledged. */
   readonly isReached: boolean;
+  /** Why it cannot be reached, a sentence without secrets; null: it can be. */
+  readonly problem: string | null;
   /** Bytes appended and not applied yet; those who read from sockets stop when it is too much. */
   readonly pendingBytes: number;
   /** How far this node has come. */
@@ -56,9 +58,10 @@ export interface LogReader {
   reached(place: LogPlace): void;
   /**
    * A node that was there is not any more: in the order of the log, once for each run. The clients it had are without a connection since
-   * `at` (epoch milliseconds, the same for all readers).
+   * `at` (epoch milliseconds, the same for all readers). `isHeir`: what follows from it comes from this node, as of exactly one of those
+   * that are left; where none is, of the next one that comes.
    */
-  lost(nodeId: number, run: string, at: number): void;
+  lost(nodeId: number, run: string, at: number, isHeir: boolean): void;
   /**
    * All that the nodes have in common, as it is at this position, for a node that begins. It is taken piece by piece over some turns
    * of the event loop, in which nothing is applied.

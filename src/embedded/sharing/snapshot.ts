@@ -1,4 +1,5 @@
 import type { Journal, SqlValue } from '../store/journal.ts';
+import { keepShared } from './kept-copy.ts';
 import type { LogEntry } from './shared-log.ts';
 
 /** What the nodes of a cluster have in common, as it is in their journals. */
@@ -73,6 +74,7 @@ export function* snapshotOf(journal: Journal, nextMessage: number): Generator<Lo
  * the journal has no place in the log any more, and a part of a snapshot which the next one replaces.
  */
 export async function takeSnapshot(journal: Journal, nodeId: number, entries: AsyncIterable<LogEntry>): Promise<void> {
+  keepShared(journal);
   for (const table of [...TABLES.map(({ name }) => name), ...OWN_TABLES, 'log_place'])
     journal.add(`DELETE FROM ${table}`);
   await journal.commit();

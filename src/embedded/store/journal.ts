@@ -222,4 +222,20 @@ const MIGRATIONS = [
     client_id TEXT PRIMARY KEY, node_id INTEGER NOT NULL, run TEXT NOT NULL, number INTEGER NOT NULL, about TEXT NOT NULL, will_payload BLOB
   ) WITHOUT ROWID;
   `,
+  // What a broker had before it became a node of a cluster. Whoever adds a column to one of these adds it here, too.
+  [
+    'access_client',
+    'access_group',
+    'access_role',
+    'retained',
+    'session',
+    'subscription',
+    'message',
+    'queue',
+    'incoming',
+    'delayed_will',
+    'will',
+  ]
+    .map((table) => `CREATE TABLE before_${table} AS SELECT * FROM ${table} WHERE 0;`)
+    .join('\n'),
 ];

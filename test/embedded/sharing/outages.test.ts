@@ -38,7 +38,10 @@ test('while Redis stands still nobody is let in and nothing is acknowledged; aft
   const service = { clientId: 'own-1', protocolVersion: 5, properties: { sessionExpiryInterval: 60 } } as const;
   await (await connect(two.mqttPort, service)).endAsync();
   expect(two.store.sessions.get('own-1')).toBeUndefined();
-  expect(new ClusterPlugin(two.node).execute({ command: 'getNode' })).toMatchObject({ nodeId: 2, state: 'CUT_OFF' });
+  expect(new ClusterPlugin(two.node, two.store.journal).execute({ command: 'getNode' })).toMatchObject({
+    nodeId: 2,
+    state: 'CUT_OFF',
+  });
   // What nobody has to know elsewhere goes on.
   await publisher.publishAsync('zero', 'x', { qos: 0 });
   await nearUntil((all) => all.length === 1);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_STORE_LIMITS } from '../../../src/embedded/limits.ts';
-import { leaveCluster } from '../../../src/embedded/sharing/cluster-place.ts';
+import { beAlone } from '../../../src/embedded/sharing/cluster-place.ts';
 import { BrokerStore } from '../../../src/embedded/store/broker-store.ts';
 import { collect, connect, packetsOf, temporaryFolder } from '../embedded.ts';
 import { type NodeCore, settled, startCores, startNodeCore } from './node-core.ts';
@@ -94,8 +94,11 @@ test('what a client that moves has not acknowledged comes again under the same p
   expect([one, two].map(({ store }) => store.queues.count)).toEqual([0, 0]);
 });
 
-test('a will comes once from the node that is left of two, and not after DISCONNECT; one that is put off waits', async () => {
-  const [one, two] = (await startCores(redis(), 2)) as [NodeCore, NodeCore];
+test('a will comes once, to streams too, from a node that is left, and not after DISCONNECT; one that is put off waits', async () => {
+  const [one, two, three] = (await startCores(redis(), 3)) as [NodeCore, NodeCore, NodeCore];
+  // What streams hear.
+  const heard: string[] = [];
+  for (const { core } of [one, two, three]) core.tap.listen('will/#', ({ topic }) => heard.push(topic));
   const watcher = await connect(two.mqttPort);
   const { messages, until } = collect(watcher);
   await watcher.subscribeAsync('will/#', { qos: 1 });
@@ -132,6 +135,8 @@ test('a will comes once from the node that is left of two, and not after DISCONN
   one.node.log.close();
   await until((all) => all.some(({ text }) => text === 'dead') && all.some(({ text }) => text === 'late'));
   expect(messages.map(({ topic }) => topic).sort()).toEqual(['will/cut', 'will/dead', 'will/late', 'will/taken']);
+  await settled([two, three]);
+  expect(heard.sort()).toEqual(['will/cut', 'will/dead', 'will/late', 'will/taken']);
 });
 
 test('retained messages that are written everywhere at once are the same everywhere', async () => {
@@ -236,8 +241,8 @@ test('a broker that has sessions begins a cluster with them; by itself again it 
   await (await connect(late.mqttPort, { clientId: 'moves', clean: false })).endAsync();
   await settled([alone, late]);
   await alone.stop();
+  await beAlone(alone.folder);
   const store = new BrokerStore({ folder: alone.folder, limits: DEFAULT_STORE_LIMITS, onBroken: () => {} });
-  await leaveCluster(store.journal);
   store.load(() => ({ brokerId: 'b', counter: 1 }));
   expect(Array.from(store.sessions.all(), ({ id }) => id)).toEqual(['stays']);
   store.close();

@@ -14,6 +14,8 @@ export interface HeartbeatParts {
   readonly run: string;
   readonly timing: LogTiming;
   readonly bounds: LogBounds;
+  /** It has not begun: what it loads may keep it from telling that it is there for long. */
+  readonly isStarting: () => boolean;
   /** What this node has applied. */
   readonly position: () => string;
   /** One was answered. Full: Redis has no memory for anything more. */
@@ -55,10 +57,11 @@ export class Heartbeat {
   }
 
   async #ask(link: RedisLink): Promise<void> {
-    const { nodeId, run, timing, bounds, position, onBeat, onEnd } = this.#parts;
+    const { nodeId, run, timing, bounds, isStarting, position, onBeat, onEnd } = this.#parts;
     this.#positions.push(position());
     const kept = this.#positions.shift() ?? position();
-    const limits = [timing.expiry, timing.beat * 1.5, timing.retention, bounds.logBytes].map(String);
+    const lead = isStarting() ? timing.starting : 0;
+    const limits = [timing.expiry, timing.beat * 1.5, timing.retention, bounds.logBytes, lead].map(String);
     const [answer = '', generation, last, ...nodes] = textsOf(
       await link.run('beat', String(nodeId), run, kept, ...limits),
     );

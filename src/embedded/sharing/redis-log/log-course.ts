@@ -55,6 +55,17 @@ export class LogCourse {
     return { epoch: this.#epoch, position: this.position, members };
   }
 
+  /** Of those who are part of the log here this run is that of the first node by number. */
+  get isFirst(): boolean {
+    const first = Math.min(...this.#members.keys());
+    return this.#members.get(first)?.origin.isOwn === true;
+  }
+
+  /** The record after this position is the one that made this run part of the log, and nobody else is. */
+  isAloneBefore(joinedAt: string): boolean {
+    return this.#members.size === 0 && joinedAt === `${this.#generation}-${this.#number + 1}`;
+  }
+
   /** Records of a log that ends at this position and are still to come. A log that was begun anew: all that it has. */
   distanceTo(generation: number, last: number): number {
     return generation === this.#generation ? Math.max(0, last - this.#number) : last;

@@ -45,7 +45,12 @@ export async function join(
   link: RedisLink,
   run: string,
   voter: Voter,
-  { beatMs, attempts, signal }: { beatMs: number; attempts: ReadonlySet<string>; signal: AbortSignal | undefined },
+  {
+    beatMs,
+    startingMs,
+    attempts,
+    signal,
+  }: { beatMs: number; startingMs: number; attempts: ReadonlySet<string>; signal: AbortSignal | undefined },
 ): Promise<Joined> {
   const { nodeId } = voter;
   // The first record of an epoch that the seed has begun, should it be the cluster's first one.
@@ -65,6 +70,7 @@ export async function join(
         older,
         attempts.has(older) ? 'any' : beat,
         link.keys.wanted,
+        String(startingMs),
       ),
     );
     const [answer] = reply;

@@ -22,12 +22,20 @@ export interface RedisLogOptions {
   readonly bounds?: Partial<LogBounds>;
 }
 
+/** Problems are told once each. */
+export interface ToldOptions extends RedisLogOptions {
+  /** Since Redis was reached; null: there was none. */
+  readonly lastProblem: () => string | null;
+}
+
 /** Milliseconds. */
 export interface LogTiming {
   /** Between two heartbeats of a node. */
   readonly beat: number;
   /** A node whose heartbeat is older is lost. More than twice `beat`. */
   readonly expiry: number;
+  /** How much longer a node may be silent that has not begun: it serves nobody, and loads what it has. */
+  readonly starting: number;
   /** How long the nodes wait for each other after Redis was started anew, to find the one that has come farthest. */
   readonly vote: number;
   /** How long the log keeps what a node that is gone would read when it returns. */
@@ -46,6 +54,7 @@ export interface LogBounds {
 export const DEFAULT_TIMING: LogTiming = {
   beat: 1_000,
   expiry: 3_000,
+  starting: 300_000,
   vote: 3_000,
   retention: 600_000,
   snapshot: 10_000,

@@ -16,6 +16,8 @@ const SLICE_MS = 10;
 
 export interface ReadingParts {
   readonly run: string;
+  /** Position of the record that made it part of the log. */
+  readonly joinedAt: string;
   readonly course: LogCourse;
   readonly own: OwnBatches;
   readonly reader: LogReader;
@@ -89,7 +91,7 @@ export class LogReading {
 
   /** The snapshot that is wanted, if one is. */
   #record(position: string, value: Buffer): string | undefined {
-    const { run, course, reader } = this.#parts;
+    const { run, joinedAt, course, reader } = this.#parts;
     // What the scripts write, and nobody else.
     const record = readable(position, () => JSON.parse(value.toString()) as LogRecord);
     course.record(position, record);
@@ -97,7 +99,7 @@ export class LogReading {
     if (record.type === 'joined') return record.wanted;
     if (record.type === 'lost') {
       if (record.run === run) throw endOf(record.isTaken ? 'TAKEN' : 'LOST');
-      reader.lost(record.nodeId, record.run, record.at);
+      reader.lost(record.nodeId, record.run, record.at, course.isFirst || course.isAloneBefore(joinedAt));
     }
     return undefined;
   }

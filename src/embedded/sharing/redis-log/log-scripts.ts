@@ -7,7 +7,7 @@
  *   server                run_id of the Redis process that the nodes agreed on
  *   bytes                 of all batches that were ever appended; each record has in `t` what it was before
  *   run:N, number:N       node N is part of the log with this run, and its last batch
- *   beat:N, applied:N     its last heartbeat (ms, clock of Redis), and what it had kept by then
+ *   beat:N, applied:N     its last heartbeat (ms, clock of Redis; of one that has not begun some minutes later), and what it had kept by then
  *   gone:N                since when it is lost
  *
  * A record of the stream is a batch (`b`) or something of the log's own (`s`, JSON: joined, lost, begun). Who is not a member with the
@@ -128,13 +128,14 @@ return 'DECIDED'
 `;
 
 /**
- * server, node, run, epoch and position of the node's place (or empty), older run that may be ended, its heartbeat (or any)
+ * server, node, run, epoch and position of the node's place (or empty), older run that may be ended, its heartbeat (or any), key of what
+ * is wanted, ms that its first heartbeat may take longer
  * -> VOTE | { TAKEN, run, heartbeat } | { JOINED, epoch, position of the record, 1: the node can go on from its place }.
  *
  * A node begins with an end of the run that it had before, whose process may still be there: the caller looks at its heartbeat twice.
  */
 const JOIN = `
-local server, node, run, epoch, position, seenRun, seenBeat, wanted = unpack(ARGV)
+local server, node, run, epoch, position, seenRun, seenBeat, wanted, lead = unpack(ARGV)
 local state = fields()
 if not state.epoch or state.server ~= server then return { 'VOTE' } end
 local older = state['run:' .. node]
@@ -162,7 +163,7 @@ if not goesOn then
   redis.call('SET', wanted .. run, '1', 'PX', 30000)
 end
 local at = add(record)
-redis.call('HSET', STATE, 'run:' .. node, run, 'number:' .. node, '0', 'beat:' .. node, text(clock()),
+redis.call('HSET', STATE, 'run:' .. node, run, 'number:' .. node, '0', 'beat:' .. node, text(clock() + lead),
   'applied:' .. node, goesOn and position or at)
 redis.call('HDEL', STATE, 'gone:' .. node)
 return { 'JOINED', state.epoch, at, goesOn and 1 or 0 }
@@ -170,21 +171,23 @@ return { 'JOINED', state.epoch, at, goesOn and 1 or 0 }
 
 /**
  * node, run, what it has kept, ms after which a node is lost, how late the own heartbeat may be, ms to keep the place of those that
- * are gone, bytes to keep -> { TAKEN | LOST | GONE } | { OK | FULL, generation, last, then node and 1 (alive) or 0 (gone) of each }.
+ * are gone, bytes to keep, ms that the next heartbeat may take longer -> { TAKEN | LOST | GONE } | { OK | FULL, generation, last, then node and 1 (alive) or 0 (gone) of each }.
  *
- * Somebody whose own heartbeat comes late tells nothing about others: it or Redis may have stood still. Without memory nothing is
+ * Somebody whose own heartbeat comes late, or who has not begun, tells nothing about others: it or Redis may have stood still. Without memory nothing is
  * written, but what no node needs any more is still dropped.
  */
 const BEAT = `
 local node, run, applied = ARGV[1], ARGV[2], ARGV[3]
 local expiry, late, retention, most = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local lead = tonumber(ARGV[8])
 local state = fields()
 if not state.epoch then return { 'GONE' } end
 local current = state['run:' .. node]
 if current ~= run then return { current and 'TAKEN' or 'LOST' } end
 local time = clock()
-local judges = time - state['beat:' .. node] <= late
-local kept = redis.pcall('HSET', STATE, 'beat:' .. node, text(time), 'applied:' .. node, applied)
+local age = time - state['beat:' .. node]
+local judges = age >= 0 and age <= late
+local kept = redis.pcall('HSET', STATE, 'beat:' .. node, text(time + lead), 'applied:' .. node, applied)
 local isFull = type(kept) == 'table' and kept.err
 state['applied:' .. node] = applied
 local answer = { isFull and 'FULL' or 'OK', state.generation, state.last }

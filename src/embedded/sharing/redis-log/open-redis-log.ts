@@ -1,7 +1,14 @@
 import type { LogEntry, LogPlace } from '../shared-log.ts';
 import { LinkMaker, reasonOf } from './link-maker.ts';
 import { join, newName, type Voter } from './log-membership.ts';
-import { DEFAULT_BOUNDS, DEFAULT_TIMING, LogEnded, type OpenedLog, type RedisLogOptions } from './log-options.ts';
+import {
+  DEFAULT_BOUNDS,
+  DEFAULT_TIMING,
+  LogEnded,
+  type OpenedLog,
+  type RedisLogOptions,
+  type ToldOptions,
+} from './log-options.ts';
 import type { RedisLink } from './redis-link.ts';
 import { RedisLog } from './redis-log.ts';
 import { takeSnapshot } from './snapshots.ts';
@@ -12,7 +19,7 @@ import { takeSnapshot } from './snapshots.ts';
  */
 export async function openRedisLog(options: RedisLogOptions): Promise<OpenedLog> {
   const signal = options.signal ?? new AbortController().signal;
-  const told = { ...options, ...onceEach(options) };
+  const told: ToldOptions = { ...options, ...onceEach(options) };
   const { expiry } = { ...DEFAULT_TIMING, ...options.timing };
   const opening = new Opening(told, new LinkMaker(options.url, options.clusterId, expiry, told.onProblem));
   for (;;) {
@@ -22,12 +29,12 @@ export async function openRedisLog(options: RedisLogOptions): Promise<OpenedLog>
 }
 
 class Opening {
-  readonly #options: RedisLogOptions;
+  readonly #options: ToldOptions;
   readonly #links: LinkMaker;
   readonly #voter: Voter;
   readonly #attempts = new Set<string>();
 
-  constructor(options: RedisLogOptions, links: LinkMaker) {
+  constructor(options: ToldOptions, links: LinkMaker) {
     const { nodeId, isSeed, place, timing } = options;
     this.#options = options;
     this.#links = links;
@@ -60,6 +67,7 @@ class Opening {
     const bounds = { ...DEFAULT_BOUNDS, ...options.bounds };
     const { place, position } = await join(link, run, this.#voter, {
       beatMs: timing.beat,
+      startingMs: timing.starting,
       attempts: this.#attempts,
       signal,
     });
@@ -84,7 +92,7 @@ function opened(log: RedisLog, place: LogPlace, snapshot: AsyncIterable<LogEntry
 }
 
 /** The same problem again and again is one, until Redis is reached. */
-function onceEach({ onProblem, onReach }: RedisLogOptions): Pick<RedisLogOptions, 'onProblem' | 'onReach'> {
+function onceEach({ onProblem, onReach }: RedisLogOptions): Pick<ToldOptions, 'onProblem' | 'onReach' | 'lastProblem'> {
   let last = '';
   return {
     onProblem: (problem) => {
@@ -95,5 +103,6 @@ function onceEach({ onProblem, onReach }: RedisLogOptions): Pick<RedisLogOptions
       if (isReached) last = '';
       onReach?.(isReached);
     },
+    lastProblem: () => (last === '' ? null : last),
   };
 }

@@ -4,7 +4,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { type LinkMaker, reasonOf } from './link-maker.ts';
 import { LogCourse } from './log-course.ts';
 import { endOf, meetAgain, type Voter } from './log-membership.ts';
-import { type LogBounds, LogEnded, type LogTiming, type RedisLogOptions } from './log-options.ts';
+import { type LogBounds, LogEnded, type LogTiming, type ToldOptions } from './log-options.ts';
 import { LogReading } from './log-reading.ts';
 import { type OwnBatch, OwnBatches } from './own-batches.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -14,7 +14,7 @@ import { Tellings } from './tellings.ts';
 const CLOSE_MS = 2_000;
 
 export interface RedisLogParts {
-  readonly options: RedisLogOptions;
+  readonly options: ToldOptions;
   readonly timing: LogTiming;
   readonly bounds: LogBounds;
   readonly links: LinkMaker;
@@ -59,6 +59,7 @@ export class RedisLog implements SharedLog {
       ...head,
       timing,
       bounds,
+      isStarting: () => this.#course === null,
       position: () => this.#course?.position ?? position,
       onBeat: (beat) => this.#beaten(beat),
       onEnd: (error) => this.#end(error),
@@ -68,6 +69,10 @@ export class RedisLog implements SharedLog {
 
   get isReached(): boolean {
     return this.#isReached;
+  }
+
+  get problem(): string | null {
+    return this.#isReached ? null : this.#parts.options.lastProblem();
   }
 
   get pendingBytes(): number {
@@ -102,7 +107,7 @@ export class RedisLog implements SharedLog {
   }
 
   start(place: LogPlace, reader: LogReader): void {
-    const { run, options } = this.#parts;
+    const { run, options, position: joinedAt } = this.#parts;
     const course = new LogCourse(place, run);
     this.#course = course;
     this.#reader = reader;
@@ -113,6 +118,7 @@ export class RedisLog implements SharedLog {
     }
     const reading = new LogReading({
       run,
+      joinedAt,
       course,
       own: this.#own,
       reader,

@@ -12,7 +12,14 @@ import type { EntryOrigin, LogEntry, LogPlace, SharedLog } from '../../../../src
  * Heartbeats come often, so that tests need not wait for them; nobody is lost because a machine is busy. Whoever judges others by
  * their heartbeats says so by a shorter expiry of its own.
  */
-export const QUICK: LogTiming = { beat: 100, expiry: 60_000, vote: 60_000, retention: 600_000, snapshot: 30_000 };
+export const QUICK: LogTiming = {
+  beat: 100,
+  expiry: 60_000,
+  starting: 60_000,
+  vote: 60_000,
+  retention: 600_000,
+  snapshot: 30_000,
+};
 
 /**
  * A node whose state is the list of what it has applied: `<node>:<text>` of entries, `lost <node>`. It keeps its place with it, as a

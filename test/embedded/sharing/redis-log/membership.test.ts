@@ -1,5 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { LogEnded } from '../../../../src/embedded/sharing/redis-log/log-options.ts';
 import { LOG_SCRIPTS } from '../../../../src/embedded/sharing/redis-log/log-scripts.ts';
+import { openRedisLog } from '../../../../src/embedded/sharing/redis-log/open-redis-log.ts';
 import { startRedis } from '../../../support/redis.ts';
 import { startRelay } from '../../../support/relay.ts';
 import { QUICK, startNode } from './cluster.ts';
@@ -121,4 +123,42 @@ test('Redis takes each batch of a run once and in order, and none of who is not 
   expect(await redis.command('XLEN', keys[1] ?? '')).toBe(length);
   await a.append('second');
   expect(a.state).toEqual(['1:first', '1:second']);
+});
+
+test('a node that has joined and loads what it has is not taken for lost, however long it says nothing', async () => {
+  const redis = await startRedis();
+  const a = await startNode(1, { url: redis.url, timing: { ...QUICK, expiry: 300 } });
+  const ends: LogEnded[] = [];
+  const opened = await openRedisLog({
+    url: redis.url,
+    clusterId: 'test',
+    nodeId: 2,
+    isSeed: false,
+    place: a.place,
+    timing: { ...QUICK, expiry: 300 },
+    onProblem: () => undefined,
+    onEnd: (error) => ends.push(error),
+  });
+  onTestFinished(() => opened.log.close());
+  // From now on it tells nothing; the other one makes itself another link.
+  await redis.command('CLIENT', 'KILL', 'TYPE', 'normal');
+  const beatOf = async (nodeId: number) =>
+    Number(await redis.command('HGET', 'brokergraph:{test}:state', `beat:${nodeId}`));
+  const since = await beatOf(1);
+  await vi.waitFor(async () => expect(await beatOf(1)).toBeGreaterThan(since + 1_000), { timeout: 30_000 });
+  expect(a.state).not.toContain('lost 2');
+  expect(a.log.nodes).toEqual([1, 2].map((nodeId) => ({ nodeId, isAlive: true })));
+  const begun = new Promise<void>((resolve) => {
+    opened.start({
+      apply: () => undefined,
+      told: () => undefined,
+      reached: () => resolve(),
+      lost: () => undefined,
+      snapshot: () => [],
+    });
+  });
+  await begun;
+  await opened.log.append({ kind: 'text', about: { text: 'late' } });
+  await a.has('2:late');
+  expect(ends).toEqual([]);
 });

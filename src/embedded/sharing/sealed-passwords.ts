@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+/** By account, as the embedded broker keeps it; null: it has no password. */
+export type PasswordHashes = ReadonlyMap<string, string | null>;
+
+/** GIVEN: by a broker. TO_TAKE: by one. */
+export type Direction = 'GIVEN' | 'TO_TAKE';
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Hashes of passwords on their way from one broker of this service to another, over control topics which others may read: sealed with the
+ * password of the broker's administrator, which the broker and this service know. Base64: iv | tag | JSON.
+ */
+export function sealHashes(hashes: PasswordHashes, password: string, direction: Direction): string {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, keyOf(password, direction), iv);
+  const text = Buffer.concat([cipher.update(JSON.stringify([...hashes])), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64');
+}
+
+/** Null: it was sealed otherwise. */
+export function openHashes(sealed: string, password: string, direction: Direction): PasswordHashes | null {
+  const bytes = Buffer.from(sealed, 'base64');
+  if (bytes.length < IV_BYTES + TAG_BYTES) return null;
+  const decipher = createDecipheriv(CIPHER, keyOf(password, direction), bytes.subarray(0, IV_BYTES));
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+    // Written by sealHashes: nobody else has the key.
+    return new Map(JSON.parse(text.toString()) as [string, string | null][]);
+  } catch {
+    return null;
+  }
+}
+
+const keyOf = (password: string, direction: Direction) =>
+  Buffer.from(hkdfSync('sha256', password, 'brokergraph/membership', direction, 32));
