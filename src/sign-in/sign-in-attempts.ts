@@ -43,15 +43,20 @@ export class SignInAttempts {
     return secret;
   }
 
-  /** What was kept, once; null: there is no such secret, or it is too late. */
-  async take(kind: AttemptKind, secret: string): Promise<unknown> {
+  /** What was kept, once; null: there is no such secret, it is too late, or it is not for the caller, which takes nothing away. */
+  async take<Content>(
+    kind: AttemptKind,
+    secret: string,
+    isForCaller: (content: Content) => boolean = () => true,
+  ): Promise<Content | null> {
     const secretHash = hashOf(kind, secret);
     const attempt = await this.#db.signInAttempt.findUnique({ where: { secretHash } });
     if (attempt === null) return null;
+    const content = JSON.parse(this.#sealer.open(attempt.sealed, contextOf(secretHash))) as Content;
+    if (!isForCaller(content)) return null;
     // Of two who come at once, one takes it.
     const { count } = await this.#db.signInAttempt.deleteMany({ where: { secretHash } });
-    if (count === 0 || attempt.expiresAt.getTime() <= Date.now()) return null;
-    return JSON.parse(this.#sealer.open(attempt.sealed, contextOf(secretHash)));
+    return count === 0 || attempt.expiresAt.getTime() <= Date.now() ? null : content;
   }
 
   /** Whoever has a code is known; those who end within its time are about to go anyway. */

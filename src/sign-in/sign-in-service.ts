@@ -41,7 +41,7 @@ export class SignInService {
     { code, verifier }: { readonly code: string; readonly verifier?: string | null | undefined },
     address: string,
   ): Promise<OpenedSession> {
-    const ended = (await this.#options.attempts.take('code', code)) as EndedSignIn | null;
+    const ended = await this.#options.attempts.take<EndedSignIn>('code', code);
     if (ended === null || !isAnswered(ended.challenge, verifier ?? null)) throw unknownCode();
     const user = await this.#options.db.user.findUnique({ where: { id: ended.userId }, select: { ssoType: true } });
     if (user?.ssoType !== 'sso') throw unknownCode();

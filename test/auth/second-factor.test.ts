@@ -52,7 +52,8 @@ test('a second factor is begun with the password, counts once the app has shown 
   const wrong = codeOf(secret, 100);
   // Not UNAUTHORIZED: programs take that for the end of the session.
   expect((await graphql(CONFIRM, { c: wrong }, token)).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
-  const { recoveryCodes } = (await graphql(CONFIRM, { c: codeOf(secret) }, token)).data.confirmSecondFactor;
+  const shown = codeOf(secret);
+  const { recoveryCodes } = (await graphql(CONFIRM, { c: shown }, token)).data.confirmSecondFactor;
   expect(new Set(recoveryCodes).size).toBe(10);
   expect((await graphql(VIEWER, {}, token)).data.viewer).toEqual({
     email,
@@ -63,6 +64,8 @@ test('a second factor is begun with the password, counts once the app has shown 
   expect((await begin(PASSWORD)).errors?.[0]?.extensions.code).toBe('ALREADY_EXISTS');
   const attempt = attemptAt(service, email);
   expect(await attempt()).toBe('SECOND_FACTOR_REQUIRED');
+  // Taken by the confirmation.
+  expect(await attempt(shown)).toBe('UNAUTHORIZED');
   expect(await attempt(codeOf(secret, 1))).toBe('IN');
 });
 
@@ -132,6 +135,18 @@ test('codes are guessed as slowly as passwords, and knowing the password forgets
   }
   expect(codes).toEqual(Array(5).fill('UNAUTHORIZED'));
   expect(await attempt()).toBe('RATE_LIMITED');
+
+  // So they are where somebody is signed in.
+  const newcomer = await service.person(null);
+  await service.graphql(BEGIN, { p: PASSWORD }, newcomer.token);
+  const holder = await somebodyWithSecondFactor(service);
+  for (const ask of [
+    () => service.graphql(CONFIRM, { c: 'odd' }, newcomer.token),
+    () => service.graphql(REMOVE, { p: PASSWORD, c: 'odd' }, holder.token),
+  ]) {
+    for (let i = 0; i < 5; i++) expect((await ask()).errors?.[0]?.extensions.code).toBe('NOT_ALLOWED');
+    expect((await ask()).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+  }
 });
 
 test('it is removed with the password and a code, and by an administrator, which ends the sessions', async () => {

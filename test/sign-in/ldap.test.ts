@@ -42,6 +42,8 @@ async function login(service: TestService, email: string, password: string = LDA
 const memberOf = ({ dnOf }: TestDirectory, operation: 'add' | 'delete', uid: string): Change =>
   new Change({ operation, modification: new Attribute({ type: 'member', values: [dnOf(uid)] }) });
 
+const elsewhere = (url: string): string => url.replace('127.0.0.1', '[::ffff:127.0.0.1]');
+
 describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, () => {
   test('sign in with its password, and have an account that has none here', async () => {
     const { service } = await startWorld();
@@ -92,7 +94,7 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
 
   test('do not get an account that has a password here, and get the one that was made for them', async () => {
     const { service } = await startWorld(() => ({
-      LDAP_USER_FILTER: '(|(mail={login})(uid={login}))',
+      LDAP_USER_FILTER: '(|(mail={login})(uid={login})(sn={login}))',
       SIGN_IN_CREATE_USERS: 'off',
     }));
     expect((await login(service, 'ada')).code).toBe('NOT_ALLOWED');
@@ -103,6 +105,8 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
     expect((await login(service, 'ada')).user.id).toBe(id);
     // Somebody without an address has no account to get.
     expect((await login(service, 'nomail')).code).toBe('NOT_ALLOWED');
+    // The surname of all of them: nobody is meant.
+    expect((await login(service, 'none')).code).toBe('UNAUTHORIZED');
   });
 
   test('have roles by their groups, and lose them at the next check', async () => {
@@ -201,6 +205,9 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
       [{ LDAP_CA_FILE: directory.caFile }, null],
       // StartTLS is the default, and nothing is said without it.
       [{}, 'SIGN_IN_UNAVAILABLE'],
+      // The same server by an address that its certificate is not for.
+      [{ LDAP_URL: elsewhere(directory.tlsUrl), LDAP_CA_FILE: directory.caFile }, 'SIGN_IN_UNAVAILABLE'],
+      [{ LDAP_URL: elsewhere(directory.url), LDAP_CA_FILE: directory.caFile }, 'SIGN_IN_UNAVAILABLE'],
     ] as const) {
       const service = await startTestService({ env: { ...env, ...settings } });
       expect([settings, (await login(service, 'ada@example.com')).code]).toEqual([settings, code]);

@@ -1,5 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { hashSecret } from '../../src/auth/secrets.ts';
 import { openSealer } from '../../src/storage/sealed.ts';
 import { freePort } from '../support/mosquitto.ts';
 import { hasNginx, NGINX_MISSING, startNginx } from '../support/nginx.ts';
@@ -300,6 +302,10 @@ describe('attacks', () => {
     const cookie = (await fetch(callback, { redirect: 'manual', headers: { cookie: 'brokergraph_sign_in_=x' } }))
       .status;
     expect(cookie).toBe(400);
+    const state = new URL(callback).searchParams.get('state') ?? '';
+    const name = `brokergraph_sign_in_${hashSecret(state).slice(0, 12)}`;
+    const other = await fetch(callback, { redirect: 'manual', headers: { cookie: `${name}=another browser's` } });
+    expect(other.status).toBe(400);
     // It is still there for whoever began it, once.
     const answer = await visitor.visit(callback);
     expect(answer.headers.get('location')).toContain('#code=');
@@ -324,6 +330,32 @@ describe('attacks', () => {
     foreign.searchParams.set('state', randomBytes(32).toString('base64url'));
     expect((await visitor.visit(foreign.href)).status).toBe(400);
     expect(await service.storage.db.session.count({ where: { provider: 'sso' } })).toBe(0);
+  });
+
+  test('an ID token of another key, client, issuer, sign-in or person, or one that is over, signs nobody in', async () => {
+    const { service, oidc } = await startSignInWorld();
+    const keys = () => generateKeyPairSync('rsa', { modulusLength: 2_048 });
+    const [{ privateKey }, other] = [keys(), keys()];
+    const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'own', use: 'sig', alg: 'RS256' };
+    const signed =
+      (change: object, key = privateKey) =>
+      (given: string) =>
+        new SignJWT({ ...decodeJwt(given), ...change }).setProtectedHeader({ alg: 'RS256', kid: 'own' }).sign(key);
+    const unsigned = async (given: string) => new UnsecuredJWT(decodeJwt(given)).encode();
+    const now = Math.floor(Date.now() / 1_000);
+    for (const [what, idToken, refusal] of [
+      ['as it was given', signed({}), null],
+      ['another key', signed({}, other.privateKey), 'sign_in_failed'],
+      ['no key', unsigned, 'sign_in_failed'],
+      ['another client', signed({ aud: 'another client' }), 'sign_in_failed'],
+      ['another issuer', signed({ iss: 'https://provider.example.com' }), 'sign_in_failed'],
+      ['another sign-in', signed({ nonce: 'of another sign-in' }), 'sign_in_failed'],
+      ['another person', signed({ sub: 'boss' }), 'sign_in_failed'],
+      ['over', signed({ iat: now - 7_200, exp: now - 3_600 }), 'sign_in_failed'],
+    ] as const) {
+      oidc.serve(service.url, { jwks: { keys: [jwk] } } as object, idToken);
+      expect([what, await refusalOf(service, 'ada')]).toEqual([what, refusal]);
+    }
   });
 
   test('a person who says no comes back with that', async () => {
@@ -360,6 +392,11 @@ describe('attacks', () => {
     const slipped = fragmentOf(await visitor.signIn(beginAddress(service), 'ada')).code ?? '';
     expect((await complete(service, { code: slipped, verifier })).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
     expect((await fetch(beginAddress(service, { challenge: 'short' }), { redirect: 'manual' })).status).toBe(400);
+    // An administrator lets the person sign in otherwise while the code waits.
+    const { code } = fragmentOf(await visitor.signIn(beginAddress(service), 'ada'));
+    const { id } = await service.services.users.byEmail('ada@example.com');
+    await service.services.users.update(id, { ssoType: null });
+    expect((await complete(service, { code: code ?? '' })).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
   });
 
   test('browsers are sent back to allowed addresses alone', async () => {

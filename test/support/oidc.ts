@@ -21,8 +21,8 @@ export interface TestOidc {
   stop(): Promise<void>;
   /** … and again, with all it knew. */
   startAgain(): Promise<void>;
-  /** Lets this service send people here; called once its address is known. */
-  serve(serviceUrl: string, options?: Configuration): void;
+  /** Lets this service send people here; called once its address is known. `idToken` makes another one of each that it gives. */
+  serve(serviceUrl: string, options?: Configuration, idToken?: (given: string) => Promise<string>): void;
 }
 
 const CLIENT = { id: 'brokergraph', secret: 'the secret of the client at the provider' } as const;
@@ -49,9 +49,15 @@ export async function startOidc(): Promise<TestOidc> {
       server = serverOf(() => handle);
       await listen(server, port);
     },
-    serve: (serviceUrl, options = {}) => {
+    serve: (serviceUrl, options = {}, idToken) => {
       const redirectUri = `${serviceUrl.replace(/\/$/, '')}/auth/oidc/callback`;
-      handle = providerOf(issuer, redirectUri, people, options).callback();
+      const provider = providerOf(issuer, redirectUri, people, options);
+      provider.use(async (context, next) => {
+        await next();
+        const body = context.body as { id_token?: string } | undefined;
+        if (idToken && body?.id_token) body.id_token = await idToken(body.id_token);
+      });
+      handle = provider.callback();
     },
   };
 }

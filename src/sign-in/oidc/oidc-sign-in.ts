@@ -73,10 +73,11 @@ export class OidcSignIn {
    */
   async end(query: string, browser: string | null, address: string): Promise<string | null> {
     const state = new URLSearchParams(query).get('state') ?? '';
-    // Looked at before it is taken away: somebody else's browser must not end what this one began.
     if (browser === null) return null;
-    const begun = (await this.#options.attempts.take('state', state)) as Begun | null;
-    if (begun === null || !isSame(begun.browser, sha256(browser))) return null;
+    // Looked at before it is taken away: somebody else's browser must not end what this one began.
+    const isBegunHere = (attempt: Begun) => isSame(attempt.browser, sha256(browser));
+    const begun = await this.#options.attempts.take<Begun>('state', state, isBegunHere);
+    if (begun === null) return null;
     try {
       const callback = new URL(`${this.redirectUri}?${query}`);
       const person = await this.#options.provider.personOf(callback, begun, state);
