@@ -1,6 +1,7 @@
 import { newId } from '../ids.ts';
 import type { UnchainedEntry } from './audit-chain.ts';
 import { type AuditFacts, SERVICE_ACTOR } from './audit-event.ts';
+import { withoutOwnSecrets } from './masked.ts';
 
 /** Of what callers choose; longer ones are cut. */
 export const MAX_NAME = 300;
@@ -21,7 +22,8 @@ export function entryOf({ operation, actor = SERVICE_ACTOR, target = null, ...fa
     projectId: facts.projectId ?? null,
     brokerId: facts.brokerId ?? null,
     targetKind: plain(target?.kind),
-    targetId: plain(target?.id),
+    // People give a secret where its id belongs.
+    targetId: plain(target?.id == null ? null : withoutOwnSecrets(target.id)),
     before: jsonOf(facts.before),
     after: jsonOf(facts.after),
     result: facts.result,

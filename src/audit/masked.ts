@@ -182,11 +182,12 @@ const ASSIGNED = /\\+"[^"]*"?|"(?:\\[\s\S]|[^"\\])*"?|'(?:\\[\s\S]|[^'\\])*'?|[^
 const WITH_SPACES = /(?:authorization|cookie)$/i;
 const ASSIGNED_LINE = /[^\s"'][^\r\n"']*/y;
 
+/** Sessions and tokens of this service as MASK, all else as it is. */
+export const withoutOwnSecrets = (text: string): string => text.replaceAll(OWN_SECRET, MASK);
+
 function withoutSecrets(text: string): string {
   return withoutAssigned(
-    text
-      .replaceAll(PRIVATE_KEY, MASK)
-      .replaceAll(OWN_SECRET, MASK)
+    withoutOwnSecrets(text.replaceAll(PRIVATE_KEY, MASK))
       .replaceAll(IN_URL, `$1$2:${MASK}@`)
       .replaceAll(BEARER, `$1 ${MASK}`),
   );

@@ -50,6 +50,9 @@ test('a change tells who, by which road, what it was and what it was to be, with
     );
     await service.graphql(`mutation { deleteBroker(input: { brokerId: "${brokerId}" }) { deletedBrokerId } }`);
     await service.graphql(`mutation { deleteUser(input: { userId: "${admin.id}" }) { deletedUserId } }`);
+    // A secret where its id belongs.
+    const secret = made.data.createToken.secret;
+    await service.graphql(`mutation { revokeToken(input: { tokenId: "${secret}" }) { revokedTokenId } }`);
   });
   const by = { actorKind: 'USER', actorId: rootUser.id, actorName: ROOT.email, actorIssuer: null, via: 'GRAPHQL' };
   const byAdmin = { ...by, actorId: admin.id, actorName: admin.email };
@@ -106,6 +109,7 @@ test('a change tells who, by which road, what it was and what it was to be, with
       targetId: admin.id,
       before: { passwordHash: '***', email: admin.email },
     },
+    { ...by, operation: 'revokeToken', result: 'FAILED', targetId: '***' },
   ]);
   expect(JSON.stringify(await service.storage.db.auditEntry.findMany())).not.toMatch(/hidden-|bgp_|argon2/);
   // Whoever is deleted stays in what was done.
