@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { BrokerSession, LinkStatus, Stop } from '../mqtt/broker-session.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
-import { KNOWN_APIS, probe } from './capability-probe.ts';
+import { KNOWN_APIS, PatientProbes, probe } from './capability-probe.ts';
 import { ControlClient } from './control-client.ts';
 import type { ControlApi, ControlEvent } from './envelope.ts';
 import { isRead } from './payloads.ts';
@@ -34,7 +34,7 @@ import { withoutNulls } from './without-nulls.ts';
 export interface BrokerControlsOptions {
   /** Longest wait for one answer. */
   readonly timeoutMs: number;
-  /** How long a broker may be silent until an API counts as not served; null: never. Default 1000. */
+  /** How long a broker may be silent until an API counts as not served; null: it answers in any case, however late. Default 1000. */
   readonly silenceMs?: number | null;
   /** How long a refusal is remembered. Default 30,000. */
   readonly doubtMs?: number;
@@ -74,6 +74,7 @@ export class BrokerControls implements ControlCaller {
   /** Why plugins of ours cannot work on this connection, for which some have to wait seconds; `since` in epoch milliseconds. */
   readonly #unhosted = new Map<ControlApi, { readonly why: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
+  readonly #patient = new PatientProbes();
   readonly #stopStatus: Stop;
   /** Counts changes of the link's settings. */
   #generation = 0;
@@ -214,7 +215,10 @@ export class BrokerControls implements ControlCaller {
       // The connection that comes finds it out anew, unless it came meanwhile.
       if (this.#session.status.state !== 'CONNECTED') return kept;
     }
-    const { served, reason, refused } = await probe(this.#client, api, silenceMs);
+    const { served, reason, refused } =
+      silenceMs === null
+        ? await this.#patient.ask(this.#client, api, timeoutMs)
+        : await probe(this.#client, api, silenceMs);
     if (served) {
       const since = Date.now();
       await Promise.all([this.#closePlugin(api), this.#dropBegun(api)]);
@@ -323,6 +327,7 @@ export class BrokerControls implements ControlCaller {
 
   #statusChanged({ state }: LinkStatus): void {
     this.#unhosted.clear();
+    this.#patient.forget();
     if (state === 'CONNECTING') {
       // Other settings: it may be another broker, of which the plugins know nothing.
       this.#generation += 1;

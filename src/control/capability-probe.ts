@@ -54,19 +54,73 @@ export interface ProbeResult {
 
 /**
  * Asks a broker whether it serves an API. Mosquitto 2.1 and the embedded broker say at once that they do not; 2.0 says nothing, so silence
- * for `silenceMs` counts as no; null: of this broker it says nothing. A publish that is not allowed leaves the question open and counts as
- * no, with a reason of its own. Errors: BROKER_UNREACHABLE when the connection ends meanwhile, BROKER_TIMEOUT.
+ * for `silenceMs` counts as no. A publish that is not allowed leaves the question open and counts as no, with a reason of its own.
+ * Errors: BROKER_UNREACHABLE when the connection ends meanwhile.
  */
-export async function probe(client: ControlClient, api: ControlApi, silenceMs: number | null): Promise<ProbeResult> {
-  const [command, fields] = PROBES[api] ?? BRIDGE_PROBE;
+export async function probe(client: ControlClient, api: ControlApi, silenceMs: number): Promise<ProbeResult> {
   try {
-    await client.call(api, command, fields, { ...(silenceMs === null ? {} : { timeoutMs: silenceMs }), probe: true });
+    await ask(client, api, silenceMs);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'BROKER_UNREACHABLE') throw error;
-    if (error.code === 'BROKER_TIMEOUT' && silenceMs === null) throw error;
     return resultOf(api, error);
   }
   return SERVED;
+}
+
+function ask(client: ControlClient, api: ControlApi, timeoutMs: number): Promise<unknown> {
+  const [command, fields] = PROBES[api] ?? BRIDGE_PROBE;
+  return client.call(api, command, fields, { timeoutMs, probe: true });
+}
+
+/** What a broker that answers in any case has not answered in that time, it will not. */
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * Asks a broker that answers in any case, but now and then late: a node waits for the others, or the machine is busy. Silence says nothing
+ * about it, so who does not wait longer leaves the question open, and who asks next finds its answer.
+ */
+export class PatientProbes {
+  readonly #open = new Map<ControlApi, Promise<ProbeResult>>();
+
+  /** Errors: as `probe`; BROKER_TIMEOUT after `timeoutMs`. */
+  async ask(client: ControlClient, api: ControlApi, timeoutMs: number): Promise<ProbeResult> {
+    const question = this.#open.get(api) ?? this.#begin(client, api);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const text = `The broker did not say within ${timeoutMs} ms whether it serves ${api}`;
+      timer = setTimeout(() => reject(new ServiceError('BROKER_TIMEOUT', text)), timeoutMs);
+    });
+    try {
+      const result = await Promise.race([question, late]);
+      this.#end(api, question);
+      return result;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What was asked was asked over another connection. */
+  forget(): void {
+    this.#open.clear();
+  }
+
+  #begin(client: ControlClient, api: ControlApi): Promise<ProbeResult> {
+    const question = ask(client, api, PATIENCE_MS).then(
+      () => SERVED,
+      (error: unknown) => {
+        const said = error instanceof ServiceError && !['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'].includes(error.code);
+        if (!said) throw error;
+        return resultOf(api, error);
+      },
+    );
+    this.#open.set(api, question);
+    question.catch(() => this.#end(api, question));
+    return question;
+  }
+
+  #end(api: ControlApi, question: Promise<ProbeResult>): void {
+    if (this.#open.get(api) === question) this.#open.delete(api);
+  }
 }
 
 function resultOf(api: ControlApi, { code, info }: ServiceError): ProbeResult {

@@ -142,7 +142,7 @@ describe('authorities of clients on a commercial broker', () => {
 
   test('a lost answer is told as unknown, and keeps the certificate as it is until it is known', async () => {
     const broker = await startCommercialCertificates();
-    const world = await certificateWorld();
+    const world = await certificateWorld({ env: { BROKER_TIMEOUT_MS: '2000' } });
     const target = [{ brokerId: await world.addBroker(broker.url), listeners: [{ port: 8883 }, { port: 8884 }] }];
     const id = await world.store('factory.pem', root.cert);
     broker.instead = ({ command }) => (command === 'insertCACertificate' ? 'SILENT' : null);

@@ -217,6 +217,29 @@ test('a plugin that the broker has without a licence gives way to ours', async (
   expect(await controls.capability('cedalo/client-control')).toMatchObject({ provider: 'NONE' });
 });
 
+test('a broker that answers in any case, but late, is asked once: who did not wait so long finds its answer', async () => {
+  const questions: string[] = [];
+  const broker = await startScriptedBroker((_topic, payload) => {
+    const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+    const [{ command, correlationData } = { command: '', correlationData: '' }] = commands;
+    if (command !== 'getTtl')
+      return [JSON.stringify({ responses: [{ command, correlationData, data: { found: 1 } }] })];
+    questions.push(correlationData);
+    return [];
+  });
+  const plugin = { ...topictree };
+  const link = await connectedLink({ url: broker.url });
+  const controls = controlsOf(link, { timeoutMs: 300, silenceMs: null, plugins: [plugin] });
+  for (const _ of ['first', 'second'])
+    await expect(controls.call('cedalo/topictree', 'find')).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  await expect.poll(() => questions.length).toBe(1);
+  const [correlationData] = questions;
+  const answer = { responses: [{ command: 'getTtl', correlationData, data: {} }] };
+  await broker.publish('$CONTROL/cedalo/topictree/v1/response', JSON.stringify(answer));
+  await expect.poll(() => controls.call('cedalo/topictree', 'find').catch(() => null)).toEqual({ found: 1 });
+  expect([questions.length, plugin.created]).toEqual([1, 0]);
+});
+
 test('new settings end the hosted plugins and look at the broker again', async () => {
   const first = await startMosquitto();
   const second = await startMosquitto();

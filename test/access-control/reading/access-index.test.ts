@@ -21,7 +21,7 @@ interface Opened {
 
 async function openIndex(url: string, options: Partial<AccessIndexOptions> = {}): Promise<Opened> {
   const link = await connectedLink({ url, ...ADMIN });
-  const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 300 });
+  const controls = new BrokerControls(link, { timeoutMs: 5_000, silenceMs: 3_000 });
   const index = new AccessIndex({ controls, session: link, ...options });
   onTestFinished(async () => {
     index.close();

@@ -21,7 +21,7 @@ export interface WritingOptions extends Partial<Pick<AccessWriterOptions, 'conne
 export async function openWriting(url: string, options: WritingOptions = {}) {
   const { username = ADMIN.username, password = ADMIN.password, timeoutMs = 5_000, onPayload, ...rest } = options;
   const link = await connectedLink({ url, username, password });
-  const controls = new BrokerControls(link, { timeoutMs, silenceMs: 300 });
+  const controls = new BrokerControls(link, { timeoutMs, silenceMs: 3_000 });
   const index = new AccessIndex({ controls, session: link });
   onTestFinished(async () => {
     index.close();

@@ -14,7 +14,7 @@ import {
 
 async function start() {
   const broker = await startCommercialBroker();
-  const service = await startTestService();
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '2000' } });
   const brokerId = await addBroker(service, broker.url);
   const rest = `/api/projects/${service.projectId}/brokers/${brokerId}`;
   return { broker, service, brokerId, rest };

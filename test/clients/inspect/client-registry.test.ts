@@ -66,11 +66,12 @@ async function serveInspect(count: number, sequence: number | null): Promise<Ser
   return served;
 }
 
-async function observe(url: string, options: ClientRegistryOptions = {}) {
+/** `silenceMs`: short where the broker does not serve the list, and says so by silence. */
+async function observe(url: string, options: ClientRegistryOptions = {}, silenceMs = 5_000) {
   const link = await connectedLink({ url });
   const controls = new BrokerControls(link, {
     timeoutMs: 5_000,
-    silenceMs: 100,
+    silenceMs,
     plugins: [inspectPluginFactory({ patienceMs: 500 })],
   });
   const registry = new ClientRegistry(controls, { session: link, ...options });
@@ -167,7 +168,7 @@ test('an API without events is listed again while somebody watches, and let go a
 
 test('plain Mosquitto is observed through its log, over a restart', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
-  const { link, registry } = await observe(broker.url);
+  const { link, registry } = await observe(broker.url, {}, 100);
   const { present, ended } = collect(await registry.watch());
   await broker.client({ clientId: 'one' });
   await expect.poll(() => [...present].sort()).toEqual([link.clientId, 'one'].sort());
@@ -186,7 +187,7 @@ test('plain Mosquitto is observed through its log, over a restart', async () => 
 
 test('a broker without list and log is an error with the lines to configure, not an empty list', async () => {
   const broker = await startMosquitto();
-  const { registry } = await observe(broker.url);
+  const { registry } = await observe(broker.url, {}, 100);
   await expect(registry.page()).rejects.toMatchObject({
     code: 'NOT_SUPPORTED_BY_BROKER',
     message: expect.stringContaining('log_dest topic'),
