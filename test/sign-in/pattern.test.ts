@@ -134,6 +134,11 @@ test('values are found below nested names, in lists, and below names with dots',
   expect(valuesAt(claims, '__proto__')).toEqual([]);
 });
 
+test('a claim that is nested deeper than anything can write it is left out', () => {
+  const deep: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000));
+  expect(keptClaims({ deep, groups: ['ops'] }, ['groups'])).toEqual({ kept: { groups: ['ops'] }, left: ['deep'] });
+});
+
 test('of claims that are too many, the named ones are kept and the others left out', () => {
   const claims = { big: 'x'.repeat(60_000), groups: Array.from({ length: 1_000 }, (_, n) => `group-${n}`), aud: 'us' };
   const { kept, left } = keptClaims(claims, ['groups']);

@@ -57,8 +57,10 @@ export function keptClaims(
   let room = MAX_CLAIMS;
   for (const name of names) {
     if (!Object.hasOwn(claims, name) || PROTOCOL_CLAIMS.has(name)) continue;
-    const bytes = Buffer.byteLength(JSON.stringify({ [name]: claims[name] }));
-    if (bytes > room || depthOf(claims[name]) > MAX_DEPTH) {
+    // First of all: a claim can be nested so deep that nothing can write it.
+    const isTooDeep = isDeeper(claims[name], MAX_DEPTH);
+    const bytes = isTooDeep ? 0 : Buffer.byteLength(JSON.stringify({ [name]: claims[name] }));
+    if (isTooDeep || bytes > room) {
       left.push(name);
       continue;
     }
@@ -68,7 +70,7 @@ export function keptClaims(
   return { kept, left };
 }
 
-function depthOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
