@@ -59,4 +59,6 @@ export class LoginThrottle {
   }
 }
 
-const accountKey = (account: string): string => account.slice(0, MAX_ACCOUNT_LENGTH);
+/** Without accents: some directories take a letter with any of them for the plain one, and each spelling would be guessed at anew. */
+const accountKey = (account: string): string =>
+  account.slice(0, MAX_ACCOUNT_LENGTH).normalize('NFKD').replaceAll(/\p{M}/gu, '');

@@ -49,6 +49,15 @@ test('a log-in that was checked against a password which was changed meanwhile o
   expect(await storage.db.session.count({ where: { userId: id } })).toBe(0);
 });
 
+test('an account counts as one with and without accents, as directories find it', () => {
+  const throttle = new LoginThrottle();
+  for (const [n, account] of ['jose', 'josé', 'jóse', 'j\u00f5se\u0301', 'josê'].entries()) {
+    throttle.failed(account, `10.0.0.${n}`);
+  }
+  expect(() => throttle.check('jòse', '10.0.1.1')).toThrow('Too many failed log-ins');
+  expect(() => throttle.check('joss', '10.0.1.1')).not.toThrow();
+});
+
 test('an address of IPv6 counts with its network, in whatever form it is written', () => {
   const throttle = new LoginThrottle(() => 0);
   for (let i = 0; i < 25; i++) throttle.failed(`p${i}@example.com`, `2001:db8:0:1::${i.toString(16)}`);
