@@ -1,14 +1,27 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type AuditBacklog, registerAuditMetrics } from './audit/audit-metrics.ts';
+import type { SignInCounts } from './auth/sign-in-counts.ts';
+import { type BridgeMetricSource, registerBridgeMetrics } from './bridges/bridge-metrics.ts';
+import type { BrokerRecord } from './brokers/broker-directory.ts';
 import { type CertificateMetricSource, registerCertificateMetrics } from './certificates/expiry/certificate-metrics.ts';
-import { type StreamMetricSource, StreamMetrics } from './stream-metrics.ts';
+import { registerCloudBrokerMetrics } from './cloud-brokers/cloud-broker-metrics.ts';
+import { type ClusterMetricSource, registerClusterMetrics } from './clusters/cluster-metrics.ts';
+import { type StreamMetricSource, StreamMetrics } from './streams/stream-metrics.ts';
 
 /** What the gauges read when they are scraped. */
 export interface MetricSources {
   readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
+  readonly cloudBrokers: () => Iterable<Pick<BrokerRecord, 'type' | 'state'>>;
+  /** Open now. */
+  readonly webSockets: () => number;
   /** Open now. */
   readonly subscriptions: () => number;
   readonly streams: StreamMetricSource;
+  readonly bridges: BridgeMetricSource;
+  readonly clusters: ClusterMetricSource;
   readonly certificates: CertificateMetricSource;
+  readonly signIns: Pick<SignInCounts, 'register'>;
+  readonly audit: () => AuditBacklog;
 }
 
 export type RequestKind = 'graphql' | 'rest';
@@ -16,7 +29,8 @@ export type RequestKind = 'graphql' | 'rest';
 /** Prometheus metrics of one service. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #streams: StreamMetrics;
+  /** Awaited before each scrape. */
+  readonly #reads: readonly (() => Promise<void>)[];
   readonly #requests: Record<RequestKind, Record<string, { observe(seconds: number): void }>>;
 
   constructor(sources: MetricSources) {
@@ -34,7 +48,14 @@ export class Metrics {
         ['1xx', '2xx', '3xx', '4xx', '5xx'].map((status) => [status[0], duration.labels(kind, status)]),
       );
     registerCertificateMetrics(sources.certificates, this.#registry);
-    this.#streams = new StreamMetrics(sources.streams, this.#registry);
+    registerCloudBrokerMetrics(sources.cloudBrokers, this.#registry);
+    registerAuditMetrics(sources.audit, this.#registry);
+    sources.signIns.register(this.#registry);
+    this.#reads = [
+      new StreamMetrics(sources.streams, this.#registry).read,
+      registerBridgeMetrics(sources.bridges, this.#registry),
+      registerClusterMetrics(sources.clusters, this.#registry),
+    ];
     this.#requests = { graphql: children('graphql'), rest: children('rest') };
     new Gauge({
       name: 'brokergraph_brokers',
@@ -60,6 +81,14 @@ export class Metrics {
         this.set(sources.subscriptions());
       },
     });
+    new Gauge({
+      name: 'brokergraph_websockets',
+      help: 'WebSockets of the graph that are open',
+      registers,
+      collect() {
+        this.set(sources.webSockets());
+      },
+    });
   }
 
   get contentType(): string {
@@ -71,7 +100,7 @@ export class Metrics {
   }
 
   async text(): Promise<string> {
-    await this.#streams.read();
+    await Promise.all(this.#reads.map((read) => read()));
     return this.#registry.metrics();
   }
 }

@@ -57,6 +57,8 @@ export interface ServiceCore {
   readonly certificateDirectory: CertificateDirectory;
   /** Streams beside brokers. */
   readonly streamHosting: Hosting;
+  /** Bridges beside brokers. */
+  readonly bridgeHosting: Hosting;
   /** From here on runs what this service runs beside brokers, and clusters are followed. */
   readonly startBeside: () => void;
   readonly signIn: SignIn;
@@ -241,6 +243,7 @@ export async function startCore(
       brokerDirectory,
       certificateDirectory,
       streamHosting: streams.hosting,
+      bridgeHosting: bridges.hosting,
       startBeside: () => {
         for (const hosting of hostings) hosting.start(runtimes);
         clusters.start();

@@ -68,6 +68,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       brokerDirectory,
       certificateDirectory,
       streamHosting,
+      bridgeHosting,
       startBeside,
       signIn,
       runAsOperator,
@@ -129,7 +130,13 @@ export async function startService(config: Config, parts: ServiceParts): Promise
       brokers: function* () {
         for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
       },
+      cloudBrokers: () => brokerDirectory.all(),
       subscriptions: () => services.auth.guardCount,
+      webSockets: () => graphql.webSocketCount,
+      signIns: services.auth.signInCounts,
+      audit: () => services.audit.backlog,
+      clusters: () => services.clusters.statuses(),
+      bridges: () => services.bridges.totals(brokerDirectory.all().filter(({ id }) => bridgeHosting.runs(id))),
       certificates: () => certificateDirectory.all(),
       streams: () =>
         services.streams.totals(

@@ -46,10 +46,21 @@ export class AuditLog {
   #writing: Promise<void> | null = null;
   #isClosing = false;
   #isFailing = false;
+  #failedWrites = 0;
   #wake: (() => void) | null = null;
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
+  }
+
+  /** Entries that are not committed yet. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Transactions that failed, so far. */
+  get failedWrites(): number {
+    return this.#failedWrites;
   }
 
   get isFull(): boolean {
@@ -112,6 +123,7 @@ export class AuditLog {
   #failed(error: unknown): void {
     const { log } = this.#options;
     this.#head = null;
+    this.#failedWrites += 1;
     if (!this.#isFailing) log.error({ err: error }, 'audit entries cannot be written; they are kept and tried again');
     this.#isFailing = true;
     for (const waiting of this.#waiting) {

@@ -10,6 +10,7 @@ import { entryOf, MAX_NAME } from './audit-entry.ts';
 import { type AuditCaller, type AuditFacts, type AuditTarget, type AuditWay, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
+import type { AuditBacklog } from './audit-metrics.ts';
 import { codeOf, outcomeOf, refusedReadOf, resultOf } from './audit-outcome.ts';
 import { AuditRetention } from './audit-retention.ts';
 import { type AuditInput, idInPayload, targetOf, targetOfRead } from './audit-target.ts';
@@ -114,6 +115,11 @@ export class AuditService {
     if (missing.length === 0) return;
     log.warn({ count: missing.length }, 'the service ended in the middle of changes; the audit names them');
     await Promise.all(missing.map((entry) => this.#log.append(entry)));
+  }
+
+  get backlog(): AuditBacklog {
+    const { waiting, failedWrites } = this.#log;
+    return { waiting, failedWrites };
   }
 
   startRetention(): void {

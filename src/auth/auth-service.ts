@@ -14,6 +14,7 @@ import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guard
 import { SecondFactors } from './second-factors.ts';
 import { hashSecret, kindOfSecret, type SecretKind, unknownCredential } from './secrets.ts';
 import { type OpenedSession, type SessionGround, Sessions, sessionEnd } from './sessions.ts';
+import { SignInCounts } from './sign-in-counts.ts';
 import { roleIn, type Viewer } from './viewer.ts';
 import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
 
@@ -62,6 +63,7 @@ export class AuthService {
   readonly #guards: RightsGuards;
   readonly #attempts: Attempts;
   readonly #refusals: Bursts<string>;
+  readonly signInCounts = new SignInCounts();
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
   readonly passwords: PasswordSignIn;
@@ -73,7 +75,7 @@ export class AuthService {
   constructor({ db, changes, sealer, log, directory = null, onlyEmail = null }: AuthOptions) {
     this.#db = db;
     this.#log = log;
-    this.sessions = new Sessions({ db, changes });
+    this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
     this.#attempts = new Attempts(log);
     this.passwords = new PasswordSignIn({
@@ -83,6 +85,7 @@ export class AuthService {
       attempts: this.#attempts,
       directory,
       onlyEmail,
+      counts: this.signInCounts,
     });
     this.#refusals = unknownSecrets(log);
     this.#guards = new RightsGuards({

@@ -8,6 +8,7 @@ import { PasswordChecker } from './passwords.ts';
 import { RefusedLogin } from './refused-login.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
+import type { SignInCounts } from './sign-in-counts.ts';
 
 /** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
 const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
@@ -30,6 +31,7 @@ export interface PasswordSignInOptions {
   readonly directory: PasswordDirectory | null;
   /** Who may use a password of this service. Null: everybody who has one; else the root administrator with this address alone. */
   readonly onlyEmail: string | null;
+  readonly counts: Pick<SignInCounts, 'refused'>;
 }
 
 /**
@@ -61,6 +63,7 @@ export class PasswordSignIn {
     try {
       return await this.#loginAs(user, credentials, address);
     } catch (error) {
+      this.#options.counts.refused(error);
       throw user !== null && error instanceof ServiceError ? new RefusedLogin(error, user.id) : error;
     }
   }

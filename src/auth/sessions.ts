@@ -36,14 +36,24 @@ export interface OpenedSession {
 export const sessionEnd = (usedAt: number, createdAt: number): Date =>
   new Date(Math.min(usedAt + SESSION_IDLE_MS, createdAt + SESSION_LIFETIME_MS));
 
+export interface SessionsOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  /** Told of each, with where the person signed in; null: here. */
+  readonly onOpened?: (provider: string | null) => void;
+}
+
 /** The log-ins of people: opened, listed, ended. Ended ones are announced, so that what was opened with them ends everywhere. */
 export class Sessions {
   readonly #db: Database;
   readonly #changes: Changes;
 
-  constructor({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
+  readonly #onOpened: (provider: string | null) => void;
+
+  constructor({ db, changes, onOpened = () => undefined }: SessionsOptions) {
     this.#db = db;
     this.#changes = changes;
+    this.#onOpened = onOpened;
   }
 
   /** Errors: UNAUTHORIZED when the ground is gone. */
@@ -77,6 +87,7 @@ export class Sessions {
         },
       });
     });
+    this.#onOpened(provider);
     return { token, expiresAt, userId };
   }
 

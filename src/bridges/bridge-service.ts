@@ -5,6 +5,7 @@ import type { ControlCaller } from '../control/plugin.ts';
 import { invalid, notFound, ServiceError } from '../errors.ts';
 import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
+import { BridgeSums, type BridgeTotals } from './bridge-totals.ts';
 import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
 import {
   bridgeApi,
@@ -23,6 +24,7 @@ import type { BridgeEvent, StatusSource } from './live/bridge-feed.ts';
 import { BrokerBridgeFeeds } from './live/broker-bridge-feeds.ts';
 import { SysBridges } from './live/sys-bridges.ts';
 import type { BridgeApi, BridgeKind } from './model/bridge-kind.ts';
+import type { BridgeConnectionStatus } from './model/bridge-status.ts';
 
 export interface BridgeServiceOptions {
   readonly runtimes: BrokerRuntimes;
@@ -54,6 +56,7 @@ export class BridgeService {
   readonly #options: BridgeServiceOptions;
   readonly #feeds = new Map<string, BrokerBridgeFeeds>();
   readonly #sys = new Map<string, SysBridges>();
+  readonly #sums = new Map<string, { readonly sums: BridgeSums; readonly last: BridgeTotals | null }>();
   /** The last write to each bridge of a broker: what is kept is read before it is replaced. Never reject. */
   readonly #writes = new Map<string, Promise<unknown>>();
   readonly #stop: () => void;
@@ -72,6 +75,7 @@ export class BridgeService {
     this.#stop = options.directory.onRemove(({ id }) => {
       this.#feeds.get(id)?.close();
       this.#feeds.delete(id);
+      this.#sums.delete(id);
     });
   }
 
@@ -149,12 +153,39 @@ export class BridgeService {
     );
   }
 
+  /** Of the bridges that this service runs beside each of these brokers; of one that cannot be asked what was known last. */
+  async totals(brokers: readonly BrokerRecord[]): Promise<ReadonlyMap<string, BridgeTotals>> {
+    const totals = await Promise.all(
+      brokers.map(async (broker) => {
+        const connections = await this.#connectionsBeside(broker).catch(() => null);
+        const { sums, last } = this.#sums.get(broker.id) ?? { sums: new BridgeSums(), last: null };
+        const now = connections === null ? last : sums.take(connections);
+        this.#sums.set(broker.id, { sums, last: now });
+        return [broker.id, now] as const;
+      }),
+    );
+    return new Map(totals.flatMap(([id, now]) => (now === null ? [] : [[id, now]])));
+  }
+
   close(): void {
     this.#stop();
     for (const feeds of this.#feeds.values()) feeds.close();
     for (const sys of this.#sys.values()) sys.close();
     this.#feeds.clear();
     this.#sys.clear();
+  }
+
+  /** By bridge and name. */
+  #connectionsBeside(broker: BrokerRecord): Promise<ReadonlyMap<string, BridgeConnectionStatus>> {
+    return this.#ask(broker, async ({ controls }) => {
+      const found = new Map<string, BridgeConnectionStatus>();
+      for (const { id, api } of this.#options.kinds) {
+        if ((await controls.capability(api)).provider !== 'GATEWAY') continue;
+        const connections = (await getBridgeStatus(controls, api)) as readonly BridgeConnectionStatus[];
+        for (const connection of connections) found.set(`${id}/${connection.connectionName}`, connection);
+      }
+      return found;
+    });
   }
 
   /** Null: nobody runs it there. */

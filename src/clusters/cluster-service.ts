@@ -108,6 +108,14 @@ export class ClusterService {
     return node === undefined ? null : { cluster, node };
   }
 
+  /** Of all clusters, by id; without those that cannot be asked. */
+  async statuses(): Promise<ReadonlyMap<string, ClusterStatus>> {
+    const found = new Map<string, ClusterStatus>();
+    const read = async (cluster: ClusterRecord) => found.set(cluster.id, await this.status(cluster));
+    await Promise.allSettled(this.#options.directory.all().map(read));
+    return found;
+  }
+
   status(cluster: ClusterRecord): Promise<ClusterStatus> {
     return this.#options.keepers.of(cluster).status(cluster);
   }

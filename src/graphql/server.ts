@@ -48,6 +48,8 @@ export interface GraphqlServer {
   readonly operations: Operations;
   handle(req: IncomingMessage, res: ServerResponse): void;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** WebSockets that are open now. */
+  readonly webSocketCount: number;
   /** Ends WebSockets. HTTP answers in flight belong to the HTTP server. */
   close(): Promise<void>;
 }
@@ -113,6 +115,9 @@ export function createGraphqlServer({
 
   return {
     operations,
+    get webSocketCount() {
+      return webSockets.connections;
+    },
     handle(req, res) {
       res.setHeader('x-request-id', identify(req));
       const { origin, accept } = req.headers;

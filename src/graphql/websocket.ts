@@ -99,6 +99,11 @@ export class WebSocketRoad {
     this.#server.handleUpgrade(req, socket, head, (opened) => this.#serve(opened, req));
   }
 
+  /** Open now. */
+  get connections(): number {
+    return this.#server.clients.size;
+  }
+
   /** Says goodbye to every client, and cuts who does not answer within a second. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));

@@ -96,6 +96,7 @@ export class SignIn {
       audit,
       publicUrl: config.publicUrl ?? ownUrl,
       returnTo: config.signInReturnTo,
+      onRefused: (error) => this.services.auth.signInCounts.refused(error),
       log,
     });
   }

@@ -16,6 +16,8 @@ export interface OidcSignInOptions {
   /** Base address of this service as browsers know it. */
   readonly publicUrl: string;
   readonly returnTo: readonly string[];
+  /** Told of each sign-in that was refused or failed. */
+  readonly onRefused: (error: unknown) => void;
   readonly log: Logger;
 }
 
@@ -87,6 +89,7 @@ export class OidcSignIn {
       return `${begun.returnTo}#code=${code}`;
     } catch (error) {
       const reason = this.#nameOf(error);
+      this.#options.onRefused(error);
       this.#recordRefusal(error, reason, address);
       return `${begun.returnTo}#error=${reason}`;
     }

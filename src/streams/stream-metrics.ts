@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { COUNTED, type Counted, type StreamTotals } from './streams/stream-totals.ts';
+import { freshly } from '../scraped.ts';
+import { COUNTED, type Counted, type StreamTotals } from './stream-totals.ts';
 
 /** By id of the broker. */
 export type StreamMetricSource = () => Promise<ReadonlyMap<string, StreamTotals>>;
@@ -14,9 +15,6 @@ const HELP: Readonly<Record<Counted, string>> = {
   replayed: 'Messages published by replays',
 };
 
-/** Anybody may scrape as often as they like; brokers are asked no more often than this. */
-const FRESH_MS = 1_000;
-
 /**
  * Of the streams that this process runs, summed up by broker: a series for each stream would be too many for fleets, and the
  * graph tells each one.
@@ -26,8 +24,8 @@ export class StreamMetrics {
   readonly #counters: readonly (readonly [Counted, Counter<'broker'>])[];
   readonly #streams: Gauge<'broker' | 'state'>;
   readonly #storedBytes: Gauge<'broker'>;
-  #reading: Promise<void> | null = null;
-  #readAt = Number.NEGATIVE_INFINITY;
+  /** Before each scrape. */
+  readonly read = freshly(() => this.#readNow());
 
   constructor(source: StreamMetricSource, registry: Registry) {
     const registers = [registry];
@@ -58,18 +56,8 @@ export class StreamMetrics {
     });
   }
 
-  /** Before each scrape. */
-  async read(): Promise<void> {
-    if (performance.now() - this.#readAt < FRESH_MS) return;
-    this.#reading ??= this.#readNow().finally(() => {
-      this.#reading = null;
-    });
-    await this.#reading;
-  }
-
   async #readNow(): Promise<void> {
     const totals = await this.#source();
-    this.#readAt = performance.now();
     this.#streams.reset();
     this.#storedBytes.reset();
     for (const [name, counter] of this.#counters) {
