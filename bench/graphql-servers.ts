@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { schema } from '../src/graphql/schema.ts';
-import { startHttpServer } from '../src/http-server.ts';
+import { startHttpServer } from '../src/http/http-server.ts';
 import { contextFor, surroundings, unused } from './plant.ts';
 import { serveBench } from './support/serve.ts';
 

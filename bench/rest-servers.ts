@@ -12,7 +12,7 @@ import { brokerRoutes } from '../src/brokers/broker-routes.ts';
 import type { RequestContext } from '../src/context.ts';
 import { compileOperation } from '../src/graphql/operations.ts';
 import { schema } from '../src/graphql/schema.ts';
-import { startHttpServer } from '../src/http-server.ts';
+import { startHttpServer } from '../src/http/http-server.ts';
 import { authorizeRoute } from '../src/rest/authorize.ts';
 import { createRestServer } from '../src/rest/router.ts';
 import { brokers, contextFor, PROJECT, surroundings, unused } from './plant.ts';

@@ -1,9 +1,10 @@
 import type { BrokerDirectory, BrokerRecord } from './brokers/broker-directory.ts';
 import type { ListenerWanted } from './brokers/broker-engine.ts';
 import { ADMINISTRATOR, type CloudBrokers, passwordFile } from './cloud-brokers/cloud-brokers.ts';
-import { type Config, SETTINGS } from './config.ts';
+import type { Config } from './config.ts';
 import type { ListenerProtocol } from './generated/sqlite/client.ts';
 import type { Services } from './services.ts';
+import { SETTINGS } from './settings.ts';
 import { LeasedTurns } from './storage/leased-turns.ts';
 import type { Storage } from './storage/storage.ts';
 

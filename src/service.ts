@@ -1,29 +1,12 @@
-import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
-import type { RequestContext } from './context.ts';
-import { callerOf, contextMaker } from './context-maker.ts';
-import { forOrigins } from './cross-origin.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
-import { DEFAULT_LIMITS } from './graphql/limits.ts';
-import { compileOperation } from './graphql/operations.ts';
-import { schema } from './graphql/schema.ts';
-import { createGraphqlServer } from './graphql/server.ts';
-import { startHttpServer } from './http-server.ts';
-import { Metrics } from './metrics.ts';
-import { openOperatorDoor } from './operator-door.ts';
-import { apiRoutes } from './rest/api-routes.ts';
-import { authorizeRoute } from './rest/authorize.ts';
-import { apiDocuments } from './rest/documents.ts';
-import { createRestServer } from './rest/router.ts';
+import { startHttpServer } from './http/http-server.ts';
+import { httpEntries } from './http-entries.ts';
+import { openOperatorDoor } from './operator/operator-door.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
 import type { Services } from './services.ts';
-import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
 import type { Storage } from './storage/storage.ts';
-import { VERSION } from './version.ts';
-
-/** Of all services of the process. */
-const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
 
 /** What the start message tells. */
 export interface StartReport {
@@ -61,18 +44,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   try {
     const core = await startCore(config, parts);
     closers.add(core.close);
-    const {
-      services,
-      storage,
-      cloudBrokers,
-      brokerDirectory,
-      certificateDirectory,
-      streamHosting,
-      bridgeHosting,
-      startBeside,
-      signIn,
-      runAsOperator,
-    } = core;
+    const { services, storage, cloudBrokers, startBeside, signIn, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
     const { host, port, maxConnections } = config;
     const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
@@ -96,71 +68,12 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     services.audit.startRetention();
     signIn.checks.start();
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
-    const browserWay = signIn.browserWay(url);
 
-    const contextFor = contextMaker(services, storage.db, config);
-    const restContextFor = contextMaker(services, storage.db, config, 'REST');
-    const graphql = createGraphqlServer({
-      schema,
-      contextFor,
-      log,
-      limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
-      introspection: config.introspection,
-      onIntrospectionRefused: (context, error) =>
-        services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),
-      maxBodyBytes: config.maxBodyBytes,
-      corsOrigins: config.corsOrigins,
-    });
-    const rest = createRestServer<RequestContext>({
-      routes: apiRoutes,
-      schema,
-      contextFor: restContextFor,
-      authorize: authorizeRoute,
-      onRefused: ({ name: operation, isMutation, input }, context, error) =>
-        isMutation
-          ? services.audit.refused(operation, input, context, error)
-          : services.audit.refusedRead({ operation, input }, context, error),
-      compileOperation,
-      log,
-      maxBodyBytes: config.maxBodyBytes,
-      tokenInQuery: config.tokenInQuery,
-      documents: DOCUMENTS,
-    });
-    const metrics = new Metrics({
-      brokers: function* () {
-        for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
-      },
-      cloudBrokers: () => brokerDirectory.all(),
-      subscriptions: () => services.auth.guardCount,
-      webSockets: () => graphql.webSocketCount,
-      signIns: services.auth.signInCounts,
-      audit: () => services.audit.backlog,
-      clusters: () => services.clusters.statuses(),
-      bridges: () => services.bridges.totals(brokerDirectory.all().filter(({ id }) => bridgeHosting.runs(id))),
-      certificates: () => certificateDirectory.all(),
-      streams: () =>
-        services.streams.totals(
-          brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
-        ),
-    });
-    http.serve({
-      graphql,
-      downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
-      ...(browserWay && {
-        auth: oidcEntries({
-          signIn: browserWay,
-          addressOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', config.trustProxy),
-          log,
-        }),
-      }),
-      rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
-      metrics,
-      ready: () => storage.ping(),
-      log,
-    });
+    const entries = httpEntries(config, core, { url, log });
+    http.serve(entries);
     closers.add(http.close);
     // First of all: the HTTP server waits for every socket, and a WebSocket would never leave by itself.
-    closers.add(() => graphql.close());
+    closers.add(() => entries.graphql.close());
     const door = await openOperatorDoor(config.dataDir, runAsOperator);
     closers.add(door.close);
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ConfigError, readConfig, SETTINGS } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config.ts';
+import { SETTINGS } from '../src/settings.ts';
 
 test('settings have their documented defaults', () => {
   const config = readConfig({});

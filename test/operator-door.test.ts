@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openOperatorDoor } from '../src/operator-door.ts';
+import { openOperatorDoor } from '../src/operator/operator-door.ts';
 import { temporaryFolder } from './support/database.ts';
 
 test('the door is for its owner alone, whoever may look into the folder', async () => {

@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import type { Config } from '../config.ts';
 import { type ErrorCode, ServiceError } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { knockAtOperatorDoor, type RunOperation } from '../operator-door.ts';
+import { knockAtOperatorDoor, type RunOperation } from '../operator/operator-door.ts';
 
 /** What fields of the input are called on the command line: `{ name: '--name', email: '<email>' }`. */
 export type ArgumentNames = Readonly<Record<string, string>>;

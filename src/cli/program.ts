@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
-import { type Config, ConfigError, readConfig, SETTINGS } from '../config.ts';
+import { type Config, ConfigError, readConfig } from '../config.ts';
 import { ServiceError } from '../errors.ts';
+import { SETTINGS } from '../settings.ts';
 import { VERSION } from '../version.ts';
 import { addAccessCommands } from './access-commands.ts';
 import { addAuditCommands } from './audit-commands.ts';

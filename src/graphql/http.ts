@@ -1,7 +1,7 @@
 /** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
-import { endWithText, textBody } from '../text-body.ts';
+import { endWithText, textBody } from '../http/text-body.ts';
 import type { Answer } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { ERROR_STATUS } from '../errors.ts';
 import type { PublicError } from '../graphql/public-error.ts';
-import { endWithText, textBody } from '../text-body.ts';
+import { endWithText, textBody } from '../http/text-body.ts';
 import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
 
 /** Body of every error answer. */

@@ -1,7 +1,7 @@
 import { isInputObjectType, isObjectType } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { SETTINGS } from '../../src/config.ts';
 import { schema } from '../../src/graphql/schema.ts';
+import { SETTINGS } from '../../src/settings.ts';
 import { startOidc } from '../support/oidc.ts';
 import { hasSlapd, startSlapd } from '../support/slapd.ts';
 import { PlantedSecrets } from './planted-secrets.ts';

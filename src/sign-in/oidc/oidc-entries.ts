@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { networkOf } from '../../auth/network.ts';
 import { hashSecret } from '../../auth/secrets.ts';
-import type { HttpHandler } from '../../cross-origin.ts';
 import { ServiceError } from '../../errors.ts';
+import type { HttpHandler } from '../../http/cross-origin.ts';
 import type { OidcSignIn } from './oidc-sign-in.ts';
 
 const BEGIN = '/auth/oidc';

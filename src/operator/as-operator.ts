@@ -1,10 +1,10 @@
-import type { Viewer } from './auth/viewer.ts';
-import type { RequestContext } from './context.ts';
-import { compileOperation } from './graphql/operations.ts';
-import { schema } from './graphql/schema.ts';
+import type { Viewer } from '../auth/viewer.ts';
+import type { RequestContext } from '../context.ts';
+import { compileOperation } from '../graphql/operations.ts';
+import { schema } from '../graphql/schema.ts';
+import type { Services } from '../services.ts';
+import type { Database } from '../storage/database.ts';
 import type { RunOperation } from './operator-door.ts';
-import type { Services } from './services.ts';
-import type { Database } from './storage/database.ts';
 
 /** The operator of the machine: whoever owns the data folder. */
 const OPERATOR: Viewer = {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Metrics, RequestKind } from './metrics.ts';
+import type { Metrics, RequestKind } from '../metrics.ts';
 
 export interface HttpParts {
   readonly graphql: {

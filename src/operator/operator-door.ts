@@ -2,7 +2,7 @@ import { chmod, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { ExecutionResult } from 'graphql';
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../errors.ts';
 
 /**
  * The operator's door: whoever owns the data folder (mode 0700) may run operations on the graph as a root administrator,

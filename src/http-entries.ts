@@ -1,0 +1,102 @@
+import type { Logger } from 'pino';
+import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
+import type { Config } from './config.ts';
+import type { RequestContext } from './context.ts';
+import { callerOf, contextMaker } from './context-maker.ts';
+import { DEFAULT_LIMITS } from './graphql/limits.ts';
+import { compileOperation } from './graphql/operations.ts';
+import { schema } from './graphql/schema.ts';
+import { createGraphqlServer } from './graphql/server.ts';
+import { forOrigins } from './http/cross-origin.ts';
+import { Metrics } from './metrics.ts';
+import { apiRoutes } from './rest/api-routes.ts';
+import { authorizeRoute } from './rest/authorize.ts';
+import { apiDocuments } from './rest/documents.ts';
+import { createRestServer } from './rest/router.ts';
+import type { ServiceCore } from './service-core.ts';
+import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
+import { VERSION } from './version.ts';
+
+/** Of all services of the process. */
+const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
+
+export interface HttpEntriesOptions {
+  /** Of this service, where browsers come back to that signed in elsewhere. */
+  readonly url: string;
+  readonly log: Logger;
+}
+
+/** All that HTTP serves: the graph, REST, downloads, sign-in of browsers and metrics. */
+export function httpEntries(config: Config, core: ServiceCore, { url, log }: HttpEntriesOptions) {
+  const {
+    services,
+    storage,
+    cloudBrokers,
+    brokerDirectory,
+    certificateDirectory,
+    streamHosting,
+    bridgeHosting,
+    signIn,
+  } = core;
+  const browserWay = signIn.browserWay(url);
+  const contextFor = contextMaker(services, storage.db, config);
+  const restContextFor = contextMaker(services, storage.db, config, 'REST');
+  const graphql = createGraphqlServer({
+    schema,
+    contextFor,
+    log,
+    limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
+    introspection: config.introspection,
+    onIntrospectionRefused: (context, error) =>
+      services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),
+    maxBodyBytes: config.maxBodyBytes,
+    corsOrigins: config.corsOrigins,
+  });
+  const rest = createRestServer<RequestContext>({
+    routes: apiRoutes,
+    schema,
+    contextFor: restContextFor,
+    authorize: authorizeRoute,
+    onRefused: ({ name: operation, isMutation, input }, context, error) =>
+      isMutation
+        ? services.audit.refused(operation, input, context, error)
+        : services.audit.refusedRead({ operation, input }, context, error),
+    compileOperation,
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    tokenInQuery: config.tokenInQuery,
+    documents: DOCUMENTS,
+  });
+  const metrics = new Metrics({
+    brokers: function* () {
+      for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
+    },
+    cloudBrokers: () => brokerDirectory.all(),
+    subscriptions: () => services.auth.guardCount,
+    webSockets: () => graphql.webSocketCount,
+    signIns: services.auth.signInCounts,
+    audit: () => services.audit.backlog,
+    clusters: () => services.clusters.statuses(),
+    bridges: () => services.bridges.totals(brokerDirectory.all().filter(({ id }) => bridgeHosting.runs(id))),
+    certificates: () => certificateDirectory.all(),
+    streams: () =>
+      services.streams.totals(
+        brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
+      ),
+  });
+  return {
+    graphql,
+    downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
+    ...(browserWay && {
+      auth: oidcEntries({
+        signIn: browserWay,
+        addressOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', config.trustProxy),
+        log,
+      }),
+    }),
+    rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
+    metrics,
+    ready: () => storage.ping(),
+    log,
+  };
+}
