@@ -149,7 +149,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const own = { ownClientIds, maxBytes, arePayloadsKept };
     const recorded = await startTopics({ core, registry, store, control, ...own, onProblem });
     topics = recorded;
-    streams = await startStreams({ folder, maxBytes: options.streamStorageBytes, journal, core, control, onProblem });
+    const maxStreamBytes = options.streamStorageBytes;
+    streams = await startStreams({ folder, maxBytes: maxStreamBytes, journal, core, control, reach: node, onProblem });
     await node?.begin();
     await core.resume();
 

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { findPostgresPrograms, startCluster } from '../support/postgres.ts';
 import { clusterWorld } from './cluster-world.ts';
 import { databaseOf, failing } from './failing.ts';
 import { type HaBroker, haNode, haWorld } from './ha-world.ts';
@@ -131,3 +133,41 @@ test('a write that cannot be stored is told, and taken back on the node that did
   expect(await states()).toEqual(['EQUAL', 'EQUAL']);
   for (const index of [0, 1]) expect(usersAt(index).sort()).toEqual(['a', 'admin', 'b', 'c']);
 });
+
+test.skipIf(findPostgresPrograms() === null)(
+  'PostgreSQL that is killed in the middle of a write: it is told, and taken back when there is a database again',
+  async () => {
+    const postgres = await startCluster({ durable: true });
+    onTestFinished(() => postgres.stop());
+    const world = await clusterWorld(2, {}, 5_000, { DATABASE_URL: postgres.url });
+    const { service, clusterId, nodes } = world;
+    const write = async (username: string) => {
+      const { data, errors } = await service.graphql(
+        'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome nodes { outcome } } }',
+        { input: { brokerId: clusterId, changes: [{ createAccessClient: { username, password: 'secret' } }] } },
+      );
+      return errors?.[0]?.message ?? data.changeAccessControl;
+    };
+    const usersAt = (index: number) =>
+      JSON.parse(nodes[index]?.broker.readAccessFile() ?? '')
+        .clients.map((one: { username: string }) => one.username)
+        .sort();
+
+    // What the first node has done cannot be stored as long as somebody holds the rows.
+    const holder = new pg.Client(postgres.url);
+    holder.on('error', () => undefined);
+    await holder.connect();
+    await holder.query('BEGIN; SELECT * FROM "ClusterNode" FOR UPDATE');
+    const written = write('half');
+    await expect.poll(() => usersAt(0)).toEqual(['admin', 'half']);
+    await postgres.kill();
+    expect(await written).toContain('it is taken back as soon as it can be');
+    expect(usersAt(1)).toEqual(['admin']);
+    expect(await write('without')).not.toMatchObject({ outcome: 'APPLIED' });
+
+    await postgres.startAgain();
+    const applied = { outcome: 'APPLIED', nodes: [{ outcome: 'APPLIED' }, { outcome: 'APPLIED' }] };
+    await expect.poll(() => write('after')).toEqual(applied);
+    for (const index of [0, 1]) expect(usersAt(index)).toEqual(['admin', 'after']);
+  },
+);

@@ -85,7 +85,7 @@ interface Told {
     readonly nodes: readonly {
       readonly nodeId: number;
       readonly isReachable: boolean;
-      readonly error: object | null;
+      readonly error: { readonly message: string } | null;
     }[];
   }[];
 }
@@ -96,6 +96,12 @@ const isDegraded = ({ clusters }: Told, id: string, nodeId: number) =>
       cluster.clusterId === id &&
       cluster.state === 'DEGRADED' &&
       cluster.nodes.some((node) => node.nodeId === nodeId && !node.isReachable && node.error !== null),
+  );
+
+const isCutOff = ({ clusters }: Told, id: string) =>
+  clusters.some(
+    ({ clusterId, state, nodes }) =>
+      clusterId === id && state === 'INACTIVE' && nodes.every(({ error }) => /Redis/.test(error?.message ?? '')),
   );
 
 const isActive = ({ clusters }: Told, id: string) =>
@@ -204,6 +210,23 @@ test('brokers of this service are one over Redis: two are killed, and no message
   // Its clients and sessions are one list, each where it is.
   const listed = (await graph(LIST, { c: clusterId })).broker.connectedClients.nodes;
   expect(listed.map(({ clientId }: { clientId: string }) => clientId)).toEqual(['sleeper', 'source', 'steady']);
+
+  // Without Redis nothing runs, and all say so; when it is back all does.
+  const input = { brokerId: clusterId, name: 'copies', sourceTopic: 'in', targetTopic: 'out' };
+  await graph('mutation ($input: CreateStreamInput!) { createStream(input: $input) { broker { id } } }', { input });
+  const stream = async () =>
+    (await graph('query ($c: ID!) { broker(id: $c) { stream(name: "copies") { state problem } } }', { c: clusterId }))
+      .broker.stream;
+  await expect.poll(stream).toEqual({ state: 'RUNNING', problem: null });
+  await redis.kill();
+  await watch.until(({ clusterStatus }) => isCutOff(clusterStatus, clusterId));
+  expect(await stream()).toEqual({
+    state: 'WAITING',
+    problem: expect.stringMatching(/Node 1: Redis .*Node 2: Redis /),
+  });
+  await redis.start();
+  await watch.until(({ clusterStatus }) => isActive(clusterStatus, clusterId));
+  await expect.poll(stream).toEqual({ state: 'RUNNING', problem: null });
 });
 
 test('a cluster in which each node records its own topics: left, joined, restarted with the service, and deleted', async () => {

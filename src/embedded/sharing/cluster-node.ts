@@ -1,9 +1,11 @@
+import type { Stop } from '../../mqtt/broker-session.ts';
 import type { SharedParts } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import type { SharedChanges } from '../core/shared-changes.ts';
 import type { BrokerLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import { Journal } from '../store/journal.ts';
+import type { Reach } from '../streams/embedded-stream-session.ts';
 import type { ClusterOptions } from '../worker-protocol.ts';
 import { placeIn } from './cluster-place.ts';
 import { NodeChanges } from './node-changes.ts';
@@ -26,16 +28,18 @@ export interface ClusterNodeOptions {
  * A broker's part in its cluster: opened before the broker's store, which has by then what the other nodes have; then joined by the core;
  * then begun. Closed once nothing is published any more, before the store is.
  */
-export class ClusterNode {
+export class ClusterNode implements Reach {
   readonly cluster: ClusterOptions;
   readonly log: SharedLog;
   readonly #opened: OpenedLog;
   /** It had all that was in the log before it. */
   hasBegun = false;
+  readonly #reachListeners: Set<() => void>;
   #parts: { readonly replica: NodeReplica; readonly changes: NodeChanges } | null = null;
 
-  private constructor(cluster: ClusterOptions, opened: OpenedLog) {
+  private constructor(cluster: ClusterOptions, opened: OpenedLog, reachListeners: Set<() => void>) {
     this.cluster = cluster;
+    this.#reachListeners = reachListeners;
     this.#opened = opened;
     this.log = opened.log;
   }
@@ -47,6 +51,7 @@ export class ClusterNode {
     const { openRedisLog } = await import('./redis-log/open-redis-log.ts');
     let broken: Error | null = null;
     const journal = new Journal({ folder, onBroken: (error) => (broken = error) });
+    const reachListeners = new Set<() => void>();
     let opened: OpenedLog | null = null;
     try {
       opened = await openRedisLog({
@@ -56,18 +61,31 @@ export class ClusterNode {
         isSeed,
         place: placeIn(journal, nodeId),
         onProblem: (problem) => onProblem('the cluster', problem),
+        onReach: () => {
+          for (const listener of reachListeners) listener();
+        },
         onEnd,
         timing,
       });
       if (opened.snapshot) await takeSnapshot(journal, nodeId, opened.snapshot);
       if (broken) throw broken;
-      return new ClusterNode(cluster, opened);
+      return new ClusterNode(cluster, opened, reachListeners);
     } catch (error) {
       await opened?.log.close();
       throw error;
     } finally {
       journal.close();
     }
+  }
+
+  /** Null also while it begins, when nobody is let in yet. */
+  get problem(): string | null {
+    return this.hasBegun && !this.log.isReached ? (this.log.problem ?? 'Redis is not reached') : null;
+  }
+
+  onReach(listener: () => void): Stop {
+    this.#reachListeners.add(listener);
+    return () => this.#reachListeners.delete(listener);
   }
 
   /** Before the core loads what the store has. */

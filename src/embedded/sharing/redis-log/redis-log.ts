@@ -154,9 +154,10 @@ export class RedisLog implements SharedLog {
       const link = this.#link;
       if (await this.#meet(link, reader)) await reading.follow(link);
       const reason = await link.lost;
+      // Whoever is told that it is not reached asks why.
+      if (!signal.aborted) this.#parts.options.onProblem(`Redis was lost: ${reason.message}`);
       this.#cutOff();
       if (signal.aborted) return;
-      this.#parts.options.onProblem(`Redis was lost: ${reason.message}`);
       try {
         this.#link = await this.#parts.links.next(signal);
       } catch {
@@ -225,8 +226,8 @@ export class RedisLog implements SharedLog {
     this.#own.suspend();
     if (this.#isFull) return;
     this.#isFull = true;
-    this.#reach(false);
     this.#parts.options.onProblem('Redis has no memory left: nothing can be shared until it has');
+    this.#reach(false);
   }
 
   #beaten({
