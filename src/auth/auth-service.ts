@@ -16,7 +16,7 @@ import { hashSecret, kindOfSecret, type SecretKind, unknownCredential } from './
 import { type OpenedSession, type SessionGround, Sessions, sessionEnd } from './sessions.ts';
 import { SignInCounts } from './sign-in-counts.ts';
 import { roleIn, type Viewer } from './viewer.ts';
-import { type LoadedViewer, loadViewer } from './viewer-loader.ts';
+import { type LoadedViewer, loadViewer, type RolesElsewhere } from './viewer-loader.ts';
 
 /** Uses of a credential are written at most this often. */
 const TOUCH_MS = 60_000;
@@ -45,6 +45,8 @@ export interface AuthOptions {
   readonly directory?: PasswordDirectory | null;
   /** In lower case: the only person who may use a password of this service, a root administrator; default: everybody who has one. */
   readonly onlyEmail?: string | null;
+  /** Of people who signed in elsewhere. Default: none. */
+  readonly rolesElsewhere?: RolesElsewhere;
 }
 
 /**
@@ -55,6 +57,7 @@ export interface AuthOptions {
  */
 export class AuthService {
   readonly #db: Database;
+  readonly #rolesElsewhere: RolesElsewhere;
   readonly #log: Logger;
   readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
   readonly #secretOf = new WeakMap<Viewer, { readonly kind: SecretKind; readonly hash: string }>();
@@ -72,8 +75,17 @@ export class AuthService {
   /** Grows with each invalidation: what was read before one must not be cached after it. */
   #generation = 0;
 
-  constructor({ db, changes, sealer, log, directory = null, onlyEmail = null }: AuthOptions) {
+  constructor({
+    db,
+    changes,
+    sealer,
+    log,
+    directory = null,
+    onlyEmail = null,
+    rolesElsewhere = async () => [],
+  }: AuthOptions) {
     this.#db = db;
+    this.#rolesElsewhere = rolesElsewhere;
     this.#log = log;
     this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
@@ -198,7 +210,7 @@ export class AuthService {
 
   async #read(kind: SecretKind, hash: string): Promise<CachedViewer | null> {
     const generation = this.#generation;
-    const loaded = await loadViewer(this.#db, kind, hash);
+    const loaded = await loadViewer(this.#db, this.#rolesElsewhere, kind, hash);
     if (loaded === null) {
       if (generation === this.#generation) this.#unknown.set(hash, true);
       return null;

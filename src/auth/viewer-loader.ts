@@ -1,5 +1,4 @@
 import type { Identity } from '../generated/sqlite/client.ts';
-import { rolesByRules } from '../sign-in/rules/rule-roles.ts';
 import type { Database } from '../storage/database.ts';
 import type { SecretKind } from './secrets.ts';
 import { type ProjectRole, roleIncludes, type Viewer } from './viewer.ts';
@@ -17,12 +16,26 @@ export interface LoadedViewer {
   readonly createdAt: number;
 }
 
+/** Roles in projects that a person has by what a provider says of them. */
+export type RolesElsewhere = (
+  identity: Identity,
+) => Promise<readonly { readonly projectId: string; readonly role: ProjectRole }[]>;
+
 /** Reads the caller behind a secret's hash; null when it is unknown, expired or revoked. */
-export async function loadViewer(db: Database, kind: SecretKind, tokenHash: string): Promise<LoadedViewer | null> {
-  return kind === 'session' ? loadSession(db, tokenHash) : loadProjectToken(db, tokenHash);
+export async function loadViewer(
+  db: Database,
+  rolesElsewhere: RolesElsewhere,
+  kind: SecretKind,
+  tokenHash: string,
+): Promise<LoadedViewer | null> {
+  return kind === 'session' ? loadSession(db, rolesElsewhere, tokenHash) : loadProjectToken(db, tokenHash);
 }
 
-async function loadSession(db: Database, tokenHash: string): Promise<LoadedViewer | null> {
+async function loadSession(
+  db: Database,
+  rolesElsewhere: RolesElsewhere,
+  tokenHash: string,
+): Promise<LoadedViewer | null> {
   const session = await db.session.findUnique({
     where: { tokenHash },
     include: {
@@ -51,7 +64,7 @@ async function loadSession(db: Database, tokenHash: string): Promise<LoadedViewe
     for (const { id } of organisation.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
   }
   if (ground.identity !== null) {
-    for (const { projectId, role } of await rolesByRules(db, ground.identity)) grant(projectId, role);
+    for (const { projectId, role } of await rolesElsewhere(ground.identity)) grant(projectId, role);
   }
   return {
     userId: user.id,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { AuditService } from '../audit/audit-service.ts';
 import { AuthService } from '../auth/auth-service.ts';
+import type { RolesElsewhere } from '../auth/viewer-loader.ts';
 import type { Closers } from '../closers.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
@@ -13,6 +14,9 @@ import { SignInAccounts } from './accounts.ts';
 import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
 import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
 import { OidcSignIn } from './oidc/oidc-sign-in.ts';
+import type { Claims } from './rules/claim-values.ts';
+import { KnownRules } from './rules/known-rules.ts';
+import { rolesByRules } from './rules/rule-roles.ts';
 import { SignInRuleService } from './rules/sign-in-rule-service.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
 import { SignInChecks } from './sign-in-checks.ts';
@@ -70,7 +74,11 @@ export class SignIn {
     );
     const onlyEmail = localLogin ? null : rootEmail.trim().toLowerCase();
     this.waysIn = { onlyEmail, providers: providers.map(({ provider }) => provider) };
-    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory }));
+    // Before the part that asks it after a change.
+    const rules = closers.keep(new KnownRules({ db, changes }));
+    const rolesElsewhere: RolesElsewhere = async ({ provider, claims }) =>
+      rolesByRules(await rules.of(provider), JSON.parse(claims) as Claims);
+    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, rolesElsewhere }));
     projects.onRemove(({ id }) => auth.projectRemoved(id));
     this.services = {
       auth,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ProjectRole } from '../../auth/viewer.ts';
-import type { Database } from '../../storage/database.ts';
 import { type Claims, valuesAt } from './claim-values.ts';
+import type { KnownRule } from './known-rules.ts';
 import { type Budget, Pattern } from './pattern.ts';
 import { PatternError } from './pattern-parser.ts';
 
@@ -14,21 +14,15 @@ const patterns = new LRUCache<string, { readonly pattern: Pattern | null }>({ ma
 
 /** A project and a role in it, for each rule that a person's claims fit. A person may have several in one project. */
 export async function rolesByRules(
-  db: Database,
-  { provider, claims }: { readonly provider: string; readonly claims: string },
+  rules: readonly KnownRule[],
+  claims: Claims,
 ): Promise<{ readonly projectId: string; readonly role: ProjectRole }[]> {
-  const rules = await db.signInRule.findMany({
-    where: { provider },
-    select: { projectId: true, claimPath: true, pattern: true, role: true },
-    orderBy: { id: 'asc' },
-  });
-  const known = JSON.parse(claims) as Claims;
   const values = new Map<string, readonly string[]>();
   const budgets = new Map<string, Budget>();
   const fitting: { readonly projectId: string; readonly role: ProjectRole }[] = [];
   let spent = 0;
   for (const { projectId, role, claimPath, pattern } of rules) {
-    const told = values.get(claimPath) ?? valuesAt(known, claimPath);
+    const told = values.get(claimPath) ?? valuesAt(claims, claimPath);
     values.set(claimPath, told);
     const budget = budgets.get(projectId) ?? { left: STEPS_PER_PROJECT };
     budgets.set(projectId, budget);
