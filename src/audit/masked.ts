@@ -173,6 +173,9 @@ const OWN_SECRET = new RegExp(`\\b(?:${Object.values(SECRET_PREFIX).join('|')})[
  */
 const IN_URL =
   /\b([a-z][a-z0-9+.-]{0,20}:\/\/)([^\s/?#@:]{0,200}):(?:[^\s/?#]{0,2000}@|(?!\d{1,5}[/?#])[^\s"'<>]{0,300}@)/gi;
+/** Of a scheme something may be missing, or all of it: `postgres:/me:…@host`, `mqtt//me:…@host`, `me:…@host`. No address of a person. */
+const IN_MISTYPED_URL =
+  /(?<![^\s"'(,=[{<])(?![a-z][a-z0-9+.-]{0,20}:\/\/[^/]|(?:mailto|sips?|acct|xmpp):[^\s:]{0,300}@)((?:[a-z][a-z0-9+.-]{0,20}(?::\/{0,3}|\/\/))?)([^\s/?#@:"'<>]{0,200}):(?!\d{1,5}[/?#])[^\s"'<>]{1,300}@/gi;
 const BEARER = /\b(bearer|basic)\s{1,5}[\w.~+/=-]{8,}/gi;
 /** `name = …`, `"name": …` also where the text around it is no JSON, `--name …`, `<name>…`. */
 const ASSIGNMENT =
@@ -189,6 +192,7 @@ function withoutSecrets(text: string): string {
   return withoutAssigned(
     withoutOwnSecrets(text.replaceAll(PRIVATE_KEY, MASK))
       .replaceAll(IN_URL, `$1$2:${MASK}@`)
+      .replaceAll(IN_MISTYPED_URL, `$1$2:${MASK}@`)
       .replaceAll(BEARER, `$1 ${MASK}`),
   );
 }

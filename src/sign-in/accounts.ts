@@ -12,6 +12,7 @@ import { MAX_NAME } from '../texts.ts';
 import type { SignInProvider } from '../users/user-service.ts';
 import type { ToldPerson } from './providers.ts';
 import { type SignInRefusal, signInRefused } from './refusals.ts';
+import { recordRoleChanges } from './rules/role-changes.ts';
 
 export interface SignInAccountsOptions {
   readonly db: Database;
@@ -28,6 +29,8 @@ interface Admitted {
   readonly isFirst: boolean;
   /** What sessions of the person were allowed with. */
   readonly isChanged: boolean;
+  /** JSON. */
+  readonly claimsBefore: string;
 }
 
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u;
@@ -51,9 +54,16 @@ export class SignInAccounts {
   async admit(person: ToldPerson): Promise<{ readonly userId: string }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { user, isFirst, isChanged } = await serializable(this.#options.db, (db) => this.#admit(db, person));
+        const {
+          user,
+          isFirst,
+          isChanged,
+          claimsBefore: before,
+        } = await serializable(this.#options.db, (db) => this.#admit(db, person));
         if (isChanged) await this.#options.changes.announce('user', user.id);
         if (isFirst) this.#recordFirst(user, person);
+        const after = JSON.stringify(person.claims);
+        await recordRoleChanges(this.#options, { userId: user.id, provider: person.provider, before, after });
         return { userId: user.id };
       } catch (error) {
         // Somebody else made the same account at the same time.
@@ -80,6 +90,7 @@ export class SignInAccounts {
     return {
       user,
       isFirst: identity === null,
+      claimsBefore: identity?.claims ?? '{}',
       isChanged: identity !== null && (identity.claims !== claims || identity.user.email !== user.email),
     };
   }

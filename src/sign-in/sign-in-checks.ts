@@ -10,6 +10,7 @@ import type { Lease, Leases } from '../storage/leases.ts';
 import type { SignInAccounts } from './accounts.ts';
 import type { Checked, CheckingProvider } from './providers.ts';
 import type { Claims } from './rules/claim-values.ts';
+import { recordRoleChanges } from './rules/role-changes.ts';
 
 const LOOK_MS = 60_000;
 /** People asked about at once, at one provider. */
@@ -129,7 +130,10 @@ export class SignInChecks {
         ...(isWhole ? { checkedAt: new Date() } : {}),
       },
     });
-    if (count > 0 && after !== identity.claims) await this.#options.changes.announce('user', identity.userId);
+    if (count === 0 || after === identity.claims) return;
+    const { userId, claims: before } = identity;
+    await this.#options.changes.announce('user', userId);
+    await recordRoleChanges(this.#options, { userId, provider, before, after });
   }
 
   async #gone(identity: Identity): Promise<void> {

@@ -136,6 +136,7 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
     const path = `/api/projects/${projectId}/brokers`;
     expect((await service.rest('POST', path, null, { name: 'x' })).status).toBe(401);
     expect((await service.rest('POST', path, stranger.token, { name: 'x' })).status).toBe(404);
+    expect((await service.rest('DELETE', `/api/users/${stranger.id}`, viewer.token)).status).toBe(403);
     await service.graphql(LOGIN, { input: { email: viewer.email, password: 'hidden-wrong' } }, null);
     await service.graphql(LOGIN, { input: { email: 'hidden-typed', password: 'hidden-wrong' } }, null);
     await service.graphql(LOGIN, { input: { email: viewer.email, password: PASSWORD } }, null);
@@ -151,6 +152,16 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
     { ...add, code: 'UNAUTHORIZED', actorKind: 'NOBODY' },
     { ...add, code: 'NOT_FOUND', actorId: stranger.id },
     {
+      ...refused,
+      operation: 'deleteUser',
+      code: 'NOT_ALLOWED',
+      via: 'REST',
+      targetKind: 'user',
+      targetId: stranger.id,
+      before: { email: stranger.email, passwordHash: '***' },
+      after: { userId: stranger.id },
+    },
+    {
       operation: 'login',
       ...refused,
       code: 'UNAUTHORIZED',
@@ -165,6 +176,7 @@ test('each refusal leaves an entry beside that of what is permitted', async () =
       result: 'DONE',
       actorKind: 'USER',
       actorId: viewer.id,
+      actorName: viewer.email,
       targetKind: 'user',
       targetId: viewer.id,
     },

@@ -101,6 +101,11 @@ test('a secret is masked by its name wherever it stands, and nothing else is', (
 
 test.each([
   ['a URL', `mqtts://me:${PLANTED}@broker.example:8883/path`, `mqtts://me:${MASK}@broker.example:8883/path`],
+  ['a URL with a slash too few', `postgres:/me:${PLANTED}@db.example/x`, `postgres:/me:${MASK}@db.example/x`],
+  ['a URL with a slash too many', `postgres:///me:${PLANTED}@db.example/x`, `postgres:///me:${MASK}@db.example/x`],
+  ['a URL without its colon', `mqtt//me:${PLANTED}@h.example`, `mqtt//me:${MASK}@h.example`],
+  ['a URL without slashes', `amqp:me:p@${PLANTED}@h.example`, `amqp:me:${MASK}@h.example`],
+  ['a URL without its scheme', `at me:${PLANTED}/x@h.example:1883`, `at me:${MASK}@h.example:1883`],
   ['a query', `https://h.example/?token=${PLANTED}&page=2`, `https://h.example/?token=${MASK}&page=2`],
   ['a connection text', `host=db user=me password=${PLANTED} port=1`, `host=db user=me password=${MASK} port=1`],
   ['a header', `Authorization: Bearer ${PLANTED}`, `Authorization: ${MASK}`],
@@ -128,6 +133,15 @@ test.each(['https://h.example:8080/a@b', 'mqtt://broker.example:1883', 'a: b, c 
   '%s is shown as it is',
   (text) => expect(masked({ text })).toEqual({ text }),
 );
+
+test.each([
+  'mailto:me@example.com',
+  'To: me@example.com',
+  'mqtt://h.example:1883/a@b',
+  'h.example:1883/a@b',
+  'https://h.example/@me',
+  'at 12:30 me@example.com',
+])('%s has none', (text) => expect(masked({ text })).toEqual({ text }));
 
 test('what is long is cut and told by its size; what is binary is not copied', () => {
   const cut = masked({ text: 'x'.repeat(5_000), list: Array(500).fill(1), bytes: Buffer.alloc(9), at: new Date(0) });
@@ -183,6 +197,9 @@ test('a text that was made up for it is looked through as any other: within the 
     'bgs_',
     '[',
     'a:a@',
+    ',a:',
+    'a:/',
+    'http:/',
   ]) {
     masked({ text: piece.repeat(190_000 / piece.length) });
   }

@@ -171,6 +171,23 @@ describe('roles', () => {
     oidc.people.set('ada', { email: 'ada@example.com' });
     await checkNow(service);
     expect(await roleOf(service, token)).toBeNull();
+    const again = await signIn(service, 'ada');
+    const { data } = await service.graphql(
+      `{ project(id: "${service.projectId}") { auditEvents(filter: { targetId: "${again.user.id}" }) { nodes { operation actorKind before after } } }
+        auditEvents(filter: { operation: "completeSignIn" }, first: 1) { nodes { actorId actorName } } }`,
+    );
+    const change = (before: string | null, after: string | null) => ({
+      operation: 'changeRoleBySignIn',
+      actorKind: 'SERVICE',
+      before: { role: before },
+      after: { role: after, provider: 'sso' },
+    });
+    expect(data.project.auditEvents.nodes).toEqual([
+      change('VIEWER', null),
+      change('EDITOR', null),
+      change(null, 'EDITOR'),
+    ]);
+    expect(data.auditEvents.nodes).toEqual([{ actorId: again.user.id, actorName: 'ada@example.com' }]);
   });
 
   test('come from no address that the provider does not vouch for', async () => {

@@ -15,9 +15,15 @@ export function nameIssues(connections: readonly { readonly name: string }[]): I
 
 export function filterIssues(filters: readonly string[], path: string): InputIssue[] {
   return filters.flatMap((filter, index) => {
-    const reason = filter.startsWith('$share/') ? 'must not be a shared subscription' : filterProblem(filter);
+    const reason = refusalOf(filter) ?? filterProblem(filter);
     return reason === null ? [] : [{ path: `${path}/${index}`, reason }];
   });
+}
+
+function refusalOf(filter: string): string | null {
+  if (filter.startsWith('$share/')) return 'must not be a shared subscription';
+  const isControl = filter === '$CONTROL' || filter.startsWith('$CONTROL/');
+  return isControl ? 'must not be below $CONTROL: commands and their answers hold passwords' : null;
 }
 
 export function hostIssues(hostname: string, path: string, { allowedHosts }: BridgeRules): InputIssue[] {

@@ -111,6 +111,10 @@ describe('a connection to PostgreSQL', () => {
   test.each([
     [{ topics: ['a/#/b'] }, '/mappings/0/topics/0: # must be the whole last level'],
     [{ topics: ['$share/g/a'] }, '/mappings/0/topics/0: must not be a shared subscription'],
+    [
+      { topics: ['$SYS/#', '$CONTROL/#'] },
+      '/mappings/0/topics/1: must not be below $CONTROL: commands and their answers hold passwords',
+    ],
     [{ table: 'ü'.repeat(40) }, '/mappings/0/table: must not exceed 63 bytes'],
     [{ deadLetterTable: 'messages' }, '/mappings/0/deadLetterTable: must be another table than "table"'],
     [{ columns: [...COLUMNS, ...COLUMNS] }, '/mappings/0/columns/1/column: is there twice'],
