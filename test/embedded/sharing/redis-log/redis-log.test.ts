@@ -161,3 +161,24 @@ test('the password of Redis is in no problem that is told', async () => {
   await expect(noUrl).rejects.toThrow(TypeError);
   await expect(noUrl).rejects.not.toThrow('planted-secret');
 });
+
+test('a user of Redis with its own keys, channels and these commands alone is enough', async () => {
+  const redis = await startRedis();
+  const commands =
+    'evalsha script|load xread ping subscribe unsubscribe publish getdel set rpush pexpire llen blpop unlink info time xadd hset hget hmget hgetall hdel hsetnx xrange xtrim del hello';
+  const rights = [
+    '~brokergraph:*',
+    'resetchannels',
+    '&brokergraph:*',
+    ...commands.split(' ').map((name) => `+${name}`),
+  ];
+  await redis.command('ACL', 'SETUSER', 'node', 'on', '>secret', ...rights);
+  const url = `redis://node:secret@127.0.0.1:${redis.port}`;
+  const a = await startNode(1, { url });
+  const b = await startNode(2, { url });
+  await a.append('x');
+  await b.has('1:x');
+  a.log.tell({ kind: 'text', about: { text: 't' } });
+  await expect.poll(() => b.told).toEqual(['1:t']);
+  expect([...a.problems, ...b.problems, ...((await redis.command('ACL', 'LOG')) as unknown[])]).toEqual([]);
+});
