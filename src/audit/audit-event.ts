@@ -60,5 +60,6 @@ export const NOBODY: AuditActor = { kind: 'NOBODY', id: null, name: null, issuer
 export function actorOf(viewer: Viewer | null): AuditActor {
   if (viewer === null) return NOBODY;
   const { kind, id, name, issuer = null } = viewer;
-  return { kind, id, name, issuer };
+  // What is made once for several who follow the same is nobody's: see sharedViewer.
+  return { kind, id: id || null, name: name || null, issuer };
 }
