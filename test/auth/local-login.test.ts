@@ -17,7 +17,8 @@ const attemptAt =
   };
 
 test('with passwords switched off only the root administrator ROOT_EMAIL signs in, and all others are refused alike', async () => {
-  const service = await startTestService({ env: { LOCAL_LOGIN: 'off', ROOT_EMAIL: 'Root@Example.com' } });
+  const oidc = { OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_CLIENT_ID: 'nobody is asked' };
+  const service = await startTestService({ env: { LOCAL_LOGIN: 'off', ROOT_EMAIL: 'Root@Example.com', ...oidc } });
   const { person, services, report } = service;
   const attempt = attemptAt(service);
   const { email } = await person('ADMIN');
@@ -38,6 +39,7 @@ test('with passwords switched off only the root administrator ROOT_EMAIL signs i
     i: { email: ROOT.email, password: 'another good password' },
   });
   expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
+  await services.users.create({ email: 'elsewhere@example.com', isRootAdmin: true, ssoType: 'sso' });
   // Others who are root administrators neither remove nor demote the one who is left for emergencies, nor take the password away.
   const { token } = await services.auth.openSession(second.id);
   const emergency = await services.users.byEmail(ROOT.email);
@@ -56,6 +58,7 @@ test('with passwords switched off only the root administrator ROOT_EMAIL signs i
   expect((await service.graphql(admins, {}, token)).data.users.nodes).toEqual([
     { email: ROOT.email, isRemovable: false },
     { email: second.email, isRemovable: true },
+    { email: 'elsewhere@example.com', isRemovable: true },
   ]);
   expect((await attempt(ROOT.email, 'another good password')).message).toBe('in');
   expect(report.passwordsOnlyFor).toEqual({ email: 'Root@Example.com', canSignIn: true });

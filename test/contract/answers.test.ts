@@ -326,6 +326,12 @@ test('tokens answer as documented', async () => {
   expect(Math.abs(made.issue_date - Date.now())).toBeLessThan(120_000);
   expect('last_used_date' in made).toBe(false);
   await ask('POST', list, { name: 'all', role: 'viewer', brokers: [], type: 'unrestricted', valid_date: null });
+  const end = Date.parse('2099-06-01T12:00:00Z');
+  for (const valid_date of [String(end), '2099-06-01T14:00:00+02:00']) {
+    const { body: other } = await ask('POST', list, { name: 'till', role: 'viewer', valid_date });
+    expect(other.valid_date).toBe(end);
+    await service.services.tokens.revoke(other.id);
+  }
   await service.rest('GET', fill(BROKERS, ids), made.token);
   ids.tokenId = made.id;
   const told = await ask('GET', list);
