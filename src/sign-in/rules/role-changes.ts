@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { AuditService } from '../../audit/audit-service.ts';
 import { type ProjectRole, roleIncludes } from '../../auth/viewer.ts';
 import type { Database } from '../../storage/database.ts';
+import type { Claims } from './claim-values.ts';
+import type { KnownRule } from './known-rules.ts';
 import { rolesByRules } from './rule-roles.ts';
 
 export interface RoleChangeParts {
@@ -26,8 +28,10 @@ export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, cha
   const { userId, provider, before, after } = changed;
   if (before === after) return;
   try {
-    const had = await highestRoles(db, provider, before);
-    const has = await highestRoles(db, provider, after);
+    // Rare enough to read them anew: claims that changed.
+    const rules = await db.signInRule.findMany({ where: { provider }, orderBy: { id: 'asc' } });
+    const had = await highestRoles(rules, before);
+    const has = await highestRoles(rules, after);
     const projects = [...new Set([...had.keys(), ...has.keys()])].filter((id) => had.get(id) !== has.get(id));
     const record = (projectId: string) =>
       audit.record({
@@ -44,9 +48,9 @@ export async function recordRoleChanges({ db, audit, log }: RoleChangeParts, cha
   }
 }
 
-async function highestRoles(db: Database, provider: string, claims: string): Promise<Map<string, ProjectRole>> {
+async function highestRoles(rules: readonly KnownRule[], claims: string): Promise<Map<string, ProjectRole>> {
   const roles = new Map<string, ProjectRole>();
-  for (const { projectId, role } of await rolesByRules(db, { provider, claims })) {
+  for (const { projectId, role } of await rolesByRules(rules, JSON.parse(claims) as Claims)) {
     const held = roles.get(projectId);
     if (held === undefined || roleIncludes(role, held)) roles.set(projectId, role);
   }
