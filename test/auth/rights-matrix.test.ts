@@ -183,7 +183,8 @@ async function everybody(world: World): Promise<ReadonlyMap<CallerName, string |
 
 /** In a project of its own, which goes with it. */
 async function alone(service: TestService, cell: Cell): Promise<Surprise | null> {
-  const world = await furnished(service);
+  // Of a name or a path, `deleteClusters` or `/clusters/{clusterId}`.
+  const world = await furnished(service, { withCluster: /cluster/i.test(cell.asked.name) });
   try {
     return await surpriseOf(cell, world, await credentialsOf(cell.caller, world));
   } finally {
@@ -194,7 +195,7 @@ async function alone(service: TestService, cell: Cell): Promise<Surprise | null>
 
 /** All that is known of a world, and how a cell is tried in it. */
 async function inhabited(isStrict = false) {
-  const world = await furnished(await startTestService(), isStrict);
+  const world = await furnished(await startTestService(), { isStrict });
   const tokens = await everybody(world);
   return { world, tryCell: (cell: Cell) => surpriseOf(cell, world, tokens.get(cell.caller) ?? null) };
 }

@@ -57,7 +57,7 @@ test('what a route names of another project is not there', async () => {
 });
 
 test('in a strict project a viewer may try every change of a broker, and make none', async () => {
-  const ids = await furnished(await startTestService(), true);
+  const ids = await furnished(await startTestService(), { isStrict: true });
   const { token } = await ids.person('VIEWER');
   const trying = rootFields('mutation').filter((field) => {
     const type = getNamedType(field.args[0]?.type);

@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -43,19 +44,28 @@ function prebuiltSqlite(folder: string): NodeJS.ProcessEnv {
   return { npm_config_better_sqlite3_local_prebuilds: folder };
 }
 
-/** Packs this checkout and installs the package, with its production dependencies, in an empty folder. */
-function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
-  const temporary = temporaryFolder();
-  const env = { ...plainEnvironment(), ...prebuiltSqlite(join(temporary, 'prebuilds')) };
-  const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', temporary], {
+let packed: { readonly tarball: string; readonly files: readonly string[] };
+
+beforeAll(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-packed-'));
+  const told = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: ROOT,
-    env,
+    env: plainEnvironment(),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
+  const [{ filename, files }] = JSON.parse(told);
+  packed = { tarball: join(folder, filename), files: files.map(({ path }: { path: string }) => path) };
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+/** Installs the package, with its production dependencies, in an empty folder. */
+function installPackage(): { folder: string; env: NodeJS.ProcessEnv } {
+  const temporary = temporaryFolder();
+  const env = { ...plainEnvironment(), ...prebuiltSqlite(join(temporary, 'prebuilds')) };
   const folder = join(temporary, 'a new folder');
   mkdirSync(folder);
-  const tarball = join(temporary, JSON.parse(packed)[0].filename);
+  const { tarball } = packed;
   execFileSync(
     'npm',
     ['install', '--prefer-offline', '--no-audit', '--no-fund', '--engine-strict', '--prefix', folder, tarball],
@@ -123,13 +133,7 @@ test(
 );
 
 test('the package holds what runs, and nothing else', () => {
-  const packed = execFileSync('npm', ['pack', '--json', '--dry-run', '--ignore-scripts'], {
-    cwd: ROOT,
-    env: plainEnvironment(),
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const files: string[] = JSON.parse(packed)[0].files.map(({ path }: { path: string }) => path);
+  const { files } = packed;
   expect(files.filter((path) => !path.startsWith('dist/') && !path.startsWith('prisma/migrations/')).sort()).toEqual([
     'CHANGELOG.md',
     'LICENSE',
