@@ -126,7 +126,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       refused(await graph(BEGIN, { p: plant('no password') }, token, () => []), 'NOT_ALLOWED');
       const { secret } = ok(await graph(BEGIN, { p: plant('third password') }, token, told)).beginSecondFactor;
       const CONFIRM = 'mutation ($c: String!) { confirmSecondFactor(input: { code: $c }) { recoveryCodes } }';
-      refused(await graph(CONFIRM, { c: plant('no code') }, token), 'UNAUTHORIZED');
+      refused(await graph(CONFIRM, { c: plant('no code') }, token), 'NOT_ALLOWED');
       const codes = ({
         confirmSecondFactor: { recoveryCodes },
       }: {
