@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createClient } from '@redis/client';
 import { onTestFinished } from 'vitest';
+import type { TestCertificate } from './certificates.ts';
 import { freePort } from './mosquitto.ts';
 
 const START_ATTEMPTS = 5;
@@ -14,6 +15,8 @@ export interface RedisOptions {
   /** Keeps all that it has answered for; without it a start begins empty. */
   readonly durable?: boolean;
   readonly password?: string;
+  /** Its own: then it takes TLS only (`rediss://`). */
+  readonly tls?: TestCertificate;
   /** As in redis.conf: `['maxmemory', '10mb']`. */
   readonly settings?: readonly (readonly [name: string, value: string])[];
 }
@@ -40,7 +43,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
 }
 
 /** The same for a whole file, say: the caller stops it. */
-export async function launchRedis({ durable = false, password, settings = [] }: RedisOptions = {}): Promise<Redis> {
+export async function launchRedis(options: RedisOptions = {}): Promise<Redis> {
+  const { durable = false, password, tls, settings = [] } = options;
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-redis-'));
   const fixed = [
     ['bind', '127.0.0.1'],
@@ -49,13 +53,16 @@ export async function launchRedis({ durable = false, password, settings = [] }: 
     ['appendonly', durable ? 'yes' : 'no'],
     ['appendfsync', 'always'],
     ...(password === undefined ? [] : [['requirepass', password]]),
+    ...(tls === undefined ? [] : tlsSettings(folder, tls)),
     ...settings,
   ];
   const args = fixed.flatMap(([name, value]) => [`--${name}`, value ?? '']);
-  const first = await launch(args);
+  const portName = tls === undefined ? '--port' : '--tls-port';
+  const first = await launch(portName, args);
   const { port } = first;
   let running: ChildProcess | null = first.server;
-  const url = `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
+  const url = `${tls === undefined ? 'redis' : 'rediss'}://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
+  const socket = { reconnectStrategy: false, ...(tls && { tls: true, ca: tls.leaf }) } as const;
   const removeAtExit = () => running?.kill('SIGKILL');
   process.once('exit', removeAtExit);
   const kill = async () => {
@@ -70,13 +77,13 @@ export async function launchRedis({ durable = false, password, settings = [] }: 
     port,
     url,
     start: async () => {
-      ({ server: running } = await launch(args, port));
+      ({ server: running } = await launch(portName, args, port));
     },
     kill,
     standStill: () => running?.kill('SIGSTOP'),
     goOn: () => running?.kill('SIGCONT'),
     command: async (...command) => {
-      const client = createClient({ url, disableClientInfo: true, socket: { reconnectStrategy: false } });
+      const client = createClient({ url, disableClientInfo: true, socket });
       client.on('error', () => undefined);
       await client.connect();
       try {
@@ -93,10 +100,21 @@ export async function launchRedis({ durable = false, password, settings = [] }: 
   };
 }
 
-async function launch(args: readonly string[], wanted?: number) {
+function tlsSettings(folder: string, { cert, key }: TestCertificate): [name: string, value: string][] {
+  writeFileSync(join(folder, 'cert.pem'), cert);
+  writeFileSync(join(folder, 'key.pem'), key);
+  return [
+    ['port', '0'],
+    ['tls-cert-file', join(folder, 'cert.pem')],
+    ['tls-key-file', join(folder, 'key.pem')],
+    ['tls-auth-clients', 'no'],
+  ];
+}
+
+async function launch(portName: '--port' | '--tls-port', args: readonly string[], wanted?: number) {
   for (let attempt = 1; ; attempt++) {
     const port = wanted ?? (await freePort());
-    const server = spawn('redis-server', ['--port', String(port), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const server = spawn('redis-server', [portName, String(port), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
     const failure = await readiness(server);
     if (failure === null) return { server, port };
     // Somebody else may have taken the port since it was found free.

@@ -1,5 +1,10 @@
-import { expect, test } from 'vitest';
-import { collect, connect, packetsOf } from '../embedded.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { checkRedis } from '../../../src/embedded/sharing/redis-log/redis-upkeep.ts';
+import { createAuthority } from '../../support/certificates.ts';
+import { startRedis } from '../../support/redis.ts';
+import { collect, connect, packetsOf, temporaryFolder } from '../embedded.ts';
 import { collectFrom, nodeOf, startNodes, useRedis } from './nodes.ts';
 
 const redis = useRedis();
@@ -56,4 +61,22 @@ test('a session goes on at another node, with what came meanwhile', async () => 
     const numbers = messages.map(({ text }) => Number(text)).filter((number) => number % 2 === parity);
     expect(numbers).toEqual(Array.from({ length: 25 }, (_, index) => 2 * index + parity));
   }
+});
+
+test('over TLS to a Redis whose authority Node knows by NODE_EXTRA_CA_CERTS, and to no other', async () => {
+  const authority = createAuthority();
+  const tls = await startRedis({ tls: authority.issue({ name: 'redis' }), password: 'secret' });
+  const file = join(temporaryFolder(), 'authority.pem');
+  writeFileSync(file, authority.leaf);
+  // For processes that begin now: this one knows nobody.
+  vi.stubEnv('NODE_EXTRA_CA_CERTS', file);
+  const [one, two] = await startNodes(tls, 2, { ownProcess: true });
+  vi.unstubAllEnvs();
+  const publisher = await connect(one?.mqttPort ?? 0);
+  await publisher.publishAsync('kept', 'over TLS', { qos: 1, retain: true });
+  const reader = await connect(two?.mqttPort ?? 0);
+  const retained = collect(reader);
+  await reader.subscribeAsync('kept');
+  expect(await retained.until((all) => all.length === 1)).toMatchObject([{ text: 'over TLS' }]);
+  await expect(checkRedis(tls.url, 30_000)).rejects.toThrow(/certificate/);
 });
