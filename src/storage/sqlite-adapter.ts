@@ -45,7 +45,7 @@ class SqliteAdapter implements SqlDriverAdapter {
   readonly provider = 'sqlite';
   readonly adapterName: string;
   readonly #connection: SqlDriverAdapter;
-  readonly #turns = new Turns();
+  readonly #turns = new ConnectionTurns();
 
   constructor(connection: SqlDriverAdapter) {
     this.#connection = connection;
@@ -104,7 +104,7 @@ function endingTurn(transaction: Transaction, endTurn: () => void): Transaction 
 }
 
 /** Gives the connection to one holder at a time, in the order of asking. */
-class Turns {
+class ConnectionTurns {
   #taken = false;
   readonly #waiting: (() => void)[] = [];
 
