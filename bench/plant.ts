@@ -1,4 +1,5 @@
 /** What the benchmarks ask for: five projects with ten brokers each and one with fifty, in memory, behind the product's own graph. */
+import { SignInCounts } from '../src/auth/sign-in-counts.ts';
 import type { Viewer } from '../src/auth/viewer.ts';
 import type { BrokerRecord } from '../src/brokers/broker-directory.ts';
 import type { RequestContext } from '../src/context.ts';
@@ -116,9 +117,15 @@ export const contextFor = ({ headers, address }: Pick<RequestFacts, 'headers' | 
 export const surroundings = () => ({
   metrics: new Metrics({
     brokers: () => [],
-    streams: () => Promise.resolve(new Map()),
+    cloudBrokers: () => [],
+    webSockets: () => 0,
     subscriptions: () => 0,
+    streams: () => Promise.resolve(new Map()),
+    bridges: () => Promise.resolve(new Map()),
+    clusters: () => Promise.resolve(new Map()),
     certificates: () => [],
+    signIns: new SignInCounts(),
+    audit: () => ({ waiting: 0, failedWrites: 0 }),
   }),
   ready: () => Promise.resolve(),
 });
