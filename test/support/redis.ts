@@ -31,7 +31,7 @@ export interface Redis {
   standStill(): void;
   goOn(): void;
   /** One command on a connection of its own. */
-  command(...command: string[]): Promise<unknown>;
+  command(...command: (string | Buffer)[]): Promise<unknown>;
   stop(): Promise<void>;
 }
 

@@ -114,9 +114,10 @@ export class NodeReplica implements LogReader {
     this.#origin = origin;
     if (entry.kind === 'publish') this.#publish(entry, origin);
     else {
-      const handler = this.#handlers[entry.kind as Exclude<NodeEntryKind, 'publish'>] as Handler<never> | undefined;
       // Another version of the broker has appended it: without it this node would not have what the others have.
-      if (!handler) throw new Error(`the cluster's log has an entry that this version does not know: ${entry.kind}`);
+      if (!Object.hasOwn(this.#handlers, entry.kind))
+        throw new Error(`the cluster's log has an entry that this version does not know: ${entry.kind}`);
+      const handler = this.#handlers[entry.kind as Exclude<NodeEntryKind, 'publish'>] as Handler<never>;
       const result = handler(entry.about as never, origin, entry.payload);
       const done = own?.done;
       if (done) this.#whenSafe(() => done(result))();

@@ -1,6 +1,7 @@
 import type { MqttClient } from 'mqtt';
 import { expect, test } from 'vitest';
 import { ClusterPlugin } from '../../../src/embedded/sharing/cluster-plugin.ts';
+import { type BatchHead, encodeBatch, writeEntry } from '../../../src/embedded/sharing/redis-log/batch-codec.ts';
 import { startRedis } from '../../support/redis.ts';
 import { collect, connect } from '../embedded.ts';
 import { type NodeCore, settled, startCores } from './node-core.ts';
@@ -91,4 +92,57 @@ test.each([
   const { until } = collectFrom(at.mqttPort, { clientId: 's', clean: false });
   const messages = await until((all) => all.length >= 40);
   expect(messages.map(({ text }) => text)).toEqual(expected(0, 1));
+});
+
+/** What is in the log at the next place, by somebody who may write to Redis, and why it is nothing for a node. `of` another one. */
+const HOSTILE: readonly {
+  readonly what: string;
+  readonly name?: 'b' | 's';
+  readonly generation?: number;
+  readonly value: (of: NodeCore, one: NodeCore) => Buffer | string;
+  readonly reason: RegExp;
+}[] = [
+  { what: 'another version', value: (of) => Buffer.from(batchOf(of)).fill(9, 0, 1), reason: /version 9/ },
+  { what: 'a cut batch', value: (of) => batchOf(of).subarray(0, -3), reason: /cut off/ },
+  { what: 'an entry of another version', value: (of) => batchOf(of, { kind: 'constructor' }), reason: /not know/ },
+  { what: 'a batch of nobody', value: (of) => batchOf(of, { nodeId: 7 }), reason: /does not follow/ },
+  { what: 'a batch of its own that it has not sent', value: (_, one) => batchOf(one), reason: /has not sent/ },
+  { what: 'another generation', generation: 9, value: (of) => batchOf(of), reason: /not in the log any more/ },
+  { what: 'a record of nobody', name: 's', value: () => '{"type":"joined"}', reason: /cannot be read/ },
+  {
+    what: 'another epoch',
+    name: 's',
+    value: () => JSON.stringify({ type: 'begun', epoch: 'x', former: { epoch: 'y', position: '1-1' }, members: {} }),
+    reason: /begun anew/,
+  },
+];
+
+/** The next one of a node, which ends a subscription; two of them, so that something follows the first. */
+function batchOf(
+  { nodeId, node }: NodeCore,
+  { kind = 'unsubscribeAway', ...other }: Partial<BatchHead> & { kind?: string } = {},
+): Buffer {
+  const own = node.log.place.members.find((member) => member.nodeId === nodeId);
+  if (own === undefined) throw new Error('it is no member');
+  const entry = writeEntry({ kind, about: { id: 's', filter: 'q' } });
+  return encodeBatch({ ...own, number: own.number + 1, ...other }, [entry, entry]);
+}
+
+test('a node takes nothing of what others put into the log, ends and says why', async () => {
+  const redis = await startRedis();
+  const told = HOSTILE.map(async ({ what, name = 'b', generation = null, value }) => {
+    const [one, two] = (await startCores(redis, 2)) as [NodeCore, NodeCore];
+    await withSession(one, 's');
+    await settled([one, two]);
+    const before = one.state();
+    const [now = 0, number = 0] = one.node.log.place.position.split('-').map(Number);
+    const at = `${generation ?? now}-${number + 1}`;
+    const log = `brokergraph:{${one.node.cluster.clusterId}}:log`;
+    await redis.command('XADD', log, at, name, value(two, one), 't', '0');
+    await eventually(async () => one.ends.length > 0);
+    expect([what, one.node.log.isReached, one.state()]).toEqual([what, false, before]);
+    return [what, one.ends.map(({ message }) => message)];
+  });
+  const expectedReasons = HOSTILE.map(({ what, reason }) => [what, [expect.stringMatching(reason)]]);
+  expect(await Promise.all(told)).toEqual(expectedReasons);
 });

@@ -1,3 +1,4 @@
+import { isFields } from '../../../control/fields.ts';
 import type { EntryOrigin, LogPlace } from '../shared-log.ts';
 import { LogEnded } from './log-options.ts';
 
@@ -18,6 +19,18 @@ export type LogRecord =
       readonly former: { readonly epoch: string; readonly position: string };
       readonly members: Readonly<Record<string, { readonly run: string; readonly number: number }>>;
     };
+
+/** Throws a RangeError or a SyntaxError for what is none: nobody else should write there, but somebody might. */
+export function readRecord(text: string): LogRecord {
+  const record: unknown = JSON.parse(text);
+  if (!isFields(record)) throw new RangeError('a record about nothing');
+  const { type, nodeId, run, epoch, former, members } = record;
+  const isOfNode = Number.isSafeInteger(nodeId) && typeof run === 'string';
+  const isBegin = type === 'begun' && typeof epoch === 'string' && isFields(former) && isFields(members);
+  if (!isBegin && !(isOfNode && (type === 'joined' || type === 'lost')))
+    throw new RangeError('a record of no known kind');
+  return record as unknown as LogRecord;
+}
 
 interface Member {
   readonly origin: EntryOrigin;

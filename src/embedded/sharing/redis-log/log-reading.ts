@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LogReader } from '../shared-log.ts';
 import { decodeBatch, decodeHead } from './batch-codec.ts';
-import type { LogCourse, LogRecord } from './log-course.ts';
+import { type LogCourse, readRecord } from './log-course.ts';
 import { endOf } from './log-membership.ts';
 import { LogEnded } from './log-options.ts';
 import type { OwnBatch, OwnBatches } from './own-batches.ts';
@@ -92,8 +92,7 @@ export class LogReading {
   /** The snapshot that is wanted, if one is. */
   #record(position: string, value: Buffer): string | undefined {
     const { run, joinedAt, course, reader } = this.#parts;
-    // What the scripts write, and nobody else.
-    const record = readable(position, () => JSON.parse(value.toString()) as LogRecord);
+    const record = readable(position, () => readRecord(value.toString()));
     course.record(position, record);
     this.#hasFresh = true;
     if (record.type === 'joined') return record.wanted;
