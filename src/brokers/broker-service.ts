@@ -143,7 +143,8 @@ export class BrokerService {
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
-    issues.push(...secretsForAnotherHost(broker, input));
+    const kept = secretsForAnotherHost(broker, input);
+    issues.push(...(kept.length > 0 ? kept : passwordForAnotherTrust(broker, input)));
     if (issues.length > 0) throw invalid(issues);
     const row = await this.#db.broker
       .update({ where: { id }, data: this.#columns(id, input, broker), include: BROKER_PARTS })
@@ -331,6 +332,29 @@ function secretsForAnotherHost(broker: BrokerRecord, input: BrokerInput): InputI
       reason: 'is stored for another address; give it again, or null, with the new url',
     }));
 }
+
+/**
+ * Likewise the password where another server could pass for this one: its certificate is not checked any more, or by other
+ * authorities. A key never leaves this service, and without a check before there is nothing to lose.
+ */
+function passwordForAnotherTrust(broker: BrokerRecord, input: BrokerInput): InputIssue[] {
+  const isKept = broker.sealedPassword !== null && input.password === undefined;
+  if (!isKept || !broker.verifyCaCert || !/^(mqtts|wss):/i.test(broker.url ?? '')) return [];
+  const change =
+    input.verifyCaCert === false ? 'verifyCaCert' : AUTHORITIES.find((name) => isOther(broker, input, name));
+  if (change === undefined) return [];
+  return [
+    {
+      path: 'input.password',
+      reason: `is stored for a server that was checked; give it again, or null, with ${change}`,
+    },
+  ];
+}
+
+const AUTHORITIES = ['caCert', 'caCertFile'] as const;
+
+const isOther = (broker: BrokerRecord, input: BrokerInput, name: (typeof AUTHORITIES)[number]): boolean =>
+  input[name] !== undefined && input[name] !== broker[name];
 
 function sameReceiver(before: string, after: string): boolean {
   const [a, b] = [new URL(before), new URL(after)];

@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { createAuthority } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/database.ts';
 import { ADMIN, startMosquitto } from '../support/mosquitto.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -321,6 +322,17 @@ test('a stored secret is not sent to another address: it has to be given again w
   expect((await change({ url: 'mqtts://other.example.com', password: 'secret' })).status).toBe(204);
   expect((await change({ url: 'mqtts://third.example.com', password: null })).status).toBe(204);
   expect((await change({ url: 'mqtts://fourth.example.com' })).status).toBe(204);
+
+  // Nor to a server that is not checked any more, or by other authorities.
+  const [own, other] = [createAuthority().cert, createAuthority().cert];
+  expect((await change({ password: 'secret', ca_cert: own })).status).toBe(204);
+  for (const trust of [{ verify_ca_cert: false }, { ca_cert: other }, { ca_cert: null }]) {
+    const { status, body } = await change(trust);
+    expect([trust, status, body.info?.issues[0].path]).toEqual([trust, 400, '/password']);
+    expect((await change({ verify_ca_cert: true, ca_cert: own, name: 'as it is' })).status).toBe(204);
+    expect((await change({ ...trust, password: 'secret' })).status).toBe(204);
+    expect((await change({ verify_ca_cert: true, ca_cert: own, password: 'secret' })).status).toBe(204);
+  }
 });
 
 // On PostgreSQL another process may be running it.
