@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Attribute, Change } from 'ldapts';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connectedTo } from '../../src/sign-in/ldap/ldap-connection.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { hasSlapd, LDAP_PASSWORD, SLAPD_MISSING, startSlapd, type TestDirectory } from '../support/slapd.ts';
 import { subscribe } from '../support/subscription.ts';
@@ -42,7 +45,9 @@ async function login(service: TestService, email: string, password: string = LDA
 const memberOf = ({ dnOf }: TestDirectory, operation: 'add' | 'delete', uid: string): Change =>
   new Change({ operation, modification: new Attribute({ type: 'member', values: [dnOf(uid)] }) });
 
-const elsewhere = (url: string): string => url.replace('127.0.0.1', '[::ffff:127.0.0.1]');
+/** 127.0.0.1 as an address of IPv6. */
+const MAPPED = '[::ffff:127.0.0.1]';
+const at = (host: string, url: string): string => url.replace('127.0.0.1', host);
 
 describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, () => {
   test('sign in with its password, and have an account that has none here', async () => {
@@ -205,12 +210,48 @@ describe.skipIf(!hasSlapd)(hasSlapd ? 'people of a directory' : SLAPD_MISSING, (
       [{ LDAP_CA_FILE: directory.caFile }, null],
       // StartTLS is the default, and nothing is said without it.
       [{}, 'SIGN_IN_UNAVAILABLE'],
-      // The same server by an address that its certificate is not for.
-      [{ LDAP_URL: elsewhere(directory.tlsUrl), LDAP_CA_FILE: directory.caFile }, 'SIGN_IN_UNAVAILABLE'],
-      [{ LDAP_URL: elsewhere(directory.url), LDAP_CA_FILE: directory.caFile }, 'SIGN_IN_UNAVAILABLE'],
+      // The same server by another address of its certificate, and by one that it is not for.
+      [{ LDAP_URL: at(MAPPED, directory.tlsUrl), LDAP_CA_FILE: directory.caFile }, null],
+      [{ LDAP_URL: at(MAPPED, directory.url), LDAP_CA_FILE: directory.caFile }, null],
+      [{ LDAP_URL: at('localhost', directory.tlsUrl), LDAP_CA_FILE: directory.caFile }, 'SIGN_IN_UNAVAILABLE'],
+      [{ LDAP_URL: at('localhost', directory.url), LDAP_CA_FILE: directory.caFile }, 'SIGN_IN_UNAVAILABLE'],
     ] as const) {
       const service = await startTestService({ env: { ...env, ...settings } });
       expect([settings, (await login(service, 'ada@example.com')).code]).toEqual([settings, code]);
     }
+  });
+});
+
+describe('a server that is no directory', () => {
+  /** Of one that answers the first thing it is asked with this; what it answers later nobody waits for. */
+  async function serverOf(answer: (socket: Socket) => void): Promise<string> {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => answer(socket));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    return `ldap://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test('is left when it takes up StartTLS and says nothing more', async () => {
+    // RFC 4511 4.14.2: success.
+    const url = await serverOf((socket) => socket.write(Buffer.from('300c02010178070a010004000400', 'hex')));
+    const asked = connectedTo({ url, startTls: true, ca: null }, async () => 'bound', 200);
+    await expect(asked).rejects.toThrow('it takes longer than 0.2 s');
+  });
+
+  test('is left when its answer does not end', async () => {
+    const url = await serverOf((socket) => {
+      // A message of 2 GB.
+      socket.write(Buffer.from('30847fffffff', 'hex'));
+      const more = () => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536)));
+      };
+      socket.on('drain', more);
+      more();
+    });
+    const asked = connectedTo({ url, startTls: false, ca: null }, (client) => client.bind('cn=reader', 'secret'));
+    await expect(asked).rejects.toThrow('it answers more than 4000000 bytes');
   });
 });

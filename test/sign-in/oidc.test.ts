@@ -369,6 +369,7 @@ describe('attacks', () => {
       ['another sign-in', signed({ nonce: 'of another sign-in' }), 'sign_in_failed'],
       ['another person', signed({ sub: 'boss' }), 'sign_in_failed'],
       ['over', signed({ iat: now - 7_200, exp: now - 3_600 }), 'sign_in_failed'],
+      ['too large', signed({ much: 'x'.repeat(1_000_000) }), 'sign_in_unavailable'],
     ] as const) {
       oidc.serve(service.url, { jwks: { keys: [jwk] } } as object, idToken);
       expect([what, await refusalOf(service, 'ada')]).toEqual([what, refusal]);
@@ -466,8 +467,16 @@ describe('attacks', () => {
   test('whoever begins sign-ins without end is slowed down', async () => {
     const { service } = await startSignInWorld();
     const statuses: number[] = [];
-    for (let n = 0; n < 61; n += 1) statuses.push((await fetch(beginAddress(service), { redirect: 'manual' })).status);
+    const asked = new Set<string | null>();
+    for (let n = 0; n < 61; n += 1) {
+      const { status, headers } = await fetch(beginAddress(service), { redirect: 'manual' });
+      statuses.push(status);
+      const parameters = new URL(headers.get('location') ?? 'no:where').searchParams;
+      for (const name of ['state', 'nonce', 'code_challenge']) asked.add(parameters.get(name));
+    }
     expect(statuses).toEqual([...Array(60).fill(302), 429]);
+    // Of each of them its own, and nothing of the one that was refused.
+    expect([asked.size, asked.has(null)]).toEqual([3 * 60 + 1, true]);
     for (const [method, path, expected] of [
       ['POST', '/auth/oidc', 405],
       ['GET', '/auth/other', 404],

@@ -55,7 +55,7 @@ export async function startSlapd(
   const file = (name: string) => join(folder, name);
   mkdirSync(file('data'));
   const authority = createAuthority();
-  const { cert, key } = authority.issue({ name: 'directory', altNames: ['DNS:localhost', 'IP:127.0.0.1'] });
+  const { cert, key } = authority.issue({ name: 'directory', altNames: ['IP:127.0.0.1', 'IP:::ffff:127.0.0.1'] });
   writeFileSync(file('ca.pem'), authority.cert);
   writeFileSync(file('cert.pem'), cert);
   writeFileSync(file('key.pem'), key);

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { Client, type Entry, Filter, InvalidCredentialsError, NoSuchObjectError, SizeLimitExceededError } from 'ldapts';
+import {
+  type Client,
+  type Entry,
+  Filter,
+  InvalidCredentialsError,
+  NoSuchObjectError,
+  SizeLimitExceededError,
+} from 'ldapts';
 import type { Logger } from 'pino';
 import type { PasswordDirectory } from '../../auth/password-directory.ts';
 import { ServiceError } from '../../errors.ts';
@@ -7,14 +14,9 @@ import type { SignInAccounts } from '../accounts.ts';
 import type { Checked, CheckingProvider } from '../providers.ts';
 import { signInUnavailable } from '../refusals.ts';
 import { type Claims, keptClaims } from '../rules/claim-values.ts';
+import { connectedTo, type LdapAddress } from './ldap-connection.ts';
 
-export interface LdapDirectoryOptions {
-  /** `ldap://…` or `ldaps://…`. */
-  readonly url: string;
-  /** TLS is begun on `ldap://` before anything else is said. */
-  readonly startTls: boolean;
-  /** PEM of the authorities that the server's certificate may be from; null: those of Node. */
-  readonly ca: string | null;
+export interface LdapDirectoryOptions extends LdapAddress {
   /** Null: searches are made without a name. */
   readonly bind: { readonly dn: string; readonly password: string } | null;
   readonly userBase: string;
@@ -35,7 +37,8 @@ interface Found {
   readonly claims: Claims;
 }
 
-const TIMEOUT_MS = 5_000;
+/** The directory is asked to give up a search after it. */
+const SEARCH_S = 5;
 const MAX_GROUPS = 1_000;
 const MAX_LOGIN = 254;
 const MAX_PASSWORD = 1_024;
@@ -141,7 +144,7 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
         attributes: ATTRIBUTES,
         explicitBufferAttributes: ['objectGUID'],
         sizeLimit: 2,
-        timeLimit: TIMEOUT_MS / 1_000,
+        timeLimit: SEARCH_S,
       })
       .then((result) => result.searchEntries)
       .catch(noneOrSeveral);
@@ -157,12 +160,11 @@ export class LdapDirectory implements PasswordDirectory, CheckingProvider {
     if (groupBase === null) return [];
     const groups: Entry[] = [];
     const filter = filled(groupFilter, { dn, login });
-    const timeLimit = TIMEOUT_MS / 1_000;
     const pages = client.searchPaginated(groupBase, {
       scope: 'sub',
       filter,
       attributes: ['cn'],
-      timeLimit,
+      timeLimit: SEARCH_S,
       paged: { pageSize: 200 },
     });
     for await (const { searchEntries } of pages) {
@@ -198,28 +200,6 @@ function noneOrSeveral(error: unknown): Entry[] | 'SEVERAL' {
   if (error instanceof SizeLimitExceededError) return 'SEVERAL';
   if (error instanceof NoSuchObjectError) return [];
   throw error;
-}
-
-/** Runs work on a connection of its own. Errors: those of the network and of ldapts, which may hold what was sent: only their words are to be told. */
-export async function connectedTo<T>(
-  { url, startTls, ca }: Pick<LdapDirectoryOptions, 'url' | 'startTls' | 'ca'>,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
-  const tls = ca === null ? {} : { ca };
-  const isTls = url.startsWith('ldaps:');
-  const client = new Client({
-    url,
-    timeout: TIMEOUT_MS,
-    connectTimeout: TIMEOUT_MS,
-    strictDN: false,
-    ...(isTls ? { tlsOptions: tls } : {}),
-  });
-  try {
-    if (startTls && !isTls) await client.startTLS({ ...tls, host: new URL(url).hostname });
-    return await work(client);
-  } finally {
-    await client.unbind().catch(() => undefined);
-  }
 }
 
 /** RFC 4515 3: what stands for a value cannot become part of the filter around it. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, NoSuchObjectError } from 'ldapts';
 import type { Finding } from '../finding.ts';
-import { connectedTo, filled, type LdapDirectoryOptions } from './ldap-directory.ts';
+import { connectedTo } from './ldap-connection.ts';
+import { filled, type LdapDirectoryOptions } from './ldap-directory.ts';
 
 const MAX_TOLD = 5;
 const TIME_LIMIT_S = 5;

@@ -4,12 +4,14 @@ import {
   ClientSecretPost,
   Configuration,
   clockTolerance,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   None,
 } from 'openid-client';
 import type { Logger } from 'pino';
 import { signInUnavailable } from '../refusals.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 import { describeOidcError } from './oidc-errors.ts';
 
 /** What a provider says of itself is read anew after this; while it does not answer, what it said goes on. */
@@ -74,6 +76,7 @@ export async function readConfiguration({
 }: Omit<OidcClientOptions, 'log'>): Promise<Configuration> {
   const found = await discovery(new URL(issuer), clientId, undefined, None(), {
     timeout: TIMEOUT_S,
+    [customFetch]: boundedFetch,
     execute: issuer.startsWith('http:') ? [allowInsecureRequests] : [],
   });
   const server = found.serverMetadata();
@@ -86,6 +89,7 @@ export async function readConfiguration({
         : ClientSecretPost(clientSecret);
   const configuration = new Configuration(server, clientId, { [clockTolerance]: CLOCK_TOLERANCE_S }, authentication);
   configuration.timeout = TIMEOUT_S;
+  configuration[customFetch] = boundedFetch;
   if (issuer.startsWith('http:')) allowInsecureRequests(configuration);
   // Signatures are checked also of what comes straight from the provider.
   enableNonRepudiationChecks(configuration);

@@ -1,6 +1,7 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import { ServiceError } from '../../errors.ts';
 import { signInRefused, signInUnavailable } from '../refusals.ts';
+import { TooLargeAnswer } from './bounded-fetch.ts';
 
 const MAX_TOLD = 300;
 
@@ -25,9 +26,10 @@ export function publicOidcError(error: unknown): ServiceError {
   return new ServiceError('UNAUTHORIZED', 'The sign-in failed: what the provider answered is not what was asked for');
 }
 
-/** The provider did not answer, or says itself that it cannot now. */
+/** The provider did not answer, or nothing that is an answer, or says itself that it cannot now. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof ServiceError) return error.code === 'SIGN_IN_UNAVAILABLE';
+  if (error instanceof TooLargeAnswer) return true;
   if (error instanceof ResponseBodyError) return error.status >= 500 || error.status === 429;
   if (error instanceof AuthorizationResponseError)
     return ['server_error', 'temporarily_unavailable'].includes(error.error);
@@ -36,5 +38,6 @@ export function isUnreachable(error: unknown): boolean {
       error.code ?? '',
     );
   }
-  return error instanceof TypeError && error.message === 'fetch failed';
+  // It does not answer, or ends in the middle of its answer.
+  return error instanceof TypeError && ['fetch failed', 'terminated'].includes(error.message);
 }
