@@ -34,6 +34,7 @@ import { openStreams } from './streams/streams.ts';
 import { TokenService } from './tokens/token-service.ts';
 import { openTopicTrees } from './topic-tree/topic-trees.ts';
 import { OrganisationService } from './users/organisation-service.ts';
+import { OwnBound } from './users/own-bound.ts';
 import { UserService } from './users/user-service.ts';
 
 export interface ServiceParts {
@@ -88,6 +89,7 @@ export async function startCore(
     await audit.start();
     const signIn = new SignIn({ ...ground, config, audit, projects: projectDirectory });
     const users = new UserService({ db, changes, waysIn: signIn.waysIn });
+    const bound = new OwnBound({ db, limit: config.maxProjectsPerUser });
 
     const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts };
     const brokers = new BrokerService({
@@ -96,6 +98,7 @@ export async function startCore(
       directory: brokerDirectory,
       sealer,
       rules,
+      maxPerProject: config.maxBrokersPerProject,
       clusterOf: (brokerId) => clusters.around(brokerId),
     });
 
@@ -205,12 +208,13 @@ export async function startCore(
       audit,
       ...signIn.services,
       users,
-      organisations: new OrganisationService({ db, changes, users }),
+      organisations: new OrganisationService({ db, changes, users, bound }),
       projects: new ProjectService({
         db,
         changes,
         directory: projectDirectory,
         users,
+        bound,
         // The rows of its brokers went with it; this ends what runs for them.
         afterRemove: (projectId) => brokers.projectRemoved(projectId),
       }),

@@ -293,6 +293,18 @@ export const SETTINGS = {
     parse: integer(1, 100_000),
     help: 'Most brokers that are connected to at once',
   }),
+  maxBrokersPerProject: setting({
+    env: 'MAX_BROKERS_PER_PROJECT',
+    fallback: '1000',
+    parse: integer(1, 100_000),
+    help: 'Most brokers of one project',
+  }),
+  maxProjectsPerUser: setting({
+    env: 'MAX_PROJECTS_PER_USER',
+    fallback: '100',
+    parse: integer(1, 100_000),
+    help: 'Most projects that a person can make, those of own organisations among them, and most organisations; root administrators make any number',
+  }),
   brokerFilesDir: setting({
     env: 'BROKER_FILES_DIR',
     fallback: '',

@@ -35,6 +35,8 @@ export interface BrokerServiceOptions {
   readonly directory: BrokerDirectory;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
+  /** Entries of one project, as people add them; those that are added at the same time may come on top. Default: any number. */
+  readonly maxPerProject?: number;
   /** The cluster that an entry stands for, or is a node of; null: none. Default: none. */
   readonly clusterOf?: (brokerId: string) => BrokerCluster | null;
 }
@@ -52,14 +54,24 @@ export class BrokerService {
   readonly #directory: BrokerDirectory;
   readonly #sealer: Sealer;
   readonly #rules: ConnectionRules;
+  readonly #maxPerProject: number;
   readonly #clusterOf: (brokerId: string) => BrokerCluster | null;
 
-  constructor({ db, changes, directory, sealer, rules, clusterOf = () => null }: BrokerServiceOptions) {
+  constructor({
+    db,
+    changes,
+    directory,
+    sealer,
+    rules,
+    maxPerProject = Number.POSITIVE_INFINITY,
+    clusterOf = () => null,
+  }: BrokerServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#directory = directory;
     this.#sealer = sealer;
     this.#rules = rules;
+    this.#maxPerProject = maxPerProject;
     this.#clusterOf = clusterOf;
   }
 
@@ -210,6 +222,7 @@ export class BrokerService {
     input: BrokerInput,
     setup: Partial<Broker> = {},
   ): Promise<BrokerRecord> {
+    if (this.#directory.ofProject(projectId).length >= this.#maxPerProject) throw tooMany(this.#maxPerProject);
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const row = await this.#db.broker
@@ -253,6 +266,11 @@ export class BrokerService {
       ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, stored?.sealedClientKey, 'clientKey') }),
     };
   }
+}
+
+function tooMany(limit: number): ServiceError {
+  const reason = `there are ${limit} in the project, as many as MAX_BROKERS_PER_PROJECT allows`;
+  return new ServiceError('INVALID', `input: ${reason}`, { info: { limit, issues: [{ path: 'input', reason }] } });
 }
 
 /** What does not open, sealed with a key that was lost, is no secret any more: it is replaced. */

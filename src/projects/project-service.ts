@@ -6,6 +6,7 @@ import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
+import type { OwnBound } from '../users/own-bound.ts';
 import type { UserService } from '../users/user-service.ts';
 import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
 
@@ -31,6 +32,7 @@ export interface ProjectServiceOptions {
   readonly changes: Changes;
   readonly directory: ProjectDirectory;
   readonly users: UserService;
+  readonly bound: OwnBound;
   /** Runs when a project's rows have gone, so that what lives outside the database (links, brokers run here) ends, too. */
   readonly afterRemove: (projectId: string) => Promise<void>;
 }
@@ -41,13 +43,15 @@ export class ProjectService {
   readonly #changes: Changes;
   readonly #directory: ProjectDirectory;
   readonly #users: UserService;
+  readonly #bound: OwnBound;
   readonly #afterRemove: (projectId: string) => Promise<void>;
 
-  constructor({ db, changes, directory, users, afterRemove }: ProjectServiceOptions) {
+  constructor({ db, changes, directory, users, bound, afterRemove }: ProjectServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#directory = directory;
     this.#users = users;
+    this.#bound = bound;
     this.#afterRemove = afterRemove;
   }
 
@@ -80,12 +84,12 @@ export class ProjectService {
     return viewer && roleIn(viewer, projectId);
   }
 
-  /** The caller owns the new project, or the organisation does. Errors: INVALID, NOT_ALLOWED (tokens; not an owner). */
+  /** The caller owns the new project, or the organisation does. Errors: INVALID (also for too many), NOT_ALLOWED (tokens; not an owner). */
   async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
     if (input.organisationId != null) await this.#requireOwner(input.organisationId, owner);
-    return this.createFor(input, owner.id);
+    return this.#bound.project(owner, () => this.createFor(input, owner.id));
   }
 
   /** `create` for a known owner, without a caller to check (first start). */
@@ -133,6 +137,7 @@ export class ProjectService {
     if (count === 0) throw notFound('project', id);
     this.#directory.drop(id);
     await this.#changes.announce('project', id);
+    await this.#changes.announce('project-removed', id);
     await this.#afterRemove(id);
   }
 

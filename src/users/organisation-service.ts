@@ -7,6 +7,7 @@ import type { Database } from '../storage/database.ts';
 import { isUniqueViolation } from '../storage/prisma-errors.ts';
 import { serializable } from '../storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../texts.ts';
+import type { OwnBound } from './own-bound.ts';
 import type { UserService } from './user-service.ts';
 
 export type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
@@ -15,6 +16,7 @@ export interface OrganisationServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
   readonly users: UserService;
+  readonly bound: OwnBound;
 }
 
 /** Groups of people that own projects: owners are administrators of these, other members see them. */
@@ -22,14 +24,16 @@ export class OrganisationService {
   readonly #db: Database;
   readonly #changes: Changes;
   readonly #users: UserService;
+  readonly #bound: OwnBound;
 
-  constructor({ db, changes, users }: OrganisationServiceOptions) {
+  constructor({ db, changes, users, bound }: OrganisationServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#users = users;
+    this.#bound = bound;
   }
 
-  /** The caller becomes its first owner. Errors: INVALID, ALREADY_EXISTS, NOT_ALLOWED (tokens). */
+  /** The caller becomes its first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (tokens). */
   async create(name: string, viewer: Viewer | null): Promise<Organisation> {
     const owner = requireSignedIn(viewer);
     if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create organisations');
@@ -39,7 +43,8 @@ export class OrganisationService {
     try {
       const id = newId('organisation');
       const members = { create: { userId: owner.id, role: 'OWNER' } } as const;
-      return await this.#db.organisation.create({ data: { id, name: trimmed, members } });
+      const data = { id, name: trimmed, members };
+      return await this.#bound.organisation(owner, async () => this.#db.organisation.create({ data }));
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw new ServiceError('ALREADY_EXISTS', `There is already an organisation "${trimmed}"`, { cause: error });

@@ -6,6 +6,10 @@ const CREATE =
 const SET_MEMBER =
   'mutation ($input: SetProjectMemberInput!) { setProjectMember(input: $input) { member { role user { email } } } }';
 
+const ORGANISATION =
+  'mutation ($input: CreateOrganisationInput!) { createOrganisation(input: $input) { organisation { id } } }';
+const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
+
 test('whoever creates a project owns it, and sees it in the graph and by REST alike', async () => {
   const { graphql, rest, person } = await startTestService();
   const { token } = await person(null);
@@ -113,6 +117,40 @@ test('an organisation owns projects: its owners administer them, its members see
     owner.token,
   );
   expect(last.errors?.[0]?.extensions.code).toBe('IN_USE');
+});
+
+test('a person can make so many projects and organisations, and add so many brokers to one; a root administrator any number', async () => {
+  const { graphql, person } = await startTestService({
+    env: { MAX_PROJECTS_PER_USER: '2', MAX_BROKERS_PER_PROJECT: '2' },
+  });
+  const [ann, bob] = [await person(null), await person(null)];
+  const made = async (token?: string, organizationId?: string) => {
+    const { data, errors } = await graphql(CREATE, { input: { name: 'One more', organizationId } }, token);
+    return errors?.[0]?.extensions ?? data.createProject.project.id;
+  };
+  const refused = { code: 'INVALID', info: { limit: 2, issues: [{ path: 'input', reason: expect.any(String) }] } };
+  const organisation = async (name: string) => {
+    const { data, errors } = await graphql(ORGANISATION, { input: { name } }, ann.token);
+    return errors?.[0]?.extensions ?? data.createOrganisation.organisation.id;
+  };
+  const own = await organisation('First');
+  // Also of those that come at once one is too many; one of an organisation counts as one of its owner.
+  const atOnce = await Promise.all([made(ann.token, own), made(ann.token), made(ann.token, own), made(ann.token)]);
+  expect(atOnce.map((id) => typeof id)).toEqual(['string', 'string', 'object', 'object']);
+  expect(atOnce[3]).toMatchObject(refused);
+  expect([typeof (await organisation('Second')), await organisation('Third')]).toEqual([
+    'string',
+    expect.objectContaining(refused),
+  ]);
+  expect(typeof (await made(bob.token))).toBe('string');
+  for (let n = 0; n < 3; n += 1) expect(typeof (await made())).toBe('string');
+
+  const projectId = atOnce[1];
+  const add = async () =>
+    (await graphql(ADD, { input: { projectId, name: 'b', url: 'mqtt://127.0.0.1:1' } }, ann.token)).errors?.[0]
+      ?.extensions;
+  expect([await add(), await add()]).toEqual([undefined, undefined]);
+  expect(await add()).toMatchObject(refused);
 });
 
 test('project settings have exactly the documented shape', async () => {
