@@ -62,7 +62,8 @@ export async function launchRedis(options: RedisOptions = {}): Promise<Redis> {
   const { port } = first;
   let running: ChildProcess | null = first.server;
   const url = `${tls === undefined ? 'redis' : 'rediss'}://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
-  const socket = { reconnectStrategy: false, ...(tls && { tls: true, ca: tls.leaf }) } as const;
+  const reconnecting = { reconnectStrategy: false } as const;
+  const socket = tls === undefined ? reconnecting : ({ ...reconnecting, tls: true, ca: tls.leaf } as const);
   const removeAtExit = () => running?.kill('SIGKILL');
   process.once('exit', removeAtExit);
   const kill = async () => {
