@@ -48,9 +48,9 @@ export class PasswordSignIn {
     this.#options = options;
   }
 
-  /** Passwords compared with a hash so far. */
-  get comparisons(): number {
-    return this.#passwords.comparisons;
+  /** See PasswordChecker. */
+  get work(): number {
+    return this.#passwords.work;
   }
 
   /**
@@ -92,10 +92,13 @@ export class PasswordSignIn {
 
   /**
    * Whether it is the person's password and, where asked for, a code of the person's second factor; opens no session. Slowed down like a
-   * log-in. Errors: RATE_LIMITED.
+   * log-in. Errors: RATE_LIMITED, NOT_ALLOWED (a person without a password here).
    */
   async confirm(userId: string, { password, code }: Omit<Credentials, 'email'>, address: string): Promise<boolean> {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
+    if (user !== null && user.ssoType !== null && !this.#isBreakGlass(user)) {
+      throw new ServiceError('NOT_ALLOWED', 'You sign in elsewhere, and have no password here');
+    }
     const isWhole = code != null || user?.totpSince == null;
     const attempt = { account: user?.email ?? userId, userId, address, isWhole };
     return this.#options.attempts.run(attempt, this.#admission, async () => {

@@ -21,17 +21,23 @@ export async function hashPassword(password: string, path = 'input.password'): P
 /** Compares against a hash that nothing matches when there is none, so that an unknown account takes as long as a known one. */
 export class PasswordChecker {
   #nobody: Promise<string> | null = null;
-  /** Hashes computed to compare with, so far: the same for each attempt, whoever it is. */
-  comparisons = 0;
+  /** What was spent on comparing so far, in KiB × passes: the same for each attempt, whoever it is. */
+  work = 0;
 
   async matches(passwordHash: string | null, password: string): Promise<boolean> {
     this.#nobody ??= hash(randomBytes(32), ARGON2);
     const known = passwordHash ?? (await this.#nobody);
     if (password.length > MAX_PASSWORD_LENGTH) return false;
-    this.comparisons += 1;
+    this.work += workOf(known);
     const same = await verify(known, password);
     return same && passwordHash !== null;
   }
+}
+
+/** Of a hash as the library writes it: `$argon2id$v=19$m=19456,t=2,p=1$…`. */
+function workOf(written: string): number {
+  const [, memory, passes] = /\$m=(\d+),t=(\d+),/.exec(written) ?? [];
+  return Number(memory) * Number(passes);
 }
 
 /** A password that a person can type: 20 characters of an alphabet without look-alikes, about 98 bits. */

@@ -334,6 +334,10 @@ test('tokens answer as documented', async () => {
   }
   await service.rest('GET', fill(BROKERS, ids), made.token);
   ids.tokenId = made.id;
+  // Written behind the answer.
+  await expect
+    .poll(async () => (await ask('GET', list)).body[0].last_used_date)
+    .toBeGreaterThanOrEqual(made.issue_date);
   const told = await ask('GET', list);
   const { token: _, ...rest } = made;
   expect(told.body).toMatchObject([rest, { role_id: 'viewer', brokers: [], type: 'unrestricted' }]);
