@@ -29,8 +29,11 @@ const UNKNOWN_SECRETS = 10_000;
 const LOOK_UPS = { atOnce: 16, mayWait: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
 /** Unknown secrets of one caller in a row; fewer are a session that has ended. */
 const BURST_FROM = 5;
-/** What rights come from. Owners and tokens change with their project, too; members with the person. */
-const RIGHTS_KINDS = ['user', 'session', 'token', 'project', 'organisation', 'sign-in-rule'] as const;
+/**
+ * What rights come from. Tokens and members go with their project; owners and members change with the person. Whatever else a project
+ * has, its name or its settings, is in no viewer: see projectChanged.
+ */
+const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
 
 interface CachedViewer extends LoadedViewer {
   touchedAt: number;
@@ -172,8 +175,8 @@ export class AuthService {
     return this.#guards.count;
   }
 
-  /** What was allowed there ends. Everybody else hears of it by the change of the project, but a root administrator keeps the role. */
-  projectRemoved(projectId: string): void {
+  /** What was allowed there is looked at again, with the project as it is now; nothing is, once it was removed. */
+  projectChanged(projectId: string): void {
     this.#guards.recheck((viewer) => roleIn(viewer, projectId) !== null);
   }
 
@@ -258,14 +261,14 @@ export class AuthService {
     const concerns = (viewer: Viewer): boolean => {
       if (id === ANYTHING || kind === 'organisation') return true;
       if (kind === 'user') return viewer.kind === 'USER' && viewer.id === id;
-      if (kind === 'project') return roleIn(viewer, id) !== null;
+      if (kind === 'project-removed') return roleIn(viewer, id) !== null;
       // Who has no role in its project may have one by it now.
       if (kind === 'sign-in-rule') return viewer.kind === 'USER';
       // Of a token both secrets, while it has two.
       return kind === 'token' ? viewer.id === id : viewer.credentialId === id;
     };
     for (const [hash, { viewer }] of this.#cache.entries()) if (concerns(viewer)) this.#cache.delete(hash);
-    if (id === ANYTHING || kind === 'project') this.#guards.doubtful(concerns);
+    if (id === ANYTHING || kind === 'project-removed') this.#guards.doubtful(concerns);
     else if (kind === 'sign-in-rule') {
       this.#guards.doubtful((viewer) => concerns(viewer) && roleIn(viewer, id) !== null);
     }

@@ -79,7 +79,9 @@ export class SignIn {
     const rolesElsewhere: RolesElsewhere = async ({ provider, claims }) =>
       rolesByRules(await rules.of(provider), JSON.parse(claims) as Claims);
     const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, rolesElsewhere }));
-    projects.onRemove(({ id }) => auth.projectRemoved(id));
+    projects.onChange((_after, before) => {
+      if (before !== null) auth.projectChanged(before.id);
+    });
     this.services = {
       auth,
       signIn: new SignInService({

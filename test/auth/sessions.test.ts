@@ -100,3 +100,17 @@ test('changing the password needs the current one and ends the other sessions', 
   expect((await graphql(VIEWER, {}, token)).data.viewer.email).toBe(email);
   expect((await graphql(VIEWER, {}, other)).errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
 });
+
+test('a caller who is known is read again when rights in a project may have changed, and not for its name or settings', async () => {
+  const { graphql, person, projectId, services } = await startTestService();
+  const { token } = await person('VIEWER');
+  const UPDATE =
+    'mutation ($i: UpdateProjectInput!) { updateProject(input: $i) { project { name settings { strictRoles } } } }';
+  const viewer = await services.auth.viewerOfSecret(token);
+  const { data } = await graphql(UPDATE, { i: { projectId, name: 'Another', strictRoles: true } });
+  expect(data.updateProject.project).toEqual({ name: 'Another', settings: { strictRoles: true } });
+  expect(services.auth.viewerOfSecret(token)).toBe(viewer);
+  await services.projects.remove(projectId);
+  const after = await services.auth.viewerOfSecret(token);
+  expect([viewer.projectRoles.size, after.projectRoles.size]).toEqual([1, 0]);
+});

@@ -28,7 +28,7 @@ export class KnownRules {
       this.#reading = null;
     };
     // Rules go with their project.
-    this.#stops = [changes.on('sign-in-rule', forget), changes.on('project', forget)];
+    this.#stops = [changes.on('sign-in-rule', forget), changes.on('project-removed', forget)];
   }
 
   /** For people of this provider, in order of creation. */
