@@ -14,6 +14,7 @@ import type { ClientControlService } from './clients/control/client-control-serv
 import type { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
 import type { ClusterLive } from './clusters/cluster-live.ts';
 import type { ClusterService } from './clusters/cluster-service.ts';
+import type { SeenClusters } from './clusters/seen-clusters.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
 import type { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
@@ -49,6 +50,7 @@ export interface Services {
   readonly streams: StreamService;
   readonly bridges: BridgeService;
   readonly topics: TopicService;
-  readonly clusters: ClusterService;
+  readonly clusters: SeenClusters;
+  readonly clusterChanges: ClusterService;
   readonly clusterLive: ClusterLive;
 }

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import { type ProjectRole, requireProjectRole, requireSignedIn, seesBroker, type Viewer } from '../auth/viewer.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
-import { type ErrorCode, invalid, notFound, OutOfSight, ServiceError } from '../errors.ts';
+import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import { type ErrorCode, invalid, notFound, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
 import type { LeasedTurns } from '../storage/leased-turns.ts';
 import type { Sealer } from '../storage/sealed.ts';
@@ -17,9 +16,8 @@ import {
   type NodeInput,
 } from './cluster-input.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
-import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
+import type { ClusterRecord, NewNode } from './model/cluster.ts';
 import type { NodeOutcome } from './model/cluster-driver.ts';
-import type { ClusterStatus } from './model/cluster-status.ts';
 import type { StoredClusters } from './stored-clusters.ts';
 
 export interface ClusterServiceOptions {
@@ -27,8 +25,6 @@ export interface ClusterServiceOptions {
   readonly stored: StoredClusters;
   readonly brokerDirectory: BrokerDirectory;
   readonly keepers: ClusterKeepers;
-  /** The entry of the node by which a cluster is reached. */
-  readonly reachedBy: (cluster: ClusterRecord) => string | null;
   /** By cluster: one change of its nodes at a time, over all processes. */
   readonly turns: LeasedTurns;
   readonly sealer: Sealer;
@@ -39,12 +35,6 @@ export interface NewCluster {
   readonly name: string;
   readonly mode: ClusterMode;
   readonly nodes: readonly NodeInput[];
-}
-
-/** A node, with its cluster. */
-export interface PlacedNode {
-  readonly cluster: ClusterRecord;
-  readonly node: ClusterNodeRecord;
 }
 
 export interface DeletedCluster {
@@ -63,7 +53,7 @@ export interface ClusterResult extends DeletedCluster {
 const LEAST_NODES = { BROKER: 3, GATEWAY: 2 } as const;
 
 /**
- * The clusters of projects. What a cluster is stands in rows, written before its brokers are told, so that no broker gets into two
+ * What is done to clusters. What a cluster is stands in rows, written before its brokers are told, so that no broker gets into two
  * clusters at once, and taken back where they refuse. Its nodes change one after the other, over all processes. Where the database
  * fails when brokers were told already, the error says what is left, and the same once more ends it.
  */
@@ -72,52 +62,6 @@ export class ClusterService {
 
   constructor(options: ClusterServiceOptions) {
     this.#options = options;
-  }
-
-  /** If the viewer sees the entry that stands for it. Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED. */
-  visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): ClusterRecord {
-    const known = requireSignedIn(viewer);
-    const cluster = this.#options.directory.get(id);
-    if (cluster === null) throw notFound('cluster', id);
-    if (!seesBroker(known, cluster)) throw new OutOfSight('cluster', id);
-    if (projectId != null && cluster.projectId !== projectId) throw notFound('cluster', id);
-    requireProjectRole(known, cluster.projectId, role);
-    return cluster;
-  }
-
-  /** In order of creation. */
-  visibleIn(projectId: string, viewer: Viewer | null): readonly ClusterRecord[] {
-    const clusters = this.#options.directory.ofProject(projectId);
-    const only = viewer?.brokers;
-    return only ? clusters.filter(({ id }) => only.has(id)) : clusters;
-  }
-
-  /** The cluster that an entry stands for, or is a node of, for those who see it. */
-  around({ id }: BrokerRecord, viewer: Viewer | null): ClusterRecord | null {
-    const { directory } = this.#options;
-    const cluster = directory.get(id) ?? directory.ofNode(id);
-    return cluster !== null && seesBroker(requireSignedIn(viewer), cluster) ? cluster : null;
-  }
-
-  /** The node that an entry is, or by which the cluster is reached that it stands for, for those who see the cluster. */
-  nodeAround(broker: BrokerRecord, viewer: Viewer | null): PlacedNode | null {
-    const cluster = this.around(broker, viewer);
-    if (cluster === null) return null;
-    const brokerId = cluster.id === broker.id ? this.#options.reachedBy(cluster) : broker.id;
-    const node = cluster.nodes.find((one) => one.brokerId === brokerId);
-    return node === undefined ? null : { cluster, node };
-  }
-
-  /** Of all clusters, by id; without those that cannot be asked. */
-  async statuses(): Promise<ReadonlyMap<string, ClusterStatus>> {
-    const found = new Map<string, ClusterStatus>();
-    const read = async (cluster: ClusterRecord) => found.set(cluster.id, await this.status(cluster));
-    await Promise.allSettled(this.#options.directory.all().map(read));
-    return found;
-  }
-
-  status(cluster: ClusterRecord): Promise<ClusterStatus> {
-    return this.#options.keepers.of(cluster).status(cluster);
   }
 
   /** Errors: INVALID, NOT_FOUND (the project), NOT_SUPPORTED_BY_BROKER, and those of brokers that refuse or cannot be asked. */

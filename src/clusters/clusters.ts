@@ -24,6 +24,7 @@ import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { PasswordCopies } from './dynsec/password-copies.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
+import { SeenClusters } from './seen-clusters.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
 import { eraseLeftLogs } from './shared/left-logs.ts';
 import { SharedDriver } from './shared/shared-driver.ts';
@@ -56,7 +57,8 @@ export interface ClusterParts {
 }
 
 export interface ClusterServices {
-  readonly clusters: ClusterService;
+  readonly clusters: SeenClusters;
+  readonly clusterChanges: ClusterService;
   readonly clusterLive: ClusterLive;
 }
 
@@ -165,15 +167,15 @@ export class Clusters {
       stored,
       brokerDirectory,
       keepers,
-      reachedBy: (cluster) => this.#standIns.taken(cluster),
       turns,
       sealer,
       log,
     });
+    const clusters = new SeenClusters({ directory, keepers, reachedBy: (cluster) => this.#standIns.taken(cluster) });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
     this.#connected = { service, runtimes, keepers, ha, dynsec, shared, rows, live };
-    return { clusters: service, clusterLive: live };
+    return { clusters, clusterChanges: service, clusterLive: live };
   }
 
   /** From here on clusters are followed, and kept together. */

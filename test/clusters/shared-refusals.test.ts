@@ -142,6 +142,6 @@ test('brokers have what they had where a cluster or a join fails after they were
   expect(await db.cluster.count()).toBe(1);
   reserved();
   cannotRemove();
-  await service.services.clusters.removeUnmade();
+  await service.services.clusterChanges.removeUnmade();
   await untouched(world);
 });

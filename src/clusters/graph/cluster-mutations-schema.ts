@@ -218,7 +218,7 @@ builder.mutationFields((t) => ({
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new cluster.', type: CreateClusterInput, required: true }) },
     resolve: async (_root, { input: { projectId, ...cluster } }, { services }) => ({
-      cluster: await services.clusters.create(projectId, cluster),
+      cluster: await services.clusterChanges.create(projectId, cluster),
     }),
   }),
   joinCluster: t.field({
@@ -227,7 +227,7 @@ builder.mutationFields((t) => ({
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'Which broker, and where.', type: JoinClusterInput, required: true }) },
     resolve: async (_root, { input: { clusterId, projectId: _, ...node } }, { services }) => ({
-      cluster: await services.clusters.join(clusterId, node),
+      cluster: await services.clusterChanges.join(clusterId, node),
     }),
   }),
   leaveCluster: t.field({
@@ -236,7 +236,7 @@ builder.mutationFields((t) => ({
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'Which node of which cluster.', type: LeaveClusterInput, required: true }) },
     resolve: async (_root, { input: { clusterId, projectId: _, ...which } }, { services }) => ({
-      cluster: await services.clusters.leave(clusterId, which),
+      cluster: await services.clusterChanges.leave(clusterId, which),
     }),
   }),
   updateCluster: t.field({
@@ -247,7 +247,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ description: 'Which cluster, and what changes.', type: UpdateClusterInput, required: true }),
     },
     resolve: async (_root, { input: { clusterId, projectId: _, ...change } }, { services }) => ({
-      cluster: await services.clusters.update(clusterId, change),
+      cluster: await services.clusterChanges.update(clusterId, change),
     }),
   }),
   repairClusterNode: t.field({
@@ -257,7 +257,7 @@ builder.mutationFields((t) => ({
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'Which node, and how.', type: RepairClusterNodeInput, required: true }) },
     resolve: async (_root, { input: { clusterId, nodeId, adopt } }, { services }) => ({
-      cluster: await services.clusters.repair(clusterId, nodeId, { adopt: adopt ?? false }),
+      cluster: await services.clusterChanges.repair(clusterId, nodeId, { adopt: adopt ?? false }),
     }),
   }),
   deleteClusters: t.field({
@@ -266,7 +266,7 @@ builder.mutationFields((t) => ({
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'Of which project.', type: DeleteClustersInput, required: true }) },
     resolve: async (_root, { input: { projectId, purge } }, { services }) => ({
-      results: await services.clusters.removeAll(projectId, { purge: purge ?? false }),
+      results: await services.clusterChanges.removeAll(projectId, { purge: purge ?? false }),
     }),
   }),
   deleteCluster: t.field({
@@ -276,6 +276,6 @@ builder.mutationFields((t) => ({
     ...onCluster('ADMIN'),
     args: { input: t.arg({ description: 'Which cluster.', type: DeleteClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, name, purge } }, { services }) =>
-      services.clusters.remove(clusterId, { name: name ?? null, purge: purge ?? false }),
+      services.clusterChanges.remove(clusterId, { name: name ?? null, purge: purge ?? false }),
   }),
 }));
