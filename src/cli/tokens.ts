@@ -57,14 +57,15 @@ export async function listTokens(config: Config, { out }: Terminal, { project, j
   );
   if (json) out(`${JSON.stringify(found.tokens)}\n`);
   else {
-    const rows = found.tokens.map(({ id, name, role, validUntil, lastUsedAt }) => [
+    const rows = found.tokens.map(({ id, name, role, type, brokerIds, validUntil, lastUsedAt }) => [
       id,
       name,
       role.toLowerCase(),
+      type === 'RESTRICTED' ? brokerIds.join(' ') || 'none' : 'all',
       validUntil ?? 'until revoked',
       lastUsedAt ?? 'never',
     ]);
-    out(table([['ID', 'NAME', 'ROLE', 'VALID UNTIL', 'LAST USED'], ...rows]));
+    out(table([['ID', 'NAME', 'ROLE', 'BROKERS', 'VALID UNTIL', 'LAST USED'], ...rows]));
   }
 }
 

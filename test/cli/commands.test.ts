@@ -215,7 +215,14 @@ describe('a service on a folder where somebody has added a user, and one beside 
       return (await fetch(`${first.url}/api/projects/${project}/brokers`, { headers })).status;
     };
     expect(await statusWithToken()).toBe(200);
-    expect((await runHere(['token', 'list', '--project', project], env)).out).toContain(made.id);
+    const brokerId = first.passwordFile.split('/').at(-2) ?? '';
+    const own = await runHere(
+      ['token', 'create', '--project', project, '--name', 'one', '--broker', brokerId, '--json'],
+      env,
+    );
+    const { out } = await runHere(['token', 'list', '--project', project], env);
+    expect(out).toMatch(new RegExp(`^${made.id} +ci +viewer +all +until revoked +20`, 'm'));
+    expect(out).toMatch(new RegExp(`^${json(own).id} +one +viewer +${brokerId} +until revoked +never`, 'm'));
     // Names are what anybody gave; the terminal must not obey them.
     const hostile = ['token', 'create', '--project', project, '--name', 'n\u001b]0;owned\u0007\u009b2J\nrow'];
     expect((await runHere(hostile, env)).code).toBe(0);
