@@ -28,6 +28,7 @@ function problems(kind: BridgeKind, config: unknown, rules = ANYWHERE) {
 describe.each([postgresqlBridgeKind, webhookBridgeKind])('$id', (kind) => {
   test('describes each property, and takes its empty configuration', () => {
     expect(undescribed(kind.schema)).toEqual([]);
+    expect(createValidator().validateSchema(kind.schema)).toBe(true);
     expect(problems(kind, kind.empty)).toEqual([]);
   });
 
