@@ -1,5 +1,6 @@
 import mqtt, { type MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
+import { nodeOf } from '../embedded/sharing/nodes.ts';
 import { temporaryFolder } from '../support/database.ts';
 import { startRedis } from '../support/redis.ts';
 import { subscribe } from '../support/subscription.ts';
@@ -114,6 +115,9 @@ const rest = async ({ service }: SharedWorld, method: string, path: string, body
   return { status: answer.status, body: answer.body };
 };
 
+const keepsCopy = async ({ client }: SharedWorld, brokerId: string) =>
+  (await nodeOf(await client(brokerId))).isCopyKept;
+
 /** The same persistent session each time, wherever it is connected. */
 async function session(world: SharedWorld, brokerId: string) {
   const seen: string[] = [];
@@ -158,6 +162,8 @@ test('brokers of this service are one over Redis: two are killed, and no message
     error: null,
   });
   await expect.poll(() => status(world, clusterId)).toEqual({ state: 'ACTIVE', nodes: [1, 2, 3].map(node) });
+  // What each had before is not kept any more.
+  expect(await Promise.all(brokerIds.map((id) => keepsCopy(world, id)))).toEqual([false, false, false]);
 
   // An account of the cluster is one at each node.
   await account(world, clusterId);
@@ -286,8 +292,14 @@ test('a cluster in which each node records its own topics: left, joined, restart
   expect(await problems()).toEqual({ state: 'ERROR', problem: expect.stringContaining('REDIS_URL') });
   // As a service leaves it that ends while it makes a cluster: only the node that it begins with is one. The others follow.
   await without.service.storage.db.cluster.update({ where: { id: clusterId }, data: { seed: 1 } });
+  // And one that was reserved only.
+  const { db } = without.service.storage;
+  const entry = await db.broker.findUniqueOrThrow({ where: { id: clusterId } });
+  await db.broker.create({ data: { ...entry, id: 'brk_unmade', name: 'unmade' } });
+  await db.cluster.create({ data: { id: 'brk_unmade', name: 'unmade', mode: 'DYNSEC', keeper: 'GATEWAY' } });
   await without.service.close();
   world = await sharedWorld(3, options);
+  await expect.poll(() => world.service.storage.db.broker.count({ where: { id: 'brk_unmade' } })).toBe(0);
   await expect.poll(() => status(world, clusterId)).toMatchObject({ state: 'ACTIVE', nodes: [{}, {}, {}] });
   const back = await session(world, two);
   await back.until(['z']);
