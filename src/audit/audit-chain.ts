@@ -20,7 +20,8 @@ export interface ChainPlace {
 /** Where a chain begins. */
 export const GENESIS: ChainPlace = { sequence: 0, hash: '0'.repeat(64) };
 
-const COLUMNS = [
+/** In the order in which they are hashed. */
+export const COLUMNS = [
   'sequence',
   'id',
   'at',

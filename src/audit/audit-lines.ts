@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { AuditEntry } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
 import { PAGE } from './audit-verification.ts';
@@ -21,6 +22,8 @@ export async function* auditLines(
 ): AsyncGenerator<string, void, void> {
   let after = 0;
   for (;;) {
+    // SQLite answers within the turn: nothing else would run until the end.
+    await others();
     await mayGoOn();
     const page = await db.auditEntry.findMany({
       where: {

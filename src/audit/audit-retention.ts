@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AuditMark } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
@@ -52,6 +53,8 @@ export class AuditRetention {
     let removed = 0;
     let last = 0;
     for (;;) {
+      // SQLite answers within the turn: nothing else would run until the end.
+      await others();
       const chunk = this.#isClosed ? null : await this.#removeChunk(before);
       if (chunk === null) break;
       removed += chunk.count;

@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { Database } from '../storage/database.ts';
 import { ChainCheck, type ChainPlace, type ChainProblem, GENESIS, type Marks, missing } from './audit-chain.ts';
 import { missingIn } from './audit-witness.ts';
@@ -42,6 +43,8 @@ export async function verifyChain(
   let check = new ChainCheck(start);
   let isFound = expected === null || start.hash === expected;
   for (;;) {
+    // SQLite answers within the turn: nothing else would run until the end.
+    await others();
     const page = await db.auditEntry.findMany({
       where: { sequence: { gt: check.place.sequence } },
       orderBy: { sequence: 'asc' },

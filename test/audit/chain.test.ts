@@ -53,6 +53,23 @@ async function write(db: Database, count: number, at?: Date): Promise<void> {
 }
 
 const verify = (db: Database, expected: string | null = null) => verifyChain(db, MARKS, expected);
+/** How often others have their turn meanwhile. */
+async function turnsOf<T>(work: () => Promise<T>): Promise<[T, number]> {
+  let turns = 0;
+  let next: NodeJS.Immediate;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  next = setImmediate(turn);
+  try {
+    const result = await work();
+    return [result, turns];
+  } finally {
+    clearImmediate(next);
+  }
+}
+
 const problemsOf = async (db: Database) => (await verify(db)).problems;
 
 /** All hashes and the chain anew from an entry on, as somebody can who knows how it is made, and has no key. */
@@ -287,7 +304,9 @@ describeEngines((engine, postgres) => {
     const db = await open();
     const count = 2 * PAGE + 45;
     await write(db, count);
-    const { head } = await verify(db);
+    const [{ head }, turns] = await turnsOf(() => verify(db));
+    // Others have their turn between pages.
+    expect(turns).toBeGreaterThan(2);
     const sequences: number[] = [];
     let asked = 0;
     for await (const text of auditLines(db, {}, head.sequence, () => (asked += 1))) {
@@ -301,6 +320,10 @@ describeEngines((engine, postgres) => {
     }
     expect(sequences).toEqual(Array.from({ length: count }, (_, n) => n + 1));
     expect(asked).toBe(Math.ceil(count / PAGE));
+    const [, others] = await turnsOf(async () => {
+      for await (const _ of auditLines(db, {}, head.sequence));
+    });
+    expect(others).toBeGreaterThan(2);
     const stopped = auditLines(db, {}, head.sequence, () => {
       if (++asked > 4) throw new Error('ended');
     });

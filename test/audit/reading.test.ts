@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { hashOf } from '../../src/audit/audit-chain.ts';
 import { runCommand } from '../../src/cli/program.ts';
 import { bearer, startTestService, type TestService } from '../support/service.ts';
-import { codeOf, FIELDS } from './audited-service.ts';
+import { codeOf, eventsOf, FIELDS } from './audited-service.ts';
 
 const ALL = `{ auditEvents(first: 5) { nodes { ${FIELDS} } } }`;
 const VERIFY = '{ verifyAudit { isIntact } }';
@@ -238,4 +238,7 @@ test('a download ends when the rights of its reader end', async () => {
     for (;;) if ((await reader.read()).done) return;
   };
   await expect(readAll()).rejects.toThrow();
+  // Which is no attempt.
+  await service.services.audit.head();
+  expect(await eventsOf(service, { operation: 'downloadAudit' })).toEqual([]);
 });

@@ -1,9 +1,19 @@
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Attempt, CountedAttempts } from '../../src/audit/refusals.ts';
 import { Refusals } from '../../src/audit/refusals.ts';
+import { ServiceError } from '../../src/errors.ts';
+import { createAuthority } from '../support/certificates.ts';
 import { openStream, TRANSPORTS } from '../support/event-stream.ts';
 import { bearer, startTestService } from '../support/service.ts';
 import { codeOf, eventsOf, leftBy } from './audited-service.ts';
+
+const LONG = 'x'.repeat(900);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 test('each read that is refused to whoever asks leaves an entry, by whatever road; what is shown, or what nobody has, leaves none', async () => {
   const service = await startTestService();
@@ -22,6 +32,15 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
     `mutation { createToken(input: { projectId: "${projectId}", name: "robot", role: ADMIN, brokerIds: ["${one}"] }) { secret token { id } } }`,
   );
   const { secret, token } = data.createToken;
+  const made = await service.graphql(
+    `mutation ($cert: String!) {
+      createOrganisation(input: { name: "ACME" }) { organisation { id } }
+      createCertificate(input: { projectId: "${projectId}", filename: "ca.pem", cert: $cert }) { certificate { id } }
+    }`,
+    { cert: createAuthority().cert },
+  );
+  const organisationId: string = made.data.createOrganisation.organisation.id;
+  const certificateId: string = made.data.createCertificate.certificate.id;
   const robot = { actorKind: 'TOKEN', actorId: token.id, actorName: 'robot' };
   const byViewer = { actorKind: 'USER', actorId: viewer.id, actorName: viewer.email };
   const byStranger = { actorKind: 'USER', actorId: stranger.id };
@@ -42,7 +61,13 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
   const attempts: readonly [() => Promise<unknown>, object | null][] = [
     // Root fields, by their own names.
     [
-      () => ask('{ mine: auditEvents { totalCount } }', viewer.token, 'NOT_ALLOWED'),
+      // Arguments are kept without secrets, and not all of them.
+      () =>
+        ask(
+          `{ mine: auditEvents(filter: { actorId: "password=hunter2-hunter2", operation: "${LONG}", requestId: "${LONG}", targetKind: "${LONG}", targetId: "${LONG}", brokerId: "${LONG}" }) { totalCount } }`,
+          viewer.token,
+          'NOT_ALLOWED',
+        ),
       { ...byViewer, ...graph, operation: 'auditEvents', code: 'NOT_ALLOWED' },
     ],
     [() => ask('{ auditEvents { totalCount } }', service.root, null), null],
@@ -84,6 +109,14 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
       () => ask(`{ node(id: "${token.id}") { id } }`, stranger.token, null),
       { ...byStranger, operation: 'node', targetKind: 'token', targetId: token.id },
     ],
+    [
+      () => ask(`{ node(id: "${organisationId}") { id } }`, stranger.token, null),
+      { ...byStranger, operation: 'node', targetKind: 'organisation', targetId: organisationId },
+    ],
+    [
+      () => ask(`{ node(id: "${certificateId}") { id } }`, stranger.token, null),
+      { ...byStranger, operation: 'node', projectId, targetKind: 'certificate', targetId: certificateId },
+    ],
     [() => ask('{ node(id: "brk_none") { id } }', secret, null), null],
     [() => ask(`{ node(id: "${one}") { id } }`, secret, null), null],
     // Fields that ask for more than what led to them.
@@ -100,6 +133,11 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
       { ...robot, ...onTwo, operation: 'Project.broker' },
     ],
     [() => ask(`{ project(id: "${projectId}") { broker(id: "${one}") { id } } }`, secret, null), null],
+    [
+      () =>
+        ask(`{ project(id: "${projectId}") { certificates(brokerId: "${two}") { totalCount } } }`, secret, 'NOT_FOUND'),
+      { ...robot, ...onTwo, operation: 'Project.certificates' },
+    ],
     // REST: by its own check, and by that of the operation.
     [
       () => get(`/api/projects/${projectId}/brokers`, stranger.token, 404),
@@ -148,6 +186,18 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
   );
   expect(events).toMatchObject(expected);
   expect(events.every(({ address, requestId }) => address !== '' && requestId !== '')).toBe(true);
+  const kept = JSON.stringify(events[0]?.after);
+  expect(kept).toContain('password=***');
+  expect(kept.length).toBeLessThan(4_000);
+  // It is noted at once, and written soon.
+  const { dataDir } = service.config;
+  const caller = { viewer: null, address: '192.0.2.1', requestId: 'noted' };
+  service.services.audit.refusedRead(
+    { operation: 'project', input: {} },
+    caller,
+    new ServiceError('NOT_ALLOWED', 'No'),
+  );
+  expect(readFileSync(join(dataDir, 'audit-pending.jsonl'), 'utf8')).toContain('"requestId":"noted"');
   // Who administers the project reads who tried.
   const { data: seen } = await service.graphql(
     `{ project(id: "${projectId}") { auditEvents(filter: { result: REFUSED, actorId: "${token.id}" }) { nodes { operation } } } }`,
@@ -158,17 +208,19 @@ test('each read that is refused to whoever asks leaves an entry, by whatever roa
 test('what is refused again and again is told by its number', async () => {
   const service = await startTestService();
   const { projectId } = service;
-  const viewer = await service.person('VIEWER');
+  const [viewer, other] = [await service.person('VIEWER'), await service.person('VIEWER')];
   const EVENTS = `query Polled { project(id: "${projectId}") { auditEvents { totalCount } } }`;
   const events = await leftBy(service, async () => {
     for (let i = 0; i < 30; i++) await service.graphql(EVENTS, {}, viewer.token);
     for (let i = 0; i < 30; i++) await service.graphql(`{ user(id: "usr_${i}") { id } }`, {}, viewer.token);
     for (let i = 0; i < 30; i++) await service.graphql(`{ user(id: "usr_${i}") { id } }`, {}, null);
+    // Whoever asks likewise from the same address is somebody else.
+    await service.graphql(EVENTS, {}, other.token);
     // What is read in vain hides no guess.
     await service.graphql('mutation { login(input: { email: "a", password: "b" }) { token } }', {}, null);
   });
   const named = (operation: string) => events.filter((event) => event.operation === operation);
-  expect(named('Project.auditEvents').length).toBe(1);
+  expect(named('Project.auditEvents').map(({ actorId }) => actorId)).toEqual([viewer.id, other.id]);
   expect(named('user').map(({ actorKind }) => actorKind)).toEqual([
     ...Array(19).fill('USER'),
     ...Array(20).fill('NOBODY'),
@@ -221,4 +273,29 @@ test('many callers who are not known do not fill it, nor is one who is known los
   const sum = told.reduce((all, { attempt: { actor }, count }) => all + (actor.kind === 'NOBODY' ? count : 0), 0);
   expect(entries + sum).toBe(20_000);
   expect(told.filter(({ attempt: { actor } }) => actor.kind === 'USER')).toMatchObject([{ count: 1 }]);
+});
+
+test('what goes on for long is told each hour, and begins anew', () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  const told: CountedAttempts[] = [];
+  const refusals = new Refusals((counted) => void told.push(counted));
+  const actor = { kind: 'USER', id: 'usr_1', name: null, issuer: null } as const;
+  const place = { target: null, projectId: null, brokerId: null };
+  const attempt: Attempt = {
+    operation: 'project',
+    code: 'NOT_ALLOWED',
+    actor,
+    address: '::1',
+    via: 'GRAPHQL',
+    ...place,
+  };
+  let entries = 0;
+  for (let second = 0; second < 2 * 3_600; second += 30) {
+    if (refusals.isSingle(attempt, { key: 'ses_1', thing: 'project' })) entries += 1;
+    vi.advanceTimersByTime(30_000);
+  }
+  expect(entries).toBe(2);
+  expect(told.map(({ count, seconds }) => [count, seconds])).toEqual([[119, 3_600]]);
+  refusals.close();
+  expect(told[1]?.count).toBe(119);
 });

@@ -1,0 +1,209 @@
+/**
+ * Reading an audit of a million entries (BENCH_ENTRIES: another number), on SQLite and on PostgreSQL: a page of `auditEvents` and its
+ * `totalCount` by each filter, where the entries that fit are rare and old, and where most fit; `verifyAudit` and `/audit.jsonl`. Told
+ * with each: milliseconds, the longest that the process stood still meanwhile, and MB of memory in the end. `npm run build` first;
+ * `node bench/run.mjs audit-reading`.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+import { pino } from 'pino';
+import { COLUMNS, chained, GENESIS, Marks, type UnchainedEntry } from '../src/audit/audit-chain.ts';
+import { readConfig } from '../src/config.ts';
+import type { AuditEntry } from '../src/generated/sqlite/client.ts';
+import { newId } from '../src/ids.ts';
+import type { Engine } from '../src/storage/database.ts';
+import { openSealer } from '../src/storage/sealed.ts';
+import { memoryOf } from './support/memory.ts';
+import { startPostgres } from './support/postgres.ts';
+
+const ENTRIES = Number(process.env.BENCH_ENTRIES ?? 1_000_000);
+const AT_ONCE = 5_000;
+/** Nothing in reading an audit may keep others waiting for longer. */
+const MOST_STILL_MS = 250;
+const KEPT = [...COLUMNS, 'hash'];
+const SECRET_KEY = randomBytes(32).toString('base64');
+
+const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
+// As they were built: they read files beside themselves.
+const { startService }: typeof import('../src/service.ts') = await import(worker('service.js').href);
+const { openStorage }: typeof import('../src/storage/storage.ts') = await import(worker('storage/storage.js').href);
+const log = pino({ level: 'error' });
+
+let good = true;
+for (const engine of (process.env.BENCH_ENGINES ?? 'sqlite,postgresql').split(',')) {
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-bench-'));
+  const postgres = engine === 'postgresql' ? await startPostgres(folder) : null;
+  try {
+    console.log(`${engine}, ${ENTRIES} entries`);
+    await measured(join(folder, 'data'), postgres?.url);
+  } finally {
+    await postgres?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+if (!good) process.exitCode = 1;
+
+async function measured(dataDir: string, databaseUrl: string | undefined): Promise<void> {
+  const first = await filled(dataDir, databaseUrl);
+  const config = readConfig({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    EMBEDDED_BROKER: 'off',
+    ROOT_PASSWORD: 'correct horse battery',
+    LOG_LEVEL: 'error',
+    SECRET_KEY,
+    ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+  });
+  const service = await startService(config, {
+    log,
+    embeddedWorker: worker('embedded/worker.js'),
+    streamWorker: worker('streams/hosting/stream-worker.js'),
+    bridgeWorker: worker('bridges/hosting/bridge-worker.js'),
+    topicWorker: worker('topic-tree/hosting/topic-worker.js'),
+  });
+  try {
+    const root = await service.storage.db.user.findFirstOrThrow({ where: { isRoot: true } });
+    const { token } = await service.services.auth.openSession(root.id);
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const { url } = service.report;
+    const ask = async (query: string, variables: object = {}) => {
+      const body = JSON.stringify({ query, variables });
+      const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
+      const { data, errors } = (await response.json()) as {
+        data: Record<string, { isIntact?: boolean }>;
+        errors?: unknown;
+      };
+      if (errors) throw new Error(JSON.stringify(errors));
+      return data;
+    };
+    const page = 'query ($f: AuditFilter) { auditEvents(first: 50, filter: $f) { nodes { sequence } } }';
+    const count = 'query ($f: AuditFilter) { auditEvents(first: 1, filter: $f) { totalCount } }';
+    const middle = new Date(first.at.getTime() + ENTRIES * 500);
+    const filters: Record<string, object> = {
+      none: {},
+      'operation, rare': { operation: first.operation },
+      'operation, common': { operation: 'updateProject' },
+      'operation, none': { operation: 'nothing' },
+      'result, rare': { result: 'UNKNOWN' },
+      'result, common': { result: 'DONE' },
+      'broker, rare': { brokerId: first.brokerId },
+      'request, one': { requestId: first.requestId },
+      'actor, rare': { actorId: first.actorId },
+      'actor, common': { actorId: 'usr_1' },
+      'actor’s kind, rare': { actorKind: 'OPERATOR' },
+      'target, one': { targetId: first.targetId },
+      'target’s kind, rare': { targetKind: first.targetKind },
+      'project, common': { projectId: 'prj_1' },
+      'project and operation, rare': { projectId: 'prj_1', operation: first.operation },
+      'from the middle': { from: middle },
+      'to the middle': { to: middle },
+      'to the middle, operation': { to: middle, operation: 'updateProject' },
+      'search, nothing': { search: 'nothing at all' },
+    };
+    for (const [name, f] of Object.entries(filters)) {
+      await told(`page   ${name}`, () => ask(page, { f }));
+      await told(`count  ${name}`, () => ask(count, { f }));
+    }
+    await told('verify', async () => {
+      const { verifyAudit } = await ask('{ verifyAudit { isIntact checked } }');
+      if (verifyAudit?.isIntact !== true) throw new Error('It is broken');
+    });
+    await told('export', async () => {
+      const response = await fetch(`${url}/audit.jsonl`, { headers });
+      let bytes = 0;
+      for await (const chunk of response.body ?? []) bytes += (chunk as Uint8Array).byteLength;
+      return `${Math.round(bytes / 1_000_000)} MB`;
+    });
+  } finally {
+    await service.close();
+  }
+}
+
+async function told(name: string, work: () => Promise<unknown>): Promise<void> {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const startedAt = performance.now();
+  const said = await work();
+  const ms = performance.now() - startedAt;
+  await new Promise((resolve) => setImmediate(resolve));
+  delay.disable();
+  const still = delay.max / 1e6;
+  const isGood = still <= MOST_STILL_MS;
+  good &&= isGood;
+  const rss = memoryOf(process.pid).rss;
+  console.log(
+    `  ${name.padEnd(38)} ${ms.toFixed(0).padStart(6)} ms, stood still ${still.toFixed(0).padStart(5)} ms${isGood ? '' : ' (TOO LONG)'}, ${rss.toFixed(0)} MB${typeof said === 'string' ? `, ${said}` : ''}`,
+  );
+}
+
+/** A database with entries, one a second, whose chain is right. Answers the first, which has what no other has. */
+async function filled(dataDir: string, databaseUrl: string | undefined): Promise<UnchainedEntry> {
+  const storage = await openStorage({ dataDir, databaseUrl, log });
+  const marks = new Marks(openSealer({ dataDir, secretKey: SECRET_KEY }));
+  const startedAt = performance.now();
+  const beganAt = Date.now() - ENTRIES * 1_000;
+  let place = GENESIS;
+  let first: UnchainedEntry | null = null;
+  while (place.sequence < ENTRIES) {
+    const { sequence } = place;
+    const entries = Array.from({ length: AT_ONCE }, (_, i) => entryOf(sequence + i, beganAt));
+    first ??= entries[0] ?? null;
+    const rows = chained(entries, place);
+    await storage.db.$executeRawUnsafe(insertOf(storage.engine), JSON.stringify(rows.map(asKept)));
+    place = rows.at(-1) ?? place;
+  }
+  const { name, ...mark } = marks.of('head', place);
+  await storage.db.auditMark.create({ data: { name, ...mark } });
+  if (databaseUrl !== undefined) await storage.db.$executeRawUnsafe('ANALYZE "AuditEntry"');
+  await storage.close();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  console.log(`  written in ${seconds.toFixed(0)} s`);
+  if (first === null) throw new Error('There are no entries');
+  return first;
+}
+
+/** The client of Prisma takes hours for so many. */
+function insertOf(engine: Engine): string {
+  const columns = KEPT.map((name) => `"${name}"`).join();
+  const from =
+    engine === 'sqlite'
+      ? `${KEPT.map((name) => `value ->> '${name}'`).join()} FROM json_each(?)`
+      : `${columns} FROM json_populate_recordset(NULL::"AuditEntry", $1::json)`;
+  return `INSERT INTO "AuditEntry" (${columns}) SELECT ${from}`;
+}
+
+/** Moments as Prisma writes them. */
+function asKept(entry: AuditEntry): object {
+  return { ...entry, at: entry.at.toISOString().replace('Z', '+00:00') };
+}
+
+function entryOf(n: number, beganAt: number): UnchainedEntry {
+  const isFirst = n === 0;
+  const text = JSON.stringify({ projectId: `prj_${n % 5}`, description: `number ${n} ${'x'.repeat(n % 300)}` });
+  return {
+    id: newId('auditEvent'),
+    at: new Date(beganAt + n * 1_000),
+    actorKind: isFirst ? 'OPERATOR' : 'USER',
+    actorId: isFirst ? 'usr_first' : `usr_${n % 20}`,
+    actorName: `person${n % 20}@example.com`,
+    actorIssuer: null,
+    address: '127.0.0.1',
+    requestId: randomBytes(12).toString('hex'),
+    via: 'GRAPHQL',
+    operation: isFirst ? 'deleteOrganisation' : n % 4 === 0 ? 'updateBroker' : 'updateProject',
+    projectId: `prj_${n % 5}`,
+    brokerId: isFirst ? 'brk_first' : `brk_${n % 50}`,
+    targetKind: isFirst ? 'organisation' : 'project',
+    targetId: isFirst ? 'org_first' : `prj_${n % 5}`,
+    before: text,
+    after: text,
+    result: isFirst ? 'UNKNOWN' : n % 10 === 0 ? 'REFUSED' : 'DONE',
+    code: null,
+    previousHash: '',
+    hash: '',
+  } as UnchainedEntry;
+}
