@@ -4,6 +4,7 @@ import { builder, requires, rootAdmin } from '../graphql/builder.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPlace, ChainProblem } from './audit-chain.ts';
 import type { ACTOR_KINDS, AUDIT_RESULTS, AUDIT_WAYS } from './audit-event.ts';
+import { countEntries, findEntries } from './audit-search.ts';
 import type { AuditVerification } from './audit-verification.ts';
 
 const ActorKind = builder.enumType('AuditActorKind', {
@@ -183,15 +184,14 @@ builder.queryFields((t) => ({
       maxSize: 1_000,
       ...rootAdmin,
       args: { filter: t.arg({ type: Filter, description: 'Without it: all.' }) },
-      resolve: (query, _root, { filter }, { db }) =>
-        db.auditEntry.findMany({ ...query, where: whereOf(filter), orderBy: { sequence: 'desc' } }),
-      totalCount: (_root, { filter }, { db }) => db.auditEntry.count({ where: whereOf(filter) }),
+      resolve: (query, _root, { filter }, { db }) => findEntries(db, whereOf(filter), query),
+      totalCount: (_root, { filter }, { db }) => countEntries(db, whereOf(filter)),
     },
     { name: 'AuditEventConnection', description: 'A page of the audit.' },
     { name: 'AuditEventEdge', description: 'An entry with its place in the list.' },
   ),
   verifyAudit: t.field({
-    description: 'Looks through all entries: whether they are as they were written. Takes some seconds for a million.',
+    description: 'Looks through all entries: whether they are as they were written. Takes minutes for a million.',
     type: Verification,
     ...rootAdmin,
     args: {
@@ -218,12 +218,9 @@ builder.objectFields(Project, (t) => ({
         requireWholeProject(requireSignedIn(viewer));
         return true;
       },
-      resolve: (query, { id }, { filter }, { db }) => {
-        const where = { AND: [whereOf(filter), { projectId: id }] };
-        return db.auditEntry.findMany({ ...query, where, orderBy: { sequence: 'desc' } });
-      },
-      totalCount: ({ id }, { filter }, { db }) =>
-        db.auditEntry.count({ where: { AND: [whereOf(filter), { projectId: id }] } }),
+      resolve: (query, { id }, { filter }, { db }) =>
+        findEntries(db, { AND: [whereOf(filter), { projectId: id }] }, query),
+      totalCount: ({ id }, { filter }, { db }) => countEntries(db, { AND: [whereOf(filter), { projectId: id }] }),
     },
     { name: 'ProjectAuditEventConnection', description: 'A page of the audit of a project.' },
     { name: 'ProjectAuditEventEdge', description: 'An entry with its place in the list.' },

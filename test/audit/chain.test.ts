@@ -6,6 +6,7 @@ import { hashOf, Marks, type UnchainedEntry } from '../../src/audit/audit-chain.
 import { auditLines } from '../../src/audit/audit-lines.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { AuditRetention } from '../../src/audit/audit-retention.ts';
+import { type AuditPlaces, countEntries, findEntries } from '../../src/audit/audit-search.ts';
 import { PAGE, verifyChain } from '../../src/audit/audit-verification.ts';
 import { newId } from '../../src/ids.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -320,6 +321,19 @@ describeEngines((engine, postgres) => {
     }
     expect(sequences).toEqual(Array.from({ length: count }, (_, n) => n + 1));
     expect(asked).toBe(Math.ceil(count / PAGE));
+    // However many places are looked at in one go.
+    const where = { actorId: 'usr_1' };
+    const all = await db.auditEntry.findMany({ where, orderBy: { sequence: 'desc' } });
+    const sequencesOf = async (places: AuditPlaces) =>
+      (await findEntries(db, where, places, 50)).map(({ sequence }) => sequence);
+    const places = all.map(({ sequence }) => sequence);
+    const cursor = { sequence: places[30] ?? 0 };
+    expect(await sequencesOf({ take: 40 })).toEqual(places.slice(0, 40));
+    expect(await sequencesOf({ take: -40 })).toEqual(places.slice(-40));
+    expect(await sequencesOf({ take: 40, cursor })).toEqual(places.slice(31, 71));
+    expect(await sequencesOf({ take: -20, cursor })).toEqual(places.slice(10, 30));
+    expect(await sequencesOf({ take: 1_000 })).toEqual(places);
+    expect(await countEntries(db, where, 50)).toBe(places.length);
     const [, others] = await turnsOf(async () => {
       for await (const _ of auditLines(db, {}, head.sequence));
     });
