@@ -45,33 +45,41 @@ export class AuditJournal {
   begin(entry: UnchainedEntry): void {
     const line = JSON.stringify(entry);
     this.#open.set(entry.id, line);
-    this.#write(`${line}\n`);
+    this.#write(line);
   }
 
   end(ids: Iterable<string>): void {
-    let text = '';
-    for (const id of ids) if (this.#open.delete(id)) text += `"${id}"\n`;
-    if (text === '' || this.#fd === null) return;
-    if (this.#open.size === 0 && this.#bytes > TIDY_BYTES) {
-      ftruncateSync(this.#fd);
-      this.#bytes = 0;
-    } else this.#write(text);
+    const ended: string[] = [];
+    for (const id of ids) if (this.#open.delete(id)) ended.push(`"${id}"`);
+    if (ended.length === 0 || this.#fd === null) return;
+    if (this.#open.size === 0 && this.#bytes > TIDY_BYTES) this.#empty(this.#fd);
+    else this.#write(ended.join('\n'));
   }
 
   close(): void {
     if (this.#fd === null) return;
-    if (this.#open.size === 0) ftruncateSync(this.#fd);
+    if (this.#open.size === 0) this.#empty(this.#fd);
     closeSync(this.#fd);
     this.#fd = null;
   }
 
-  #write(text: string): void {
+  #empty(fd: number): void {
+    try {
+      ftruncateSync(fd);
+      this.#bytes = 0;
+    } catch (error) {
+      this.#log.error({ err: error }, 'the changes that have ended could not be forgotten for the audit');
+    }
+  }
+
+  /** Lines begin with their break: what a full disk cut off stays alone. */
+  #write(lines: string): void {
     if (this.#fd === null) {
       this.#log.error('a change that began while the service ended could not be noted for the audit');
       return;
     }
     try {
-      this.#bytes += writeSync(this.#fd, text);
+      this.#bytes += writeSync(this.#fd, `\n${lines}`);
       if (this.#bytes <= MAX_BYTES) return;
       const before = this.#fd;
       this.#fd = this.#rewritten();
@@ -86,7 +94,7 @@ export class AuditJournal {
     const draft = `${this.#file}.new`;
     const fd = openSync(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600);
     this.#bytes = 0;
-    for (const line of this.#open.values()) this.#bytes += writeSync(fd, `${line}\n`);
+    for (const line of this.#open.values()) this.#bytes += writeSync(fd, `\n${line}`);
     renameSync(draft, this.#file);
     return fd;
   }

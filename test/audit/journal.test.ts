@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Marks, type UnchainedEntry } from '../../src/audit/audit-chain.ts';
@@ -47,6 +47,15 @@ test('what has begun and not ended is left, also behind a file that began anew',
   }
   tidied.begin(entry('three'));
   expect(leftIn(other)).toEqual(['three']);
+});
+
+test('a line that a full disk cut off takes no other line along', () => {
+  const folder = temporaryFolder();
+  const journal = new AuditJournal(folder, silentLog);
+  journal.begin(entry('one'));
+  appendFileSync(join(folder, 'audit-pending.jsonl'), '\n{"id":"cut o');
+  journal.begin(entry('two'));
+  expect(leftIn(folder)).toEqual(['one', 'two']);
 });
 
 test('what begins after the end is written nowhere: the file may have the number of another one', () => {
