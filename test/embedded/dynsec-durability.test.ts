@@ -106,6 +106,8 @@ test('the account of a folder from before becomes a client with its password', a
   const before = await startTestBroker({ folder });
   await before.close();
   const db = new Database(join(folder, 'broker.sqlite'));
+  const copies = db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'before\\_%' ESCAPE '\\'").pluck().all();
+  for (const copy of copies) db.exec(`DROP TABLE ${copy}`);
   db.exec(`CREATE TABLE account (username TEXT PRIMARY KEY, password_hash TEXT NOT NULL) WITHOUT ROWID;
     INSERT INTO account SELECT username, password_hash FROM access_client;
     INSERT INTO account SELECT 'former "☃"', password_hash FROM access_client;
