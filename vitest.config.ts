@@ -17,14 +17,16 @@ export default defineConfig({
     alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }],
   },
   test: {
+    // What is run after the first part of a whole run, once more or on the other database, is as it was compiled then.
+    experimental: { fsModuleCache: true },
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/cpu-of-file.ts', 'test/support/as-it-was.ts'],
     testTimeout: long ? 900_000 : 120_000,
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.
     expect: { poll: { timeout: 30_000 } },
-    // Tests wait for brokers and processes a good part of their time: two cores have room for two more files.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? (long ? 2 : 4)),
+    // Tests wait for brokers and processes a good part of their time: two cores have room for three more files.
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? (long ? 2 : 5)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
     projects: long

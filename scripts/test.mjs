@@ -21,6 +21,16 @@ const MAX_FILES_AGAIN = 8;
 const MAX_SHOWN = 20;
 const MAX_DEAREST = 10;
 
+/** The endings of rights are tried over two services on PostgreSQL before; what reads $SYS alone has no database. */
+const ON_POSTGRESQL = {
+  auth: ['guessing', 'local-login', 'many-subscriptions', 'own-sessions', 'rights.test'].concat([
+    'second-factor',
+    'sessions',
+    'shared-rights',
+  ]),
+  brokers: ['brokers', 'broker-metrics.test', 'license', 'runtimes'],
+};
+
 // First, because packages are compiled with some of them.
 installPrograms();
 installPackages();
@@ -104,9 +114,9 @@ if (long) runs.push(vitest('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shar
 else {
   runs.push(vitest('all tests on SQLite', rest.length === 0 ? { TEST_POSTGRES: 'shared' } : {}, ...rest));
   if (rest.length === 0) {
-    // Of those in test/brokers, what reads $SYS alone has no database.
-    const suites = ['test/auth', 'test/users', 'test/projects', 'test/contract', 'test/tokens']
-      .concat(['brokers', 'broker-metrics.test', 'license', 'runtimes'].map((name) => `test/brokers/${name}`))
+    const suites = ['test/users', 'test/projects', 'test/contract', 'test/tokens']
+      .concat(ON_POSTGRESQL.auth.map((name) => `test/auth/${name}`))
+      .concat(ON_POSTGRESQL.brokers.map((name) => `test/brokers/${name}`))
       .concat('test/streams/hosting/lease.test.ts');
     runs.push(vitest('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites));
   }
