@@ -25,10 +25,12 @@ export default defineConfig({
     hookTimeout: 120_000,
     // A second, as it is by default, is what a busy machine now and then takes for anything.
     expect: { poll: { timeout: 30_000 } },
-    // Tests wait for brokers and processes a good part of their time: two cores have room for three more files.
-    maxWorkers: Number(process.env.TEST_AT_ONCE ?? (long ? 2 : 5)),
+    // Tests wait for brokers and processes a good part of their time: two cores have room for two more files.
+    maxWorkers: Number(process.env.TEST_AT_ONCE ?? (long ? 2 : 4)),
     sequence: { sequencer: LongestFirst },
     pool: 'forks',
+    // Requests and messages live shortly: with room for them, less is collected.
+    execArgv: ['--max-semi-space-size=32'],
     projects: long
       ? [{ extends: true, test: { name: 'long', include: ['test/**/*.long.ts'] } }]
       : [
