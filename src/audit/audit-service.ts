@@ -1,8 +1,8 @@
 import type { GraphQLInputType } from 'graphql';
 import type { Logger } from 'pino';
-import { networkOf } from '../auth/network.ts';
 import { RefusedLogin } from '../auth/refused-login.ts';
 import { ServiceError } from '../errors.ts';
+import { networkOf } from '../limits/network.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
 import { type ChainPlace, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';

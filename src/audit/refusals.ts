@@ -1,4 +1,4 @@
-import { Bursts } from '../auth/bursts.ts';
+import { Bursts } from '../limits/bursts.ts';
 import type { AuditActor, AuditTarget, AuditWay } from './audit-event.ts';
 
 /** Of what one caller is refused in a row so many have an entry each; the rest is told by its number. */

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import { Bursts } from '../limits/bursts.ts';
+import { networkOf } from '../limits/network.ts';
 import type { Admission } from './admission.ts';
-import { Bursts } from './bursts.ts';
 import { LoginThrottle } from './login-throttle.ts';
-import { networkOf } from './network.ts';
 
 /** Attempts of one caller, or at one account, that fail in a row: fewer are mistyped. */
 const BURST_FROM = 5;

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { ServiceError } from '../errors.ts';
+import { Bursts } from '../limits/bursts.ts';
+import { networkOf } from '../limits/network.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { Admission } from './admission.ts';
 import { Attempts } from './attempts.ts';
-import { Bursts } from './bursts.ts';
-import { networkOf } from './network.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { type Credentials, PasswordSignIn } from './password-sign-in.ts';
 import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guards.ts';

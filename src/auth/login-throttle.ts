@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors.ts';
-import { networkOf } from './network.ts';
+import { networkOf } from '../limits/network.ts';
 
 /** Failures that are free, for people who mistype. */
 const FREE_FAILURES = 5;

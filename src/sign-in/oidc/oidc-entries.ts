@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { networkOf } from '../../auth/network.ts';
 import { hashSecret } from '../../auth/secrets.ts';
 import { ServiceError } from '../../errors.ts';
 import type { HttpHandler } from '../../http/cross-origin.ts';
+import { networkOf } from '../../limits/network.ts';
 import type { OidcSignIn } from './oidc-sign-in.ts';
 
 const BEGIN = '/auth/oidc';

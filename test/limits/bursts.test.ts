@@ -3,8 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Admission } from '../../src/auth/admission.ts';
 import { Attempts } from '../../src/auth/attempts.ts';
 import { AuthService } from '../../src/auth/auth-service.ts';
-import { Bursts } from '../../src/auth/bursts.ts';
 import { newSecret } from '../../src/auth/secrets.ts';
+import { Bursts } from '../../src/limits/bursts.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { startTestService } from '../support/service.ts';
 

@@ -1,0 +1,80 @@
+import { LRUCache } from 'lru-cache';
+
+/** Default of `maxKeys`. One entry takes about 200 bytes. */
+const MAX_KEYS = 10_000;
+
+export interface RateLimitOptions {
+  /** Units that one key regains each second. */
+  readonly perSecond: number;
+  /** Units that one key may take at once after a pause. */
+  readonly burst: number;
+  /** Maximum number of keys. Default: 10,000. Beyond it the key unused for longest is evicted, and begins with a full burst. */
+  readonly maxKeys?: number;
+  /** Monotonic clock in milliseconds. Default: `performance.now`. */
+  readonly now?: () => number;
+}
+
+interface Bucket {
+  /** Units that are left; negative after `charge`. */
+  units: number;
+  updatedAt: number;
+}
+
+/**
+ * Token bucket per key, such as a network or a credential. A unit is whatever the caller counts: requests, bytes, milliseconds.
+ *
+ * Memory is bounded by `maxKeys`. A key that is idle long enough to be full again needs no entry, so eviction is exact for idle keys.
+ */
+export class RateLimit {
+  readonly #perMs: number;
+  readonly #burst: number;
+  readonly #now: () => number;
+  readonly #buckets: LRUCache<string, Bucket>;
+
+  constructor({ perSecond, burst, maxKeys = MAX_KEYS, now = () => performance.now() }: RateLimitOptions) {
+    this.#perMs = perSecond / 1_000;
+    this.#burst = burst;
+    this.#now = now;
+    this.#buckets = new LRUCache({ max: maxKeys });
+  }
+
+  /**
+   * Takes `amount` units. Returns 0, or the milliseconds until the key has them, in which case nothing is taken. An amount above the
+   * burst needs a full bucket.
+   */
+  take(key: string, amount = 1): number {
+    const bucket = this.#refilled(key);
+    const needed = Math.min(amount, this.#burst);
+    if (bucket.units < needed) return this.#msUntil(bucket, needed);
+    bucket.units -= amount;
+    return 0;
+  }
+
+  /** Takes units for work that is done already, so that later requests of the key pay for it. */
+  charge(key: string, amount: number): void {
+    this.#refilled(key).units -= amount;
+  }
+
+  /** Milliseconds until the key has at least one unit; 0 if it has one now. Takes nothing. */
+  waitOf(key: string): number {
+    const bucket = this.#refilled(key);
+    return bucket.units >= 1 ? 0 : this.#msUntil(bucket, 1);
+  }
+
+  #refilled(key: string): Bucket {
+    const now = this.#now();
+    const bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      const created = { units: this.#burst, updatedAt: now };
+      this.#buckets.set(key, created);
+      return created;
+    }
+    bucket.units = Math.min(this.#burst, bucket.units + (now - bucket.updatedAt) * this.#perMs);
+    bucket.updatedAt = now;
+    return bucket;
+  }
+
+  #msUntil({ units }: Bucket, needed: number): number {
+    return Math.max(1, Math.ceil((needed - units) / this.#perMs));
+  }
+}
