@@ -5,11 +5,12 @@ import type { Broker, ClusterMode, Prisma } from '../generated/sqlite/client.ts'
 import { newId } from '../ids.ts';
 import type { Changes } from '../storage/changes.ts';
 import type { Database } from '../storage/database.ts';
-import { goneMeansNotFound } from '../storage/prisma-errors.ts';
+import { goneMeansNotFound, isNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
 import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
 import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord, type BrokerRow } from './broker-directory.ts';
+import { connectionColumns, secretsForAnotherReceiver, secretsWithoutAddress } from './stored-secrets.ts';
 
 export interface BrokerInput extends BrokerConnectionInput {
   readonly name?: string | null | undefined;
@@ -155,13 +156,25 @@ export class BrokerService {
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
-    const kept = secretsForAnotherHost(broker, input);
-    issues.push(...(kept.length > 0 ? kept : passwordForAnotherTrust(broker, input)));
-    if (issues.length > 0) throw invalid(issues);
-    const row = await this.#db.broker
-      .update({ where: { id }, data: this.#columns(id, input, broker), include: BROKER_PARTS })
-      .catch(goneMeansNotFound('broker', id));
-    return this.announce(row);
+    return this.announce(await this.#write(id, input, issues));
+  }
+
+  /**
+   * Writes what the input changes, on condition that the connection is still the one its secrets were checked against: another update
+   * may have stored a secret since. Errors: INVALID with `found` and the secrets to give again, NOT_FOUND, IN_USE.
+   */
+  async #write(id: string, input: BrokerInput, found: readonly InputIssue[]): Promise<BrokerRow> {
+    for (let attempt = 0; attempt < MAX_UPDATE_ATTEMPTS; attempt += 1) {
+      const stored = await this.#db.broker.findUnique({ where: { id } });
+      if (stored === null) throw notFound('broker', id);
+      const issues = [...found, ...secretsForAnotherReceiver(stored, input)];
+      if (issues.length > 0) throw invalid(issues);
+      const where = { id, ...connectionColumns(stored) };
+      const data = this.#columns(id, input, stored);
+      const row = await this.#db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
+      if (row !== null) return row;
+    }
+    throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests; try again`);
   }
 
   /** Errors: NOT_FOUND, IN_USE (by a cluster). */
@@ -235,7 +248,7 @@ export class BrokerService {
    * The columns that an input changes; secrets are sealed for this broker alone. One that is given again as it is stored stays
    * sealed as it is: sealed anew it would look changed, and the broker be connected to anew.
    */
-  #columns(id: string, input: BrokerInput, stored?: BrokerRecord): Partial<Broker> {
+  #columns(id: string, input: BrokerInput, stored?: Broker): Partial<Broker> {
     const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
     const seal = (secret: string | null, sealed: string | null | undefined, what: 'password' | 'clientKey') => {
       if (secret === null) return null;
@@ -262,10 +275,19 @@ export class BrokerService {
       ...(metricsEnabled == null ? {} : { metricsEnabled }),
       ...(ha == null ? {} : { ha }),
       ...(clientTakeover == null ? {} : { clientTakeover }),
+      ...secretsWithoutAddress(input),
       ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),
       ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, stored?.sealedClientKey, 'clientKey') }),
     };
   }
+}
+
+/** Attempts of one update; each further one means that another update was written in between. */
+const MAX_UPDATE_ATTEMPTS = 10;
+
+function missingIsNull(error: unknown): null {
+  if (isNotFound(error)) return null;
+  throw error;
 }
 
 function tooMany(limit: number): ServiceError {
@@ -334,49 +356,6 @@ function usedBy({ name, isEntry }: BrokerCluster): ServiceError {
       ? `The entry stands for the cluster "${name}": delete the cluster`
       : 'The broker is a node of a cluster: let it leave first, or delete the cluster',
   );
-}
-
-/**
- * Who may change an address must not learn a secret by it: what is stored goes to the host it was entered for, and is given
- * again for another one (or in the clear where it went by TLS before).
- */
-function secretsForAnotherHost(broker: BrokerRecord, input: BrokerInput): InputIssue[] {
-  if (input.url == null || broker.url === null || sameReceiver(broker.url, input.url)) return [];
-  const stored = { password: broker.sealedPassword, clientKey: broker.sealedClientKey };
-  return (['password', 'clientKey'] as const)
-    .filter((name) => stored[name] !== null && input[name] === undefined)
-    .map((name) => ({
-      path: `input.${name}`,
-      reason: 'is stored for another address; give it again, or null, with the new url',
-    }));
-}
-
-/**
- * Likewise the password where another server could pass for this one: its certificate is not checked any more, or by other
- * authorities. A key never leaves this service, and without a check before there is nothing to lose.
- */
-function passwordForAnotherTrust(broker: BrokerRecord, input: BrokerInput): InputIssue[] {
-  const isKept = broker.sealedPassword !== null && input.password === undefined;
-  if (!isKept || !broker.verifyCaCert || !/^(mqtts|wss):/i.test(broker.url ?? '')) return [];
-  const change =
-    input.verifyCaCert === false ? 'verifyCaCert' : AUTHORITIES.find((name) => isOther(broker, input, name));
-  if (change === undefined) return [];
-  return [
-    {
-      path: 'input.password',
-      reason: `is stored for a server that was checked; give it again, or null, with ${change}`,
-    },
-  ];
-}
-
-const AUTHORITIES = ['caCert', 'caCertFile'] as const;
-
-const isOther = (broker: BrokerRecord, input: BrokerInput, name: (typeof AUTHORITIES)[number]): boolean =>
-  input[name] !== undefined && input[name] !== broker[name];
-
-function sameReceiver(before: string, after: string): boolean {
-  const [a, b] = [new URL(before), new URL(after)];
-  return a.host === b.host && a.protocol === b.protocol;
 }
 
 function nameIssues({ name, description }: BrokerInput): InputIssue[] {
