@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { AUDIT_PATH, AuditDownload } from './audit/audit-download.ts';
 import type { Config } from './config.ts';
@@ -8,6 +9,7 @@ import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
 import { createGraphqlServer } from './graphql/server.ts';
 import { forOrigins } from './http/cross-origin.ts';
+import { isLocal, MetricsEntry } from './http/metrics-entry.ts';
 import { Metrics } from './metrics.ts';
 import { apiRoutes } from './rest/api-routes.ts';
 import { authorizeRoute } from './rest/authorize.ts';
@@ -17,16 +19,16 @@ import type { ServiceCore } from './service-core.ts';
 import { oidcEntries } from './sign-in/oidc/oidc-entries.ts';
 import { VERSION } from './version.ts';
 
-/** Of all services of the process. */
+/** Shared by all services of the process. */
 const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
 
 export interface HttpEntriesOptions {
-  /** Of this service, where browsers come back to that signed in elsewhere. */
+  /** Address of this service, to which browsers return after single sign-on. */
   readonly url: string;
   readonly log: Logger;
 }
 
-/** All that HTTP serves: the graph, REST, downloads, sign-in of browsers and metrics. */
+/** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
 export function httpEntries(config: Config, core: ServiceCore, { url, log }: HttpEntriesOptions) {
   const {
     services,
@@ -84,18 +86,28 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log }: Htt
         brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
       ),
   });
+  const addressOf = ({ headers, socket }: IncomingMessage) =>
+    callerOf(headers, socket.remoteAddress ?? '', config.trustProxy);
+  const metricsEntry = new MetricsEntry({
+    metrics,
+    token: config.metricsToken ?? null,
+    // A listener that was configured for metrics alone needs no credentials.
+    isOpenFor: config.metricsHost === undefined ? isLocal : () => true,
+    viewerOf: (req) => services.auth.viewerOf(req.headers.authorization, addressOf(req)),
+  });
   return {
     graphql,
     downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
     ...(browserWay && {
       auth: oidcEntries({
         signIn: browserWay,
-        addressOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', config.trustProxy),
+        addressOf,
         log,
       }),
     }),
     rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
     metrics,
+    metricsEntry,
     ready: () => storage.ping(),
     log,
   };

@@ -2,6 +2,8 @@ import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { startHttpServer } from './http/http-server.ts';
+import { KnownHosts } from './http/known-hosts.ts';
+import { startMetricsServer } from './http/metrics-server.ts';
 import { httpEntries } from './http-entries.ts';
 import { openOperatorDoor } from './operator/operator-door.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
@@ -31,6 +33,8 @@ export interface StartReport {
 
 export interface RunningService {
   readonly port: number;
+  /** Port of the listener of METRICS_HOST; `null` if it is not set. */
+  readonly metricsPort: number | null;
   readonly report: StartReport;
   readonly services: Services;
   readonly storage: Storage;
@@ -46,10 +50,13 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     closers.add(core.close);
     const { services, storage, cloudBrokers, startBeside, signIn, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
-    const { host, port, maxConnections } = config;
+    const { host, port, maxConnections, metricsHost, publicUrl, allowedHosts: allowed } = config;
     const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
-    const http = await startHttpServer({ host, port, maxConnections, onFull });
+    const knownHosts = new KnownHosts({ host, publicUrl, allowed });
+    const http = await startHttpServer({ host, port, maxConnections, onFull, knownHosts });
     closers.add(http.close);
+    const metricsServer = metricsHost && (await startMetricsServer(metricsHost, { publicUrl, allowed }));
+    if (metricsServer) closers.add(metricsServer.close);
     const rootPassword = await services.users.ensureRootAdmin(config.rootEmail, config.rootPassword);
     const passwordsOnlyFor = config.localLogin ? null : await onlyPassword(config.rootEmail, services);
     const first = config.embeddedBroker ? await ensureFirstBroker(config, core) : null;
@@ -69,8 +76,9 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     signIn.checks.start();
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 
-    const entries = httpEntries(config, core, { url, log });
-    http.serve(entries);
+    const { metricsEntry, ...entries } = httpEntries(config, core, { url, log });
+    metricsServer?.serve(metricsEntry);
+    http.serve(metricsServer ? entries : { ...entries, metricsEntry });
     closers.add(http.close);
     // First of all: the HTTP server waits for every socket, and a WebSocket would never leave by itself.
     closers.add(() => entries.graphql.close());
@@ -87,6 +95,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     );
     return {
       port: http.port,
+      metricsPort: metricsServer?.port ?? null,
       services,
       storage,
       report: {

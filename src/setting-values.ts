@@ -50,6 +50,28 @@ export const hosts: Parse<readonly string[]> = (value) => {
   return all;
 };
 
+/** Names in `Host` headers. */
+export const hostNames: Parse<readonly string[]> = (value) => {
+  const all = list(value);
+  if (!all.every((name) => name === '*' || /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name)))
+    throw new BadValue('names such as brokers.example.com or *.example.com without a port, with commas between');
+  return all;
+};
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** An address to listen on: `127.0.0.1:9100`, `[::1]:9100`, `metrics.internal:9100`. */
+export const listenAddress: Parse<ListenAddress> = (value) => {
+  const [, bracketed, plain, digits = ''] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(value) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(digits) > 65_535)
+    throw new BadValue('an address with a port, such as 127.0.0.1:9100');
+  return { host, port: Number(digits) };
+};
+
 export const origins: Parse<readonly string[]> = (value) => {
   const all = list(value);
   if (!all.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))

@@ -9,7 +9,7 @@ import { databaseOfRun, silentLog, temporaryFolder } from './support/database.ts
 import { startTestService } from './support/service.ts';
 
 const upgradeTo = (path: string, extra = '') =>
-  `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`;
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`;
 
 test('a caller who resets the connection while its upgrade is refused harms nobody', async () => {
   const { port, url } = await startTestService();
@@ -51,7 +51,7 @@ test('streams of events that wait for their turn on a connection end with it', a
   const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
   const request = [
     `GET /graphql?${new URLSearchParams({ query })} HTTP/1.1`,
-    'Host: x',
+    'Host: localhost',
     'Accept: text/event-stream',
     `Authorization: Bearer ${root}`,
     '\r\n',
@@ -121,7 +121,7 @@ test('more connections than MAX_CONNECTIONS are closed as they come, and one tha
   const open = async () => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     onTestFinished(() => void socket.destroy());
-    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const isServed = await Promise.race([
       once(socket, 'data').then(() => true),
       once(socket, 'close').then(() => false),

@@ -2,18 +2,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Metrics, RequestKind } from '../metrics.ts';
+import type { HttpHandler } from './cross-origin.ts';
+import type { KnownHosts } from './known-hosts.ts';
+import { writeJson } from './write-json.ts';
 
 export interface HttpParts {
-  readonly graphql: {
-    handle(req: IncomingMessage, res: ServerResponse): void;
+  readonly graphql: HttpHandler & {
     upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   };
-  readonly rest: { handle(req: IncomingMessage, res: ServerResponse): void };
-  /** Served by their whole paths. */
-  readonly downloads?: Readonly<Record<string, { handle(req: IncomingMessage, res: ServerResponse): void }>>;
-  /** Browsers that sign in elsewhere, below /auth; absent: there is no such way. */
-  readonly auth?: { handle(req: IncomingMessage, res: ServerResponse): void };
-  readonly metrics: Metrics;
+  readonly rest: HttpHandler;
+  /** Handlers by their whole paths. */
+  readonly downloads?: Readonly<Record<string, HttpHandler>>;
+  /** Serves the paths below `/auth`, for browsers that sign in at an identity provider. Default: these paths are NOT_FOUND. */
+  readonly auth?: HttpHandler;
+  /** Measures requests. */
+  readonly metrics: Pick<Metrics, 'observe'>;
+  /** Serves `/metrics`. Default: that path is NOT_FOUND. */
+  readonly metricsEntry?: HttpHandler;
   /** Rejects while the service cannot do its work. */
   readonly ready: () => Promise<void>;
   /** Gets a line for each request at level debug. */
@@ -32,8 +37,10 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Further connections are closed as they come. Default: as many as the process may open. */
   readonly maxConnections?: number;
-  /** Some were closed for that: told at most once a minute. */
+  /** Called when connections were closed for that, at most once a minute. */
   readonly onFull?: () => void;
+  /** Checks `Host` headers. Default: none is checked. */
+  readonly knownHosts?: KnownHosts;
 }
 
 export interface HttpServer {
@@ -56,7 +63,13 @@ const DRAIN_MS = 5_000;
  * One port for everything: /graphql, /api, /auth, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
  * taken port stops a start before it has made anything.
  */
-export async function startHttpServer({ host, port, maxConnections, onFull }: HttpServerOptions): Promise<HttpServer> {
+export async function startHttpServer({
+  host,
+  port,
+  maxConnections,
+  onFull,
+  knownHosts,
+}: HttpServerOptions): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
   const queued = new Queued();
@@ -73,7 +86,8 @@ export async function startHttpServer({ host, port, maxConnections, onFull }: Ht
     res.on('close', () => answering.delete(res));
     if (res.socket === null) queued.add(req.socket, res);
     if (logged !== null) logRequest(req, res, logged);
-    if (parts === null) answerEarly(req, res);
+    if (isMisdirected(req, knownHosts)) writeJson(res, 421, misdirected(req));
+    else if (parts === null) answerEarly(req, res);
     else dispatch(req, res, parts);
   });
   server.on('connection', (socket: Socket) => {
@@ -86,8 +100,9 @@ export async function startHttpServer({ host, port, maxConnections, onFull }: Ht
   server.on('upgrade', (req, socket, head) => {
     // Node gives the socket away without a listener: a caller who resets it would end the process.
     socket.on('error', () => socket.destroy());
-    if (parts !== null && pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
-    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroy());
+    if (isMisdirected(req, knownHosts)) refuseUpgrade(socket, '421 Misdirected Request', misdirected(req));
+    else if (parts !== null && pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
+    else refuseUpgrade(socket, '404 Not Found');
   });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   if (onFull !== undefined) server.on('drop', atMostEvery(FULL_NOTICE_MS, onFull));
@@ -130,6 +145,28 @@ class Queued {
   }
 }
 
+/** Probes are exempt: orchestrators send them with the address of a container, or with a name that only they know. */
+function isMisdirected(req: IncomingMessage, knownHosts: KnownHosts | undefined): boolean {
+  if (knownHosts === undefined || knownHosts.accepts(req.headers.host)) return false;
+  const path = pathOf(req);
+  return path !== '/healthz' && path !== '/readyz';
+}
+
+function misdirected({ headers: { host = '' } }: IncomingMessage) {
+  const message =
+    `Host: "${host.slice(0, 254)}" is not a name of this service. ` +
+    'If it should be one, add it to the setting ALLOWED_HOSTS, or set PUBLIC_URL';
+  return { message, code: 'UNKNOWN_HOST', status: 421 };
+}
+
+/** Refuses an upgrade and closes its connection. */
+function refuseUpgrade(socket: Duplex, status: string, body?: object): void {
+  const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
+  const type = body === undefined ? '' : 'Content-Type: application/json; charset=utf-8\r\n';
+  const head = `HTTP/1.1 ${status}\r\nConnection: close\r\n${type}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n`;
+  socket.end(head + text, () => socket.destroy());
+}
+
 function atMostEvery(ms: number, tell: () => void): () => void {
   let toldAt = Number.NEGATIVE_INFINITY;
   return () => {
@@ -142,10 +179,10 @@ function atMostEvery(ms: number, tell: () => void): () => void {
 
 /** Lives while the service starts. */
 function answerEarly(req: IncomingMessage, res: ServerResponse): void {
-  if (pathOf(req) === '/healthz') answer(res, 200, { status: 'ok' });
+  if (pathOf(req) === '/healthz') writeJson(res, 200, { status: 'ok' });
   else {
     res.setHeader('retry-after', '1');
-    answer(res, 503, { message: 'The service is starting', code: 'STARTING', status: 503 });
+    writeJson(res, 503, { message: 'The service is starting', code: 'STARTING', status: 503 });
   }
 }
 
@@ -171,23 +208,20 @@ function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): 
   } else if (path.startsWith('/auth/') && parts.auth !== undefined) {
     parts.auth.handle(req, res);
   } else if (path === '/healthz') {
-    answer(res, 200, { status: 'ok' });
+    writeJson(res, 200, { status: 'ok' });
   } else if (path === '/readyz') {
     parts.ready().then(
-      () => answer(res, 200, { status: 'ready' }),
-      () => answer(res, 503, { status: 'not ready' }),
+      () => writeJson(res, 200, { status: 'ready' }),
+      () => writeJson(res, 503, { status: 'not ready' }),
     );
-  } else if (path === '/metrics') {
-    parts.metrics.text().then(
-      (text) => res.writeHead(200, { 'content-type': parts.metrics.contentType }).end(text),
-      () => answer(res, 500, { status: 'metrics could not be collected' }),
-    );
+  } else if (path === '/metrics' && parts.metricsEntry !== undefined) {
+    parts.metricsEntry.handle(req, res);
   } else if (parts.downloads !== undefined && Object.hasOwn(parts.downloads, path)) {
     parts.downloads[path]?.handle(req, res);
   } else if (path === '/') {
     res.writeHead(302, { location: '/graphql' }).end();
   } else {
-    answer(res, 404, { message: `There is nothing at ${path}`, code: 'NOT_FOUND', status: 404 });
+    writeJson(res, 404, { message: `There is nothing at ${path}`, code: 'NOT_FOUND', status: 404 });
   }
 }
 
@@ -196,13 +230,9 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-function observed(kind: RequestKind, res: ServerResponse, metrics: Metrics): void {
+function observed(kind: RequestKind, res: ServerResponse, metrics: HttpParts['metrics']): void {
   const start = performance.now();
   res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
-}
-
-function answer(res: ServerResponse, status: number, body: object): void {
-  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(`${JSON.stringify(body)}\n`);
 }
 
 /** Takes no more requests and lets those in flight end within DRAIN_MS; streams of events, which never end, are cut. */

@@ -1,0 +1,56 @@
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+
+/** Maximum number of accepted `Host` values that are cached. Beyond it the cache is emptied. */
+const MAX_CACHED = 1_000;
+
+export interface KnownHostsOptions {
+  /** Address or name that the HTTP server listens on. */
+  readonly host: string;
+  /** Address of the service as browsers know it. */
+  readonly publicUrl?: string | undefined;
+  /** Further names; `*.example.com` is any name below `example.com`, `*` is any name. */
+  readonly allowed?: readonly string[];
+}
+
+/**
+ * Checks `Host` headers, so that a page of another site cannot reach this service by a DNS name of its own that resolves to the address
+ * of this service (DNS rebinding).
+ *
+ * IP addresses are accepted, because rebinding needs a name. A missing header is accepted, because every browser sends one. Ports are
+ * not compared.
+ */
+export class KnownHosts {
+  readonly #names: ReadonlySet<string>;
+  readonly #suffixes: readonly string[];
+  readonly #acceptsAll: boolean;
+  /** Header values that were accepted: callers send the same few. */
+  readonly #accepted = new Set<string>();
+
+  constructor({ host, publicUrl, allowed = [] }: KnownHostsOptions) {
+    const listed = allowed.map((name) => name.toLowerCase());
+    const own = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
+    this.#names = new Set(['localhost', host.toLowerCase(), hostname().toLowerCase(), ...own, ...listed]);
+    this.#suffixes = listed.filter((name) => name.startsWith('*.')).map((name) => name.slice(1));
+    this.#acceptsAll = listed.includes('*');
+  }
+
+  accepts(header: string | undefined): boolean {
+    if (header === undefined || this.#accepted.has(header)) return true;
+    if (!this.#acceptsAll && !this.#isKnown(nameIn(header))) return false;
+    if (this.#accepted.size >= MAX_CACHED) this.#accepted.clear();
+    this.#accepted.add(header);
+    return true;
+  }
+
+  #isKnown(name: string): boolean {
+    if (isIP(name) !== 0 || this.#names.has(name)) return true;
+    return name.endsWith('.localhost') || this.#suffixes.some((suffix) => name.endsWith(suffix));
+  }
+}
+
+/** The name or address in lower case, without port, brackets and the dot of a fully qualified name. */
+function nameIn(header: string): string {
+  const name = /^\[([^\]]*)\](?::\d*)?$/.exec(header)?.[1] ?? header.replace(/:\d*$/, '');
+  return name.toLowerCase().replace(/\.$/, '');
+}
