@@ -16,7 +16,6 @@ import {
   execute,
   GraphQLError,
   type GraphQLSchema,
-  getVariableValues,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
@@ -39,6 +38,7 @@ import {
 } from './compile.ts';
 import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
 import { compileToText, type TextResult } from './text-run.ts';
+import { VariableReader } from './variables.ts';
 import { beginWalk, walkProblem } from './walk-limit.ts';
 import { guardLists } from './whole-lists.ts';
 
@@ -82,8 +82,6 @@ export type MaybePromise<T> = T | Promise<T>;
 
 const MAX_CACHED_TEXT = 4_000_000;
 const MAX_DOCUMENT_TEXT = 100_000;
-/** Same bound as graphql-js has for one request. */
-const MAX_VARIABLE_ERRORS = 50;
 /** Combinations of @skip and @include that are compiled for one operation; others stay with graphql-js. */
 const MAX_VARIANTS = 16;
 /** A program takes some 300 kB, up to some MB: one for each variant of each document would be more than there is. */
@@ -194,8 +192,8 @@ export class Operation {
   readonly name: string | null;
   readonly document: DocumentNode;
   readonly #options: OperationsParts;
-  readonly #node: OperationDefinitionNode;
   readonly #cost: Cost;
+  readonly #variables: VariableReader;
   readonly #guarded: boolean;
   readonly #program: Program;
   readonly #toText: Program;
@@ -207,8 +205,8 @@ export class Operation {
     this.name = node.name?.value ?? null;
     this.document = document;
     this.#options = options;
-    this.#node = node;
     this.#cost = new Cost(options.schema, document, node, options.limits.cost);
+    this.#variables = new VariableReader(options.schema, node.variableDefinitions);
     this.#guarded = options.introspection === 'signed-in' && asksForSchema(document);
     const programs = { compileAfter: options.executor === 'js' ? Infinity : 1, compiled: options.compiled };
     this.#beginnings = beginningsOf(document, node);
@@ -222,15 +220,15 @@ export class Operation {
   /** Queries and mutations. Never throws, never rejects. */
   execute(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<ExecutionResult> {
     const coerced = this.#admit(context, variables);
-    if (Array.isArray(coerced)) return { errors: coerced };
-    return bounded(context, () => this.#program.run(undefined, context, variables, coerced as Variables));
+    if (isRefusal(coerced)) return { errors: coerced };
+    return bounded(context, () => this.#program.run(undefined, context, variables, coerced));
   }
 
   /** Like `execute`, for callers who write the result as JSON: where they find the text of `data`, they have to take that. */
   executeToText(context: OperationContext, variables: Variables = NO_VARIABLES): MaybePromise<TextResult> {
     const coerced = this.#admit(context, variables);
-    if (Array.isArray(coerced)) return { errors: coerced };
-    return bounded(context, () => this.#toText.run(undefined, context, variables, coerced as Variables));
+    if (isRefusal(coerced)) return { errors: coerced };
+    return bounded(context, () => this.#toText.run(undefined, context, variables, coerced));
   }
 
   /** The events and how results are made of them, or the result that refuses it. */
@@ -239,7 +237,7 @@ export class Operation {
     variables: Variables = NO_VARIABLES,
   ): Promise<SourceStream | ExecutionResult> {
     const coerced = this.#admit(context, variables);
-    if (Array.isArray(coerced)) return { errors: coerced };
+    if (isRefusal(coerced)) return { errors: coerced };
     const source = await createSourceEventStream({
       schema: this.#options.schema,
       document: this.document,
@@ -249,7 +247,7 @@ export class Operation {
     }).catch(refuseNothing);
     if (!(Symbol.asyncIterator in source)) return source;
     const sent = variables;
-    const values = coerced as Variables;
+    const values = coerced;
     return {
       operation: this,
       key: JSON.stringify({ ...values, ...this.#beginnings }),
@@ -258,7 +256,7 @@ export class Operation {
     };
   }
 
-  #admit(context: OperationContext, variables: Variables): Variables | GraphQLError[] {
+  #admit(context: OperationContext, variables: Variables): Variables | readonly GraphQLError[] {
     if (this.#guarded && context.viewer === null) {
       const refusal = new ServiceError(
         'UNAUTHORIZED',
@@ -267,15 +265,8 @@ export class Operation {
       this.#options.onIntrospectionRefused(context, refusal);
       return [asGraphQLError(refusal)];
     }
-    const { variableDefinitions = [] } = this.#node;
-    let coerced = NO_VARIABLES;
-    if (variableDefinitions.length > 0) {
-      const values = getVariableValues(this.#options.schema, variableDefinitions, variables, {
-        maxErrors: MAX_VARIABLE_ERRORS,
-      });
-      if (values.errors) return [...values.errors];
-      coerced = values.coerced;
-    }
+    const coerced = this.#variables.read(variables);
+    if (isRefusal(coerced)) return coerced;
     try {
       this.#cost.check(context, variables, coerced);
     } catch (error) {
@@ -411,6 +402,13 @@ function beginningsOf(
   return names;
 }
 
+const isRefusal = (read: Variables | readonly GraphQLError[]): read is readonly GraphQLError[] => Array.isArray(read);
+
+export interface OwnOperationOptions extends LeafOptions {
+  /** Maximum number of entries of lists and objects in the variables. Default: as for callers. */
+  readonly maxVariableEntries?: number;
+}
+
 export interface CompiledOperation {
   readonly execute: (context: unknown, variables?: Variables) => MaybePromise<ExecutionResult>;
   /** Does now what the first execution would do. Throws NotCompilable where graphql-js would have to serve. */
@@ -421,7 +419,11 @@ export interface CompiledOperation {
  * An operation of our own, without limits; compiled when it is executed first, since many never are. Throws an Error that tells what is
  * wrong with the document.
  */
-export function compileOperation(schema: GraphQLSchema, text: string, leaves: LeafOptions = {}): CompiledOperation {
+export function compileOperation(
+  schema: GraphQLSchema,
+  text: string,
+  { maxVariableEntries, ...leaves }: OwnOperationOptions = {},
+): CompiledOperation {
   guardLists(schema);
   const document = parse(text);
   const [invalid] = validate(schema, document);
@@ -429,12 +431,12 @@ export function compileOperation(schema: GraphQLSchema, text: string, leaves: Le
   const node = operationOf(document);
   if (!node || node.operation === OperationTypeNode.SUBSCRIPTION) throw new Error('One query or mutation is expected');
   const program = new Program(schema, document, node, { compileAfter: 0, leaves });
-  const { variableDefinitions = [] } = node;
+  const reader = new VariableReader(schema, node.variableDefinitions, maxVariableEntries);
   return {
     compile: () => void program.compile(NO_VARIABLES),
     execute(context, variables = NO_VARIABLES) {
-      const { errors, coerced } = getVariableValues(schema, variableDefinitions, variables);
-      if (errors) return { errors };
+      const coerced = reader.read(variables);
+      if (isRefusal(coerced)) return { errors: coerced };
       return program.run(undefined, context, variables, coerced);
     },
   };

@@ -7,6 +7,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { isImpossibleText } from '../storage/prisma-errors.ts';
+import { withoutValue } from './variables.ts';
 
 export interface ErrorLog {
   error(fields: object, message: string): void;
@@ -34,11 +35,7 @@ export function publicError(error: unknown, { requestId, log }: ErrorPlace): Pub
   const origin = originOf(error);
   if (origin instanceof ServiceError) return { message: origin.message, ...place, extensions: origin.extensions };
   if (origin instanceof Error && isAboutRequest(error, origin)) {
-    const reason = withoutValue(origin.message);
-    const path = error instanceof Error ? placeInVariables(error.message, origin.message) : null;
-    if (path === null) return { message: reason, ...place, extensions: { code: 'INVALID' } };
-    const info = { issues: [{ path, reason }] };
-    return { message: `${path}: ${reason}`, ...place, extensions: { code: 'INVALID', info } };
+    return { message: withoutValue(origin.message), ...place, extensions: { code: 'INVALID' } };
   }
   if (isImpossibleText(origin)) {
     return { message: 'No text may hold the character U+0000', ...place, extensions: { code: 'INVALID' } };
@@ -52,24 +49,6 @@ export function publicResult({ data, errors }: ExecutionResult, place: ErrorPlac
   if (data === undefined) return { errors: errors.map((error) => publicError(error, place)) };
   return { errors: inOrder(errors, data).map((error) => publicError(error, place)), data };
 }
-
-/**
- * Where in the variables a value is that does not fit, as resolvers name places in arguments (`input.changes.3.username`); null: it
- * is not about a variable. graphql-js says it in front of the reason, behind a quote of the value.
- */
-function placeInVariables(message: string, reason: string): string | null {
-  const [, name] = /^Variable "\$(\w+)" got invalid value /.exec(message) ?? [];
-  if (name === undefined || !message.endsWith(reason)) return null;
-  const [, path = name] = / at "([\w.[\]]+)"; $/.exec(message.slice(0, -reason.length)) ?? [];
-  return path.replaceAll('[', '.').replaceAll(']', '');
-}
-
-/** graphql-js quotes what does not fit, which may be a password, or may have one in it. */
-const withoutValue = (message: string) =>
-  message
-    .replace(/^(\w+ cannot represent [^:]*): .*$/s, '$1')
-    .replace(/^(Argument "\w+" has invalid value) .*$/s, '$1')
-    .replace(/^(Expected value of type "[^"]*"), found (?!null\.$).*$/s, '$1');
 
 /** The status of a result whose request failed as a whole. */
 export function requestErrorStatus(errors: readonly PublicError[]): number {

@@ -6,6 +6,9 @@ import type { Services } from '../services.ts';
 import type { Database } from '../storage/database.ts';
 import type { RunOperation } from './operator-door.ts';
 
+/** As many as the largest request of the operator's socket can hold in practice, see `openOperatorDoor`. */
+const MAX_VARIABLE_ENTRIES = 8_000_000;
+
 /** The operator of the machine: whoever owns the data folder. */
 const OPERATOR: Viewer = {
   kind: 'OPERATOR',
@@ -28,5 +31,6 @@ export function asOperator(db: Database, services: Services): RunOperation {
     db,
     services,
   };
-  return async (document, variables) => compileOperation(schema, document).execute(context, variables);
+  return async (document, variables) =>
+    compileOperation(schema, document, { maxVariableEntries: MAX_VARIABLE_ENTRIES }).execute(context, variables);
 }
