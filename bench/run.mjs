@@ -1,4 +1,7 @@
-/** `node bench/run.mjs graphql`: installs the peers the first time, compiles the product and the benchmark, runs it. */
+/**
+ * `node bench/run.mjs graphql`: installs the peers the first time, compiles the product and the benchmark, runs it. A benchmark with a
+ * `tsconfig.<name>.json` of its own needs no peers.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +12,7 @@ const root = dirname(bench);
 const [name, ...options] = process.argv.slice(2);
 if (!name || !existsSync(join(bench, `${name}.ts`))) {
   console.error(
-    'usage: node bench/run.mjs graphql|rest|inspect|access-index|access-write|dynsec|footprint|fan-out|stream-store|stream-query|streams|bridge|bridge-sinks|topic-tree|audit|audit-reading|cluster-nodes',
+    'usage: node bench/run.mjs graphql|rest|inspect|access-index|access-write|dynsec|footprint|fan-out|stream-store|stream-query|streams|bridge|bridge-sinks|topic-tree|audit|audit-reading|cluster-nodes|hostile',
   );
   process.exit(2);
 }
@@ -17,9 +20,14 @@ const run = (command, args, cwd) => {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 };
+const own = join(bench, `tsconfig.${name}.json`);
 const { dependencies, devDependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8'));
 const peers = Object.keys({ ...dependencies, ...devDependencies });
-if (!peers.every((peer) => existsSync(join(bench, 'node_modules', peer))))
+if (!existsSync(own) && !peers.every((peer) => existsSync(join(bench, 'node_modules', peer))))
   run('npm', ['ci', '--no-audit', '--no-fund'], bench);
-run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(bench, 'tsconfig.json')], root);
+run(
+  process.execPath,
+  [join(root, 'node_modules/typescript/bin/tsc'), '-p', existsSync(own) ? own : join(bench, 'tsconfig.json')],
+  root,
+);
 run(process.execPath, [join(bench, 'dist/bench', `${name}.js`), ...options], root);

@@ -39,7 +39,8 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
       LOG_LEVEL: 'error',
       ROOT_PASSWORD,
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    // The fourth is for what a module that is preloaded with `--import` reports.
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     // A group of its own, so that `npm start` ends with everything below it.
     detached: true,
   });

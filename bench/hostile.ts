@@ -1,0 +1,140 @@
+/**
+ * What hostile inputs cost a healthy client: each input alone, then repeated, against the product as it is run, while a healthy client
+ * reads and publishes. Linux only.
+ *
+ * `node bench/run.mjs hostile [input…] [--runs 100] [--list]`. The bars hold for each input by itself: 99 % of the healthy requests
+ * within MAX_P99_MS and none failed, no stall of the event loop above MAX_STALL_MS, resident memory below MAX_RSS_MB, no process and no
+ * broker restarted. An input that leaves something behind (memory, a broken service) does not count for the next one, which starts
+ * with a new product then.
+ */
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { GROUPS, type Results, startAttacker } from './support/hostile/attacker.ts';
+import type { Input } from './support/hostile/input.ts';
+import { type Observed, startWorld, type World } from './support/hostile/world.ts';
+
+const MAX_P99_MS = 250;
+const MAX_STALL_MS = 200;
+const MAX_RSS_MB = 700;
+/** Of repeated runs. Those that have not ended then are cut off. */
+const DEADLINE_MS = 12_000;
+const ALONE_DEADLINE_MS = 60_000;
+/** Healthy requests are observed for at least so long. */
+const MIN_MS = 1_500;
+/** Above what a new product takes; more of it starts another one. */
+const MAX_LEFT_MB = 120;
+const AT_ONCE = 4;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { runs: { type: 'string', default: '100' }, list: { type: 'boolean', default: false } },
+});
+const chosen = GROUPS.flatMap(({ who, inputs }) => inputs.map((input) => ({ who, input }))).filter(
+  ({ who, input }) => positionals.length === 0 || positionals.includes(input.name) || positionals.includes(who),
+);
+
+interface Row {
+  readonly name: string;
+  readonly observed: Observed;
+  readonly missed: readonly string[];
+}
+
+if (values.list) {
+  for (const { who, input } of chosen) console.log(`${who.padEnd(17)} ${input.name.padEnd(24)} ${input.what}`);
+} else {
+  const rows = await runAll();
+  process.exitCode = summary(rows) ? 0 : 1;
+}
+
+async function runAll(): Promise<Row[]> {
+  const rows: Row[] = [];
+  let world = await startWorld();
+  let newMb = world.rssMb();
+  console.log(
+    `input ${' '.repeat(19)} runs  p99 ms  max ms  stall ms (own)  RSS MB  what came of it; load ${loadavg()[0]}`,
+  );
+  try {
+    await world.reset();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    rows.push(printed('no attack', 0, await world.observed(), new Map()));
+    for (const { input } of chosen) {
+      if (world.rssMb() > newMb + MAX_LEFT_MB) {
+        await world.close();
+        world = await startWorld();
+        newMb = world.rssMb();
+      }
+      for (const runs of [1, Number(values.runs)]) {
+        const row = await attacked(world, input, runs);
+        rows.push(row);
+        if (row.missed.length === 0) continue;
+        await world.close();
+        world = await startWorld();
+      }
+    }
+  } finally {
+    await world.close();
+  }
+  return rows;
+}
+
+async function attacked(world: World, input: Input, runs: number): Promise<Row> {
+  const attacker = await startAttacker(input.name);
+  try {
+    await world.reset();
+    const atLeast = new Promise((resolve) => setTimeout(resolve, MIN_MS));
+    const atOnce = runs === 1 ? 1 : (input.atOnce ?? AT_ONCE);
+    const order = { target: world.target, runs, atOnce, first: runs === 1 ? 0 : 1 };
+    const results = await attacker.attack(order, runs === 1 ? ALONE_DEADLINE_MS : DEADLINE_MS);
+    attacker.close();
+    await atLeast;
+    return printed(input.name, runs, await world.observed(), results);
+  } finally {
+    attacker.close();
+  }
+}
+
+function printed(name: string, runs: number, observed: Observed, results: Results): Row {
+  const { health, stallMs, ownStallMs, peakMb } = observed;
+  const missed = missedBars(observed);
+  const came = [...results].map(([result, count]) => (count === 1 ? result : `${count} × ${result}`)).join(', ');
+  console.log(
+    [
+      `${missed.length > 0 ? 'FAIL' : 'ok  '} ${name.padEnd(20)}`,
+      String(runs).padStart(4),
+      health.p99Ms.toFixed(0).padStart(7),
+      health.maxMs.toFixed(0).padStart(7),
+      `${stallMs.toFixed(0)} (${ownStallMs.toFixed(0)})`.padStart(15),
+      peakMb.toFixed(0).padStart(7),
+      ` ${came}${missed.length > 0 ? `; MISSED: ${missed.join(', ')}` : ''}`,
+    ].join(' '),
+  );
+  return { name: `${name} × ${runs}`, observed, missed };
+}
+
+function missedBars({ health, ownStallMs, peakMb, hasEnded }: Observed): string[] {
+  return [
+    ...(hasEnded ? ['the process ended'] : []),
+    ...(health.disconnects > 0 ? [`the broker ended a healthy connection ${health.disconnects} times`] : []),
+    ...(health.failures.length > 0
+      ? [`${health.failures.length} healthy requests failed (${health.failures[0]?.slice(0, 100)})`]
+      : []),
+    ...(health.p99Ms >= MAX_P99_MS ? [`p99 of ${health.worst} ${health.p99Ms.toFixed(0)} ms`] : []),
+    ...(ownStallMs > MAX_STALL_MS ? [`stall ${ownStallMs.toFixed(0)} ms`] : []),
+    ...(peakMb >= MAX_RSS_MB ? [`${peakMb.toFixed(0)} MB`] : []),
+  ];
+}
+
+/** Prints the worst of each; returns whether every bar is met. */
+function summary(rows: readonly Row[]): boolean {
+  const worst = (unit: string, figure: (row: Row) => number, bar: number) => {
+    const row = rows.reduce((one, other) => (figure(other) > figure(one) ? other : one));
+    console.log(`  ${unit.padEnd(28)} ${figure(row).toFixed(0).padStart(7)} (bar ${bar})  ${row.name}`);
+  };
+  console.log(`\nThe worst of ${rows.length} rows`);
+  worst('healthy p99, ms', ({ observed }) => observed.health.p99Ms, MAX_P99_MS);
+  worst('stall of the event loop, ms', ({ observed }) => observed.ownStallMs, MAX_STALL_MS);
+  worst('resident memory, MB', ({ observed }) => observed.peakMb, MAX_RSS_MB);
+  const failed = rows.filter(({ missed }) => missed.length > 0);
+  for (const { name, missed } of failed) console.log(`  FAIL ${name}: ${missed.join(', ')}`);
+  return failed.length === 0;
+}

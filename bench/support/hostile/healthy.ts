@@ -1,0 +1,157 @@
+/**
+ * A healthy client in a process of its own: PER_SECOND times a second one GraphQL read, one REST read and one QoS 1 publish, whether or
+ * not earlier ones have their responses. Run as `node healthy.js` with an IPC channel; the first message is what to read. Returns
+ * latencies in milliseconds since the previous call.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { prefer } from '../prefer.ts';
+import { type MqttConnection, openMqtt } from './mqtt-tools.ts';
+
+const PER_SECOND = 10;
+/** A response that takes longer counts as a failure. */
+const TIMEOUT_MS = 30_000;
+const GRAPH = 'query ($id: ID!) { broker(id: $id) { id name isConnected } }';
+
+export interface HealthyTarget {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly mqttPort: number;
+  readonly projectId: string;
+  readonly brokerId: string;
+  readonly token: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface Health {
+  readonly count: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** The kind of request that took longest. */
+  readonly worst: string;
+  /** Requests that were refused or had no response. */
+  readonly failures: readonly string[];
+  /** MQTT connections that the broker ended. */
+  readonly disconnects: number;
+}
+
+export interface Healthy {
+  /** Since the previous call; requests without a response yet count with the time that they have waited. */
+  health(): Promise<Health>;
+  close(): void;
+}
+
+export async function startHealthy(target: HealthyTarget): Promise<Healthy> {
+  const child = fork(fileURLToPath(import.meta.url), { detached: true });
+  prefer(child.pid ?? 0);
+  child.send(target);
+  await once(child, 'message');
+  return { health: () => asked(child), close: () => child.kill() };
+}
+
+async function asked(child: ChildProcess): Promise<Health> {
+  child.send('health');
+  const [health] = await once(child, 'message');
+  return health;
+}
+
+class Samples {
+  #taken: { readonly kind: string; readonly ms: number }[] = [];
+  #failures: string[] = [];
+  #waiting = new Map<object, { readonly kind: string; readonly startedAt: number }>();
+  disconnects = 0;
+
+  async measure(kind: string, work: () => Promise<void>): Promise<void> {
+    const startedAt = performance.now();
+    const key = {};
+    this.#waiting.set(key, { kind, startedAt });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`no response in ${TIMEOUT_MS / 1_000} s`)), TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([work(), late]);
+      this.#taken.push({ kind, ms: performance.now() - startedAt });
+    } catch (error) {
+      this.#failures.push(`${kind}: ${error instanceof Error ? error.message : error}`);
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(key);
+    }
+  }
+
+  health(): Health {
+    const now = performance.now();
+    const waiting = [...this.#waiting.values()].map(({ kind, startedAt }) => ({ kind, ms: now - startedAt }));
+    const all = [...this.#taken, ...waiting].sort((one, other) => one.ms - other.ms);
+    const worst = all.at(-1);
+    const health = {
+      count: all.length,
+      p99Ms: all[Math.min(all.length - 1, Math.floor(all.length * 0.99))]?.ms ?? 0,
+      maxMs: worst?.ms ?? 0,
+      worst: worst?.kind ?? 'none',
+      failures: this.#failures,
+      disconnects: this.disconnects,
+    };
+    [this.#taken, this.#failures, this.disconnects] = [[], [], 0];
+    return health;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const samples = new Samples();
+  process.on('disconnect', () => process.exit(0));
+  const [target] = (await once(process, 'message')) as [HealthyTarget];
+  const agent = new Agent({ keepAlive: true });
+  let connection: MqttConnection | null = null;
+  const connect = async () => {
+    connection = await openMqtt(target, { username: target.username, password: target.password, clientId: 'healthy' });
+    connection.onClose(() => {
+      connection = null;
+      samples.disconnects += 1;
+    });
+  };
+  await connect();
+  let connecting: Promise<void> | null = null;
+  const publish = async () => {
+    if (connection === null) {
+      connecting ??= connect().finally(() => {
+        connecting = null;
+      });
+      await connecting;
+    }
+    await connection?.publish('healthy/state', 'well', 1);
+  };
+  const graph = JSON.stringify({ query: GRAPH, variables: { id: target.brokerId } });
+  process.on('message', () => process.send?.(samples.health()));
+  setInterval(() => {
+    void samples.measure('GraphQL', () => ask('POST', '/graphql', graph));
+    void samples.measure('REST', () => ask('GET', `/api/projects/${target.projectId}/brokers`));
+    void samples.measure('publish', publish);
+  }, 1_000 / PER_SECOND);
+  process.send?.('ready');
+
+  function ask(method: string, path: string, body?: string): Promise<void> {
+    const { host, httpPort: port, token } = target;
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return new Promise((resolve, reject) => {
+      const sent = request({ host, port, method, path, headers, agent }, (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          text += chunk;
+        });
+        response.once('error', reject);
+        response.once('end', () => {
+          if (response.statusCode === 200 && !text.includes('"errors"')) resolve();
+          else reject(new Error(`${response.statusCode} ${text.slice(0, 100)}`));
+        });
+      });
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  }
+}

@@ -1,0 +1,41 @@
+/** What a hostile input is, and what it may use. Everything here crosses a process boundary as JSON. */
+
+export interface Target {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly mqttPort: number;
+  readonly projectId: string;
+  readonly brokerId: string;
+  /** Project token with the role VIEWER. */
+  readonly viewer: string;
+  /** Project token with the role VIEWER, restricted to one broker. */
+  readonly restricted: string;
+  /** Session of the root administrator: hostile brokers are added with it, no input attacks with it. */
+  readonly admin: string;
+  /** MQTT account that may publish and subscribe everywhere but below `$`. */
+  readonly device: Account;
+  /** Loopback address that attackers connect from: limits per network must not mix them with the healthy client. */
+  readonly from: string;
+}
+
+export interface Account {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** One run of a hostile input. The result says in a few words how the service reacted; equal texts are counted together. */
+export type Attack = (target: Target, run: number) => Promise<string>;
+
+export interface Input {
+  /** Unique, without spaces: it chooses the input at the command line. */
+  readonly name: string;
+  readonly what: string;
+  /** Maximum number of runs at the same time when the input is repeated. Default: 4. */
+  readonly atOnce?: number;
+  readonly attack: Attack;
+}
+
+export interface Group {
+  readonly who: string;
+  readonly inputs: readonly Input[];
+}

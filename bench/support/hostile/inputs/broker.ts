@@ -1,0 +1,115 @@
+/** Brokers that answer well until the service has subscribed, and then do not. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { generate, type Packet, parser } from 'mqtt-packet';
+import { graphql } from '../http-tools.ts';
+import type { Group, Target } from '../input.ts';
+import { times } from './texts.ts';
+
+const HOLD_MS = 5_000;
+/** From the first SUBSCRIBE of a connection on. */
+type Behaviour = (socket: Socket) => void;
+
+const ADD = 'mutation ($i: AddBrokerInput!) { addBroker(input: $i) { broker { id } } }';
+
+/** Starts a broker, adds it to the project, and removes both after HOLD_MS. The result says how often the service connected. */
+async function hostileBroker(target: Target, run: number, behave: Behaviour, connack = 0): Promise<string> {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    serve(socket, behave, connack);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const name = `hostile-${run}-${port}`;
+  const input = { projectId: target.projectId, name, url: `mqtt://127.0.0.1:${port}`, username: 'u', password: 'p' };
+  const added = await graphql(target, ADD, { i: input }, target.admin);
+  await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
+  for (const socket of sockets) socket.destroy();
+  server.close();
+  return `${added}, ${connections > 9 ? '10 or more' : connections} connections`;
+}
+
+function serve(socket: Socket, behave: Behaviour, connack: number): void {
+  const packets = parser();
+  let isHostile = false;
+  const send = (packet: Packet) => socket.write(generate(packet));
+  socket.on('data', (data: Buffer) => packets.parse(data));
+  packets.on('error', () => socket.destroy());
+  packets.on('packet', (packet) => {
+    if (packet.cmd === 'connect') send({ cmd: 'connack', returnCode: connack, sessionPresent: false });
+    if (packet.cmd === 'pingreq') send({ cmd: 'pingresp' });
+    if (packet.cmd === 'publish' && packet.qos === 1) send({ cmd: 'puback', messageId: packet.messageId ?? 1 });
+    if (packet.cmd === 'subscribe') {
+      send({ cmd: 'suback', messageId: packet.messageId ?? 1, granted: packet.subscriptions.map(() => 0) });
+      if (!isHostile) behave(socket);
+      isHostile = true;
+    }
+  });
+}
+
+/** Writes what `next` makes as long as the other side takes it. */
+function flood(socket: Socket, next: () => Buffer): void {
+  const fill = () => {
+    while (!socket.destroyed && socket.write(next()));
+  };
+  socket.on('drain', fill);
+  fill();
+}
+
+const publish = (topic: string, payload: string | Buffer): Buffer =>
+  generate({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false });
+
+const endlessPublish: Behaviour = (socket) => {
+  // Remaining length 62 MB; one byte less than that is sent.
+  const [topic, length] = [Buffer.from('\0\x1f$SYS/broker/clients/connected/x'), 62_000_000];
+  const bytes = [(length & 127) | 128, ((length >> 7) & 127) | 128, ((length >> 14) & 127) | 128, (length >> 21) & 127];
+  socket.write(Buffer.from([0x30, ...bytes]));
+  socket.write(topic);
+  const chunk = Buffer.alloc(1_000_000);
+  let sent = 0;
+  const fill = () => {
+    while (!socket.destroyed && sent < 60) {
+      sent += 1;
+      if (!socket.write(chunk)) return;
+    }
+  };
+  socket.on('drain', fill);
+  fill();
+};
+
+const logLines = Buffer.concat(times(500, (i) => publish('$SYS/broker/log/N', `${i}: a client did something`)));
+
+let topics = 0;
+const newTopics = () => Buffer.concat(times(200, () => publish(`$SYS/broker/x${topics++}/__proto__/y`, `${topics}`)));
+
+const accounts = JSON.stringify({
+  responses: [{ command: 'listClients', data: { totalCount: 2e5, clients: times(200_000, (i) => `account-${i}`) } }],
+});
+const answers = publish('$CONTROL/dynamic-security/v1/response', accounts);
+
+const hostile = (name: string, what: string, behave: Behaviour, connack = 0) => ({
+  name,
+  what,
+  atOnce: 30,
+  attack: (target: Target, run: number) => hostileBroker(target, run, behave, connack),
+});
+
+export const broker: Group = {
+  who: 'hostile broker',
+  inputs: [
+    hostile('endless-publish', 'a PUBLISH of 62 MB that does not end', endlessPublish),
+    hostile('log-flood', 'a flood of log lines', (socket) => flood(socket, () => logLines)),
+    hostile('new-topics', 'a flood of new topics below $SYS', (socket) => flood(socket, newTopics)),
+    hostile('large-answers', 'control responses of 4 MB without end', (socket) => flood(socket, () => answers)),
+    hostile('broken-packets', 'malformed packets', (socket) =>
+      flood(socket, () => Buffer.from([0x31, 0xff, 0xff, 0xff, 0xff])),
+    ),
+    hostile('refusing', 'refused connections', () => undefined, 2),
+    hostile('closing', 'connections that end at once', (socket) => socket.destroy()),
+  ],
+};

@@ -1,0 +1,17 @@
+export const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+/** An object with so many keys that no input type knows; about 8 bytes of JSON each. */
+export const keys = (count: number): Record<string, number> => Object.fromEntries(times(count, (i) => [i, 1]));
+
+/** A query of a stream that writes the text of each sample 66 times. */
+export const copies = (sample: string) => ({
+  query: { select: times(66, (i) => ({ source: '[a]', target: `[t${i}]` })) },
+  samples: [{ a: sample }],
+});
+
+export const previews = (count: number): string =>
+  `query ($q: JSON!, $s: [JSON!]!) { ${times(
+    count,
+    (i) => `p${i}: previewStream(query: $q, samples: $s) { results { outcome payload output } }`,
+  ).join(' ')} }`;

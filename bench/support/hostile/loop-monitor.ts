@@ -1,0 +1,32 @@
+/**
+ * Reports stalls of the main thread's event loop from inside the process: `node --import loop-monitor.js program.js`. Writes a line
+ * `<stall> <waited>` in milliseconds to file descriptor 3 for each timer that is at least MIN_STALL_MS late. `waited` is the part in
+ * which the thread was ready to run but had no processor (Linux, /proc/self/task/<tid>/schedstat): on a busy machine that part is not
+ * the program's.
+ */
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+
+const PERIOD_MS = 10;
+const MIN_STALL_MS = 20;
+const REPORTS = 3;
+
+const waitedMs = openWaited();
+let [last, waited] = [performance.now(), waitedMs()];
+setInterval(() => {
+  const [now, waitedNow] = [performance.now(), waitedMs()];
+  const stall = now - last - PERIOD_MS;
+  if (stall >= MIN_STALL_MS) writeSync(REPORTS, `${stall.toFixed(0)} ${(waitedNow - waited).toFixed(0)}\n`);
+  [last, waited] = [performance.now(), waitedNow];
+}, PERIOD_MS).unref();
+
+/** The main thread's id is the process id. 0 where the system does not say. */
+function openWaited(): () => number {
+  const buffer = Buffer.alloc(100);
+  try {
+    const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
+    process.on('exit', () => closeSync(file));
+    return () => Number(buffer.toString('latin1', 0, readSync(file, buffer, 0, 100, 0)).split(' ')[1]) / 1e6;
+  } catch {
+    return () => 0;
+  }
+}
