@@ -50,7 +50,7 @@ export const SETTINGS = {
     env: 'DATA_DIR',
     fallback: './data',
     parse: text,
-    help: 'Folder of the embedded database, embedded brokers and keys; made with mode 0700',
+    help: 'Folder of the embedded database, embedded brokers and keys; created with mode 0700, and a wider mode is corrected at start',
   }),
   databaseUrl: setting({
     env: 'DATABASE_URL',

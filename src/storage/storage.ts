@@ -17,7 +17,7 @@ import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
 export interface StorageOptions {
-  /** Made with mode 0700 when it is not there. */
+  /** Created with mode 0700 if it does not exist; an existing one with a wider mode is corrected. */
   readonly dataDir: string;
   /** `postgresql://…`; without it the data is in the SQLite file `brokergraph.db` of the data folder. */
   readonly databaseUrl?: string | undefined;
@@ -43,7 +43,7 @@ type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migr
 type AdapterFactory = Pick<SqlDriverAdapterFactory, 'provider' | 'adapterName' | 'connect'>;
 
 export async function openStorage({ dataDir, databaseUrl, log }: StorageOptions): Promise<Storage> {
-  const folder = openDataFolder(dataDir);
+  const folder = openDataFolder(dataDir, log);
   try {
     const open = await (databaseUrl === undefined
       ? openSqlite(join(folder.path, 'brokergraph.db'), log)
