@@ -8,18 +8,22 @@ import type { Database } from '../storage/database.ts';
 
 const WINDOW = 20_000;
 
-export interface AuditPlaces {
-  /** So many from the newest on; below zero, so many from the oldest on. */
+/** The page that a connection asks Prisma for. */
+export interface AuditPage {
+  /** Maximum number of entries, from the newest on; negative: from the oldest on. Default: 20,000. */
   readonly take?: number | undefined;
-  /** Beyond this one, in the direction of `take`. */
+  /** The page begins beyond this entry, in the direction of `take`. */
   readonly cursor?: { readonly sequence?: number | undefined } | undefined;
+  readonly skip?: number | undefined;
+  /** Columns that are needed. Default: all. */
+  readonly select?: Prisma.AuditEntrySelect | undefined;
 }
 
-/** The newest first. */
+/** Finds a page of entries, the newest first. */
 export async function findEntries(
   db: Database,
   where: Prisma.AuditEntryWhereInput,
-  { take = WINDOW, cursor }: AuditPlaces,
+  { take = WINDOW, cursor, select }: AuditPage,
   window = WINDOW,
 ): Promise<AuditEntry[]> {
   const isUpwards = take < 0;
@@ -33,6 +37,7 @@ export async function findEntries(
     const from = isUpwards ? first : Math.max(first, last - window + 1);
     const to = isUpwards ? Math.min(last, first + window - 1) : last;
     const rows = await db.auditEntry.findMany({
+      ...(select && { select }),
       where: { AND: [where, { sequence: { gte: from, lte: to } }] },
       orderBy: { sequence: isUpwards ? 'asc' : 'desc' },
       take: wanted - found.length,

@@ -6,7 +6,7 @@ import { hashOf, Marks, type UnchainedEntry } from '../../src/audit/audit-chain.
 import { auditLines } from '../../src/audit/audit-lines.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { AuditRetention } from '../../src/audit/audit-retention.ts';
-import { type AuditPlaces, countEntries, findEntries } from '../../src/audit/audit-search.ts';
+import { type AuditPage, countEntries, findEntries } from '../../src/audit/audit-search.ts';
 import { PAGE, verifyChain } from '../../src/audit/audit-verification.ts';
 import { newId } from '../../src/ids.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -324,7 +324,7 @@ describeEngines((engine, postgres) => {
     // However many places are looked at in one go.
     const where = { actorId: 'usr_1' };
     const all = await db.auditEntry.findMany({ where, orderBy: { sequence: 'desc' } });
-    const sequencesOf = async (places: AuditPlaces) =>
+    const sequencesOf = async (places: AuditPage) =>
       (await findEntries(db, where, places, 50)).map(({ sequence }) => sequence);
     const places = all.map(({ sequence }) => sequence);
     const cursor = { sequence: places[30] ?? 0 };

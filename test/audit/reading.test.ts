@@ -133,6 +133,18 @@ test('filters leave what fits, and pages follow each other, the newest first', a
   expect(paged).toEqual(sequences);
 });
 
+test('a page may be read without its entries: cursors and the total alone', async () => {
+  const service = await startTestService();
+  await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');
+  const { data, errors } = await service.graphql(`{
+    auditEvents(first: 1) { totalCount edges { cursor } pageInfo { hasNextPage } }
+    project(id: "${service.projectId}") { auditEvents(first: 1) { edges { __typename } } }
+  }`);
+  expect(errors).toBeUndefined();
+  expect(data.auditEvents.edges).toEqual([{ cursor: expect.any(String) }]);
+  expect(data.project.auditEvents.edges).toEqual([{ __typename: 'ProjectAuditEventEdge' }]);
+});
+
 test('the download and the command write the same lines, which anybody can check; a hash that was told is known later', async () => {
   const service = await startTestService();
   const { projectId, url } = service;
