@@ -186,7 +186,8 @@ class BrokerSupervisor implements RunningBroker {
     signal?.removeEventListener('abort', onAbort);
     if (!listeners) {
       const end = await host.ended;
-      this.#failed(end);
+      // An aborted start is what the caller wanted, not a failure of the broker.
+      if (!signal?.aborted) this.#failed(end);
       throw new Error(`the embedded broker did not start: ${end.reason}`);
     }
     this.#listeners = listeners;
