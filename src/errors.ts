@@ -74,21 +74,50 @@ export class ServiceError extends Error {
   }
 }
 
-/** INVALID with its list of issues. */
-export function invalid(issues: readonly InputIssue[], message = listed(issues)): ServiceError {
-  return new ServiceError('INVALID', message, { info: { issues } });
+/** Maximum number of issues in a refusal. `info.omitted` counts further ones. */
+export const MAX_ISSUES = 100;
+/** Characters of a path or a reason: keys and values that a caller chose may be in both. The rest is cut off. */
+const MAX_ISSUE_TEXT = 1_000;
+
+export interface IssuesInfo extends Readonly<Record<string, unknown>> {
+  readonly issues: readonly InputIssue[];
+  readonly omitted?: number;
+}
+
+/** `info` of a refusal. `omitted`: issues that were found and are not in the list. */
+export function issuesInfo(found: readonly InputIssue[], omitted = 0): IssuesInfo {
+  const issues = found.slice(0, MAX_ISSUES).map(shortened);
+  const more = omitted + found.length - issues.length;
+  return more > 0 ? { issues, omitted: more } : { issues };
+}
+
+const shortened = (issue: InputIssue): InputIssue => {
+  const { path, reason } = issue;
+  if (path.length <= MAX_ISSUE_TEXT && reason.length <= MAX_ISSUE_TEXT) return issue;
+  return { path: cut(path), reason: cut(reason) };
+};
+
+const cut = (text: string): string => (text.length > MAX_ISSUE_TEXT ? `${text.slice(0, MAX_ISSUE_TEXT)}…` : text);
+
+/** INVALID with at most MAX_ISSUES issues. Default message: all of them. */
+export function invalid(found: readonly InputIssue[], message?: string, omitted = 0): ServiceError {
+  const info = issuesInfo(found, omitted);
+  return new ServiceError('INVALID', message ?? listed(info), { info });
 }
 
 /** The error as it is for a caller who finds the input in other places: `place` gives the path there of an issue's path here. */
 export function withPlaces(error: ServiceError, place: (path: string) => string): ServiceError {
-  const issues = error.info?.issues as readonly InputIssue[] | undefined;
-  if (error.code !== 'INVALID' || issues === undefined) return error;
-  const moved = issues.map(({ path, reason }) => ({ path: place(path), reason }));
-  return error.message === listed(issues) ? invalid(moved) : invalid(moved, error.message);
+  if (error.code !== 'INVALID' || error.info?.issues === undefined) return error;
+  const info = error.info as IssuesInfo;
+  const moved = info.issues.map(({ path, reason }) => ({ path: place(path), reason }));
+  return invalid(moved, error.message === listed(info) ? undefined : error.message, info.omitted);
 }
 
-const listed = (issues: readonly InputIssue[]): string =>
-  issues.map(({ path, reason }) => `${path}: ${reason}`).join('; ');
+const listed = ({ issues, omitted }: IssuesInfo): string => {
+  const texts = issues.map(({ path, reason }) => `${path}: ${reason}`);
+  if (omitted !== undefined) texts.push(`and ${omitted} more`);
+  return texts.join('; ');
+};
 
 /** NOT_FOUND of what is there and out of the caller's sight. Callers read what they read of a thing that nobody has; the audit tells it. */
 export class OutOfSight extends ServiceError {

@@ -1,14 +1,17 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { type InputIssue, invalid } from './errors.ts';
+import { type InputIssue, invalid, MAX_ISSUES } from './errors.ts';
 import { pointerStep } from './json-pointer.ts';
 
-/** More issues than this help nobody, and a hostile value could have millions. */
-export const MAX_ISSUES = 50;
+/**
+ * Entries of lists and objects up to which all issues of a value are collected. The validator collects every error before the first can
+ * be read, so a larger value is checked up to its first error only: 1 MB could have 100,000.
+ */
+const MAX_ENTRIES = 5_000;
 
-/** Schemas are JSON Schema 2020-12; every issue is told, not only the first. */
-export function createValidator(): Ajv2020 {
+/** Schemas are JSON Schema 2020-12. `allErrors`: whether a check reports every issue or stops at the first. */
+export function createValidator(allErrors = true): Ajv2020 {
   return new Ajv2020({
-    allErrors: true,
+    allErrors,
     strict: true,
     allowUnionTypes: true,
     strictRequired: false,
@@ -29,17 +32,47 @@ export type CheckValue = (value: unknown, at?: string) => void;
  */
 export function compileCheck(ajv: Ajv2020, schema: Readonly<Record<string, unknown>>): CheckValue {
   let validate: ValidateFunction | null = null;
+  let validateLarge: ValidateFunction | null = null;
+  const validateFor = (value: unknown): ValidateFunction => {
+    if (!hasMoreEntries(value, MAX_ENTRIES)) {
+      validate ??= ajv.compile(schema);
+      return validate;
+    }
+    validateLarge ??= createValidator(false).compile(schema);
+    return validateLarge;
+  };
   return (value, at = '') => {
-    validate ??= ajv.compile(schema);
-    if (!validate(value)) throw invalid(issuesOf(validate, (pointer) => at + pointer || '/'));
+    const check = validateFor(value);
+    if (check(value)) return;
+    const { issues, omitted } = issuesOf(check, (pointer) => at + pointer || '/');
+    throw invalid(issues, undefined, omitted);
   };
 }
 
-/** Why the value that was checked last breaks the schema; `locate` makes a path of a JSON pointer. Values are not told. */
-export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): InputIssue[] {
+function hasMoreEntries(value: unknown, limit: number): boolean {
+  const open: unknown[] = [value];
+  for (let entries = 0; open.length > 0; ) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const inner: readonly unknown[] = Array.isArray(next) ? next : Object.values(next);
+    entries += inner.length;
+    if (entries > limit) return true;
+    for (const each of inner) if (typeof each === 'object') open.push(each);
+  }
+  return false;
+}
+
+/** Why the value that was checked last breaks the schema, and how many errors were left out. */
+export interface SchemaIssues {
+  readonly issues: InputIssue[];
+  readonly omitted: number;
+}
+
+/** `locate` makes a path of a JSON pointer. Values are not repeated. */
+export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): SchemaIssues {
   const issues: InputIssue[] = [];
-  for (const error of errors ?? []) {
-    if (issues.length >= MAX_ISSUES) break;
+  for (const [index, error] of (errors ?? []).entries()) {
+    if (issues.length >= MAX_ISSUES) return { issues, omitted: (errors?.length ?? 0) - index };
     // What it then asks for has an issue of its own.
     if (error.keyword === 'if') continue;
     const { pointer, reason } = describe(error);
@@ -47,7 +80,7 @@ export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string)
     const path = locate(pointer);
     if (!issues.some((known) => known.path === path && known.reason === reason)) issues.push({ path, reason });
   }
-  return issues;
+  return { issues, omitted: 0 };
 }
 
 /** A pattern that is a list of words. What other ones are for is told by the first sentence of the schema's description. */

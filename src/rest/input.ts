@@ -1,7 +1,7 @@
 import { parse as parseQueryString } from 'node:querystring';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
-import { type InputIssue, invalid } from '../errors.ts';
-import { issuesOf, MAX_ISSUES } from '../json-schema.ts';
+import { type InputIssue, invalid, MAX_ISSUES } from '../errors.ts';
+import { issuesOf } from '../json-schema.ts';
 import { nearestName } from '../nearest-name.ts';
 import type { JsonSchema } from './route.ts';
 
@@ -54,8 +54,8 @@ function unknownNames(sent: Sent, known: ReadonlySet<string>): InputIssue[] {
   const issues: InputIssue[] = [];
   for (const name in sent) {
     if (known.has(name) || name === TOKEN) continue;
-    if (issues.length >= MAX_ISSUES) break;
-    const meant = nearestName(name, known);
+    // The parser reads at most 1,000 names.
+    const meant = issues.length < MAX_ISSUES ? nearestName(name, known) : null;
     issues.push({
       path: name.slice(0, 200),
       reason: meant === null ? 'is not known here' : `is not known here; is "${meant}" meant?`,
@@ -92,7 +92,10 @@ function compileReading(
       else query[name] = coerce ? coerce(value) : value;
     }
     validate ??= ajv.compile(schema);
-    if (!validate(query)) throw invalid([...issues, ...issuesOf(validate, (pointer) => pointer.slice(1))]);
+    if (!validate(query)) {
+      const broken = issuesOf(validate, (pointer) => pointer.slice(1));
+      throw invalid([...issues, ...broken.issues], undefined, broken.omitted);
+    }
     if (issues.length > 0) throw invalid(issues);
     return query;
   };

@@ -3,7 +3,7 @@ import type { ControlCommand, ControlEvent } from '../../control/envelope.ts';
 import { fieldOf, isFields } from '../../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
 import { runCommandOf } from '../../control/plugin-arguments.ts';
-import { type InputIssue, ServiceError } from '../../errors.ts';
+import { type InputIssue, type IssuesInfo, issuesInfo, ServiceError } from '../../errors.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../json-schema.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
@@ -105,8 +105,9 @@ export class BridgePlugin implements ControlPlugin {
     const kept = this.#readable();
     const { config, issues } = unmasked(change, kept, this.#secrets());
     // Of a secret that is missing nothing else is to be said.
-    const others = this.#issues(config).filter(({ path }) => !issues.some((issue) => issue.path === path));
-    refuse([...issues, ...others]);
+    const known = new Set(issues.map(({ path }) => path));
+    const { issues: others, omitted } = this.#issues(config);
+    refuse([...issues, ...others.filter(({ path }) => !known.has(path))], omitted);
     // Also one that was forbidden once: it is allowed now.
     if (!isDeepStrictEqual(config, kept) || this.#forbidden !== null) {
       await asked(() => configs.put(config));
@@ -115,15 +116,15 @@ export class BridgePlugin implements ControlPlugin {
     return { response: 'SUCCESS' };
   }
 
-  #issues(config: unknown): readonly InputIssue[] {
+  #issues(config: unknown): IssuesInfo {
     const { kind, rules } = this.#options;
     try {
       this.#checkSchema(config);
     } catch (error) {
-      if (error instanceof ServiceError) return error.info?.issues as readonly InputIssue[];
+      if (error instanceof ServiceError) return error.info as IssuesInfo;
       throw error;
     }
-    return kind.check(config, rules);
+    return issuesInfo(kind.check(config, rules));
   }
 
   /** Runs what is kept, as it was kept before this began or by another process. */
@@ -131,7 +132,7 @@ export class BridgePlugin implements ControlPlugin {
     this.#inOrder(async () => {
       const config = this.#readable();
       if (config === null || (!this.#isApplied && !hasConnections(config))) return;
-      const [issue] = this.#issues(config);
+      const [issue] = this.#issues(config).issues;
       if (issue === undefined) await this.#apply(config);
       else await this.#forbid(config, issue);
     }).catch(this.#options.onFault);
@@ -186,10 +187,13 @@ const hasConnections = (config: unknown): boolean => connectionsOf(config).lengt
 const namesOf = (config: unknown): string[] =>
   connectionsOf(config).map((connection) => (isFields(connection) ? String(connection.name) : ''));
 
-function refuse(issues: readonly InputIssue[]): void {
+function refuse(issues: readonly InputIssue[], omitted?: number): void {
   const [first] = issues;
   if (first === undefined) return;
-  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: { issues } });
+  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, {
+    code: 'INVALID',
+    info: issuesInfo(issues, omitted),
+  });
 }
 
 /** What the database refuses is refused to whoever gave the command. */

@@ -1,5 +1,5 @@
 import { ControlRefusal } from '../../control/plugin.ts';
-import type { InputIssue } from '../../errors.ts';
+import { type InputIssue, issuesInfo } from '../../errors.ts';
 import { definitionIssues, replayIssues, WIRE_NAMES } from '../definition/definition-issues.ts';
 import { loopReason, reachedFrom, streamLoop } from '../definition/stream-loops.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
@@ -43,5 +43,5 @@ export function checkedReplay(
 function refuse(issues: readonly InputIssue[]): void {
   const [first] = issues;
   if (first === undefined) return;
-  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: { issues } });
+  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }

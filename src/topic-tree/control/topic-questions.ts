@@ -1,7 +1,7 @@
 import type { ControlCommand } from '../../control/envelope.ts';
 import { fieldOf } from '../../control/fields.ts';
 import { ControlRefusal } from '../../control/plugin.ts';
-import type { InputIssue } from '../../errors.ts';
+import { type InputIssue, issuesInfo } from '../../errors.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
 import { MAX_PAGE } from '../../paging.ts';
 import type { TopicKind, TopicQuestions } from '../model/topic-recorder.ts';
@@ -69,7 +69,7 @@ function checked<Question>(command: ControlCommand, read: (fields: QuestionField
 export function refuse(issues: readonly InputIssue[]): void {
   const [first] = issues;
   if (first === undefined) return;
-  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: { issues } });
+  throw new ControlRefusal(`Invalid ${first.path}: ${first.reason}`, { code: 'INVALID', info: issuesInfo(issues) });
 }
 
 /** The fields of one command, and what is wrong with those that were read. */
