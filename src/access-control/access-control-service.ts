@@ -21,7 +21,7 @@ import {
 } from './reading/access-pages.ts';
 import type { AccessChange } from './writing/access-change.ts';
 import type { WriteReport } from './writing/access-report.ts';
-import { AccessWriter } from './writing/access-writer.ts';
+import { AccessWriter, type WriteOptions } from './writing/access-writer.ts';
 
 /** Changes, or how they follow from what the broker has. */
 export type WantedChanges = readonly AccessChange[] | ((policy: AccessPolicy) => readonly AccessChange[]);
@@ -35,7 +35,10 @@ export interface ImportRequest {
   /** Of accounts that are there, too. */
   readonly setPasswords: boolean;
   readonly dryRun: boolean;
+  readonly mayControl: boolean;
 }
+
+export type AccessWriteOptions = Pick<WriteOptions, 'dryRun' | 'mayControl'>;
 
 export interface ImportReport extends Omit<ImportPlan, 'changes'> {
   readonly report: WriteReport;
@@ -45,7 +48,7 @@ export interface ImportReport extends Omit<ImportPlan, 'changes'> {
 export interface SharedAccess {
   /** The broker whose access control is read. Errors: BROKER_UNREACHABLE. */
   reader(): BrokerRecord;
-  write(wanted: WantedChanges, dryRun: boolean): Promise<WriteReport>;
+  write(wanted: WantedChanges, options: AccessWriteOptions): Promise<WriteReport>;
 }
 
 /** The access control of one broker by itself. */
@@ -129,14 +132,14 @@ export class AccessControlService {
    * Errors: as `view`, before anything was sent; IN_USE (it belongs to a cluster that has its access control in common). What became of
    * the changes is the report's.
    */
-  async write(broker: BrokerRecord, wanted: WantedChanges, dryRun: boolean): Promise<WriteReport> {
+  async write(broker: BrokerRecord, wanted: WantedChanges, options: AccessWriteOptions): Promise<WriteReport> {
     const shared = this.#sharedOf(broker);
-    if (shared !== null) return shared.write(wanted, dryRun);
+    if (shared !== null) return shared.write(wanted, options);
     const by = this.#sharedBy(broker);
     if (by !== null) throw writtenByOthers(broker);
     const { index, writer } = await this.alone(broker);
     const changes = typeof wanted === 'function' ? wanted((await index.read()).policy) : wanted;
-    return writer.write(changes, { dryRun });
+    return writer.write(changes, options);
   }
 
   /** Errors: as `view`; INVALID. */
@@ -170,11 +173,11 @@ export class AccessControlService {
   async importDocument(broker: BrokerRecord, request: ImportRequest): Promise<ImportReport> {
     const reader = this.#readerOf(broker);
     const { policy, dialect } = await (await this.alone(reader)).index.current();
-    const { source, dryRun, deleteOthers, passwords, setPasswords } = request;
+    const { source, dryRun, mayControl, deleteOthers, passwords, setPasswords } = request;
     const gatewayUsername = reader.username;
     const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
     const { changes, ...plan } = await inTurns(planImport(policy, dialect, source, options));
-    return { ...plan, report: await this.write(broker, changes, dryRun) };
+    return { ...plan, report: await this.write(broker, changes, { dryRun, mayControl }) };
   }
 
   /** Also of a broker that has it in common with others: for who keeps them equal. Errors: as `view`. */

@@ -72,6 +72,10 @@ export function roleIn(viewer: Viewer, projectId: string): ProjectRole | null {
   return viewer.isRootAdmin ? 'ADMIN' : (viewer.projectRoles.get(projectId) ?? null);
 }
 
+/** Whether the viewer may change rights on `$CONTROL/` of a broker: they make their holder an administrator of the broker. */
+export const mayControl = (viewer: Viewer | null, { projectId }: { readonly projectId: string }): boolean =>
+  viewer !== null && roleIn(viewer, projectId) === 'ADMIN';
+
 export function seesBroker(viewer: Viewer, broker: { readonly id: string; readonly projectId: string }): boolean {
   return roleIn(viewer, broker.projectId) !== null && (viewer.brokers === null || viewer.brokers.has(broker.id));
 }

@@ -18,6 +18,7 @@ import {
 } from './control/bridge-control.ts';
 import { findBridgeIds, servesBridge } from './control/bridge-finder.ts';
 import { masked } from './control/config-secrets.ts';
+import { refuseControlTopics } from './control/control-topics.ts';
 import { readForeignConfig, writeForeignConfig } from './control/foreign-config.ts';
 import { SecretPlace } from './control/secret-places.ts';
 import type { BridgeEvent, StatusSource } from './live/bridge-feed.ts';
@@ -128,13 +129,17 @@ export class BridgeService {
     return this.#ask(broker, (runtime) => this.#source(runtime, id, api).read());
   }
 
-  /** Whole; secrets that are `***` stay as they are. Errors: INVALID with issues, NOT_SUPPORTED_BY_BROKER as `schema`. */
-  async update(broker: BrokerRecord, id: string, config: unknown): Promise<BridgeWrite> {
+  /**
+   * Replaces the whole configuration; secrets that are `***` stay as they are. Errors: INVALID with issues, NOT_SUPPORTED_BY_BROKER as
+   * `schema`; NOT_ALLOWED if a bridge of the broker itself names topics of `$CONTROL/` and `mayControl` is false.
+   */
+  async update(broker: BrokerRecord, id: string, config: unknown, mayControl: boolean): Promise<BridgeWrite> {
     if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
     const issues = configSizeIssues(config);
     if (issues.length > 0) throw invalid(issues);
     const bridge = await this.#found(broker, id);
     const api = configurable(bridge);
+    if (bridge.provider === 'BROKER' && !mayControl) refuseControlTopics(config);
     await this.#inOrder(`${broker.id}/${id}`, () =>
       this.#ask(broker, ({ controls }) =>
         bridge.provider === 'BROKER'

@@ -17,7 +17,7 @@ import {
 } from './cluster-input.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
 import type { ClusterRecord, NewNode } from './model/cluster.ts';
-import type { NodeOutcome } from './model/cluster-driver.ts';
+import type { NodeOutcome, RepairOptions } from './model/cluster-driver.ts';
 import type { StoredClusters } from './stored-clusters.ts';
 
 export interface ClusterServiceOptions {
@@ -139,8 +139,8 @@ export class ClusterService {
     });
   }
 
-  /** Errors: NOT_FOUND, NOT_SUPPORTED_BY_BROKER (the brokers keep it themselves), those of the node. */
-  async repair(id: string, nodeId: number, { adopt }: { readonly adopt: boolean }): Promise<ClusterRecord> {
+  /** Errors: NOT_FOUND, NOT_ALLOWED, NOT_SUPPORTED_BY_BROKER (the brokers keep it themselves), those of the node. */
+  async repair(id: string, nodeId: number, options: RepairOptions): Promise<ClusterRecord> {
     const cluster = this.#read(id);
     if (!cluster.nodes.some((node) => node.nodeId === nodeId)) throw notFound('node', String(nodeId));
     const { repair } = this.#options.keepers.of(cluster);
@@ -148,7 +148,7 @@ export class ClusterService {
       const reason = 'The brokers of this cluster keep themselves equal';
       throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
     }
-    await repair(cluster, nodeId, { adopt });
+    await repair(cluster, nodeId, options);
     return this.#read(id);
   }
 

@@ -76,6 +76,8 @@ export interface Requirement {
   readonly requires: RequiredRole;
   /** In projects with `strictRoles`. Default: the same. */
   readonly requiresIfStrict?: ProjectRole;
+  /** For changes of rights on `$CONTROL/` of a broker. Default: the same. */
+  readonly requiresForControl?: ProjectRole;
   /** False: not for project tokens, whatever their role. Default: true. */
   readonly byTokens?: boolean;
   /** What tokens get that are restricted to brokers which it is not about. Default: as others of their role. */
@@ -150,6 +152,15 @@ export const writesOnBroker = {
     return true;
   },
   ...requires('VIEWER', { requiresIfStrict: 'EDITOR', elsewhere: 'NOT_FOUND' }),
+} as const;
+
+/**
+ * As `writesOnBroker`, for root fields that can change rights on `$CONTROL/`. Those changes require ADMIN, which is decided by the
+ * service that carries them out.
+ */
+export const writesAccessControl = {
+  ...writesOnBroker,
+  extensions: { ...writesOnBroker.extensions, requiresForControl: 'ADMIN' } satisfies Requirement,
 } as const;
 
 /**

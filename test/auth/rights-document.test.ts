@@ -4,6 +4,7 @@ import type { Requirement } from '../../src/graphql/builder.ts';
 import {
   CALLER_NAMES,
   CALLERS,
+  controlRefusalOf,
   innerFields,
   refusalOf,
   requirementOf,
@@ -30,7 +31,12 @@ function row(name: string, requirement: Requirement): string {
   const cells = CALLER_NAMES.filter((caller) => caller !== 'revokedToken').map((caller) => {
     const usual = refusalOf(requirement, CALLERS[caller]);
     const strict = refusalOf(requirement, CALLERS[caller], true);
-    return usual === strict ? (usual ?? '✓') : `✓, strict ${strict}`;
+    const control = controlRefusalOf(requirement, CALLERS[caller]);
+    return [
+      usual ?? '✓',
+      ...(strict === usual ? [] : [`strict ${strict}`]),
+      ...(control === usual ? [] : [`control ${control}`]),
+    ].join(', ');
   });
   return `| ${[`\`${name}\``, WORDS[requirement.requires], ...cells].join(' | ')} |`;
 }
@@ -49,7 +55,9 @@ const INTRODUCTION = `# Who may do what
 
 Generated from what the fields of the graph and the entries of the REST interface declare (\`npx vitest run test/auth/rights-document.test.ts -u\`), and tried cell by cell by \`test/auth/rights-matrix.test.ts\`.
 
-✓ lets in; numbers are the status that refuses, which GraphQL tells as \`UNAUTHORIZED\` (401), \`NOT_ALLOWED\` (403) and \`NOT_FOUND\` (404). *No role*: a person without one in the project. *Root*: a root administrator. *Token elsewhere*: an administrator's token that is restricted to another broker of the project. *Ended token*: expired or revoked. *strict*: in projects with \`strictRoles\`, but for dry runs.
+✓ lets in; numbers are the status that refuses, which GraphQL tells as \`UNAUTHORIZED\` (401), \`NOT_ALLOWED\` (403) and \`NOT_FOUND\` (404). *No role*: a person without one in the project. *Root*: a root administrator. *Token elsewhere*: an administrator's token that is restricted to another broker of the project. *Ended token*: expired or revoked. *strict*: in projects with \`strictRoles\`, but for dry runs. *control*: for what concerns rights on \`$CONTROL/\`, by which an account administers the broker itself.
+
+Rights on \`$CONTROL/\` require the administrator role in every project. Callers below it cannot add a rule that allows a topic below \`$CONTROL/\`. They cannot create, change, disable or delete an account, a group, a role or the anonymous group that has such a rule, or the account that this service connects with. Wildcards in the first level and the default access never reach \`$CONTROL/\`. \`test/access-control/writing/control-rights.test.ts\` tests each verb on the embedded broker and on Mosquitto.
 `;
 
 test('docs/rights.md tells who may do what', async () => {

@@ -55,6 +55,10 @@ export type Refusal = 401 | 403 | 404 | null;
 const includes = (held: ProjectRole, needed: ProjectRole) =>
   PROJECT_ROLES.indexOf(held) >= PROJECT_ROLES.indexOf(needed);
 
+/** For a change of rights on `$CONTROL/`. */
+export const controlRefusalOf = (requirement: Requirement, caller: Caller): Refusal =>
+  refusalOf({ ...requirement, requires: requirement.requiresForControl ?? requirement.requires }, caller);
+
 export function refusalOf(requirement: Requirement, caller: Caller, isStrict = false): Refusal {
   const { requires, requiresIfStrict, byTokens = true, elsewhere } = requirement;
   if (caller.kind === 'ENDED') return 401;
@@ -102,11 +106,13 @@ export function routeRequirement(route: Route): Requirement {
   const declared = declaredIn(route);
   const isOfOne = /\{(broker|cluster)Id\}/.test(route.path);
   const requiresIfStrict = declared.find((one) => one.requiresIfStrict)?.requiresIfStrict;
+  const requiresForControl = declared.find((one) => one.requiresForControl)?.requiresForControl;
   const elsewhere = isOfOne ? 'NOT_FOUND' : declared.find((one) => one.elsewhere)?.elsewhere;
   return {
     requires: route.role,
     byTokens: declared.every(({ byTokens = true }) => byTokens),
     ...(requiresIfStrict ? { requiresIfStrict } : {}),
+    ...(requiresForControl ? { requiresForControl } : {}),
     ...(elsewhere ? { elsewhere } : {}),
   };
 }

@@ -101,6 +101,32 @@ test('what somebody changes on one node is told with its name, stays through wri
   expect(clusterId).toBeTruthy();
 });
 
+test('below ADMIN a cluster does not adopt rights on $CONTROL/ that somebody gave on one node', async () => {
+  const world = await clusterWorld();
+  const { service, nodes, clusterId } = world;
+  const [, second] = nodes as [ClusterWorldNode, ClusterWorldNode];
+  const editor = (await service.person('EDITOR')).token;
+  const until = watched(world);
+  await until(areEqual);
+  const ADOPT =
+    'mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 2, adopt: true }) { cluster { state } } }';
+  const adopt = async (token: string) =>
+    (await service.graphql(ADOPT, { c: clusterId }, token)).errors?.[0]?.extensions.code;
+
+  control(second, 'createRole', 'foreign');
+  await until(isDrifted(2));
+  expect(await adopt(editor)).toBeUndefined();
+  await until(areEqual);
+
+  control(second, 'addRoleACL', 'foreign', 'publishClientSend', '$CONTROL/#', 'allow');
+  await until(isDrifted(2));
+  expect(await adopt(editor)).toBe('NOT_ALLOWED');
+  expect(nodes.map((node) => node.broker.readAccessFile().includes('$CONTROL/#'))).toEqual([false, true, false]);
+  expect(await adopt(service.root)).toBeUndefined();
+  await until(areEqual);
+  expect(nodes.map((node) => node.broker.readAccessFile().includes('$CONTROL/#'))).toEqual([true, true, true]);
+});
+
 test('a node is not written by itself while it is in a cluster; it is read, and written again once it left', async () => {
   const { graph, nodes, service } = await clusterWorld();
   const [, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];

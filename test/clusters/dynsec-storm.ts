@@ -77,7 +77,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
     const disturbance = broker.disturb();
     let report: WriteReport;
     try {
-      report = await accessControl.write(entry, changes, false);
+      report = await accessControl.write(entry, changes, { dryRun: false, mayControl: true });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       expect(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT'], `seed ${seed}: ${error.message}`).toContain(error.code);

@@ -1,5 +1,6 @@
+import { mayControl } from '../../auth/viewer.ts';
 import { invalid, withPlaces } from '../../errors.ts';
-import { builder, writesOnBroker } from '../../graphql/builder.ts';
+import { builder, writesAccessControl } from '../../graphql/builder.ts';
 import type { AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { ChangeReport, WriteReport } from '../writing/access-report.ts';
@@ -58,16 +59,17 @@ builder.mutationField('changeAccessControl', (t) =>
     description:
       'Many changes in one call. One that is rejected does not stop those after it; each has its own result.',
     type: ChangeAccessControlPayload,
-    ...writesOnBroker,
+    ...writesAccessControl,
     args: { input: t.arg({ type: ChangeAccessControlInput, required: true }) },
     resolve: async (_root, { input: { brokerId, changes, dryRun } }, { services, viewer }): Promise<WriteReport> => {
       if (changes.length > MAX_CHANGES) {
         throw invalid([{ path: 'input.changes', reason: `must not have more than ${MAX_CHANGES} entries` }]);
       }
+      const broker = services.brokers.visible(brokerId, viewer);
       const report = await services.accessControl.write(
-        services.brokers.visible(brokerId, viewer),
+        broker,
         (policy) => changes.map((change, index) => changeOf(change, index, policy)),
-        dryRun ?? false,
+        { dryRun: dryRun ?? false, mayControl: mayControl(viewer, broker) },
       );
       return { ...report, changes: report.changes.map((change, index) => placed(change, changes[index] ?? {}, index)) };
     },

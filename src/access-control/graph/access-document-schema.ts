@@ -1,6 +1,7 @@
+import { mayControl } from '../../auth/viewer.ts';
 import type { RequestContext } from '../../context.ts';
 import { invalid } from '../../errors.ts';
-import { builder, onBroker, writesOnBroker } from '../../graphql/builder.ts';
+import { builder, onBroker, writesAccessControl } from '../../graphql/builder.ts';
 import { WHOLE_POLICY_COST } from '../../graphql/page-cost.ts';
 import type { ImportReport, ImportRequest } from '../access-control-service.ts';
 import type { ImportSource } from '../documents/access-import.ts';
@@ -82,14 +83,16 @@ interface ImportArguments {
 
 function run(args: ImportArguments, { services, viewer }: RequestContext, dryRun: boolean): Promise<ImportReport> {
   const { brokerId, document, mosquittoFile, deleteOthers, setPasswords, passwords } = args.input;
+  const broker = services.brokers.visible(brokerId, viewer);
   const request: ImportRequest = {
     source: sourceOf(document ?? null, mosquittoFile ?? null),
     deleteOthers: deleteOthers ?? false,
     passwords: passwordsOf(passwords ?? []),
     setPasswords: setPasswords ?? false,
     dryRun,
+    mayControl: mayControl(viewer, broker),
   };
-  return services.accessControl.importDocument(services.brokers.visible(brokerId, viewer), request);
+  return services.accessControl.importDocument(broker, request);
 }
 
 function sourceOf(document: unknown, mosquittoFile: string | null): ImportSource {
@@ -133,7 +136,7 @@ builder.mutationField('applyAccessControl', (t) =>
     description:
       'Makes a broker have what a document says. Doing it again changes nothing, except that `setPasswords` sets passwords again.',
     type: AccessControlImport,
-    ...writesOnBroker,
+    ...writesAccessControl,
     args: { input: t.arg({ type: AccessControlImportInput, required: true }) },
     resolve: (_root, args, context) => run(args, context, false),
   }),

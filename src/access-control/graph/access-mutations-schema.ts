@@ -1,7 +1,8 @@
+import { mayControl } from '../../auth/viewer.ts';
 import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import type { RequestContext } from '../../context.ts';
 import { ServiceError, withPlaces } from '../../errors.ts';
-import { builder, writesOnBroker } from '../../graphql/builder.ts';
+import { builder, writesAccessControl } from '../../graphql/builder.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import type { BlastRadius, ChangeReport, NodeReport } from '../writing/access-report.ts';
 import type { InputFields } from './access-change-inputs.ts';
@@ -121,7 +122,7 @@ for (const { name, verb, payload } of VERBS) {
     t.field({
       description: verb.description,
       type: payload,
-      ...writesOnBroker,
+      ...writesAccessControl,
       args: { input: t.arg({ type: input, required: true }) },
       resolve: async (_root, args, { services, viewer }): Promise<Written> => {
         const { brokerId, dryRun, mustApply } = args.input;
@@ -133,7 +134,7 @@ for (const { name, verb, payload } of VERBS) {
             made.push(verb.change(args.input, { policy, path: 'input' }));
             return made;
           },
-          dryRun ?? false,
+          { dryRun: dryRun ?? false, mayControl: mayControl(viewer, broker) },
         );
         const [change] = made;
         const [result] = report.changes;

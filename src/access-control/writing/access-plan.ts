@@ -27,6 +27,6 @@ export type PlannedCommand = DynsecWrite & {
 export interface PlannedChange {
   readonly change: AccessChange;
   readonly commands: readonly PlannedCommand[];
-  /** Why it cannot be carried out: INVALID, NOT_FOUND, ALREADY_EXISTS, IN_USE, NOT_SUPPORTED_BY_BROKER. */
+  /** Why it cannot be carried out: INVALID, NOT_FOUND, ALREADY_EXISTS, IN_USE, NOT_SUPPORTED_BY_BROKER, NOT_ALLOWED. */
   readonly error: ServiceError | null;
 }

@@ -3,6 +3,7 @@ import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from './access-change.ts';
 import type { PlannedChange, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { changeIssues } from './change-validation.ts';
+import { ControlRights } from './control-rights.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { kickOf } from './kicks.ts';
 import { OwnAccount } from './own-account.ts';
@@ -22,6 +23,8 @@ import { PolicyDraft } from './policy-draft.ts';
 export interface PlanOptions {
   /** The account of this service's own connection; null: it connects without user name. */
   readonly gatewayUsername: string | null;
+  /** Whether the caller may change rights on `$CONTROL/`; see ControlRights. Default: true. */
+  readonly mayControl?: boolean;
 }
 
 /**
@@ -35,12 +38,14 @@ export class AccessPlanner {
   readonly #dialect: AccessDialect;
   readonly #own: OwnAccount;
   readonly #gatewayUsername: string | null;
+  readonly #control: ControlRights | null;
 
-  constructor(policy: AccessPolicy, dialect: AccessDialect, { gatewayUsername }: PlanOptions) {
+  constructor(policy: AccessPolicy, dialect: AccessDialect, { gatewayUsername, mayControl = true }: PlanOptions) {
     this.#draft = new PolicyDraft(policy);
     this.#dialect = dialect;
     this.#own = new OwnAccount(policy, dialect, gatewayUsername);
     this.#gatewayUsername = gatewayUsername;
+    this.#control = mayControl ? null : new ControlRights(gatewayUsername);
   }
 
   /** The policy once all that was planned is done; changes with what is planned next. */
@@ -55,7 +60,8 @@ export class AccessPlanner {
       const commands = writesOf(draft, this.#dialect, change).map((write) => {
         this.#own.checkWrite(write);
         const command = annotated(draft, this.#dialect, write, this.#gatewayUsername);
-        draft.run(write);
+        if (this.#control) this.#control.run(draft, command);
+        else draft.run(write);
         return command;
       });
       this.#own.checkChange(commands, draft);

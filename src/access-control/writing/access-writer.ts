@@ -6,7 +6,7 @@ import { blastRadius, type ConnectedNow } from './kicks.ts';
 import { reportOf } from './write-report.ts';
 import { type WriteParts, WriteRun } from './write-run.ts';
 
-export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs'> {
+export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs' | 'mayControl'> {
   /** Who is connected. Where that cannot be found out, the report says that it is not complete. */
   readonly connectedClients: () => Promise<ConnectedNow>;
   /** Longest wait for a broker to come back and be read after an answer was lost, milliseconds. Default 10,000. */
@@ -15,6 +15,8 @@ export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs'> {
 
 export interface WriteOptions {
   readonly dryRun: boolean;
+  /** Whether the caller may change rights on `$CONTROL/`: administrators of the project, and this service itself. */
+  readonly mayControl: boolean;
   /** As of the writer, for who does not need to know for sure. Default: the writer's. */
   readonly readBackMs?: number;
 }
@@ -28,7 +30,7 @@ const MAX_WAITING = 16;
  * code of the loss. Lists are carried out one after the other; MAX_WAITING may wait, more are RATE_LIMITED.
  */
 export class AccessWriter {
-  readonly #parts: WriteParts;
+  readonly #parts: Omit<WriteParts, 'mayControl'>;
   readonly #connectedClients: () => Promise<ConnectedNow>;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
@@ -42,8 +44,11 @@ export class AccessWriter {
    * Errors: RATE_LIMITED, and those of a broker that cannot be read before anything is sent. Whatever happens to a change is in
    * the report.
    */
-  async write(changes: readonly AccessChange[], { dryRun, readBackMs }: WriteOptions): Promise<WriteReport> {
-    const parts = readBackMs === undefined ? this.#parts : { ...this.#parts, readBackMs };
+  async write(
+    changes: readonly AccessChange[],
+    { dryRun, mayControl, readBackMs }: WriteOptions,
+  ): Promise<WriteReport> {
+    const parts = { ...this.#parts, mayControl, ...(readBackMs === undefined ? {} : { readBackMs }) };
     if (dryRun) return this.#run(parts, changes, false);
     if (this.#waiting >= MAX_WAITING) {
       throw new ServiceError('RATE_LIMITED', 'Too many changes of this broker are waiting', {

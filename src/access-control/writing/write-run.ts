@@ -20,6 +20,8 @@ export interface WriteParts {
   readonly session: Pick<BrokerSession, 'status' | 'onStatus'>;
   readonly gatewayUsername: string | null;
   readonly readBackMs: number;
+  /** Whether the caller may change rights on `$CONTROL/`; see ControlRights. */
+  readonly mayControl: boolean;
 }
 
 interface Command {
@@ -178,7 +180,8 @@ export class WriteRun {
   }
 
   #plannerOn(policy: AccessPolicy): AccessPlanner {
-    return new AccessPlanner(policy, this.#now.dialect, { gatewayUsername: this.#parts.gatewayUsername });
+    const { gatewayUsername, mayControl } = this.#parts;
+    return new AccessPlanner(policy, this.#now.dialect, { gatewayUsername, mayControl });
   }
 
   *#planAll(): Steps<void> {

@@ -1,5 +1,6 @@
+import { mayControl } from '../../auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import { builder, writesOnBroker } from '../../graphql/builder.ts';
+import { builder, writesAccessControl } from '../../graphql/builder.ts';
 import { QUESTION_COST } from '../../graphql/page-cost.ts';
 import type { BridgeWrite } from '../bridge-service.ts';
 import { Bridge } from './bridge-schema.ts';
@@ -38,7 +39,7 @@ builder.mutationFields((t) => ({
     description:
       'Replaces the configuration of a bridge. Answers when it is kept; subscription `bridgeStatus` tells how its connections come up. Connections that it leaves as they are go on undisturbed. INVALID tells all that is wrong, with JSON pointers into the configuration as paths.',
     type: BridgePayload,
-    ...writesOnBroker,
+    ...writesAccessControl,
     args: {
       input: t.arg({
         description: 'Which bridge, and its configuration.',
@@ -46,7 +47,9 @@ builder.mutationFields((t) => ({
         required: true,
       }),
     },
-    resolve: (_root, { input: { brokerId, bridgeId, config } }, { services, viewer }) =>
-      services.bridges.update(services.brokers.visible(brokerId, viewer), bridgeId, config),
+    resolve: (_root, { input: { brokerId, bridgeId, config } }, { services, viewer }) => {
+      const broker = services.brokers.visible(brokerId, viewer);
+      return services.bridges.update(broker, bridgeId, config, mayControl(viewer, broker));
+    },
   }),
 }));

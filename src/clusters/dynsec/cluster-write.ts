@@ -44,12 +44,12 @@ export class ClusterWrite {
   }
 
   /** Errors: BROKER_UNREACHABLE (no node is reached), IN_USE (somebody else changed each one that is), as of a single broker. */
-  async run(changes: readonly AccessChange[]): Promise<WriteReport> {
+  async run(changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport> {
     let problem: ServiceError | null = null;
     for (const { nodeId } of this.#nodes.record.nodes) {
       let report: WriteReport | null;
       try {
-        report = await this.#begin(nodeId, changes);
+        report = await this.#begin(nodeId, changes, mayControl);
       } catch (error) {
         const failure = this.#nodes.failed(nodeId, error);
         problem ??= failure;
@@ -62,14 +62,14 @@ export class ClusterWrite {
   }
 
   /** Null: the node is not equal. Errors: nothing was sent. */
-  async #begin(nodeId: number, changes: readonly AccessChange[]): Promise<WriteReport | null> {
+  async #begin(nodeId: number, changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport | null> {
     const nodes = this.#nodes;
     if (!(await nodes.settle(nodeId))) return null;
     const { writer } = await nodes.access(nodeId);
     const { id } = nodes.record;
     await this.#rows.begin(id, { nodeId, usernames: concernedBy(changes) });
     try {
-      return await writer.write(changes, { dryRun: false, readBackMs: FIRST_MS });
+      return await writer.write(changes, { dryRun: false, mayControl, readBackMs: FIRST_MS });
     } catch (error) {
       // What is no ServiceError leaves it open whether anything was sent: the next who has the turn takes it back.
       if (error instanceof ServiceError) await this.#rows.abandon(id);
@@ -138,7 +138,7 @@ export class ClusterWrite {
     const { id } = nodes.record;
     if (!isSure || nodes.of(nodeId).revision !== revision) return null;
     const { writer } = await nodes.access(nodeId);
-    const own = await writer.write(changes, { dryRun: false, readBackMs: FOLLOWER_MS });
+    const own = await writer.write(changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS });
     const { set, doubtful } = passwordsAfter(changes, own);
     const others = [...new Set([...set.keys(), ...passwords.set.keys()])].filter(
       (username) => !set.has(username) || set.get(username) !== passwords.set.get(username),

@@ -7,7 +7,7 @@ import type { Stop } from '../../mqtt/broker-session.ts';
 import type { LeasedTurns } from '../../storage/leased-turns.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
+import type { ClusterDriver, NodeOutcome, RepairOptions } from '../model/cluster-driver.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
 import type { ClusterRows } from './cluster-rows.ts';
 import { KeptCluster } from './kept-cluster.ts';
@@ -94,7 +94,7 @@ export class DynsecDriver implements ClusterDriver {
     const { directory } = this.#options;
     if (directory.get(id)?.keeper !== 'GATEWAY') return null;
     const { cluster } = this.#keptOf(id);
-    return { reader: () => cluster.reader(), write: (wanted, dryRun) => cluster.write(wanted, dryRun) };
+    return { reader: () => cluster.reader(), write: (wanted, options) => cluster.write(wanted, options) };
   }
 
   /**
@@ -163,10 +163,10 @@ export class DynsecDriver implements ClusterDriver {
   readonly repair = async (
     { id }: ClusterRecord,
     nodeId: number,
-    { adopt }: { readonly adopt: boolean },
+    { adopt, mayControl }: RepairOptions,
   ): Promise<void> => {
     const { cluster } = this.#keptOf(id);
-    await (adopt ? cluster.adopt(nodeId) : cluster.repair(nodeId));
+    await (adopt ? cluster.adopt(nodeId, mayControl) : cluster.repair(nodeId));
   };
 
   #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, { reader, kept }: Beside): NodeStatus {

@@ -1,6 +1,8 @@
-import type { WantedChanges } from '../../access-control/access-control-service.ts';
+import type { AccessWriteOptions, WantedChanges } from '../../access-control/access-control-service.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
+import type { AccessDialect } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
+import { AccessPlanner } from '../../access-control/writing/access-planner.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
 import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import { ServiceError } from '../../errors.ts';
@@ -8,6 +10,7 @@ import { inTurns } from '../../steps.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { ClusterWrite } from './cluster-write.ts';
 import { KeptNodes, type KeptNodesOptions } from './kept-nodes.ts';
+import { differencesTo } from './node-access.ts';
 
 export interface KeptClusterOptions extends KeptNodesOptions {
   /** One after the other, over all processes; the record is then as it is stored. */
@@ -81,15 +84,15 @@ export class KeptCluster {
    * Errors: BROKER_UNREACHABLE (no node is reached), IN_USE (somebody else changed each one that is), and as of a single broker. What
    * became of the changes is the report's; with an outcome of each node.
    */
-  async write(wanted: WantedChanges, dryRun: boolean): Promise<WriteReport> {
+  async write(wanted: WantedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
     const { access, rows, keepsPasswords, onFault } = this.#options;
     if (dryRun) {
       const { writer } = await access.alone(this.reader());
-      return writer.write(await this.#changesOf(wanted), { dryRun });
+      return writer.write(await this.#changesOf(wanted), { dryRun, mayControl });
     }
     return this.#inTurn(async () => {
       const write = new ClusterWrite({ nodes: this.#nodes, rows, keeps: keepsPasswords(), onFault });
-      return write.run(await this.#changesOf(wanted));
+      return write.run(await this.#changesOf(wanted), mayControl);
     });
   }
 
@@ -118,13 +121,22 @@ export class KeptCluster {
     });
   }
 
-  /** What somebody else changed on a node becomes the document, and goes to the others. Errors: those of the node. */
-  async adopt(nodeId: number): Promise<void> {
+  /**
+   * Makes what somebody else changed on a node the document, which goes to the others. Errors: those of the node; NOT_ALLOWED if it
+   * changes rights on `$CONTROL/` and `mayControl` is false.
+   */
+  async adopt(nodeId: number, mayControl: boolean): Promise<void> {
     await this.#inTurn(async () => {
       // What it lacks because it was away is nothing that somebody took from it.
       if (this.#nodes.isBehind(nodeId)) await this.#nodes.bring(nodeId);
       else if ((await this.#nodes.differences(nodeId)).length > 0) {
-        await this.#take(nodeId, await inTurns(documentOf(await this.#policyOf(nodeId))));
+        const { index } = await this.#nodes.access(nodeId);
+        const { policy, dialect } = await index.current();
+        const document = await inTurns(documentOf(policy));
+        if (!mayControl && this.#record.document !== null) {
+          await checkControlRights(this.#record.document, document, dialect);
+        }
+        await this.#take(nodeId, document);
       }
     });
     for (const node of this.#record.nodes) await this.look(node.nodeId);
@@ -169,6 +181,20 @@ export class KeptCluster {
 
   get #record(): ClusterRecord {
     return this.#nodes.record;
+  }
+}
+
+/** Errors: NOT_ALLOWED if one document gives other rights on `$CONTROL/` than the other. */
+async function checkControlRights(
+  before: AccessDocument,
+  after: AccessDocument,
+  dialect: AccessDialect,
+): Promise<void> {
+  const policy = await inTurns(policyOf(before));
+  const planner = new AccessPlanner(policy, dialect, { gatewayUsername: null, mayControl: false });
+  for (const change of await differencesTo({ policy, dialect }, after, null)) {
+    const { error } = planner.next(change);
+    if (error?.code === 'NOT_ALLOWED') throw error;
   }
 }
 

@@ -130,7 +130,7 @@ export class KeptNodes {
       await rows.nodeHas(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
     }
     if (plan.changes.length > 0)
-      checkTaken(await writer.write(plan.changes, { dryRun: false, readBackMs: FOLLOWER_MS }));
+      checkTaken(await writer.write(plan.changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS }));
     const { missingPasswords, revision: before } = this.of(nodeId);
     // What it had before may have another password under the same name.
     const wanted = before === null ? document.clients.map(({ username }) => username) : plan.lackingAfter;
@@ -147,7 +147,7 @@ export class KeptNodes {
   async tryOut(nodeId: number, document: AccessDocument): Promise<void> {
     const { writer, index } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document, index);
-    if (changes.length > 0) checkTaken(await writer.write(changes, { dryRun: true }));
+    if (changes.length > 0) checkTaken(await writer.write(changes, { dryRun: true, mayControl: true }));
   }
 
   /** Passwords that can be given to it without anybody's doing. */

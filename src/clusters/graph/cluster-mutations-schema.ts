@@ -1,9 +1,9 @@
 import type { ProjectRole } from '../../auth/viewer.ts';
-import { requireWholeProject } from '../../auth/viewer.ts';
+import { mayControl, requireWholeProject } from '../../auth/viewer.ts';
 import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
 import type { RequestContext } from '../../context.ts';
-import { builder, inProject, requires } from '../../graphql/builder.ts';
+import { builder, inProject, type Requirement, requires } from '../../graphql/builder.ts';
 import type { ClusterResult, DeletedCluster } from '../cluster-service.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 import { Cluster, ClusterResultType, NodeOutcomeType } from './cluster-schema.ts';
@@ -13,13 +13,13 @@ interface Target {
 }
 
 /** The role in the project of the cluster; not for tokens that are restricted to brokers, as what a cluster is concerns others. */
-const onCluster = (role: ProjectRole) => ({
+const onCluster = (role: ProjectRole, more: Pick<Requirement, 'requiresForControl'> = {}) => ({
   authScopes: (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
     services.clusters.visible(input.clusterId, viewer, role, input.projectId);
     if (viewer !== null) requireWholeProject(viewer);
     return true;
   },
-  ...requires(role, { elsewhere: 'NOT_FOUND' }),
+  ...requires(role, { ...more, elsewhere: 'NOT_FOUND' }),
 });
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
@@ -254,11 +254,15 @@ builder.mutationFields((t) => ({
     description:
       'Where this service keeps a cluster: makes a node that somebody else changed equal to the others again, or the others equal to it.',
     type: ClusterPayload,
-    ...onCluster('EDITOR'),
+    ...onCluster('EDITOR', { requiresForControl: 'ADMIN' }),
     args: { input: t.arg({ description: 'Which node, and how.', type: RepairClusterNodeInput, required: true }) },
-    resolve: async (_root, { input: { clusterId, nodeId, adopt } }, { services }) => ({
-      cluster: await services.clusterChanges.repair(clusterId, nodeId, { adopt: adopt ?? false }),
-    }),
+    resolve: async (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
+      const options = {
+        adopt: adopt ?? false,
+        mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')),
+      };
+      return { cluster: await services.clusterChanges.repair(clusterId, nodeId, options) };
+    },
   }),
   deleteClusters: t.field({
     description: 'Dissolves all clusters of a project. One that fails does not stop the others.',

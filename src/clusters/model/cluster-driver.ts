@@ -17,6 +17,12 @@ export interface NodeOutcome {
  * One way in which clusters are held together. Their rows are the caller's: written before `create` and `join`, and taken back where
  * these reject; gone after `leave` and `dissolve`.
  */
+export interface RepairOptions {
+  readonly adopt: boolean;
+  /** Whether the caller may adopt other rights on `$CONTROL/` than the cluster has; otherwise NOT_ALLOWED. */
+  readonly mayControl: boolean;
+}
+
 export interface ClusterDriver {
   /**
    * Makes the nodes a cluster. All or nothing: what was begun on some is taken back when another one refuses, and what could not be is
@@ -33,7 +39,7 @@ export interface ClusterDriver {
    * Where this service keeps the nodes equal: makes one equal to the others again, or with `adopt` the others equal to it. Errors: those
    * of the node.
    */
-  readonly repair?: (cluster: ClusterRecord, nodeId: number, options: { readonly adopt: boolean }) => Promise<void>;
+  readonly repair?: (cluster: ClusterRecord, nodeId: number, options: RepairOptions) => Promise<void>;
   /** Never rejects: what is wrong is in it. */
   status(cluster: ClusterRecord): Promise<ClusterStatus>;
   /** The broker entry by which the whole cluster is asked now. Null: none can be. */

@@ -19,7 +19,7 @@ async function startBroker() {
     const passwords = new Map([['ann', 'secret']]);
     const options = { deleteOthers, passwords, setPasswords: false, gatewayUsername: ADMIN.username };
     const { changes, ...plan } = planImport(policy, dialect, source, options);
-    return { ...plan, report: await writer.write(changes, { dryRun }) };
+    return { ...plan, report: await writer.write(changes, { dryRun, mayControl: true }) };
   };
   return { broker, apply, exported: async () => documentOf((await index.current()).policy) };
 }

@@ -317,7 +317,7 @@ test('a role that somebody else gave in the same moment counts as given, a rule 
       { kind: 'ADD_CLIENT_ROLE', username: 'ann', role: at('r') },
       { kind: 'PUT_ROLE_ACL', rolename: 'r', acl: acl('a') },
     ],
-    { dryRun: false },
+    { dryRun: false, mayControl: true },
   );
   expect(report.changes.map(({ outcome }) => outcome)).toEqual(['APPLIED', 'REJECTED']);
   expect(report.changes[1]?.error).toMatchObject({ code: 'ALREADY_EXISTS' });

@@ -19,7 +19,7 @@ test('changes are told as they happened while another administrator sends what t
     for (let n = 0; n < 10; n++) {
       const report = await writing.writer.write(
         [0, 1, 2].map((m) => ({ kind: 'PUT_ROLE', rolename: `r${n}-${m}`, mode: 'CREATE', fields: {} }) as const),
-        { dryRun: false },
+        { dryRun: false, mayControl: true },
       );
       expect(report.outcome).toBe('APPLIED');
     }

@@ -50,8 +50,8 @@ export async function openWriting(url: string, options: WritingOptions = {}) {
     payloads,
     /** Names of all commands that were sent. */
     sent: () => payloads.flatMap((payload) => payload.map(({ command }) => command)),
-    apply: (...changes: AccessChange[]) => writer.write(changes, { dryRun: false }),
-    dryRun: (...changes: AccessChange[]) => writer.write(changes, { dryRun: true }),
+    apply: (...changes: AccessChange[]) => writer.write(changes, { dryRun: false, mayControl: true }),
+    dryRun: (...changes: AccessChange[]) => writer.write(changes, { dryRun: true, mayControl: true }),
     /** As another administrator does, with no eye on anything. */
     send: async (...commands: ControlCall[]) => {
       const results = await controls.callAll(DYNSEC_API, commands);

@@ -19,6 +19,25 @@ const OURS = ['mqtt-bridge', 'postgresql-bridge', 'webhook-bridge'].map((id) => 
   isConfigurable: true,
   origin: null,
 }));
+const UPDATE = `mutation ($b: ID!, $c: JSON!) {
+  updateBridgeConfig(input: { brokerId: $b, bridgeId: "mongodb-bridge", config: $c }) { bridge { id } }
+}`;
+
+test('below ADMIN the bridge of a broker is not configured with topics of $CONTROL/', async () => {
+  const broker = await startCommercialBridge();
+  const { service, brokerId } = await worldWith(broker);
+  const editor = (await service.person('EDITOR')).token;
+  const withTopic = (topic: unknown) => ({ ...MONGO_CONFIG, topicMappings: [{ name: 't1', mqttTopics: [topic] }] });
+  const codeOf = async (config: unknown, token: string) =>
+    (await service.graphql(UPDATE, { b: brokerId, c: config }, token)).errors?.[0]?.extensions.code;
+  for (const topic of ['$CONTROL/#', '$CONTROL', '$CON', { '$CONTROL/dynamic-security/v1': 'a' }]) {
+    expect([topic, await codeOf(withTopic(topic), editor)]).toEqual([topic, 'NOT_ALLOWED']);
+  }
+  expect(broker.config).toEqual(MONGO_CONFIG);
+  expect(await codeOf(withTopic('plant/#'), editor)).toBeUndefined();
+  expect(await codeOf(withTopic('$CONTROL/#'), service.root)).toBeUndefined();
+});
+
 const SECRET = /mongo password|another%20secret/;
 
 test('the bridge of a commercial broker is listed, read, written and followed without its secrets', async () => {
