@@ -2,67 +2,83 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Entries of lists within lists, questions to brokers for single entries, and thousands of characters of long texts, that one run of a
- * caller's operation may be told. A document's cost counts such lists by what is usual; where roles, groups and their holders hold each other by the dozen, a walk among them grows by that at each step, and a
- * short document would keep the process for minutes. Longer lists have pages.
+ * Maximum of what one run of a caller's operation counts: entries of lists within lists, queries to brokers for single entries, and long
+ * texts by their length. The cost of a document counts such lists by their usual size. Where roles, groups and their holders reference
+ * each other by the dozen, a walk among them multiplies at each step, and a short document would take minutes. Longer lists have pages.
  */
 const MAX_WALK = 100_000;
 
-/** By context. Our own operations begin none and are not counted: what they ask does not go round. */
-const walked = new WeakMap<object, number>();
+/** Characters that fields of one run may make from what the request sent, such as the samples and outputs of previews. */
+export const MAX_CHARACTERS = 8 * 1024 * 1024;
+
+/** Spent by fields while they make text. */
+export interface CharacterBudget {
+  readonly limit: number;
+  charactersLeft: number;
+}
+
+/** What one run has used up. */
+interface Run extends CharacterBudget {
+  steps: number;
+}
+
+/** By context. Operations of the service itself are not counted: they do not nest lists. */
+const runs = new WeakMap<object, Run>();
 
 /** Before each run: a subscription runs more than once in one context. */
 export function beginWalk(context: object): void {
-  walked.set(context, 0);
+  runs.set(context, { steps: 0, ...newBudget() });
 }
+
+const newBudget = (): CharacterBudget => ({ limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });
+
+/** The budget that all fields of a run share. In an operation of the service itself each field has its own. */
+export const characterBudget = (context: object): CharacterBudget => runs.get(context) ?? newBudget();
 
 /**
- * Counts a list of the answer. One that goes too far is empty, and so are all after it: the run comes to its end at once, instead of
- * with an error for each of a hundred thousand fields, and its result is not told.
+ * Counts a list of the response. A list beyond the limit is empty, and so are all later ones: the run ends soon, instead of with an
+ * error for each of a hundred thousand fields, and its result is not returned.
  */
 export function walk<T>(context: object, list: readonly T[]): readonly T[] {
-  const before = walked.get(context);
-  if (before === undefined) return list;
-  const now = before + list.length;
-  walked.set(context, now);
-  return now > MAX_WALK ? [] : list;
+  const run = runs.get(context);
+  if (run === undefined) return list;
+  run.steps += list.length;
+  return run.steps > MAX_WALK ? [] : list;
 }
 
-/** Characters of a long text that count as one entry. */
-const STEP_CHARACTERS = 1_000;
+/** Characters of a long text that count as one entry: texts alone reach the limit with 32 MB. */
+const STEP_CHARACTERS = 320;
 
-/** Counts a text that may be long, and that a document may ask for under many names. False: it is not to be told, as with `walk`. */
+/** Counts a text that may be long and that a document may select under many aliases. Returns whether the text may be returned. */
 export function mayTell(context: object, characters: number): boolean {
-  const before = walked.get(context);
-  if (before === undefined) return true;
-  const now = before + Math.floor(characters / STEP_CHARACTERS);
-  if (now !== before) walked.set(context, now);
-  return now <= MAX_WALK;
+  const run = runs.get(context);
+  if (run === undefined) return true;
+  run.steps += Math.floor(characters / STEP_CHARACTERS);
+  return run.steps <= MAX_WALK;
 }
 
-/** What a question to a broker counts, of those that are asked for each entry of a list. */
+/** What a query to a broker counts that is sent for each entry of a list. */
 const QUESTION_STEPS = 20;
 
 /**
- * Counts a question to a broker, and tells whether it may be asked once all others of the same moment are counted: of too many not
- * one is. `isOneOfMany`: the list it is for is known to be too long to ask about each entry.
+ * Counts a query to a broker, and returns whether it may be sent, once all others of the same turn are counted: of too many none is
+ * sent. `isOneOfMany`: the list is known to be too long for a query for each entry.
  */
 export async function mayAskBroker(context: object, isOneOfMany: boolean): Promise<boolean> {
-  const before = walked.get(context);
-  if (before === undefined) return true;
-  const now = before + (isOneOfMany ? MAX_WALK + 1 : QUESTION_STEPS);
-  walked.set(context, now);
-  if (now <= MAX_WALK) await immediate();
-  return (walked.get(context) ?? 0) <= MAX_WALK;
+  const run = runs.get(context);
+  if (run === undefined) return true;
+  run.steps += isOneOfMany ? MAX_WALK + 1 : QUESTION_STEPS;
+  if (run.steps <= MAX_WALK) await immediate();
+  return run.steps <= MAX_WALK;
 }
 
-/** RATE_LIMITED, as for a document that costs too much, when the run went too far. */
+/** RATE_LIMITED, as for a document that costs too much, if the run went beyond the limit. */
 export function walkProblem(context: object): ServiceError | null {
-  const actual = walked.get(context) ?? 0;
+  const actual = runs.get(context)?.steps ?? 0;
   if (actual <= MAX_WALK) return null;
   return new ServiceError(
     'RATE_LIMITED',
-    `The lists have more than ${MAX_WALK} entries, a question to a broker for one counted as ${QUESTION_STEPS} and a long text as one for ${STEP_CHARACTERS} characters: ask for fewer`,
+    `The lists have more than ${MAX_WALK} entries, a query to a broker for one counted as ${QUESTION_STEPS} and a long text as one for ${STEP_CHARACTERS} characters: select fewer`,
     {
       info: { limit: MAX_WALK, actual },
     },

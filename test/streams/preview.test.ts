@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { busyMs } from '../support/busy-time.ts';
 import { startTestService } from '../support/service.ts';
 
 const PREVIEW = `query ($query: JSON!, $samples: [JSON!]!, $start: DateTime, $spacing: Float) {
@@ -69,4 +70,44 @@ test('a query is tried on samples by whoever is signed in, and refused with ever
   expect((await preview({}, [nested(101)])).errors?.[0]?.extensions.code).toBe('INVALID');
   const unknown = await preview({}, [1], {}, null);
   expect(unknown.errors?.[0]?.extensions.code).toBe('UNAUTHORIZED');
+});
+
+describe('many previews in one request', () => {
+  const SAMPLE_LENGTH = 900_000;
+  const select = Array.from({ length: 66 }, (_, index) => ({ source: '[a]', target: `[t${index}]` }));
+  const document = (aliases: number) =>
+    `query ($q: JSON!, $s: [JSON!]!) { ${Array.from(
+      { length: aliases },
+      (_, index) => `p${index}: previewStream(query: $q, samples: $s) { results { outcome payload output } }`,
+    ).join(' ')} }`;
+  const samples = [{ a: 'x'.repeat(SAMPLE_LENGTH) }];
+  const tooLarge = { extensions: { code: 'TOO_LARGE', info: { limit: 8 * 1024 * 1024 } } };
+
+  test.each([1, 30])(
+    'are refused at their fields when %i of them make 60 MB each, and others are served',
+    async (aliases) => {
+      const service = await startTestService();
+      const { token } = await service.person('VIEWER');
+      // The second request runs compiled.
+      for (let run = 0; run < 2; run++) {
+        const before = busyMs();
+        const [{ data, errors = [] }, health] = await Promise.all([
+          service.graphql(document(aliases), { q: { select }, s: samples }, token),
+          fetch(`${service.url}/healthz`),
+        ]);
+        expect(busyMs() - before).toBeLessThan(3_000);
+        expect(health.status).toBe(200);
+        expect(data ?? null).toBe(null);
+        expect(errors[0]).toMatchObject({ ...tooLarge, path: ['p0'] });
+      }
+    },
+  );
+
+  test('succeed within the budget of the request', async () => {
+    const service = await startTestService();
+    const { token } = await service.person('VIEWER');
+    const { data, errors } = await service.graphql(document(4), { q: {}, s: samples }, token);
+    expect(errors).toBeUndefined();
+    expect(data.p3.results[0].output.a).toHaveLength(SAMPLE_LENGTH);
+  });
 });

@@ -1,6 +1,8 @@
 import { ServiceError, withPlaces } from '../../errors.ts';
 import { builder, signedIn } from '../../graphql/builder.ts';
 import { COUNTED_BY_PAGE } from '../../graphql/page-cost.ts';
+import { characterBudget } from '../../graphql/walk-limit.ts';
+import { inTurns } from '../../steps.ts';
 import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../query/preview-query.ts';
 
 const StreamOutcome = builder.enumType('StreamOutcome', {
@@ -58,7 +60,7 @@ builder.queryFields((t) => ({
         required: true,
       }),
       samples: t.arg({
-        description: `Payloads in the order of their arrival: texts as they are, other values as JSON. ${PREVIEW_LIMITS.samples} at most, and 4 MiB in all.`,
+        description: `Payloads in the order of their arrival: texts as they are, other values as JSON. ${PREVIEW_LIMITS.samples} at most, and 4 MiB in all. The samples and outputs of all previews of a request have at most 8 MiB, else TOO_LARGE.`,
         type: ['JSON'],
         required: true,
       }),
@@ -68,10 +70,10 @@ builder.queryFields((t) => ({
         defaultValue: 1,
       }),
     },
-    resolve: (_root, { query, samples, start, spacingSeconds }) => {
+    resolve: async (_root, { query, samples, start, spacingSeconds }, context) => {
       try {
         const clock = { start: start?.getTime() ?? Date.now(), spacingSeconds: spacingSeconds ?? 1 };
-        return { results: previewQuery(query, samples, clock) };
+        return { results: await inTurns(previewQuery(query, samples, clock, characterBudget(context))) };
       } catch (error) {
         throw error instanceof ServiceError ? withPlaces(error, argumentAt) : error;
       }

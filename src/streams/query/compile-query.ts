@@ -4,7 +4,7 @@ import type { StreamQuery } from '../model/stream-query.ts';
 import { compileSelection } from './compile-selection.ts';
 import { compileWhere } from './compile-where.ts';
 import { queryIssues } from './query-issues.ts';
-import { failed, type Judge, type Processed, type StreamProcessor } from './stream-processor.ts';
+import { failed, type Judge, MAX_OUTPUT, type Processed, type StreamProcessor } from './stream-processor.ts';
 
 /**
  * A query as functions, made once for each run of a stream.
@@ -39,7 +39,7 @@ class JsonProcessor implements StreamProcessor {
     this.#judge = judge;
   }
 
-  process(payload: Buffer, now: number): Processed {
+  process(payload: Buffer, now: number, maxOutput: number = MAX_OUTPUT): Processed {
     const text = payload.toString();
     // Bytes that are no UTF-8 are read as U+FFFD: only where there is one is it asked whether it was sent.
     if (text.includes('\uFFFD') && !isUtf8(payload)) return NOT_UTF8;
@@ -49,6 +49,6 @@ class JsonProcessor implements StreamProcessor {
     } catch {
       return text === '' ? EMPTY : NOT_JSON;
     }
-    return this.#judge(value, text, now);
+    return this.#judge(value, text, now, maxOutput);
   }
 }

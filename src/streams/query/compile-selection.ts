@@ -4,11 +4,8 @@ import { compileWhere, compileWhereOf } from './compile-where.ts';
 import { compilePath } from './json-path.ts';
 import { jsonText } from './json-text.ts';
 import { outputTemplate } from './output-template.ts';
-import { failed, filtered, type Judge, type Processed } from './stream-processor.ts';
+import { failed, filtered, type Judge, type Processed, tooLong } from './stream-processor.ts';
 import { TimeBucket } from './time-bucket.ts';
-
-/** Characters. A query may write a part of a large payload many times over. */
-const MAX_OUTPUT = 64 * 1024 * 1024;
 
 /** What an item takes from a message or the clock; undefined: it is missing. */
 interface Source {
@@ -50,7 +47,7 @@ export function compileSelection(select: readonly SelectItem[], condition: Condi
   );
   const last = around[items.length] ?? '';
 
-  return (root, text, now) => {
+  return (root, text, now, maxOutput) => {
     if (bucket?.enter(now)) for (const { aggregate } of counted) aggregate.clear();
     const values = new Array<unknown>(select.length);
     for (const { item, read, missing } of sources) {
@@ -76,7 +73,7 @@ export function compileSelection(select: readonly SelectItem[], condition: Condi
         if (!(error instanceof RangeError)) throw error;
         return failed(`${name} ${error.message}`);
       }
-      if (length > MAX_OUTPUT) return failed(`more than ${MAX_OUTPUT} characters would be published`);
+      if (length > maxOutput) return tooLong(maxOutput);
     }
 
     for (const { aggregate } of counted) aggregate.take();

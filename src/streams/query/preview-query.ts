@@ -1,8 +1,9 @@
-import { type InputIssue, invalid } from '../../errors.ts';
+import { type InputIssue, invalid, ServiceError } from '../../errors.ts';
+import type { Steps } from '../../steps.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileQuery } from './compile-query.ts';
 import { queryIssues } from './query-issues.ts';
-import type { Processed } from './stream-processor.ts';
+import type { Processed, StreamProcessor } from './stream-processor.ts';
 
 export interface PreviewOptions {
   /** When the first sample arrives, in epoch milliseconds. */
@@ -25,41 +26,68 @@ export interface PreviewedSample {
 
 export const PREVIEW_LIMITS = {
   samples: 1_000,
-  /** Characters of all samples, and of all outputs: what comes after is not told. */
+  /** Characters of all samples of one preview. */
   total: 4 * 1024 * 1024,
 } as const;
+
+/** Characters of the samples and the outputs of all previews of one request. */
+export interface PreviewBudget {
+  readonly limit: number;
+  charactersLeft: number;
+}
 
 /** What a Date can hold, in epoch milliseconds. */
 const MAX_MOMENT = 8_640_000_000_000_000;
 
 /**
- * What a query makes of samples that arrive one after the other, without a stream. A sample that is a text is a payload as it is; any
- * other value is sent as JSON. Errors: INVALID with JSON pointers to `/query`, `/samples`, `/start`, `/spacingSeconds`.
+ * Tries a query on samples that arrive one after the other, without a stream. A sample that is a text is a payload as it is; any
+ * other value is sent as JSON. One step for each sample.
+ *
+ * Errors: INVALID with JSON pointers to `/query`, `/samples`, `/start`, `/spacingSeconds`; TOO_LARGE when the budget is used up.
  */
-export function previewQuery(
+export function* previewQuery(
   query: unknown,
   samples: readonly unknown[],
   { start, spacingSeconds }: PreviewOptions,
-): PreviewedSample[] {
+  budget: PreviewBudget,
+): Steps<PreviewedSample[]> {
+  spend(budget, 0);
   const payloads = samples.map(payloadOf);
+  spend(budget, lengthOf(payloads));
   const issues = [...queryIssues(query), ...sampleIssues(payloads), ...clockIssues(start, spacingSeconds, samples)];
   if (issues.length > 0) throw invalid(issues);
   // It has no issues.
   const processor = compileQuery(query as StreamQuery);
-  let shown = 0;
-  return payloads.map((payload, index) => {
+  const previewed: PreviewedSample[] = [];
+  for (const [index, payload] of payloads.entries()) {
+    yield;
     const at = Math.round(start + index * spacingSeconds * 1_000);
-    if (payload === null) return without('FAILED', at, 'the sample cannot be written as JSON');
-    if (shown > PREVIEW_LIMITS.total) {
-      return without('FAILED', at, `not tried: what is shown before has more than ${PREVIEW_LIMITS.total} characters`);
-    }
-    const processed = processor.process(Buffer.from(payload), at);
-    if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
-    const text = processed.text ?? payload;
-    shown += text.length;
-    return { outcome: 'PASS', at, payload: text, output: JSON.parse(text), reason: null };
-  });
+    previewed.push(payload === null ? without('FAILED', at, NO_JSON) : preview(processor, payload, at, budget));
+  }
+  return previewed;
 }
+
+function preview(processor: StreamProcessor, payload: string, at: number, budget: PreviewBudget): PreviewedSample {
+  const processed = processor.process(Buffer.from(payload), at, Math.max(budget.charactersLeft, 0));
+  if (processed.outcome === 'FAILED' && processed.isTooLong) throw tooLarge(budget);
+  if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
+  const text = processed.text ?? payload;
+  spend(budget, text.length);
+  return { outcome: 'PASS', at, payload: text, output: JSON.parse(text), reason: null };
+}
+
+/** Throws TOO_LARGE. */
+function spend(budget: PreviewBudget, characters: number): void {
+  budget.charactersLeft -= characters;
+  if (budget.charactersLeft < 0) throw tooLarge(budget);
+}
+
+function tooLarge({ limit }: PreviewBudget): ServiceError {
+  const words = `The samples and outputs of all previews of a request have more than ${limit} characters: send fewer or smaller samples`;
+  return new ServiceError('TOO_LARGE', words, { info: { limit } });
+}
+
+const NO_JSON = 'the sample cannot be written as JSON';
 
 const without = (outcome: 'FILTERED' | 'FAILED', at: number, reason: string): PreviewedSample => ({
   outcome,
@@ -83,9 +111,11 @@ function sampleIssues(payloads: readonly (string | null)[]): InputIssue[] {
   const path = '/samples';
   const { samples, total } = PREVIEW_LIMITS;
   if (payloads.length > samples) return [{ path, reason: `must have at most ${samples} samples` }];
-  const length = payloads.reduce((sum, payload) => sum + (payload?.length ?? 0), 0);
-  return length > total ? [{ path, reason: `must have at most ${total} characters in all` }] : [];
+  return lengthOf(payloads) > total ? [{ path, reason: `must have at most ${total} characters in all` }] : [];
 }
+
+const lengthOf = (payloads: readonly (string | null)[]): number =>
+  payloads.reduce((sum, payload) => sum + (payload?.length ?? 0), 0);
 
 function clockIssues(start: number, spacing: number, samples: readonly unknown[]): InputIssue[] {
   const isMoment = Math.abs(start) <= MAX_MOMENT;

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { PREVIEW_LIMITS, previewQuery } from '../../../src/streams/query/preview-query.ts';
+import { atOnce } from '../../../src/steps.ts';
+import {
+  PREVIEW_LIMITS,
+  type PreviewOptions,
+  previewQuery as previewSteps,
+} from '../../../src/streams/query/preview-query.ts';
 
 const QUERY = {
   select: [
@@ -9,6 +14,14 @@ const QUERY = {
   ],
 };
 const CLOCK = { start: 60_000, spacingSeconds: 20 };
+const LIMIT = 8 * 1024 * 1024;
+
+const previewQuery = (
+  query: unknown,
+  samples: readonly unknown[],
+  clock: PreviewOptions,
+  budget = { limit: LIMIT, charactersLeft: LIMIT },
+) => atOnce(previewSteps(query, samples, clock, budget));
 
 test('samples arrive one after the other, and it is told what becomes of each, and when', () => {
   const samples = [{ v: 1 }, { v: 2 }, {}, { v: 'x' }, '{"v": 4}', 'no JSON', 7];
@@ -57,9 +70,23 @@ test.each([
 
 test('as many and as large samples as may be are tried, and what they make is bounded', () => {
   expect(previewQuery({}, Array(PREVIEW_LIMITS.samples).fill(1), { start: 0, spacingSeconds: 0 })).toHaveLength(1_000);
-  const select = Array.from({ length: 20 }, (_, index) => ({ source: '[v]', target: `[${index}]` }));
-  const samples = Array(3).fill({ v: 'x'.repeat(PREVIEW_LIMITS.total / 8) });
-  expect(previewQuery({ select }, samples, CLOCK).map(({ outcome, reason }) => reason?.slice(0, 9) ?? outcome)).toEqual(
-    ['PASS', 'not tried', 'not tried'],
-  );
+  const samples = ['x'.repeat(PREVIEW_LIMITS.total - 10), 1].map((v) => JSON.stringify(v));
+  expect(previewQuery({}, samples.slice(0, 1), CLOCK)).toMatchObject([{ outcome: 'PASS' }]);
+});
+
+test('the samples and outputs of all previews share a budget, and beyond it a preview is refused before its output is made', () => {
+  const tooLarge = expect.objectContaining({ code: 'TOO_LARGE', info: { limit: LIMIT } });
+  const selecting = (items: number) => ({
+    select: Array.from({ length: items }, (_, index) => ({ source: '[v]', target: `[${index}]` })),
+  });
+  const samples = [{ v: 'x'.repeat(1024 * 1024) }];
+  expect(previewQuery(selecting(6), samples, CLOCK)).toMatchObject([{ outcome: 'PASS' }]);
+  expect(() => previewQuery(selecting(7), samples, CLOCK)).toThrow(tooLarge);
+  expect(() => previewQuery(selecting(66), samples, CLOCK)).toThrow(tooLarge);
+
+  const budget = { limit: LIMIT, charactersLeft: LIMIT };
+  const twice = () => previewQuery({}, samples, CLOCK, budget);
+  for (let preview = 0; preview < 3; preview++) expect(twice()).toHaveLength(1);
+  expect(twice).toThrow(tooLarge);
+  expect(twice).toThrow(tooLarge);
 });
