@@ -18,6 +18,13 @@ export interface BrokerLimits {
   readonly handshakeTimeoutMs: number;
   /** How long a client may leave its socket full before it is disconnected. */
   readonly drainTimeoutMs: number;
+  /** Bytes that one client has not taken from its socket: above it QoS 0 messages are dropped and counted; 1 MiB. */
+  readonly unsentBytes: number;
+  /**
+   * Bytes of live messages that sockets have not taken, over all clients, each payload once: above it a client that has more than
+   * its fair share unsent loses QoS 0; 64 MiB.
+   */
+  readonly unsentTotalBytes: number;
 }
 
 export interface QueueLimits {
@@ -48,6 +55,8 @@ export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
   maxHandshakes: 1_000,
   handshakeTimeoutMs: 10_000,
   drainTimeoutMs: 10_000,
+  unsentBytes: 1_048_576,
+  unsentTotalBytes: 64 * 1_048_576,
 };
 
 export const DEFAULT_STORE_LIMITS: StoreLimits = {

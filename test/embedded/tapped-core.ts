@@ -2,7 +2,12 @@ import { onTestFinished } from 'vitest';
 import type { AccessControl } from '../../src/embedded/access.ts';
 import { BrokerCore } from '../../src/embedded/core/broker-core.ts';
 import { ClientRegistry } from '../../src/embedded/core/client-registry.ts';
-import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from '../../src/embedded/limits.ts';
+import {
+  type BrokerLimits,
+  DEFAULT_BROKER_LIMITS,
+  DEFAULT_STORE_LIMITS,
+  type StoreLimits,
+} from '../../src/embedded/limits.ts';
 import { startListener } from '../../src/embedded/listening/listener.ts';
 import { BrokerStore } from '../../src/embedded/store/broker-store.ts';
 import { EmbeddedStreamSession } from '../../src/embedded/streams/embedded-stream-session.ts';
@@ -18,12 +23,12 @@ const ACCESS: AccessControl = {
 };
 
 /** The core of an embedded broker in this thread, with a session of streams. `stop` ends it as a crash does: nothing is told. */
-export async function startTappedCore(folder = temporaryFolder()) {
+export async function startTappedCore(folder = temporaryFolder(), fewer: Partial<BrokerLimits & StoreLimits> = {}) {
   const problems: string[] = [];
   const onProblem = (problem: string, error: Error) => problems.push(`${problem}: ${error.message}`);
   const onBroken = (error: Error) => problems.push(error.message);
-  const store = new BrokerStore({ folder, limits: DEFAULT_STORE_LIMITS, onBroken });
-  const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS };
+  const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS, ...fewer };
+  const store = new BrokerStore({ folder, limits, onBroken });
   const registry = new ClientRegistry(store.sessions);
   const serveControl = async () => {};
   const core = await BrokerCore.start({ store, registry, access: ACCESS, limits, serveControl, onProblem });

@@ -6,7 +6,7 @@ import {
   type ConnectedClientDetail,
   type ConnectedClientSummary,
 } from '../../clients/inspect/inspect-control.ts';
-import type { ClientRegistry } from '../core/client-registry.ts';
+import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
 import { type Connection, subscriptionsOf, type TlsInfo, type WillInfo } from '../core/connection.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { IncomingStore } from '../store/incoming-store.ts';
@@ -27,14 +27,15 @@ export interface ToldDetail extends Omit<ConnectedClientDetail, 'subscriptionOpt
  * What inspection tells of one client of the embedded broker. Bytes are those of payloads.
  *
  * - `queues`: messages that wait. In: publishes of QoS 1 and 2 that are not on disk yet. Out: what its session, or the flow control
- *   of MQTT 5, holds back until it may be sent. Nothing of QoS 0 waits, and nothing is paged.
+ *   of MQTT 5, holds back until it may be sent. QoS 0 never waits here, and nothing is paged.
  * - `inflight`: messages under way. In: QoS 2, from PUBREC to PUBREL. Out: QoS 1 and 2 that were sent and are not acknowledged to
  *   the end; for a client that is away, what will be sent again.
  * - The bounds of out hold for what waits and what is under way together, and are those of now: fewer messages may wait for a
  *   client that is away, and the Receive Maximum, which bounds what is under way, is gone with the connection that told it.
  *   Messages that waited or were sent before the client left stay, also beyond the lower bound. `bytesMax` of inflight is 0, no bound, where no session
  *   keeps the messages.
- * - `numDropped`: what a full queue did not keep, of the session since the broker started, or of the connection where there is none.
+ * - `numDropped`: messages that a full queue refused, and QoS 0 messages that passed the client by while it read too slowly. It counts
+ *   for the session since the broker started, or for the connection of a client without a session.
  * - The other counters are those of the connection, and of the last one while the client is away; absent if the broker was killed
  *   meanwhile.
  */
@@ -93,7 +94,7 @@ export class ClientReport {
       subscriptions: subscriptions.map(({ filter }) => filter),
       subscriptionQos: subscriptions.map(({ qos }) => qos),
       subscriptionOptions: subscriptions.map(({ nl, rap }) => ({ no_local: nl, retain_as_published: rap })),
-      numDropped: (session?.dropped ?? 0) + (connection?.window?.dropped ?? 0),
+      numDropped: (session?.dropped ?? 0) + (connection ? droppedOn(connection) : 0),
       ...trafficOf(connection, session),
       ...(connection ? ofConnection(connection) : ofSession(session)),
       queues: this.#queues(session, connection),

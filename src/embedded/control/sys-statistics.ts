@@ -49,7 +49,7 @@ export class SysStatistics {
     this.#tell('messages/sent', totals.delivered + totals.answers);
     this.#tell('publish/messages/received', totals.published);
     this.#tell('publish/messages/sent', totals.delivered);
-    this.#tell('publish/messages/dropped', queues.dropped + core.refusedPublishes);
+    this.#tell('publish/messages/dropped', queues.dropped + core.droppedDeliveries + core.refusedPublishes);
     this.#tell('publish/bytes/received', totals.publishedBytes);
     this.#tell('publish/bytes/sent', totals.deliveredBytes);
     this.#tell('bytes/received', totals.bytesRead);

@@ -20,6 +20,7 @@ import { type IncomingPacket, interceptPackets, meterPackets } from './packet-me
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
 import type { SharedChanges } from './shared-changes.ts';
+import { type Emitter, SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
 
@@ -67,6 +68,7 @@ export class BrokerCore {
   readonly #options: BrokerCoreOptions;
   readonly #aedes: Aedes;
   readonly #admission: Admission;
+  readonly #budget: SocketBudget;
   readonly #delivery: Delivery;
   readonly #intake: PublishIntake;
   readonly #departures: Departures;
@@ -80,13 +82,20 @@ export class BrokerCore {
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
     guardBroker(this.#aedes);
+    this.#budget = new SocketBudget({
+      limits,
+      connectedCount: () => registry.connectedCount,
+      connectionOf: (clientId) => registry.connection(clientId),
+    });
+    // aedes delivers with it and declares it nowhere.
+    this.#budget.watch((this.#aedes as unknown as { readonly mq: Emitter }).mq);
     const { tap } = this;
     this.#delivery = new Delivery({
       aedes: this.#aedes,
       store,
       access,
       ownTopics: `$SYS/${id}/`,
-      isShared: options.join !== undefined,
+      budget: this.#budget,
     });
     const delivery = this.#delivery;
     // Each of both needs the other one, later.
@@ -241,6 +250,11 @@ export class BrokerCore {
 
   get refusedPublishes(): number {
     return this.#intake.refused;
+  }
+
+  /** QoS 0 messages that passed slow clients by, since the start. */
+  get droppedDeliveries(): number {
+    return this.#budget.dropped;
   }
 
   /** Serves MQTT on a stream until either side ends it. */

@@ -135,7 +135,7 @@ export class ClientRegistry {
     const session = this.#sessions.get(clientId);
     // Otherwise a newer connection, which is just being let in, has opened it.
     const isLeft = !session || session.owner === connection;
-    if (session && isLeft) session.dropped += connection.window?.dropped ?? 0;
+    if (session && isLeft) session.dropped += droppedOn(connection);
     // In a cluster its departure is a change that all nodes make.
     if (session && isLeft && !this.isShared) {
       this.#sessions.leave(session, now, connection.expirySeconds, connection.traffic);
@@ -173,6 +173,9 @@ export class ClientRegistry {
     for (const listener of this.#listeners) listener(clientId);
   }
 }
+
+/** Messages that one connection lost: QoS 0 that passed it by, and QoS 1 and 2 that its Receive Maximum left no room for. */
+export const droppedOn = ({ dropped, window }: Connection): number => dropped + (window?.dropped ?? 0);
 
 const emptyTotals = (): Totals => ({
   published: 0,

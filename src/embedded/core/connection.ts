@@ -5,6 +5,7 @@ import type { AedesPublishPacket, Client } from 'aedes';
 import type { Identity } from '../access.ts';
 import type { Traffic } from '../store/session.ts';
 import type { PacketRow } from './packet-row.ts';
+import type { PublisherPace } from './publisher-pace.ts';
 import type { SendWindow } from './send-window.ts';
 import type { SubscribeOrder } from './subscribe-order.ts';
 import { UnderWay } from './under-way.ts';
@@ -91,6 +92,12 @@ export class Connection {
   publishedBytes = 0;
   delivered = 0;
   deliveredBytes = 0;
+  /** QoS 0 messages that passed it by because it reads too slowly. */
+  dropped = 0;
+  /** Payload bytes of large messages that are written to its stream in the next step of the event loop. */
+  notWrittenBytes = 0;
+  /** Set when it has published a large message. */
+  pace: PublisherPace | null = null;
   packetsIn = 0;
   /** Packets that are not PUBLISH: each is the answer to one that came. */
   answers = 0;

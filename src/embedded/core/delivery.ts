@@ -9,6 +9,7 @@ import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
+import type { SocketBudget } from './socket-budget.ts';
 
 export interface DeliveryOptions {
   readonly aedes: Aedes;
@@ -16,8 +17,7 @@ export interface DeliveryOptions {
   readonly access: AccessControl;
   /** What the topics of aedes' own events begin with; they are told to no client. */
   readonly ownTopics: string;
-  /** In a cluster: publishers at other nodes do not wait until it was written to sockets. */
-  readonly isShared: boolean;
+  readonly budget: SocketBudget;
 }
 
 export interface LiveMessage {
@@ -66,7 +66,7 @@ export class Delivery {
 
   /** What aedes is about to send to a client, as it may be sent; null: not, or not now, or it was sent from here. */
   forward(client: Client, connection: Connection, packet: AedesPublishPacket): AedesPublishPacket | null {
-    const { access, store, ownTopics } = this.#options;
+    const { access, store, ownTopics, budget } = this.#options;
     const { identity } = connection;
     if (!identity) return null;
     const { topic, qos, messageId, brokerId, retain } = packet;
@@ -81,7 +81,12 @@ export class Delivery {
     const session = qos > 0 ? store.sessions.get(client.id) : undefined;
     const entry = messageId === undefined ? session?.byCounter.get(packet.brokerCounter) : undefined;
     if (messageId === undefined && qos > connection.lowestQos) packet.qos = grantedQos(client, topic, qos);
-    if (isLive && this.#options.isShared && isBehind(client, connection, packet.qos)) return null;
+    if (isLive && !connection.isAnswered) {
+      // aedes' types call it a connection; every stream that it is given here is a Duplex.
+      const admittance = budget.admit(connection, client.conn as Duplex, packet.qos, packet.payload.length);
+      if (admittance === 'END') connection.destroy();
+      if (admittance !== 'TAKE') return null;
+    }
     if (isLive && packet.qos > 0) {
       // Its queue has it. What leaves at QoS 0 is in no queue, so it goes now.
       if (connection.isDraining) return null;
@@ -216,19 +221,6 @@ export class Delivery {
     send(client, packet);
     return true;
   }
-}
-
-/** What may wait to be written to one client: more than its largest messages. */
-const MAX_UNWRITTEN_BYTES = 32 * 1_048_576;
-
-/**
- * Whether a client reads so slowly that it is not sent this. Messages of QoS 0 pass it by; at QoS 1 and 2 its connection ends, and its session
- * keeps them until it comes back.
- */
-function isBehind({ conn }: Client, connection: Connection, qos: 0 | 1 | 2): boolean {
-  if ((conn as Duplex).writableLength <= MAX_UNWRITTEN_BYTES) return false;
-  if (qos > 0) connection.destroy();
-  return true;
 }
 
 interface AedesInternals {

@@ -75,13 +75,13 @@ interface AedesReading {
 }
 
 /** aedes reads on whenever something came, whether or not it is done with what it read before. */
-function stopReading(connection: Connection): void {
+export function stopReading(connection: Connection): void {
   connection.fullRows += 1;
   const { client } = connection;
   if (client) client.conn.off('readable', (client as unknown as AedesReading)._nextBatch);
 }
 
-function goOnReading(connection: Connection): void {
+export function goOnReading(connection: Connection): void {
   connection.fullRows -= 1;
   const { client, fullRows } = connection;
   if (!client || fullRows > 0) return;
