@@ -215,6 +215,7 @@ export async function startCore(
         directory: projectDirectory,
         users,
         bound,
+        strictRoles: config.strictRoles,
         // The rows of its brokers went with it; this ends what runs for them.
         afterRemove: (projectId) => brokers.projectRemoved(projectId),
       }),

@@ -136,6 +136,12 @@ export const SETTINGS = {
     parse: flag,
     help: 'off: only the root administrator ROOT_EMAIL signs in with a password of this service, everybody else elsewhere',
   }),
+  strictRoles: setting({
+    env: 'STRICT_ROLES',
+    fallback: 'off',
+    parse: flag,
+    help: 'Whether strictRoles is on in new projects: what a broker holds is then changed by EDITOR and not by VIEWER',
+  }),
   rootPassword: setting({
     env: 'ROOT_PASSWORD',
     fallback: '',

@@ -33,6 +33,8 @@ export interface ProjectServiceOptions {
   readonly directory: ProjectDirectory;
   readonly users: UserService;
   readonly bound: OwnBound;
+  /** `strictRoles` of new projects. Default: false. */
+  readonly strictRoles?: boolean;
   /** Runs when a project's rows have gone, so that what lives outside the database (links, brokers run here) ends, too. */
   readonly afterRemove: (projectId: string) => Promise<void>;
 }
@@ -44,14 +46,16 @@ export class ProjectService {
   readonly #directory: ProjectDirectory;
   readonly #users: UserService;
   readonly #bound: OwnBound;
+  readonly #strictRoles: boolean;
   readonly #afterRemove: (projectId: string) => Promise<void>;
 
-  constructor({ db, changes, directory, users, bound, afterRemove }: ProjectServiceOptions) {
+  constructor({ db, changes, directory, users, bound, strictRoles = false, afterRemove }: ProjectServiceOptions) {
     this.#db = db;
     this.#changes = changes;
     this.#directory = directory;
     this.#users = users;
     this.#bound = bound;
+    this.#strictRoles = strictRoles;
     this.#afterRemove = afterRemove;
   }
 
@@ -100,6 +104,7 @@ export class ProjectService {
         id: newId('project'),
         name: name ?? '',
         description: description ?? '',
+        strictRoles: this.#strictRoles,
         ...(input.organisationId == null ? { ownerUserId: userId } : { ownerOrganisationId: input.organisationId }),
       },
       include: PROJECT_INCLUDE,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/database.ts';
 import { startTestService } from '../support/service.ts';
 
 const CREATE =
@@ -53,6 +54,23 @@ test('members get the role they are given, and lose the project when they are re
       .code,
   ).toBe('NOT_FOUND');
 });
+
+test.each([
+  ['off', {}, false],
+  ['on', { STRICT_ROLES: 'on' }, true],
+])(
+  'with STRICT_ROLES %s a new project has strictRoles accordingly, and it can be switched',
+  async (_, env, expected) => {
+    const { graphql, projectId } = await startTestService({ dataDir: temporaryFolder(), env });
+    const SETTINGS = 'query ($id: ID!) { project(id: $id) { settings { strictRoles } } }';
+    const isStrict = async (id: string) => (await graphql(SETTINGS, { id })).data.project.settings.strictRoles;
+    const { project } = (await graphql(CREATE, { input: { name: 'New' } })).data.createProject;
+    expect([await isStrict(projectId), await isStrict(project.id)]).toEqual([expected, expected]);
+    const UPDATE = 'mutation ($input: UpdateProjectInput!) { updateProject(input: $input) { project { id } } }';
+    await graphql(UPDATE, { input: { projectId: project.id, strictRoles: !expected } });
+    expect(await isStrict(project.id)).toBe(!expected);
+  },
+);
 
 test('projects change and go, with their brokers', async () => {
   const { graphql, storage } = await startTestService();
