@@ -9,6 +9,7 @@ import { LiveResults } from './live/live-results.ts';
 import { Sharing } from './live/shared-results.ts';
 import { type MaybePromise, Operation, type Operations } from './operations.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
+import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 import type { TextResult } from './text-run.ts';
 
 export interface RequestFacts {
@@ -60,11 +61,14 @@ export class Endpoint {
   /** Answers a query or mutation; at once when nothing had to be waited for. Never throws, never rejects. */
   run(body: unknown, context: RequestContext, { queriesOnly, toText }: RunOptions = {}): MaybePromise<Answer> {
     const place = { requestId: context.requestId, log: this.log };
-    const answer = (result: TextResult): Answer => ({
-      result: publicResult(result, place),
-      wellFormed: true,
-      dataText: result.dataText,
-    });
+    let isMutation = false;
+    const answer = (executed: TextResult): Answer => {
+      const { dataText } = executed;
+      const result = publicResult(executed, place);
+      // The writer of `dataText` has the same bound.
+      if (dataText !== undefined || !isTooLarge(result)) return { result, wellFormed: true, dataText };
+      return { result: { errors: [publicError(new ResponseTooLarge(isMutation), place)] }, wellFormed: true };
+    };
     const refuse = (error: unknown): Answer => ({ result: { errors: [publicError(error, place)] }, wellFormed: false });
     try {
       const { query, variables, operationName } = readParams(body);
@@ -75,6 +79,7 @@ export class Endpoint {
       }
       if (queriesOnly && operation.kind !== 'query')
         throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations need POST');
+      isMutation = operation.kind === 'mutation';
       const sent = variables ?? undefined;
       const result = toText ? operation.executeToText(context, sent) : operation.execute(context, sent);
       return result instanceof Promise ? result.then(answer).catch(refuse) : answer(result);

@@ -4,6 +4,7 @@ import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
 import type { Answer } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
+import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
 export const JSON_TYPE = 'application/json';
 const RESPONSE_TYPE = 'application/graphql-response+json';
@@ -58,8 +59,13 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
 export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType, forcedStatus?: number): void {
   // The caller went away: there is nobody to tell.
   if (res.headersSent || res.destroyed) return;
-  const status = forcedStatus ?? statusOf(answer, type);
   const body = textBody(textOf(answer));
+  if (body.bytes > MAX_RESPONSE_BYTES) {
+    const { message, extensions } = new ResponseTooLarge();
+    writeAnswer(res, { result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
+    return;
+  }
+  const status = forcedStatus ?? statusOf(answer, type);
   const headers = headersFor(status, type);
   headers['content-length'] = String(body.bytes);
   res.writeHead(status, headers);

@@ -4,6 +4,8 @@
  *
  * The text is the same as that of JSON.stringify: what is no plain text, number or Boolean is left to it. The objects that the
  * document selects must have no other keys than selected ones, as executors make them. Keys that are undefined are left out.
+ *
+ * Bounds: MAX_RESPONSE_BYTES characters. Errors: ResponseTooLarge, before the whole text is made.
  */
 import {
   type DocumentNode,
@@ -25,6 +27,7 @@ import {
   type SelectionSetNode,
   TypeNameMetaFieldDef,
 } from 'graphql';
+import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 
 export type WriteJson = (value: unknown) => string;
 
@@ -182,7 +185,7 @@ class Program {
   compile(keys: Keys): WriteJson {
     const root = this.#declare(keys);
     const source = `'use strict';\n${this.#functions.join('\n')}\nreturn ${root};`;
-    return new Function('NOT_PLAIN', 'leaves', source)(NOT_PLAIN, this.#leaves) as WriteJson;
+    return new Function('NOT_PLAIN', 'leaves', 'tooLarge', source)(NOT_PLAIN, this.#leaves, tooLarge) as WriteJson;
   }
 
   /**
@@ -201,11 +204,15 @@ class Program {
       if (object === null || object === undefined) return 'null';
       let text = '';
       if (Array.isArray(object)) {
-        for (let i = 0; i < object.length; i++) text += (i === 0 ? '' : ',') + ${name}(object[i]);
+        for (let i = 0; i < object.length; i++) {
+          text += (i === 0 ? '' : ',') + ${name}(object[i]);
+          ${CHECK}
+        }
         return '[' + text + ']';
       }
       let value, before = 0;
       ${lines.join('\n')}
+      ${CHECK}
       return before === 0 ? '{}' : text + (before === 1 ? '"}' : '}');
     }`);
     return name;
@@ -213,7 +220,7 @@ class Program {
 
   #add(key: string, below: Keys | GraphQLOutputType): readonly string[] {
     const start = (piece: string) => `(before === 2 ? ',${piece}' : before === 1 ? '",${piece}' : '{${piece}')`;
-    const other = (writer: string) => `{ text += ${start(`"${key}":`)} + ${writer}(value); before = 2; }`;
+    const other = (writer: string) => `{ text += ${start(`"${key}":`)} + ${writer}(value); before = 2; ${CHECK} }`;
     if (below instanceof Map) return [other(this.#declare(below))];
     const type = getNullableType(below as GraphQLOutputType);
     const leaf = `leaves[${this.#leaves.push(this.#serialise ? serialisedLeaf(type) : leafAsIs) - 1}]`;
@@ -229,6 +236,13 @@ class Program {
       `else ${other(leaf)}`,
     ];
   }
+}
+
+/** In the program, after each text whose length the document does not bound. */
+const CHECK = `if (text.length > ${MAX_RESPONSE_BYTES}) tooLarge();`;
+
+function tooLarge(): never {
+  throw new ResponseTooLarge();
 }
 
 function leafAsIs(value: unknown): string {

@@ -8,6 +8,7 @@
 import {
   type DocumentNode,
   type ExecutionResult,
+  GraphQLError,
   type GraphQLSchema,
   isScalarType,
   isSpecifiedScalarType,
@@ -15,6 +16,7 @@ import {
 } from 'graphql';
 import { type CompiledRun, compile, onlyOperation, type Variables, withoutConditions } from './compile.ts';
 import { createJsonWriter } from './json-writer.ts';
+import { ResponseTooLarge } from './response-limit.ts';
 
 export interface TextResult extends ExecutionResult {
   /** `data` as JSON. Where it is there, leaves in `data` are not serialised. */
@@ -37,7 +39,11 @@ export function compileToText(
     try {
       const dataText = write(data);
       return errors ? { data, errors, dataText } : { data, dataText };
-    } catch {
+    } catch (error) {
+      // The other executor would give the same.
+      if (error instanceof ResponseTooLarge) {
+        return { errors: [new GraphQLError(error.message, { originalError: error })] };
+      }
       return null;
     }
   };

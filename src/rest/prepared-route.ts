@@ -9,6 +9,7 @@ import {
   parse,
 } from 'graphql';
 import { createJsonWriter, type WriteJson } from '../graphql/json-writer.ts';
+import { boundedJson } from '../graphql/response-limit.ts';
 import { type CheckValue, compileCheck, createValidator } from '../json-schema.ts';
 import { compileTrim, type KeyTree, keyTree, type Spellings, selected, type Trim } from './body-keys.ts';
 import { compileQuery, type ParseQuery } from './input.ts';
@@ -114,7 +115,7 @@ export function prepareRoute<C>(
       field: fieldOf(document),
       checkBody: route.body ? compileCheck(ajv, route.body) : null,
       picks: route.pick == null ? null : steps,
-      write: first && steps.length === 1 ? writerOf(schema, document, first) : JSON.stringify,
+      write: first && steps.length === 1 ? writerOf(schema, document, first) : boundedJson,
       total: route.total?.split('.') ?? null,
       pageInfo: route.stream?.pageInfo.split('.') ?? null,
       next: route.lists
@@ -136,7 +137,7 @@ export function prepareRoute<C>(
 function writerOf(schema: GraphQLSchema, document: DocumentNode, path: readonly string[]): WriteJson {
   let write: WriteJson | null = null;
   return (value) => {
-    write ??= createJsonWriter(schema, document, { path }) ?? JSON.stringify;
+    write ??= createJsonWriter(schema, document, { path }) ?? boundedJson;
     return write(value);
   };
 }

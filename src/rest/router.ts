@@ -15,6 +15,7 @@ import type { RequiredRole } from '../auth/viewer.ts';
 import { invalid, ServiceError, withPlaces } from '../errors.ts';
 import type { RequestFacts } from '../graphql/endpoint.ts';
 import { type ErrorLog, type PublicError, publicError, publicResult } from '../graphql/public-error.ts';
+import { boundedJson, isTooLarge, MAX_RESPONSE_BYTES, ResponseTooLarge } from '../graphql/response-limit.ts';
 import { readJsonBody, UnreadBodyError } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange } from './exchange.ts';
@@ -72,6 +73,8 @@ interface Pages {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
+/** Bytes in UTF-8 of one unit of a JavaScript string, at most. */
+const MAX_BYTES_OF_UNIT = 3;
 
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 
@@ -193,7 +196,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       writeWithLists(exchange, prepared, input, bodyOf(prepared, input, result));
       return;
     }
-    const text = textOf(exchange, prepared, input, result);
+    const text = wholeText(exchange, prepared, input, result);
     if (status === 204) exchange.empty(204);
     else if (pages === null || !pageOf(result, pageInfo).hasNextPage) exchange.json(status, text, total);
     else {
@@ -219,6 +222,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const { route, next, versions, status, write } = prepared;
     const { lists } = route;
     versions[exchange.revision].trim?.(body);
+    if (isTooLarge(body)) throw new ResponseTooLarge();
     const goOn = lists && longLists(body, { ...lists, wanted: lists.wanted(input) });
     if (!lists || !goOn || next === null) {
       exchange.json(status, write(body));
@@ -305,10 +309,28 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       input.query[singleBy] === undefined &&
       Array.isArray(body)
     ) {
-      return JSON.stringify(body.map((item: Record<string, unknown>) => item[nameKey]));
+      return boundedJson(body.map((item: Record<string, unknown>) => item[nameKey]));
     }
     versions[revision].trim?.(body);
     return write(body);
+  }
+
+  /** The same, where it is the whole response. Errors: also ResponseTooLarge. */
+  function wholeText(
+    exchange: Exchange,
+    prepared: PreparedRoute<C>,
+    input: RouteInput,
+    result: ExecutionResult,
+  ): string {
+    try {
+      const text = textOf(exchange, prepared, input, result);
+      if (text.length * MAX_BYTES_OF_UNIT > MAX_RESPONSE_BYTES && Buffer.byteLength(text) > MAX_RESPONSE_BYTES) {
+        throw new ResponseTooLarge();
+      }
+      return text;
+    } catch (error) {
+      throw error instanceof ResponseTooLarge ? new ResponseTooLarge(prepared.field.isMutation) : error;
+    }
   }
 
   function fail(exchange: Exchange, error: unknown): void {

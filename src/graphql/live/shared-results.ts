@@ -9,12 +9,14 @@
  * one subscription alone gets is not remembered.
  */
 import { randomUUID } from 'node:crypto';
+import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { rightsKey, sharedViewer, type Viewer } from '../../auth/viewer.ts';
 import type { RequestContext } from '../../context.ts';
 import { Wakes } from '../../live/wakes.ts';
 import type { MaybePromise, Operation, SourceStream } from '../operations.ts';
 import { type ErrorLog, publicError, publicResult } from '../public-error.ts';
+import { isTooLarge, ResponseTooLarge } from '../response-limit.ts';
 import { PlainEvent } from './plain-source.ts';
 import { ResultText } from './result-text.ts';
 
@@ -145,10 +147,14 @@ export class SharedResults {
     const { stream, viewer, context, log } = this.#parts;
     const place = { requestId: context.requestId, log };
     const refused = (error: unknown) => new ResultText({ errors: [publicError(error, place)] });
+    const written = (executed: ExecutionResult) => {
+      const result = publicResult(executed, place);
+      return isTooLarge(result) ? refused(new ResponseTooLarge()) : new ResultText(result);
+    };
     try {
       const result = stream.run(event instanceof PlainEvent ? event.value : event, { ...context, viewer });
-      if (!(result instanceof Promise)) return new ResultText(publicResult(result, place));
-      return result.then((settled) => new ResultText(publicResult(settled, place))).catch(refused);
+      if (!(result instanceof Promise)) return written(result);
+      return result.then(written).catch(refused);
     } catch (error) {
       return refused(error);
     }
