@@ -53,6 +53,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   try {
     const core = await startCore(config, parts);
     closers.add(core.close);
+    await core.checkSecretKey();
     const { services, storage, cloudBrokers, startBeside, signIn, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
     const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;

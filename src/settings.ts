@@ -296,6 +296,14 @@ export const SETTINGS = {
     help: 'Key that stored secrets are sealed with; at least 32 characters, the same for all processes',
     secret: true,
   }),
+  secretKeyPrevious: setting({
+    env: 'SECRET_KEY_PREVIOUS',
+    fallback: '',
+    shownDefault: 'none',
+    parse: optional(atLeast(32)),
+    help: 'A further key that stored secrets are read with, while SECRET_KEY is replaced',
+    secret: true,
+  }),
   brokerTimeoutMs: setting({
     env: 'BROKER_TIMEOUT_MS',
     fallback: '5000',
