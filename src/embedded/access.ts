@@ -9,13 +9,19 @@ export interface Credentials {
   readonly clientId: string;
   readonly username: string | undefined;
   readonly password: Uint8Array | undefined;
+  /** Network that the client connects from, see `networkOf`. */
+  readonly network: string;
+  /** Whether the client still waits for the result. */
+  readonly isWanted: () => boolean;
 }
 
 /**
- * ACCEPTED lets the client in. REFUSED: unknown user, wrong password, disabled, anonymous where that is refused; which of them
- * is not told to the client. BUSY: too many passwords wait to be checked.
+ * - ACCEPTED: the client is let in.
+ * - REFUSED: unknown user, wrong password, disabled, or anonymous where that is refused. Clients are not told which.
+ * - THROTTLED: too many wrong passwords from this network; the password was not checked.
+ * - BUSY: too many passwords wait to be checked, or the client has gone.
  */
-export type Verdict = 'ACCEPTED' | 'REFUSED' | 'BUSY';
+export type Verdict = 'ACCEPTED' | 'REFUSED' | 'THROTTLED' | 'BUSY';
 
 /**
  * Every access decision of the embedded broker. Called for each message, so the `may…` methods answer at once and from memory.

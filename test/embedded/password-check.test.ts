@@ -12,15 +12,20 @@ import { temporaryFolder } from './embedded.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 
+async function check(passwords: PasswordCheck, password: string, hash: string): Promise<string> {
+  const attempt = { username: 'dev', password: bytes(password), hash, network: '192.0.2.1' };
+  return (await passwords.check(attempt)).verdict;
+}
+
 test.each([ACCOUNT_COST, ADMINISTRATOR_COST])(
   'a password is right or wrong by its hash, whatever it cost: %o',
   async (cost) => {
     const passwords = new PasswordCheck();
     const hash = await hashPassword('right ☃', cost);
-    expect(await passwords.check(bytes('wrong'), hash)).toBe('WRONG');
+    expect(await check(passwords, 'wrong', hash)).toBe('WRONG');
     // The second time it is remembered.
-    for (let turn = 0; turn < 2; turn += 1) expect(await passwords.check(bytes('right ☃'), hash)).toBe('RIGHT');
-    expect(await passwords.check(bytes('wrong'), hash)).toBe('WRONG');
+    for (let turn = 0; turn < 2; turn += 1) expect(await check(passwords, 'right ☃', hash)).toBe('RIGHT');
+    expect(await check(passwords, 'wrong', hash)).toBe('WRONG');
     expect(await hashPassword('right ☃', cost)).not.toBe(hash);
   },
 );
@@ -31,19 +36,17 @@ test('hashes of Mosquitto are right or wrong too', async () => {
   const hash = readFileSync(file, 'utf8').trim().slice('dev:'.length);
   expect(hash).toMatch(/^\$7\$/);
   const passwords = new PasswordCheck();
-  expect(await passwords.check(bytes('secret ☃'), hash)).toBe('RIGHT');
-  expect(await passwords.check(bytes('secret'), hash)).toBe('WRONG');
+  expect(await check(passwords, 'secret ☃', hash)).toBe('RIGHT');
+  expect(await check(passwords, 'secret', hash)).toBe('WRONG');
 });
 
 test.each(['', 'x', 'scrypt$1024$8$1$', '$6$salt$key'])('a hash that is none lets nobody in: %j', async (hash) => {
-  expect(await new PasswordCheck().check(bytes(''), hash)).toBe('WRONG');
+  expect(await check(new PasswordCheck(), '', hash)).toBe('WRONG');
 });
 
-test('checks beyond the bound are told to wait, and those under way are finished', async () => {
-  const passwords = new PasswordCheck({ maxWaiting: 3 });
+test('checks beyond the bound are refused as busy, and those that run or wait are finished', async () => {
+  const passwords = new PasswordCheck({ maxWaiting: 1 });
   const hash = await hashPassword('right', ACCOUNT_COST);
-  const answers = await Promise.all(
-    ['a', 'b', 'right', 'c', 'a'].map((password) => passwords.check(bytes(password), hash)),
-  );
+  const answers = await Promise.all(['a', 'b', 'right', 'c', 'a'].map((password) => check(passwords, password, hash)));
   expect(answers).toEqual(['WRONG', 'WRONG', 'RIGHT', 'BUSY', 'WRONG']);
 });

@@ -1,4 +1,5 @@
 import type { Client, ConnectPacket } from 'aedes';
+import { networkOf } from '../../limits/network.ts';
 import type { AccessControl, Identity } from '../access.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
@@ -6,16 +7,11 @@ import { NOWHERE } from '../store/consumed-publish.ts';
 import type { SessionAbout } from '../store/session.ts';
 import type { WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
+import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
 import { SendWindow } from './send-window.ts';
 import type { SharedChanges } from './shared-changes.ts';
 import { willProperties } from './will-properties.ts';
-
-/** MQTT 3.1.1 CONNACK return codes. */
-export const ACCEPTED = 0;
-const IDENTIFIER_REJECTED = 2;
-export const SERVER_UNAVAILABLE = 3;
-const NOT_AUTHORIZED = 5;
 
 export interface AdmissionOptions {
   readonly store: BrokerStore;
@@ -41,21 +37,23 @@ export class Admission {
     this.#options = options;
   }
 
-  /** The CONNACK return code. With ACCEPTED, a session that is to stay is on disk. */
+  /** Why the client is not let in; `null` if it is: then a session that is to stay is on disk. */
   async admit(
     client: Client,
     connection: Connection,
     username: string | undefined,
     password: Buffer | undefined,
-  ): Promise<number> {
+  ): Promise<RefusalReason | null> {
     const { access, registry, store, limits } = this.#options;
     const clientId = client.id;
-    if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return IDENTIFIER_REJECTED;
-    if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return SERVER_UNAVAILABLE;
+    if (connection.hasNoId && !connection.isClean && connection.protocolVersion < 5) return 'client_id';
+    if (registry.connectedCount >= limits.maxConnections && !registry.connection(clientId)) return 'connections';
     registry.claimed(connection, username ?? null);
-    const verdict = await access.authenticate({ clientId, username, password });
-    if (verdict === 'BUSY') return SERVER_UNAVAILABLE;
-    if (verdict === 'REFUSED' || connection.will?.topic.startsWith('$CONTROL/')) return NOT_AUTHORIZED;
+    const network = networkOf(connection.address);
+    const isWanted = () => !connection.isClosed && !client.closed;
+    const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
+    if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
+    if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
     const { shared } = this.#options;
     if (shared && !this.#isOfNode(clientId)) {
       return this.#admitToCluster(shared, client, connection, username ?? null);
@@ -72,9 +70,9 @@ export class Admission {
     // MQTT 5: an earlier session goes on although this connection wants none that outlives it.
     if (hasSession && !connection.isCleanStart) connection.isClean = false;
     const isNewSession = !connection.isClean && !hasSession;
-    if (isNewSession && store.sessions.count >= limits.maxSessions) return SERVER_UNAVAILABLE;
+    if (isNewSession && store.sessions.count >= limits.maxSessions) return 'sessions';
     // Disconnected meanwhile, perhaps because its account was changed.
-    if (connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
+    if (connection.isClosed || client.closed) return 'closed';
     connection.identity = { clientId, username: username ?? null };
     connection.connectedAt = Date.now();
     connection.previousDisconnect = registry.session(clientId)?.about?.lastDisconnect ?? null;
@@ -83,13 +81,13 @@ export class Admission {
     keepSession(client, connection);
     if (connection.isClean) {
       if (wasEnded) await store.commit();
-      return ACCEPTED;
+      return null;
     }
     connection.isDraining = true;
     store.sessions.open(clientId, aboutOf(connection), connection);
     this.#dropForbidden(connection.identity);
     await store.commit();
-    return ACCEPTED;
+    return null;
   }
 
   /** Whether it is the service, and nothing that other nodes know. */
@@ -104,24 +102,24 @@ export class Admission {
     client: Client,
     connection: Connection,
     username: string | null,
-  ): Promise<number> {
+  ): Promise<RefusalReason | null> {
     const { registry, store } = this.#options;
     const clientId = client.id;
-    if (!shared.isReached) return SERVER_UNAVAILABLE;
+    if (!shared.isReached) return 'cluster';
     await registry.connection(clientId)?.end(SESSION_TAKEN_OVER);
-    if (connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
+    if (connection.isClosed || client.closed) return 'closed';
     connection.identity = { clientId, username };
     connection.connectedAt = Date.now();
     connection.previousDisconnect = store.sessions.get(clientId)?.about?.lastDisconnect ?? null;
     const admission = await orAfter(ADMISSION_MS, shared.connect(clientId, connection, aboutOf(connection)));
-    if (!admission?.isAdmitted || connection.isClosed || client.closed) return SERVER_UNAVAILABLE;
+    if (!admission?.isAdmitted || connection.isClosed || client.closed) return 'cluster';
     connection.isClean = admission.isClean;
     keepSession(client, connection);
-    if (connection.isClean) return ACCEPTED;
+    if (connection.isClean) return null;
     connection.isDraining = true;
     this.#dropForbidden(connection.identity);
     await store.commit();
-    return ACCEPTED;
+    return null;
   }
 
   /**
@@ -166,6 +164,8 @@ export class Admission {
     return true;
   }
 }
+
+const REFUSALS = { REFUSED: 'credentials', THROTTLED: 'throttled', BUSY: 'busy' } as const;
 
 /** Longest that a client waits to be let in after its account was checked: then it may try another node. */
 const ADMISSION_MS = 10_000;

@@ -7,10 +7,11 @@ import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import { Persistence } from '../store/persistence.ts';
 import type { DelayedWill } from '../store/will-store.ts';
-import { ACCEPTED, Admission, expiryOf, noteConnect, SERVER_UNAVAILABLE } from './admission.ts';
+import { Admission, expiryOf, noteConnect } from './admission.ts';
 import { guardBroker, guardClient, guardSubscribe } from './aedes-guards.ts';
 import { ClientControl } from './client-control.ts';
 import type { ClientRegistry } from './client-registry.ts';
+import { type RefusalReason, refuseRate, returnCodeOf } from './connect-refusal.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
@@ -39,6 +40,8 @@ export interface BrokerCoreOptions {
   readonly serveControl: ServeControl;
   readonly limits: BrokerLimits & QueueLimits;
   readonly onProblem: (problem: string, error: Error) => void;
+  /** Called for each CONNECT that was refused, with the user name that it came with. */
+  readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
   /** Makes the broker a node of a cluster. The parts may be used once the core is started. */
   readonly join?: ((parts: SharedParts) => SharedChanges) | undefined;
   /** Of a node: whether it is the service that looks after it. */
@@ -160,21 +163,25 @@ export class BrokerCore {
         done(null, connection !== undefined);
       },
       authenticate: (client, username, password, done) => {
-        // aedes answers CONNACK with `returnCode`.
-        const refuse = (returnCode: number) => done(Object.assign(new Error('refused'), { returnCode }), false);
         const connection = this.#connections.get(client);
+        const refuse = (reason: RefusalReason) => {
+          if (connection) this.#options.onRefused?.(connection, username ?? null, reason);
+          if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
+          // aedes sends CONNACK with `returnCode`.
+          else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
+        };
         if (!connection) {
-          refuse(SERVER_UNAVAILABLE);
+          refuse('closed');
           return;
         }
         this.#admission.admit(client, connection, username, password).then(
-          (returnCode) => {
-            if (returnCode === ACCEPTED) done(null, true);
-            else refuse(returnCode);
+          (reason) => {
+            if (reason === null) done(null, true);
+            else refuse(reason);
           },
           (error: Error) => {
             onProblem('a client could not be let in', error);
-            refuse(SERVER_UNAVAILABLE);
+            refuse('error');
           },
         );
       },

@@ -40,7 +40,8 @@ export async function ensureAdministrator(
   }
   const hash = state.passwordHash(username);
   // The one that clients are checked by, which then remembers the password: the service connects without another check.
-  if (hash === null || (await passwords.check(Buffer.from(password), hash)) !== 'RIGHT') {
+  const attempt = { username, password: Buffer.from(password), network: '' };
+  if (hash === null || (await passwords.check({ ...attempt, hash })).verdict !== 'RIGHT') {
     state.putPasswordHash(username, await hashPassword(password, ADMINISTRATOR_COST));
   }
   if (!mayControl(access, username)) grant(store, username, access);

@@ -11,6 +11,7 @@ import {
 } from '../../access-control/policy/acl-evaluation.ts';
 import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
 import type { AccessState } from './access-state.ts';
+import { LoginThrottle } from './login-throttle.ts';
 import { ACCOUNT_COST, hashPassword, type PasswordCheck } from './password-check.ts';
 
 /** The embedded broker decides as Mosquitto 2.1 does. */
@@ -35,6 +36,7 @@ export const EMBEDDED_DIALECT: AccessDialect = {
 export class DynamicSecurityAccess implements AccessControl {
   readonly #state: AccessState;
   readonly #passwords: PasswordCheck;
+  readonly #throttle = new LoginThrottle();
   /** Of a password that nobody has. */
   readonly #nobodysHash: string;
   readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
@@ -56,15 +58,33 @@ export class DynamicSecurityAccess implements AccessControl {
   }
 
   async authenticate(credentials: Credentials): Promise<Verdict> {
-    const { username, password } = credentials;
+    const { username, password, network } = credentials;
     if (username === undefined) return this.#state.policy.anonymousGroup === null ? 'REFUSED' : 'ACCEPTED';
     if (password === undefined) return 'REFUSED';
-    // Who cannot be let in costs the same check, or the time would tell which names exist.
-    const hash = this.#hashFor(credentials);
-    const result = await this.#passwords.check(password, hash ?? this.#nobodysHash);
-    if (result === 'BUSY') return 'BUSY';
+    // A client that cannot be let in costs the same check, or the time would tell which names exist.
+    const accountHash = this.#hashFor(credentials);
+    const hash = accountHash ?? this.#nobodysHash;
+    const verdict = await this.#check({ ...credentials, username, password }, hash);
+    if (verdict !== 'RIGHT') return verdict === 'WRONG' ? 'REFUSED' : verdict;
     // Meanwhile the account may have changed.
-    return result === 'RIGHT' && hash !== null && this.#hashFor(credentials) === hash ? 'ACCEPTED' : 'REFUSED';
+    if (accountHash === null || this.#hashFor(credentials) !== hash) return 'REFUSED';
+    this.#throttle.offset(network);
+    return 'ACCEPTED';
+  }
+
+  async #check(credentials: PresentedPassword, hash: string): Promise<'RIGHT' | 'WRONG' | 'THROTTLED' | 'BUSY'> {
+    const { username, password, network } = credentials;
+    const attempt = { username, password, hash, network };
+    const known = this.#passwords.recall(attempt);
+    if (known !== null) return known;
+    const mustWait = () => this.#throttle.mustWait(username, network);
+    if (mustWait()) return 'THROTTLED';
+    // Attempts that wait for their turn may fail meanwhile.
+    const isWanted = () => credentials.isWanted() && !mustWait();
+    const { verdict, isNew } = await this.#passwords.check({ ...attempt, isWanted });
+    if (verdict === 'RIGHT') this.#throttle.succeeded(username, network);
+    if (verdict === 'WRONG' && isNew) this.#throttle.failed(username, network);
+    return verdict === 'BUSY' && mustWait() ? 'THROTTLED' : verdict;
   }
 
   mayPublish(identity: Identity, topic: string): boolean {
@@ -129,6 +149,8 @@ export class DynamicSecurityAccess implements AccessControl {
     return compiled;
   }
 }
+
+type PresentedPassword = Credentials & { readonly username: string; readonly password: Uint8Array };
 
 interface ConnectionRoles {
   readonly roles: readonly CompiledRole[];

@@ -1,6 +1,7 @@
 import { createHmac, pbkdf2, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import { FairQueue, QueueFull } from '../../limits/fair-queue.ts';
 
 /** RFC 7914 with the cost that OWASP names for interactive logins; 16 MiB and some 50 ms each. */
 export const ADMINISTRATOR_COST: PasswordCost = { N: 16_384, r: 8, p: 1 };
@@ -21,45 +22,134 @@ export async function hashPassword(password: Uint8Array | string, cost: Password
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
+export interface PasswordAttempt {
+  /** Part of what is remembered, so that the time of a refusal does not tell whether two names have an account. */
+  readonly username: string;
+  readonly password: Uint8Array;
+  readonly hash: string;
+  /** Checks take turns by network. */
+  readonly network: string;
+  /** Asked before the password is hashed: whether its socket is open, for example. */
+  readonly isWanted?: () => boolean;
+}
+
+/** BUSY: too many checks wait, or it was not wanted any more. `isNew`: the password was hashed for this attempt first. */
+export interface PasswordResult {
+  readonly verdict: 'RIGHT' | 'WRONG' | 'BUSY';
+  readonly isNew: boolean;
+}
+
+/** One check that several attempts wait for. */
+interface Pending {
+  readonly result: Promise<boolean | null>;
+  readonly wanted: (() => boolean)[];
+  /** Networks in whose turn the check may run. */
+  readonly networks: Set<string>;
+  enqueue(network: string): void;
+}
+
 /**
- * Checks passwords against their hashes, two at a time, because every check costs as much as hundreds of messages or more.
+ * Checks passwords against their hashes, two at a time, because every check costs as much as hundreds of messages or more. Networks
+ * take turns, and equal attempts share one check.
  *
- * A password that was right is remembered as a keyed digest (the key dies with the process), so that a thousand devices that
- * reconnect with one account cost one check. Bounds: `maxWaiting` checks wait, further ones are BUSY; `maxRemembered` digests.
+ * Results are remembered as keyed digests (the key is lost with the process): a thousand devices that reconnect with one account cost
+ * one check, whether their password is right or wrong. Bounds: `maxWaiting` checks wait, further ones are BUSY; `maxRemembered`
+ * right and as many wrong passwords.
  */
 export class PasswordCheck {
   readonly #key = randomBytes(32);
-  readonly #maxWaiting: number;
-  readonly #right: LRUCache<string, Buffer>;
-  readonly #underWay = new Map<string, Promise<boolean>>();
-  readonly #tails: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
-  #turn = 0;
+  readonly #queue: FairQueue;
+  /** Digests by hash. */
+  readonly #right: LRUCache<string, string>;
+  /** Digests. */
+  readonly #wrong: LRUCache<string, true>;
+  readonly #pending = new Map<string, Pending>();
+  #hashed = 0;
 
   constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {
-    this.#maxWaiting = maxWaiting;
+    this.#queue = new FairQueue({ atOnce: 2, maxWaiting });
     this.#right = new LRUCache({ max: maxRemembered });
+    this.#wrong = new LRUCache({ max: maxRemembered });
   }
 
-  async check(password: Uint8Array, hash: string): Promise<'RIGHT' | 'WRONG' | 'BUSY'> {
-    const digest = createHmac('sha256', this.#key).update(hash).update(password).digest();
-    const known = this.#right.get(hash);
-    if (known && timingSafeEqual(known, digest)) return 'RIGHT';
-    const name = digest.toString('base64');
-    let pending = this.#underWay.get(name);
-    if (!pending) {
-      if (this.#underWay.size >= this.#maxWaiting) return 'BUSY';
-      const turn = this.#turn;
-      this.#turn = (turn + 1) % this.#tails.length;
-      pending = (this.#tails[turn] as Promise<unknown>)
-        .then(() => matches(password, hash))
-        .finally(() => this.#underWay.delete(name));
-      this.#underWay.set(name, pending);
-      this.#tails[turn] = pending.catch(() => false);
-    }
-    if (!(await pending)) return 'WRONG';
-    this.#right.set(hash, digest);
-    return 'RIGHT';
+  /** Passwords that were hashed. */
+  get hashed(): number {
+    return this.#hashed;
   }
+
+  /** The result of an earlier check, without hashing; `null`: none is remembered. */
+  recall(attempt: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): 'RIGHT' | 'WRONG' | null {
+    return this.#recall(attempt.hash, this.#digestOf(attempt));
+  }
+
+  async check(attempt: PasswordAttempt): Promise<PasswordResult> {
+    const { hash, network, isWanted = () => true } = attempt;
+    const digest = this.#digestOf(attempt);
+    const known = this.#recall(hash, digest);
+    if (known !== null) return { verdict: known, isNew: false };
+    const shared = this.#pending.get(digest);
+    const pending = shared ?? this.#begin(digest, attempt);
+    pending.wanted.push(isWanted);
+    pending.enqueue(network);
+    const isRight = await pending.result;
+    if (isRight === null) return { verdict: 'BUSY', isNew: false };
+    return { verdict: isRight ? 'RIGHT' : 'WRONG', isNew: shared === undefined };
+  }
+
+  #begin(digest: string, { password, hash }: PasswordAttempt): Pending {
+    const { promise: result, resolve, reject } = withResolvers<boolean | null>();
+    const wanted: (() => boolean)[] = [];
+    const networks = new Set<string>();
+    let isStarted = false;
+    const run = async () => {
+      // In the turn of another network.
+      if (isStarted) return;
+      isStarted = true;
+      this.#hashed += 1;
+      const isRight = await matches(password, hash);
+      if (isRight) this.#right.set(hash, digest);
+      else this.#wrong.set(digest, true);
+      this.#pending.delete(digest);
+      resolve(isRight);
+    };
+    const isWanted = () => !isStarted && wanted.some((each) => each());
+    const enqueue = (network: string) => {
+      if (isStarted || networks.has(network)) return;
+      networks.add(network);
+      this.#queue.run(network, run, isWanted).catch((error: Error) => {
+        networks.delete(network);
+        if (isStarted && error instanceof QueueFull) return;
+        if (networks.size > 0 && error instanceof QueueFull) return;
+        this.#pending.delete(digest);
+        if (error instanceof QueueFull) resolve(null);
+        else reject(error);
+      });
+    };
+    const pending = { result, wanted, networks, enqueue };
+    this.#pending.set(digest, pending);
+    return pending;
+  }
+
+  #recall(hash: string, digest: string): 'RIGHT' | 'WRONG' | null {
+    // Both are digests with a key that no caller knows, so the time of the comparison tells nothing.
+    if (this.#right.get(hash) === digest) return 'RIGHT';
+    return this.#wrong.get(digest) === true ? 'WRONG' : null;
+  }
+
+  #digestOf({ username, password, hash }: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): string {
+    const named = `${hash} ${username.length} ${username} `;
+    return createHmac('sha256', this.#key).update(named).update(password).digest('base64');
+  }
+}
+
+function withResolvers<T>() {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<T>((resolveIt, rejectIt) => {
+    resolve = resolveIt;
+    reject = rejectIt;
+  });
+  return { promise, resolve, reject };
 }
 
 /** Hashes of this file, and Mosquitto's own: `$7$<iterations>$<salt>$<key>`, PBKDF2 with SHA-512. */

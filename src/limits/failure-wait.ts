@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+
+/** Default of `maxKeys`. One entry takes about 200 bytes. */
+const MAX_KEYS = 10_000;
+/** Failures are evicted when none was added for so long. */
+const MEMORY_MS = 60 * 60_000;
+const FIRST_WAIT_MS = 1_000;
+/** More doublings change nothing. */
+const MAX_DOUBLINGS = 20;
+
+export interface FailureWaitOptions {
+  /** Number of failures after which a key has to wait. */
+  readonly free: number;
+  /** Longest wait in milliseconds. */
+  readonly longestWaitMs: number;
+  /** Maximum number of keys. Default: 10,000. Beyond it the key unused for longest is evicted. */
+  readonly maxKeys?: number;
+  /** Monotonic clock in milliseconds. Default: `performance.now`. */
+  readonly now?: () => number;
+}
+
+interface Failures {
+  count: number;
+  waitsUntil: number;
+}
+
+/**
+ * Wait that grows with failures per key, such as an account or a network: after `free` failures each further one doubles it, from one
+ * second to `longestWaitMs`. An hour without a failure evicts the key.
+ */
+export class FailureWait {
+  readonly #options: FailureWaitOptions;
+  readonly #now: () => number;
+  readonly #failures: LRUCache<string, Failures>;
+
+  constructor(options: FailureWaitOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#failures = new LRUCache({ max: options.maxKeys ?? MAX_KEYS, ttl: MEMORY_MS });
+  }
+
+  /** Milliseconds until the key may be tried again; 0 if it may be now. */
+  waitOf(key: string): number {
+    const failures = this.#failures.get(key);
+    return failures === undefined ? 0 : Math.max(0, Math.ceil(failures.waitsUntil - this.#now()));
+  }
+
+  failed(key: string): void {
+    const { free, longestWaitMs } = this.#options;
+    const failures = this.#failures.get(key) ?? { count: 0, waitsUntil: 0 };
+    failures.count += 1;
+    const doublings = failures.count - free;
+    if (doublings >= 0) {
+      failures.waitsUntil =
+        this.#now() + Math.min(FIRST_WAIT_MS * 2 ** Math.min(doublings, MAX_DOUBLINGS), longestWaitMs);
+    }
+    this.#failures.set(key, failures);
+  }
+
+  /** Makes up for one failure, where a key stands for many callers. */
+  offset(key: string): void {
+    const failures = this.#failures.get(key);
+    if (failures !== undefined && failures.count > 0) failures.count -= 1;
+  }
+
+  /** Evicts the key. */
+  succeeded(key: string): void {
+    this.#failures.delete(key);
+  }
+}
