@@ -125,6 +125,7 @@ export const surroundings = () => ({
     clusters: () => Promise.resolve(new Map()),
     certificates: () => [],
     signIns: new SignInCounts(),
+    mqttRefusals: { register: () => undefined },
     audit: () => ({ waiting: 0, failedWrites: 0 }),
   }),
   ready: () => Promise.resolve(),

@@ -9,9 +9,7 @@ import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
 import { createGraphqlServer } from './graphql/server.ts';
 import { forOrigins } from './http/cross-origin.ts';
-import type { HttpServer } from './http/http-server.ts';
 import { isLocal, MetricsEntry } from './http/metrics-entry.ts';
-import type { Traffic } from './http/traffic.ts';
 import { Metrics } from './metrics.ts';
 import { apiRoutes } from './rest/api-routes.ts';
 import { authorizeRoute } from './rest/authorize.ts';
@@ -28,13 +26,10 @@ export interface HttpEntriesOptions {
   /** Address of this service, to which browsers return after single sign-on. */
   readonly url: string;
   readonly log: Logger;
-  /** Budgets of bytes under way. */
-  readonly traffic: Traffic;
-  readonly connections: HttpServer['connections'];
 }
 
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
-export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
+export function httpEntries(config: Config, core: ServiceCore, { url, log }: HttpEntriesOptions) {
   const {
     services,
     storage,
@@ -58,7 +53,6 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
       services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),
     maxBodyBytes: config.maxBodyBytes,
     corsOrigins: config.corsOrigins,
-    traffic,
   });
   const rest = createRestServer<RequestContext>({
     routes: apiRoutes,
@@ -74,8 +68,6 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     maxBodyBytes: config.maxBodyBytes,
     tokenInQuery: config.tokenInQuery,
     documents: DOCUMENTS,
-    isKnown: ({ viewer }) => viewer !== null,
-    traffic,
   });
   const metrics = new Metrics({
     brokers: function* () {
@@ -84,8 +76,8 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     cloudBrokers: () => brokerDirectory.all(),
     subscriptions: () => services.auth.guardCount,
     webSockets: () => graphql.webSocketCount,
-    http: { traffic, connections },
     signIns: services.auth.signInCounts,
+    mqttRefusals: core.mqttRefusals,
     audit: () => services.audit.backlog,
     clusters: () => services.clusters.statuses(),
     bridges: () => services.bridges.totals(brokerDirectory.all().filter(({ id }) => bridgeHosting.runs(id))),

@@ -5,8 +5,8 @@ import { type BridgeMetricSource, registerBridgeMetrics } from './bridges/bridge
 import type { BrokerRecord } from './brokers/broker-directory.ts';
 import { type CertificateMetricSource, registerCertificateMetrics } from './certificates/expiry/certificate-metrics.ts';
 import { registerCloudBrokerMetrics } from './cloud-brokers/cloud-broker-metrics.ts';
+import type { MqttRefusals } from './cloud-brokers/mqtt-refusals.ts';
 import { type ClusterMetricSource, registerClusterMetrics } from './clusters/cluster-metrics.ts';
-import { type HttpMetricSource, registerHttpMetrics } from './http/http-metrics.ts';
 import { type StreamMetricSource, StreamMetrics } from './streams/stream-metrics.ts';
 
 /** What the gauges read when they are scraped. */
@@ -22,9 +22,8 @@ export interface MetricSources {
   readonly clusters: ClusterMetricSource;
   readonly certificates: CertificateMetricSource;
   readonly signIns: Pick<SignInCounts, 'register'>;
+  readonly mqttRefusals: Pick<MqttRefusals, 'register'>;
   readonly audit: () => AuditBacklog;
-  /** Default: connections and bytes under way are not reported. */
-  readonly http?: HttpMetricSource;
 }
 
 export type RequestKind = 'graphql' | 'rest';
@@ -53,8 +52,8 @@ export class Metrics {
     registerCertificateMetrics(sources.certificates, this.#registry);
     registerCloudBrokerMetrics(sources.cloudBrokers, this.#registry);
     registerAuditMetrics(sources.audit, this.#registry);
-    if (sources.http !== undefined) registerHttpMetrics(sources.http, this.#registry);
     sources.signIns.register(this.#registry);
+    sources.mqttRefusals.register(this.#registry);
     this.#reads = [
       new StreamMetrics(sources.streams, this.#registry).read,
       registerBridgeMetrics(sources.bridges, this.#registry),

@@ -16,6 +16,7 @@ import { inspectPlugin } from './clients/inspect/inspect-plugin.ts';
 import { Closers } from './closers.ts';
 import { CloudBrokers } from './cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from './cloud-brokers/cloud-engines.ts';
+import { MqttRefusals } from './cloud-brokers/mqtt-refusals.ts';
 import { Clusters } from './clusters/clusters.ts';
 import type { Config } from './config.ts';
 import { loadDirectories } from './directories.ts';
@@ -26,8 +27,6 @@ import { MessageService } from './messages/message-service.ts';
 import { asOperator } from './operator/as-operator.ts';
 import type { RunOperation } from './operator/operator-door.ts';
 import { ProjectService } from './projects/project-service.ts';
-import { checkSecretKey } from './secrets/key-check.ts';
-import { SecretRotator } from './secrets/secret-rotation.ts';
 import type { Services } from './services.ts';
 import { SignIn } from './sign-in/sign-in.ts';
 import { openSealer } from './storage/sealed.ts';
@@ -56,6 +55,7 @@ export interface ServiceCore {
   readonly storage: Storage;
   readonly services: Services;
   readonly cloudBrokers: CloudBrokers;
+  readonly mqttRefusals: MqttRefusals;
   readonly brokerDirectory: BrokerDirectory;
   readonly certificateDirectory: CertificateDirectory;
   /** Streams beside brokers. */
@@ -65,8 +65,6 @@ export interface ServiceCore {
   /** From here on runs what this service runs beside brokers, and clusters are followed. */
   readonly startBeside: () => void;
   readonly signIn: SignIn;
-  /** Refuses a key that no stored secret can be opened with. Errors: INVALID. */
-  readonly checkSecretKey: () => Promise<void>;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -80,18 +78,10 @@ export async function startCore(
 ): Promise<ServiceCore> {
   const closers = new Closers();
   try {
-    const {
-      dataDir,
-      databaseUrl,
-      secretKey,
-      secretKeyPrevious,
-      redisUrl,
-      brokerAllowedHosts,
-      brokerTimeoutMs: timeoutMs,
-    } = config;
+    const { dataDir, databaseUrl, secretKey, redisUrl, brokerAllowedHosts, brokerTimeoutMs: timeoutMs } = config;
     const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
     const { db, changes } = storage;
-    const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
+    const sealer = openSealer({ dataDir, secretKey });
     const ground = { storage, sealer, closers, log };
     const directories = await loadDirectories(ground);
     const { projects: projectDirectory, brokers: brokerDirectory, certificates: certificateDirectory } = directories;
@@ -138,6 +128,7 @@ export async function startCore(
       workerUrl: topicWorker,
     });
 
+    const mqttRefusals = new MqttRefusals({ directory: brokerDirectory, audit, log });
     const cloudBrokers = new CloudBrokers({
       db,
       brokers,
@@ -150,6 +141,7 @@ export async function startCore(
         topicTreeBytes,
         topicPayloads: topicTrees.payloads,
         redisUrl,
+        refusals: mqttRefusals,
         mosquitto: {
           binary: config.mosquittoBinary,
           plugin: config.mosquittoDynsecPlugin,
@@ -218,7 +210,6 @@ export async function startCore(
 
     const services: Services = {
       audit,
-      secrets: new SecretRotator({ db, sealer, audit }),
       ...signIn.services,
       users,
       organisations: new OrganisationService({ db, changes, users, bound }),
@@ -258,6 +249,7 @@ export async function startCore(
       storage,
       services,
       cloudBrokers,
+      mqttRefusals,
       brokerDirectory,
       certificateDirectory,
       streamHosting: streams.hosting,
@@ -267,7 +259,6 @@ export async function startCore(
         clusters.start();
       },
       signIn,
-      checkSecretKey: () => checkSecretKey(db, sealer, log),
       runAsOperator: asOperator(db, services),
       close: closers.close,
     };

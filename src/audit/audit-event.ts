@@ -2,7 +2,7 @@ import type { Viewer } from '../auth/viewer.ts';
 
 export const ACTOR_KINDS = ['USER', 'TOKEN', 'OPERATOR', 'SERVICE', 'NOBODY'] as const;
 export const AUDIT_RESULTS = ['DONE', 'REFUSED', 'FAILED', 'UNKNOWN'] as const;
-export const AUDIT_WAYS = ['GRAPHQL', 'REST', 'OPERATOR', 'SERVICE'] as const;
+export const AUDIT_WAYS = ['GRAPHQL', 'REST', 'MQTT', 'OPERATOR', 'SERVICE'] as const;
 
 export type AuditWay = (typeof AUDIT_WAYS)[number];
 export type AuditResult = (typeof AUDIT_RESULTS)[number];

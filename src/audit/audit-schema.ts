@@ -33,6 +33,7 @@ const Way = builder.enumType('AuditWay', {
   values: {
     GRAPHQL: { description: 'By the graph.' },
     REST: { description: 'By the REST interface; the operation is the one of the graph that it runs.' },
+    MQTT: { description: 'By MQTT, at a broker that this service runs.' },
     OPERATOR: { description: 'By the command line.' },
     SERVICE: { description: 'It was no request.' },
   } satisfies Record<(typeof AUDIT_WAYS)[number], object>,

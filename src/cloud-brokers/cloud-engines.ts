@@ -13,6 +13,7 @@ import type { ClusterOptions } from '../embedded/worker-protocol.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
 import type { KeptPayloads } from '../topic-tree/hosting/kept-payloads.ts';
+import type { MqttRefusals } from './mqtt-refusals.ts';
 
 export interface CloudEnginesOptions {
   /** Address that the listeners bind. */
@@ -27,6 +28,8 @@ export interface CloudEnginesOptions {
   readonly topicPayloads?: KeptPayloads;
   /** By which nodes of clusters have sessions and messages in common; undefined: there can be none. May hold a password. */
   readonly redisUrl?: string | undefined;
+  /** Notified of CONNECTs that embedded brokers refuse. */
+  readonly refusals?: Pick<MqttRefusals, 'reported'>;
   readonly mosquitto: MosquittoPlaces;
   readonly log: Logger;
 }
@@ -62,7 +65,7 @@ export class CloudEngines {
 
   /** Rejects where it cannot run; the reason is for the operator. */
   async start({ broker, folder, administrator, membership, onState, signal }: EngineStart): Promise<RunningBroker> {
-    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloads, mosquitto, log } = this.#options;
+    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloads, refusals, mosquitto, log } = this.#options;
     const { id, engine } = broker;
     const listeners = this.listenersOf(broker.listeners);
     if (engine === 'embedded') {
@@ -78,6 +81,7 @@ export class CloudEngines {
         cluster: membership === null ? undefined : { ...membership, redisUrl: this.#redisUrl() },
         log,
         onState,
+        onRefused: (message) => refusals?.reported(id, message),
         signal,
       });
     }

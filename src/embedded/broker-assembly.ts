@@ -20,6 +20,7 @@ import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { RefusalLog } from './listening/refusal-log.ts';
+import { RefusedConnects } from './listening/refused-connects.ts';
 import { ClusterNode } from './sharing/cluster-node.ts';
 import { beAlone } from './sharing/cluster-place.ts';
 import { ClusterPlugin } from './sharing/cluster-plugin.ts';
@@ -28,7 +29,7 @@ import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
 import { type EmbeddedTopics, startTopics } from './topics/embedded-topics.ts';
-import type { WorkerOptions } from './worker-protocol.ts';
+import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
 
 export interface AssembledBroker {
   /** With the ports they got. */
@@ -41,6 +42,7 @@ export interface AssembledBroker {
 
 export interface BrokerHooks {
   readonly onProblem: (problem: string, error: unknown) => void;
+  readonly onRefused: (message: RefusalMessage) => void;
   /** Now. */
   readonly areTopicPayloadsKept: () => boolean;
   /** The journal cannot be written, or the cluster goes on without this node: the broker must end now. */
@@ -88,6 +90,14 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     closers.push(() => control.close());
     // As this service names its own connections to the broker.
     const ownClientIds = `brokergraph-${options.id}-`;
+    const { onRefused } = hooks;
+    const refused = new RefusedConnects({
+      isAccount: (username) => accessStore.state.policy.clients.has(username),
+      onCounts: (counts) => onRefused({ type: 'refused', counts }),
+      onBurst: (burst, count) => onRefused({ type: 'refusedBurst', burst, count, seconds: null }),
+      onBurstEnd: (burst, count, seconds) => onRefused({ type: 'refusedBurst', burst, count, seconds }),
+    });
+    closers.push(() => refused.close());
     const core = await BrokerCore.start({
       store,
       registry,
@@ -100,6 +110,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
           send: (response, text) => core.sendTo(client, response, text),
         }),
       onProblem,
+      onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
       join: node ? (parts) => node.join(store, registry, limits, parts) : undefined,
       isService: serviceOf([options.id, ...(cluster ? [cluster.clusterId] : [])]),
     });

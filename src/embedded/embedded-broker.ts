@@ -4,7 +4,7 @@ import type { TopicPayloads } from '../topic-tree/hosting/kept-payloads.ts';
 import type { BrokerHost, HostEnd } from './hosting/broker-host.ts';
 import { endLeftProcess, startBrokerProcess } from './hosting/broker-process.ts';
 import { startBrokerThread } from './hosting/broker-thread.ts';
-import type { ClusterOptions, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+import type { ClusterOptions, RefusalMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** What is used of a logger; pino's shape. */
 export interface BrokerLog {
@@ -31,6 +31,8 @@ export interface EmbeddedBrokerOptions {
    * with STARTING once more for each problem that keeps a node of a cluster from joining the others.
    */
   readonly onState?: (state: RunningState, error?: string) => void;
+  /** Called when CONNECTs were refused, at most once a second, and for bursts of them. */
+  readonly onRefused?: (message: RefusalMessage) => void;
   /** Heap limit in MiB; 512. Beyond it the broker fails and starts anew. */
   readonly maxHeapMegabytes?: number;
   /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
@@ -158,6 +160,7 @@ class BrokerSupervisor implements RunningBroker {
       onMessage: (message: WorkerMessage) => {
         if (message.type === 'running') isRunning(message.listeners);
         else if (message.type === 'failed') failure = message.reason;
+        else if (message.type === 'refused' || message.type === 'refusedBurst') this.#options.onRefused?.(message);
         else if (message.type === 'log') {
           const { level, text, reason } = message;
           log[level]({ broker: id, reason }, text);

@@ -1,4 +1,5 @@
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
+import type { RefusalCounts, RefusedBurst } from './listening/refused-connects.ts';
 
 /** What makes a broker a node of a cluster: it shares sessions, queues, retained messages and wills with the other nodes. */
 export interface ClusterOptions {
@@ -30,7 +31,18 @@ export interface WorkerOptions {
   readonly cluster?: ClusterOptions | undefined;
 }
 
+/** CONNECTs that were refused since the last message, or a burst of refused log-ins that begins (`seconds` is `null`) or has ended. */
+export type RefusalMessage =
+  | { readonly type: 'refused'; readonly counts: RefusalCounts }
+  | {
+      readonly type: 'refusedBurst';
+      readonly burst: RefusedBurst;
+      readonly count: number;
+      readonly seconds: number | null;
+    };
+
 export type WorkerMessage =
+  | RefusalMessage
   /** `listeners` with the ports they got. */
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string }

@@ -51,6 +51,7 @@ port.onMessage((message: ServiceMessage) => {
 try {
   broker = await startBroker(options, {
     onProblem,
+    onRefused: tell,
     areTopicPayloadsKept: () => areTopicPayloadsKept,
     onBroken: (error) => {
       // Out of whatever stack reported it; an uncaught error ends the worker. SQLite's own kind would reach the service without its text.
