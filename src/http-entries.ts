@@ -48,6 +48,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log }: Htt
     contextFor,
     log,
     limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
+    preparationMsPerSecond: config.queryPreparationMs,
     introspection: config.introspection,
     onIntrospectionRefused: (context, error) =>
       services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),

@@ -385,6 +385,12 @@ export const SETTINGS = {
     parse: integer(5, 100),
     help: 'Deepest nesting of a GraphQL document',
   }),
+  queryPreparationMs: setting({
+    env: 'QUERY_PREPARATION_MS',
+    fallback: '250',
+    parse: integer(10, 1_000_000),
+    help: 'Milliseconds in each second that one caller may spend on parsing, validating and compiling new GraphQL documents; 20 seconds of it at once',
+  }),
   introspection: setting({
     env: 'INTROSPECTION',
     fallback: 'signed-in',

@@ -7,7 +7,7 @@ import { ServiceError } from '../errors.ts';
 import type { Variables } from './compile.ts';
 import { LiveResults } from './live/live-results.ts';
 import { Sharing } from './live/shared-results.ts';
-import { type MaybePromise, Operation, type Operations } from './operations.ts';
+import { type FoundOperation, type MaybePromise, Operation, type Operations } from './operations.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
 import { isTooLarge, ResponseTooLarge } from './response-limit.ts';
 import type { TextResult } from './text-run.ts';
@@ -70,9 +70,7 @@ export class Endpoint {
       return { result: { errors: [publicError(new ResponseTooLarge(isMutation), place)] }, wellFormed: true };
     };
     const refuse = (error: unknown): Answer => ({ result: { errors: [publicError(error, place)] }, wellFormed: false });
-    try {
-      const { query, variables, operationName } = readParams(body);
-      const operation = this.operations.find(query, operationName);
+    const execute = (operation: FoundOperation, variables: Variables | undefined): MaybePromise<Answer> => {
       if (!(operation instanceof Operation)) return answer({ errors: operation });
       if (operation.kind === 'subscription') {
         throw new ServiceError('METHOD_NOT_ALLOWED', 'Subscribe over WebSocket, or accept text/event-stream');
@@ -80,9 +78,15 @@ export class Endpoint {
       if (queriesOnly && operation.kind !== 'query')
         throw new ServiceError('METHOD_NOT_ALLOWED', 'Mutations need POST');
       isMutation = operation.kind === 'mutation';
-      const sent = variables ?? undefined;
-      const result = toText ? operation.executeToText(context, sent) : operation.execute(context, sent);
+      const result = toText ? operation.executeToText(context, variables) : operation.execute(context, variables);
       return result instanceof Promise ? result.then(answer).catch(refuse) : answer(result);
+    };
+    try {
+      const { query, variables, operationName } = readParams(body);
+      const sent = variables ?? undefined;
+      const found = this.operations.findFor(context, query, operationName);
+      if (!(found instanceof Promise)) return execute(found, sent);
+      return found.then((operation) => execute(operation, sent)).catch(refuse);
     } catch (error) {
       return refuse(error);
     }
@@ -90,7 +94,8 @@ export class Endpoint {
 
   /** Answers any operation: with its results for a subscription that is let in. Never throws, never rejects. */
   async start(body: unknown, context: RequestContext, options: RunOptions = {}): Promise<Answer | LiveResults> {
-    const operation = this.#subscription(body);
+    const operation = await this.#subscription(body, context);
+    // Any other operation is cached now, as its errors are.
     if (!operation) return this.run(body, context, options);
     const place = { requestId: context.requestId, log: this.log };
     let isRefusedStream = false;
@@ -105,10 +110,10 @@ export class Endpoint {
     }
   }
 
-  #subscription(body: unknown): Operation | null {
+  async #subscription(body: unknown, context: RequestContext): Promise<Operation | null> {
     if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return null;
     const name = 'operationName' in body && typeof body.operationName === 'string' ? body.operationName : null;
-    const operation = this.operations.find(body.query, name);
+    const operation = await this.operations.findFor(context, body.query, name);
     return operation instanceof Operation && operation.kind === 'subscription' ? operation : null;
   }
 }

@@ -6,6 +6,7 @@
  */
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import {
+  type ASTNode,
   type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
@@ -30,6 +31,10 @@ export interface GraphqlLimits {
   /** Fields of the operation's root, through all fragments. */
   readonly rootFields: number;
   readonly directives: number;
+  /** Fields under one response key of one selection set, through all fragments. Validation compares each with each. */
+  readonly sameKey: number;
+  /** Fields of the document that repeat a response key of their selection set, through all fragments. */
+  readonly repeats: number;
   /** Sum of the fields' complexity, lists counted by their size. */
   readonly cost: number;
 }
@@ -40,12 +45,14 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
   aliases: 30,
   rootFields: 30,
   directives: 50,
+  sameKey: 50,
+  repeats: 200,
   cost: 50_000,
 };
 
 /** Throws INVALID for the first limit that the document passes. Cycles of fragments are left to validation. */
 export function checkShape(document: DocumentNode, limits: GraphqlLimits): void {
-  const counts = countShape(document);
+  const counts = countShape(document, limits);
   for (const [name, words] of SHAPE) {
     const actual = counts[name];
     const limit = limits[name];
@@ -62,13 +69,22 @@ const SHAPE = [
   ['aliases', 'too many aliases'],
   ['rootFields', 'too many root fields'],
   ['directives', 'too many directives'],
+  ['sameKey', 'too many fields with the same name or alias in one selection'],
+  ['repeats', 'too many fields that repeat others'],
 ] as const;
 
-function countShape(document: DocumentNode): Pick<GraphqlLimits, 'depth' | 'aliases' | 'rootFields' | 'directives'> {
+type ShapeLimits = Omit<GraphqlLimits, 'tokens' | 'cost'>;
+
+function countShape(document: DocumentNode, limits: ShapeLimits): ShapeLimits {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const aliasesOf = new Map<string, Set<string>>();
+  const sets: SelectionSetNode[] = [];
   let directives = 0;
   visit(document, {
+    SelectionSet: (set, _key, parent) => {
+      // An inline fragment belongs to the selection set around it.
+      if (!parent || Array.isArray(parent) || (parent as ASTNode).kind !== Kind.INLINE_FRAGMENT) sets.push(set);
+    },
     FragmentDefinition: (node) => {
       fragments.set(node.name.value, node);
     },
@@ -119,7 +135,41 @@ function countShape(document: DocumentNode): Pick<GraphqlLimits, 'depth' | 'alia
   }
   let aliases = 0;
   for (const keys of aliasesOf.values()) aliases += keys.size - 1;
-  return { depth, aliases, rootFields, directives };
+  return { depth, aliases, rootFields, directives, ...countRepeats(sets, fragments, limits) };
+}
+
+/** Stops at the first limit: a selection set spreads each fragment once, and all selection sets may spread all fragments. */
+function countRepeats(
+  sets: readonly SelectionSetNode[],
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  limits: Pick<GraphqlLimits, 'sameKey' | 'repeats'>,
+): Pick<GraphqlLimits, 'sameKey' | 'repeats'> {
+  let sameKey = 0;
+  let repeats = 0;
+  for (const whole of sets) {
+    const counts = new Map<string, number>();
+    const spread = new Set<string>();
+    const open = [whole];
+    for (let set = open.pop(); set !== undefined; set = open.pop()) {
+      for (const selection of set.selections) {
+        if (selection.kind === Kind.FIELD) {
+          const key = (selection.alias ?? selection.name).value;
+          const count = (counts.get(key) ?? 0) + 1;
+          counts.set(key, count);
+          sameKey = Math.max(sameKey, count);
+          if (count > 1) repeats += 1;
+          if (sameKey > limits.sameKey || repeats > limits.repeats) return { sameKey, repeats };
+        } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+          open.push(selection.selectionSet);
+        } else if (!spread.has(selection.name.value)) {
+          spread.add(selection.name.value);
+          const fragment = fragments.get(selection.name.value);
+          if (fragment) open.push(fragment.selectionSet);
+        }
+      }
+    }
+  }
+  return { sameKey, repeats };
 }
 
 /** The costs remembered for one operation; more combinations of values than this are calculated again. */

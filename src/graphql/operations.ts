@@ -37,6 +37,7 @@ import {
   type Variables,
 } from './compile.ts';
 import { asksForSchema, Cost, checkShape, DEFAULT_LIMITS, type GraphqlLimits } from './limits.ts';
+import { Preparation, type PreparationCaller } from './preparation.ts';
 import { compileToText, type TextResult } from './text-run.ts';
 import { VariableReader } from './variables.ts';
 import { beginWalk, walkProblem } from './walk-limit.ts';
@@ -52,21 +53,31 @@ export interface OperationsOptions {
   readonly onIntrospectionRefused?: (context: OperationContext, error: ServiceError) => void;
   /** Default 1,000. */
   readonly maxDocuments?: number;
+  /**
+   * Milliseconds in each second that one caller may spend on documents which are not cached. Infinity: not limited. Default: see
+   * `Preparation`.
+   */
+  readonly preparationMsPerSecond?: number | undefined;
   /** `js` never compiles: for comparing the executors. Default `auto`. */
   readonly executor?: 'auto' | 'js';
 }
 
 /** What the operations themselves read of a request's context. */
-export interface OperationContext {
+export interface OperationContext extends PreparationCaller {
   readonly viewer: Viewer | null;
 }
 
 /** Programs in use, each with what makes its operation forget it. */
 type CompiledPrograms = LRUCache<CompiledRun, () => void>;
 
-interface OperationsParts extends Required<OperationsOptions> {
+interface OperationsParts extends Required<Omit<OperationsOptions, 'maxDocuments' | 'preparationMsPerSecond'>> {
   readonly compiled: CompiledPrograms;
+  /** Null: callers are not limited. */
+  readonly preparation: Preparation | null;
 }
+
+/** The operation, or the errors that refuse it. */
+export type FoundOperation = Operation | readonly GraphQLError[];
 
 /** A subscription that was let in. */
 export interface SourceStream {
@@ -99,6 +110,7 @@ export class Operations {
     onIntrospectionRefused = () => undefined,
     maxDocuments = 1_000,
     executor = 'auto',
+    preparationMsPerSecond,
   }: OperationsOptions) {
     guardLists(schema);
     const compiled: CompiledPrograms = new LRUCache({ max: MAX_COMPILED, dispose: (forget) => forget() });
@@ -107,9 +119,9 @@ export class Operations {
       limits,
       introspection,
       onIntrospectionRefused,
-      maxDocuments,
       executor,
       compiled,
+      preparation: preparationMsPerSecond === Infinity ? null : new Preparation(preparationMsPerSecond),
     };
     this.#documents = new LRUCache({
       max: maxDocuments,
@@ -123,14 +135,32 @@ export class Operations {
     return this.#options.schema;
   }
 
-  /** The operation, or the errors that refuse it. */
-  find(text: string, operationName?: string | null): Operation | readonly GraphQLError[] {
+  /** For a document whose caller is not limited. */
+  find(text: string, operationName: string | null = null): FoundOperation {
+    return this.#known(text, operationName) ?? this.#prepare(text, operationName);
+  }
+
+  /** Returns a cached operation at once. Others are prepared at the expense of the caller, which may refuse them: RATE_LIMITED. */
+  findFor(caller: PreparationCaller, text: string, operationName: string | null = null): MaybePromise<FoundOperation> {
+    const known = () => this.#known(text, operationName);
+    const prepare = () => this.#prepare(text, operationName);
+    const { preparation } = this.#options;
+    const cached = known();
+    if (cached !== undefined || preparation === null) return cached ?? prepare();
+    return preparation.prepare(caller, known, prepare).catch((error) => [asGraphQLError(error)]);
+  }
+
+  #known(text: string, name: string | null): FoundOperation | undefined {
+    return this.#documents.get(text)?.known(name);
+  }
+
+  #prepare(text: string, name: string | null): FoundOperation {
     let document = this.#documents.get(text);
     if (!document) {
       document = new PreparedDocument(this.#options, text);
       this.#documents.set(text, document);
     }
-    return document.operation(operationName ?? null);
+    return document.operation(name);
   }
 }
 
@@ -148,8 +178,15 @@ class PreparedDocument {
     this.#errors = 'kind' in prepared ? [] : prepared;
   }
 
-  operation(name: string | null): Operation | readonly GraphQLError[] {
+  /** Undefined: the operation is to be prepared. */
+  known(name: string | null): FoundOperation | undefined {
     if (name === null && this.#only) return this.#only;
+    if (!this.#document) return this.#errors;
+    const node = name === null ? null : operationOf(this.#document, name);
+    return node ? this.#operations.get(node) : undefined;
+  }
+
+  operation(name: string | null): FoundOperation {
     if (!this.#document) return this.#errors;
     const node = operationOf(this.#document, name);
     if (!node) {
@@ -208,7 +245,8 @@ export class Operation {
     this.#cost = new Cost(options.schema, document, node, options.limits.cost);
     this.#variables = new VariableReader(options.schema, node.variableDefinitions);
     this.#guarded = options.introspection === 'signed-in' && asksForSchema(document);
-    const programs = { compileAfter: options.executor === 'js' ? Infinity : 1, compiled: options.compiled };
+    const { executor, compiled, preparation } = options;
+    const programs = { compileAfter: executor === 'js' ? Infinity : 1, compiled, preparation };
     this.#beginnings = beginningsOf(document, node);
     this.#program = new Program(options.schema, document, node, programs);
     this.#toText =
@@ -305,6 +343,8 @@ interface ProgramOptions {
   readonly toText?: boolean;
   /** None: kept as long as the program. */
   readonly compiled?: CompiledPrograms;
+  /** What callers may spend on compilation. Default: not limited. */
+  readonly preparation?: Preparation | null;
 }
 
 /** The two executors behind one operation. */
@@ -326,21 +366,30 @@ class Program {
   }
 
   run(root: unknown, context: unknown, sent: Variables, coerced: Variables): MaybePromise<ExecutionResult> {
-    const result = this.#compiled(coerced)?.(root, context, coerced);
+    const result = this.#compiled(context, coerced)?.(root, context, coerced);
     if (result instanceof Promise) return result.then((known) => known ?? this.#interpret(root, context, sent));
     return result ?? this.#interpret(root, context, sent);
   }
 
   /** Compiles the variant for these variables. Throws NotCompilable. */
   compile(coerced: Variables): CompiledRun {
+    return this.#known(coerced) ?? this.#compile(coerced);
+  }
+
+  #keyOf(coerced: Variables): string {
     this.#conditions ??= conditionVariables(this.#document);
-    const key = this.#conditions.map((name) => (coerced[name] === true ? '1' : '0')).join('');
-    const known = this.#variants.get(key);
-    if (known) {
-      // Used just now.
-      this.#options.compiled?.get(known);
-      return known;
-    }
+    return this.#conditions.map((name) => (coerced[name] === true ? '1' : '0')).join('');
+  }
+
+  #known(coerced: Variables): CompiledRun | undefined {
+    const known = this.#variants.get(this.#keyOf(coerced));
+    // Marks it as used.
+    if (known) this.#options.compiled?.get(known);
+    return known;
+  }
+
+  #compile(coerced: Variables): CompiledRun {
+    const key = this.#keyOf(coerced);
     if (this.#variants.size >= MAX_VARIANTS) throw new NotCompilable('too many combinations of conditions');
     const run = this.#options.toText
       ? compileToText(this.#schema, this.#document, this.#node, coerced)
@@ -350,14 +399,19 @@ class Program {
     return run;
   }
 
-  #compiled(coerced: Variables): CompiledRun | null {
+  #compiled(context: unknown, coerced: Variables): CompiledRun | null {
     if (this.#refused) return null;
     if (this.#uses < this.#options.compileAfter) {
       this.#uses += 1;
       return null;
     }
+    const known = this.#known(coerced);
+    if (known) return known;
+    const { preparation } = this.#options;
+    const compile = () => this.#compile(coerced);
     try {
-      return this.compile(coerced);
+      // The context of a limited operation is that of its caller.
+      return preparation ? preparation.compile(context as PreparationCaller, compile) : compile();
     } catch {
       // The compiler throws many kinds of errors at what it does not know; none of them is news to a caller.
       this.#refused = true;

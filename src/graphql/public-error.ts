@@ -25,6 +25,9 @@ export interface PublicResult {
   readonly data?: ExecutionResult['data'];
 }
 
+/** Characters of a message of graphql-js, which repeats names of any length. */
+const MAX_MESSAGE = 2_000;
+
 export interface ErrorPlace {
   readonly requestId: string;
   readonly log: ErrorLog;
@@ -35,7 +38,9 @@ export function publicError(error: unknown, { requestId, log }: ErrorPlace): Pub
   const origin = originOf(error);
   if (origin instanceof ServiceError) return { message: origin.message, ...place, extensions: origin.extensions };
   if (origin instanceof Error && isAboutRequest(error, origin)) {
-    return { message: withoutValue(origin.message), ...place, extensions: { code: 'INVALID' } };
+    const message = withoutValue(origin.message);
+    const shown = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+    return { message: shown, ...place, extensions: { code: 'INVALID' } };
   }
   if (isImpossibleText(origin)) {
     return { message: 'No text may hold the character U+0000', ...place, extensions: { code: 'INVALID' } };

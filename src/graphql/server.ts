@@ -29,6 +29,8 @@ export interface GraphqlServerOptions {
   readonly contextFor: ContextFor;
   readonly log: ErrorLog;
   readonly limits?: GraphqlLimits;
+  /** See `OperationsOptions`. */
+  readonly preparationMsPerSecond?: number;
   readonly introspection?: 'signed-in' | 'always';
   /** Told of each refusal of it. */
   readonly onIntrospectionRefused?: (context: RequestContext, error: ServiceError) => void;
@@ -61,6 +63,7 @@ export function createGraphqlServer({
   contextFor,
   log,
   limits,
+  preparationMsPerSecond,
   introspection = 'signed-in',
   onIntrospectionRefused,
   maxBodyBytes = 1_000_000,
@@ -74,6 +77,7 @@ export function createGraphqlServer({
     introspection,
     onIntrospectionRefused: (context, error) => onIntrospectionRefused?.(context as RequestContext, error),
     ...(limits && { limits }),
+    preparationMsPerSecond,
   });
   const endpoint = new Endpoint(operations, log);
   // A fifth of all modules, and most services are never asked by GET.

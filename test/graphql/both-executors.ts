@@ -11,14 +11,17 @@ const limits = {
   aliases: 1_000,
   rootFields: 1_000,
   directives: 1_000,
+  sameKey: 1_000,
+  repeats: 10_000,
   cost: 1e9,
 };
 export const schema = createGraph();
-const compiling = new Operations({ schema, limits, introspection: 'always' });
+const compiling = new Operations({ schema, limits, introspection: 'always', preparationMsPerSecond: Infinity });
 const interpreting = new Operations({
   schema,
   limits,
   introspection: 'always',
+  preparationMsPerSecond: Infinity,
   executor: 'js',
 });
 const log = { error: () => {} };
