@@ -64,6 +64,8 @@ type Change = (text: string) => Promise<void>;
 
 let texts = Number(FIRST.slice(7));
 const dataDir = mkdtempSync(join(tmpdir(), 'brokergraph-fan-out-'));
+// All readers are of one network.
+process.env.MAX_CONNECTIONS_PER_NETWORK = String(2 * MANY);
 const product = await startProduct(dataDir);
 const raw = await startRawBroadcast();
 for (const pid of [product.process.pid ?? 0, raw.pid]) pin(pid, SENDING);

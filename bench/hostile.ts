@@ -17,10 +17,10 @@ const MAX_P99_MS = 250;
 const MAX_STALL_MS = 200;
 const MAX_RSS_MB = 700;
 /** Of repeated runs. Those that have not ended then are cut off. */
-const DEADLINE_MS = 12_000;
+const DEADLINE_MS = 8_000;
 const ALONE_DEADLINE_MS = 60_000;
 /** Healthy requests are observed for at least so long. */
-const MIN_MS = 1_500;
+const MIN_MS = 1_000;
 /** Above what a new product takes; more of it starts another one. */
 const MAX_LEFT_MB = 120;
 const AT_ONCE = 4;

@@ -9,7 +9,9 @@ import { compileOperation } from './graphql/operations.ts';
 import { schema } from './graphql/schema.ts';
 import { createGraphqlServer } from './graphql/server.ts';
 import { forOrigins } from './http/cross-origin.ts';
+import type { HttpServer } from './http/http-server.ts';
 import { isLocal, MetricsEntry } from './http/metrics-entry.ts';
+import type { Traffic } from './http/traffic.ts';
 import { Metrics } from './metrics.ts';
 import { apiRoutes } from './rest/api-routes.ts';
 import { authorizeRoute } from './rest/authorize.ts';
@@ -26,10 +28,13 @@ export interface HttpEntriesOptions {
   /** Address of this service, to which browsers return after single sign-on. */
   readonly url: string;
   readonly log: Logger;
+  /** Budgets of bytes under way. */
+  readonly traffic: Traffic;
+  readonly connections: HttpServer['connections'];
 }
 
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
-export function httpEntries(config: Config, core: ServiceCore, { url, log }: HttpEntriesOptions) {
+export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
   const {
     services,
     storage,
@@ -54,6 +59,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log }: Htt
       services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),
     maxBodyBytes: config.maxBodyBytes,
     corsOrigins: config.corsOrigins,
+    traffic,
   });
   const rest = createRestServer<RequestContext>({
     routes: apiRoutes,
@@ -69,6 +75,8 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log }: Htt
     maxBodyBytes: config.maxBodyBytes,
     tokenInQuery: config.tokenInQuery,
     documents: DOCUMENTS,
+    isKnown: ({ viewer }) => viewer !== null,
+    traffic,
   });
   const metrics = new Metrics({
     brokers: function* () {
@@ -77,6 +85,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log }: Htt
     cloudBrokers: () => brokerDirectory.all(),
     subscriptions: () => services.auth.guardCount,
     webSockets: () => graphql.webSocketCount,
+    http: { traffic, connections },
     signIns: services.auth.signInCounts,
     mqttRefusals: core.mqttRefusals,
     audit: () => services.audit.backlog,

@@ -7,6 +7,7 @@ import { type CertificateMetricSource, registerCertificateMetrics } from './cert
 import { registerCloudBrokerMetrics } from './cloud-brokers/cloud-broker-metrics.ts';
 import type { MqttRefusals } from './cloud-brokers/mqtt-refusals.ts';
 import { type ClusterMetricSource, registerClusterMetrics } from './clusters/cluster-metrics.ts';
+import { type HttpMetricSource, registerHttpMetrics } from './http/http-metrics.ts';
 import { type StreamMetricSource, StreamMetrics } from './streams/stream-metrics.ts';
 
 /** What the gauges read when they are scraped. */
@@ -24,6 +25,8 @@ export interface MetricSources {
   readonly signIns: Pick<SignInCounts, 'register'>;
   readonly mqttRefusals: Pick<MqttRefusals, 'register'>;
   readonly audit: () => AuditBacklog;
+  /** Default: connections and bytes under way are not reported. */
+  readonly http?: HttpMetricSource;
 }
 
 export type RequestKind = 'graphql' | 'rest';
@@ -52,6 +55,7 @@ export class Metrics {
     registerCertificateMetrics(sources.certificates, this.#registry);
     registerCloudBrokerMetrics(sources.cloudBrokers, this.#registry);
     registerAuditMetrics(sources.audit, this.#registry);
+    if (sources.http !== undefined) registerHttpMetrics(sources.http, this.#registry);
     sources.signIns.register(this.#registry);
     sources.mqttRefusals.register(this.#registry);
     this.#reads = [

@@ -27,6 +27,8 @@ import { MessageService } from './messages/message-service.ts';
 import { asOperator } from './operator/as-operator.ts';
 import type { RunOperation } from './operator/operator-door.ts';
 import { ProjectService } from './projects/project-service.ts';
+import { checkSecretKey } from './secrets/key-check.ts';
+import { SecretRotator } from './secrets/secret-rotation.ts';
 import type { Services } from './services.ts';
 import { SignIn } from './sign-in/sign-in.ts';
 import { openSealer } from './storage/sealed.ts';
@@ -65,6 +67,8 @@ export interface ServiceCore {
   /** From here on runs what this service runs beside brokers, and clusters are followed. */
   readonly startBeside: () => void;
   readonly signIn: SignIn;
+  /** Refuses a key that no stored secret can be opened with. Errors: INVALID. */
+  readonly checkSecretKey: () => Promise<void>;
   readonly runAsOperator: RunOperation;
   close(): Promise<void>;
 }
@@ -78,10 +82,18 @@ export async function startCore(
 ): Promise<ServiceCore> {
   const closers = new Closers();
   try {
-    const { dataDir, databaseUrl, secretKey, redisUrl, brokerAllowedHosts, brokerTimeoutMs: timeoutMs } = config;
+    const {
+      dataDir,
+      databaseUrl,
+      secretKey,
+      secretKeyPrevious,
+      redisUrl,
+      brokerAllowedHosts,
+      brokerTimeoutMs: timeoutMs,
+    } = config;
     const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
     const { db, changes } = storage;
-    const sealer = openSealer({ dataDir, secretKey });
+    const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
     const ground = { storage, sealer, closers, log };
     const directories = await loadDirectories(ground);
     const { projects: projectDirectory, brokers: brokerDirectory, certificates: certificateDirectory } = directories;
@@ -210,6 +222,7 @@ export async function startCore(
 
     const services: Services = {
       audit,
+      secrets: new SecretRotator({ db, sealer, audit }),
       ...signIn.services,
       users,
       organisations: new OrganisationService({ db, changes, users, bound }),
@@ -259,6 +272,7 @@ export async function startCore(
         clusters.start();
       },
       signIn,
+      checkSecretKey: () => checkSecretKey(db, sealer, log),
       runAsOperator: asOperator(db, services),
       close: closers.close,
     };

@@ -1,14 +1,19 @@
 import { Closers } from './closers.ts';
 import type { Config } from './config.ts';
+import { callerOf } from './context-maker.ts';
 import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
+import type { RefusalReason } from './http/connections.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { KnownHosts } from './http/known-hosts.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
+import { Traffic } from './http/traffic.ts';
 import { httpEntries } from './http-entries.ts';
 import { openOperatorDoor } from './operator/operator-door.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
 import type { Services } from './services.ts';
 import type { Storage } from './storage/storage.ts';
+
+const MB = 1_048_576;
 
 /** What the start message tells. */
 export interface StartReport {
@@ -48,12 +53,20 @@ export async function startService(config: Config, parts: ServiceParts): Promise
   try {
     const core = await startCore(config, parts);
     closers.add(core.close);
+    await core.checkSecretKey();
     const { services, storage, cloudBrokers, startBeside, signIn, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
-    const { host, port, maxConnections, metricsHost, publicUrl, allowedHosts: allowed } = config;
-    const onFull = () => log.warn({ maxConnections }, 'connections are refused: there are as many as MAX_CONNECTIONS');
+    const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;
     const knownHosts = new KnownHosts({ host, publicUrl, allowed });
-    const http = await startHttpServer({ host, port, maxConnections, onFull, knownHosts });
+    const traffic = trafficOf(config);
+    const { maxConnections, maxConnectionsPerNetwork, trustProxy: isBehindProxy } = config;
+    const bounds = { maxConnections, maxConnectionsPerNetwork, isBehindProxy };
+    const onRefused = (reason: RefusalReason) =>
+      log.warn(
+        { maxConnections, maxConnectionsPerNetwork },
+        `connections are refused: ${reason === 'FULL' ? 'MAX_CONNECTIONS' : 'MAX_CONNECTIONS_PER_NETWORK'} are open`,
+      );
+    const http = await startHttpServer({ host, port, ...bounds, onRefused, knownHosts, traffic });
     closers.add(http.close);
     const metricsServer = metricsHost && (await startMetricsServer(metricsHost, { publicUrl, allowed }));
     if (metricsServer) closers.add(metricsServer.close);
@@ -76,7 +89,12 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     signIn.checks.start();
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 
-    const { metricsEntry, ...entries } = httpEntries(config, core, { url, log });
+    const { metricsEntry, ...entries } = httpEntries(config, core, {
+      url,
+      log,
+      traffic,
+      connections: http.connections,
+    });
     metricsServer?.serve(metricsEntry);
     http.serve(metricsServer ? entries : { ...entries, metricsEntry });
     closers.add(http.close);
@@ -112,6 +130,15 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     await closers.close();
     throw error;
   }
+}
+
+/** One body of the largest size must fit, also in the half that one network may have. */
+function trafficOf({ maxRequestsMb, maxResponsesMb, maxBodyBytes, trustProxy }: Config): Traffic {
+  return new Traffic({
+    maxRequestBytes: Math.max(maxRequestsMb * MB, 4 * maxBodyBytes),
+    maxResponseBytes: maxResponsesMb * MB,
+    callerOf: ({ headers, socket }) => callerOf(headers, socket.remoteAddress ?? '', trustProxy),
+  });
 }
 
 /** Nobody else stays signed in by a password of this service, either. */

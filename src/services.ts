@@ -17,6 +17,7 @@ import type { ClusterService } from './clusters/cluster-service.ts';
 import type { SeenClusters } from './clusters/seen-clusters.ts';
 import type { MessageService } from './messages/message-service.ts';
 import type { ProjectService } from './projects/project-service.ts';
+import type { SecretRotator } from './secrets/secret-rotation.ts';
 import type { SignInRuleService } from './sign-in/rules/sign-in-rule-service.ts';
 import type { SignInService } from './sign-in/sign-in-service.ts';
 import type { StreamService } from './streams/stream-service.ts';
@@ -28,6 +29,7 @@ import type { UserService } from './users/user-service.ts';
 /** The services by name, as resolvers find them in the context. Filled by the composition root. */
 export interface Services {
   readonly audit: AuditService;
+  readonly secrets: SecretRotator;
   readonly auth: AuthService;
   readonly users: UserService;
   readonly organisations: OrganisationService;

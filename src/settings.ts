@@ -296,6 +296,14 @@ export const SETTINGS = {
     help: 'Key that stored secrets are sealed with; at least 32 characters, the same for all processes',
     secret: true,
   }),
+  secretKeyPrevious: setting({
+    env: 'SECRET_KEY_PREVIOUS',
+    fallback: '',
+    shownDefault: 'none',
+    parse: optional(atLeast(32)),
+    help: 'A further key that stored secrets are read with, while SECRET_KEY is replaced',
+    secret: true,
+  }),
   brokerTimeoutMs: setting({
     env: 'BROKER_TIMEOUT_MS',
     fallback: '5000',
@@ -344,7 +352,25 @@ export const SETTINGS = {
     env: 'MAX_CONNECTIONS',
     fallback: '10000',
     parse: integer(1, 1_000_000),
-    help: 'Most connections to HTTP at once, WebSockets and event streams among them; more are closed as they come',
+    help: 'Maximum number of connections to HTTP, WebSockets and event streams among them; beyond it idle ones are closed, then new ones refused',
+  }),
+  maxConnectionsPerNetwork: setting({
+    env: 'MAX_CONNECTIONS_PER_NETWORK',
+    fallback: '1000',
+    parse: integer(1, 1_000_000),
+    help: 'The same for one IPv4 address or IPv6 network (/64); with TRUST_PROXY=on, requests in progress of one network',
+  }),
+  maxRequestsMb: setting({
+    env: 'MAX_REQUESTS_MB',
+    fallback: '64',
+    parse: integer(1, 100_000),
+    help: 'Maximum size of all request bodies and WebSocket messages that arrive or are worked on, MB of 1,048,576 bytes; one network may have half',
+  }),
+  maxResponsesMb: setting({
+    env: 'MAX_RESPONSES_MB',
+    fallback: '128',
+    parse: integer(1, 100_000),
+    help: 'Maximum size of all responses that clients have not taken yet, MB of 1,048,576 bytes; beyond it connections are closed',
   }),
   metricsToken: setting({
     env: 'METRICS_TOKEN',

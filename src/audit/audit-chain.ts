@@ -76,6 +76,12 @@ export class Marks {
     return { name, sequence, hash, seal: this.#sealer.sign(textOf(sequence, hash), contextOf(name)) };
   }
 
+  /** The same mark, signed with the current key; `null` if it is, or is none of this service's. */
+  renewed(mark: AuditMark & { readonly name: MarkName }): AuditMark | null {
+    const own = this.of(mark.name, mark);
+    return own.seal === mark.seal || this.check(mark) !== 'GOOD' ? null : own;
+  }
+
   check({ name, sequence, hash, seal }: AuditMark): 'GOOD' | 'BAD' | 'OTHER_KEY' {
     return this.#sealer.verify(textOf(sequence, hash), contextOf(name), seal);
   }

@@ -117,6 +117,18 @@ export class AuditService {
     await Promise.all(missing.map((entry) => this.#log.append(entry)));
   }
 
+  /** Signs the marks again with the current key of the sealer, where a previous one signed them. */
+  async resign(): Promise<void> {
+    const { db } = this.#options;
+    for (const name of ['start', 'head'] as const) {
+      const mark = await db.auditMark.findUnique({ where: { name } });
+      const renewed = mark && this.#marks.renewed({ ...mark, name });
+      // Moved meanwhile: whoever moved it signed it.
+      if (renewed) await db.auditMark.updateMany({ where: { name, seal: mark.seal }, data: { seal: renewed.seal } });
+    }
+    this.#witness.resign();
+  }
+
   get backlog(): AuditBacklog {
     const { waiting, failedWrites } = this.#log;
     return { waiting, failedWrites };

@@ -44,8 +44,17 @@ export class AuditWitness {
   saw(place: ChainPlace): void {
     this.#place = place;
     this.#problem = null;
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
     this.#isWritten = false;
     this.#timer ??= setTimeout(() => this.#write(), EVERY_MS).unref();
+  }
+
+  /** The file gets a signature with the current key. */
+  resign(): void {
+    if (this.#place !== null) this.#writeSoon();
   }
 
   /** What the chain lacks, null: nothing. To be asked for before anything is written. */
@@ -69,8 +78,11 @@ export class AuditWitness {
     }
     const mark = parsed(text);
     const seal = mark === null ? 'BAD' : this.#marks.check({ ...mark, name: 'witness' });
-    if (mark !== null && seal === 'GOOD') this.#place = { sequence: mark.sequence, hash: mark.hash };
-    else {
+    if (mark !== null && seal === 'GOOD') {
+      this.#place = { sequence: mark.sequence, hash: mark.hash };
+      // A previous key is removed once the secrets of the database have the current one, and may be the file's.
+      if (this.#marks.renewed({ ...mark, name: 'witness' })) this.#writeSoon();
+    } else {
       const made = seal === 'BAD' ? 'is not as this service left it' : 'was made with another SECRET_KEY';
       this.#problem = { sequence: 0, reason: `the witness in the data folder ${made}` };
     }

@@ -49,7 +49,7 @@ export class SecondFactors {
     const secret = newTotpSecret();
     const { count } = await this.#db.user.updateMany({
       where: { id: userId, totpSince: null },
-      data: { totpSecret: this.#sealer.seal(secret, sealedAs(userId)), totpStep: null },
+      data: { totpSecret: this.#sealer.seal(secret, secondFactorContext(userId)), totpStep: null },
     });
     if (count === 0) throw new ServiceError('ALREADY_EXISTS', 'You have a second factor; remove it first');
     return { secret, url: totpUrl(secret, user.email) };
@@ -131,11 +131,11 @@ export class SecondFactors {
   }
 
   #open(userId: string, sealed: string): string {
-    return this.#sealer.open(sealed, sealedAs(userId));
+    return this.#sealer.open(sealed, secondFactorContext(userId));
   }
 }
 
-const sealedAs = (userId: string): string => `${userId}/second-factor`;
+export const secondFactorContext = (userId: string): string => `${userId}/second-factor`;
 
 /** 80 random bits each, so that their hashes tell nothing: "abcd-efgh-ijkm-npqr". */
 function newRecoveryCodes(): readonly string[] {

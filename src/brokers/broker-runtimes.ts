@@ -8,7 +8,9 @@ import type { LiveSource } from '../live/live-source.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../mqtt/broker-link.ts';
 import type { LinkStatus } from '../mqtt/broker-session.ts';
 import { Fleet } from '../mqtt/fleet.ts';
+import { newIntake } from '../mqtt/intake.ts';
 import { LeasedLink } from '../mqtt/leased-link.ts';
+import { ReadingTime } from '../mqtt/reading-time.ts';
 import { unreachable, whenConnected } from '../mqtt/when-connected.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
@@ -82,6 +84,8 @@ export class BrokerRuntimes {
   readonly #failures = new Map<string, LinkStatus>();
   /** The last thing asked of each broker's runtime, so that the next waits for it. */
   readonly #queues = new Map<string, Promise<void>>();
+  /** Of all links of this process, observers among them. */
+  readonly #intake = newIntake(new ReadingTime());
   readonly #status = new BrokerStatusFeeds((projectId) => this.#snapshot(projectId));
   readonly #listeners = new Set<(runtime: BrokerRuntime, change: 'OPENED' | 'CLOSING') => void>();
   readonly #stop: () => void;
@@ -360,6 +364,7 @@ export class BrokerRuntimes {
       ...(username === null ? {} : { username }),
       ...(password === null ? {} : { password }),
       ...tls,
+      intake: this.#intake,
       onFault: (error) => log.error({ err: error, brokerId: id }, 'a listener of a broker link failed'),
     };
   }

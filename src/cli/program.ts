@@ -5,6 +5,7 @@ import { SETTINGS } from '../settings.ts';
 import { VERSION } from '../version.ts';
 import { addAccessCommands } from './access-commands.ts';
 import { addAuditCommands } from './audit-commands.ts';
+import { addSecretsCommands } from './secrets-commands.ts';
 import { AnsweredNo, shown, type Terminal } from './terminal.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { addUserCommands } from './user-commands.ts';
@@ -71,6 +72,7 @@ function createProgram(terminal: Terminal): Command {
   addTokenCommands(program, config, terminal);
   addAccessCommands(program, config, terminal);
   addAuditCommands(program, config, terminal);
+  addSecretsCommands(program, config, terminal);
 
   program
     .command('doctor [url]')

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../errors.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
+import { BodyBytes, noRoom, type Traffic, tooLarge } from '../http/traffic.ts';
 import type { Answer } from './endpoint.ts';
 import { requestErrorStatus } from './public-error.ts';
 import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
@@ -9,6 +10,9 @@ import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
 export const JSON_TYPE = 'application/json';
 const RESPONSE_TYPE = 'application/graphql-response+json';
 export const EVENT_STREAM = 'text/event-stream';
+
+/** Seconds in `Retry-After` if the error has no number. */
+const RETRY_AFTER = '1';
 
 export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
 
@@ -56,8 +60,15 @@ export function headersFor(status: number, type: MediaType): Record<string, stri
   return headers;
 }
 
-export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType, forcedStatus?: number): void {
-  // The caller went away: there is nobody to tell.
+export interface WriteOptions {
+  /** Counts the response. Default: it is not counted. */
+  readonly traffic?: Traffic;
+  /** Default: that of the answer. */
+  readonly status?: number;
+}
+
+export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType, options: WriteOptions = {}): void {
+  // The client closed the connection.
   if (res.headersSent || res.destroyed) return;
   const body = textBody(textOf(answer));
   if (body.bytes > MAX_RESPONSE_BYTES) {
@@ -65,11 +76,19 @@ export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType
     writeAnswer(res, { result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
     return;
   }
-  const status = forcedStatus ?? statusOf(answer, type);
+  const status = options.status ?? statusOf(answer, type);
   const headers = headersFor(status, type);
   headers['content-length'] = String(body.bytes);
+  if (status === ERROR_STATUS.RATE_LIMITED) headers['retry-after'] = retryAfter(answer);
+  options.traffic?.responding(res, body.bytes);
   res.writeHead(status, headers);
   endWithText(res, body);
+}
+
+/** Seconds. */
+function retryAfter({ result }: Answer): string {
+  const seconds = result.errors?.[0]?.extensions.info?.retryAfterSeconds;
+  return typeof seconds === 'number' ? String(Math.ceil(seconds)) : RETRY_AFTER;
 }
 
 function textOf({ result, dataText }: Answer): string {
@@ -86,7 +105,7 @@ export function writeRefusal(
   status: number = ERROR_STATUS[code],
 ): void {
   const result = { errors: [{ message, extensions: { code } }] };
-  writeAnswer(res, { result, wellFormed: false }, JSON_TYPE, status);
+  writeAnswer(res, { result, wellFormed: false }, JSON_TYPE, { status });
 }
 
 /** JSON in UTF-8, not compressed: the one kind of body that is read. A browser cannot send it without a preflight. */
@@ -106,37 +125,57 @@ export function isJsonBody({ headers }: IncomingMessage): boolean {
   return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
 }
 
+export interface BodyOptions {
+  readonly maxBytes: number;
+  /** Budget that the body is counted in. */
+  readonly traffic: Traffic;
+}
+
 /**
- * Gives the whole body, or TOO_LARGE as soon as it is known to be; what still comes is thrown away by Node. One of the two
- * functions is called, once. Functions and no promise: a request that is answered at once shall not wait for a turn.
+ * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as that is known; Node discards what still arrives.
+ * One of the two functions is called, once. They are functions and not a promise, because a promise delays the response by a turn of
+ * the microtask queue.
  */
 export function readBody(
   req: IncomingMessage,
-  maxBytes: number,
+  res: ServerResponse,
+  { maxBytes, traffic }: BodyOptions,
   onBody: (body: Buffer) => void,
   onError: (error: ServiceError) => void,
 ): void {
-  const tooLarge = () => new ServiceError('TOO_LARGE', `The body is larger than ${maxBytes} bytes`);
   if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
-    onError(tooLarge());
+    onError(tooLarge(maxBytes));
     return;
   }
-  const chunks: Buffer[] = [];
+  let pieces: Buffer[] = [];
   let size = 0;
-  let over = false;
-  const end = (tell: () => void) => {
-    if (over) return;
-    over = true;
-    tell();
+  let isOver = false;
+  const fail = (error: ServiceError) => {
+    if (isOver) return;
+    isOver = true;
+    pieces = [];
+    counted.release();
+    onError(error);
   };
-  const onEarlyEnd = () => end(() => onError(new ServiceError('INVALID', 'The request ended early')));
-  req.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
-    else end(() => onError(tooLarge()));
+  const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
+  const onEarlyEnd = () => fail(new ServiceError('INVALID', 'The request ended early'));
+  req.on('data', (piece: Buffer) => {
+    if (isOver) return;
+    size += piece.length;
+    if (size > maxBytes) {
+      fail(tooLarge(maxBytes));
+      return;
+    }
+    pieces.push(piece);
+    counted.add(piece);
   });
-  req.on('end', () => end(() => onBody(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))));
+  req.on('end', () => {
+    if (isOver) return;
+    isOver = true;
+    counted.pin();
+    onBody(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
+  });
   req.on('error', onEarlyEnd);
-  // Also a request that was read whole closes.
+  // A request that was read whole closes, too.
   req.on('close', onEarlyEnd);
 }

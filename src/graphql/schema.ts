@@ -44,6 +44,7 @@ import '../clusters/graph/cluster-streams-schema.ts';
 import '../clusters/graph/cluster-mutations-schema.ts';
 import '../clusters/graph/cluster-live-schema.ts';
 import '../audit/audit-schema.ts';
+import '../secrets/secrets-schema.ts';
 import './node-schema.ts';
 import type { GraphQLSchema } from 'graphql';
 import { audited } from './audited.ts';

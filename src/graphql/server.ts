@@ -13,6 +13,7 @@ import type { Duplex } from 'node:stream';
 import type { GraphQLSchema } from 'graphql';
 import type { RequestContext } from '../context.ts';
 import type { ServiceError } from '../errors.ts';
+import { Traffic } from '../http/traffic.ts';
 import { type ContextFor, Endpoint } from './endpoint.ts';
 import { GraphiqlPage } from './graphiql.ts';
 import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeAnswer, writeRefusal } from './http.ts';
@@ -44,6 +45,8 @@ export interface GraphqlServerOptions {
   readonly keepAliveMs?: number;
   /** How long a WebSocket may stay without credentials and without an operation, in milliseconds. Default 30,000. */
   readonly anonymousIdleMs?: number;
+  /** Budgets of bytes under way. Default: budgets of its own. */
+  readonly traffic?: Traffic;
 }
 
 export interface GraphqlServer {
@@ -71,6 +74,7 @@ export function createGraphqlServer({
   path = '/graphql',
   keepAliveMs = 12_000,
   anonymousIdleMs = 30_000,
+  traffic = new Traffic(),
 }: GraphqlServerOptions): GraphqlServer {
   const operations = new Operations({
     schema,
@@ -82,7 +86,8 @@ export function createGraphqlServer({
   const endpoint = new Endpoint(operations, log);
   // A fifth of all modules, and most services are never asked by GET.
   let yogaRoad: Promise<YogaRoad> | null = null;
-  const loadYogaRoad = async () => (await import('./yoga.ts')).createYogaRoad({ endpoint, maxBodyBytes, path });
+  const loadYogaRoad = async () =>
+    (await import('./yoga.ts')).createYogaRoad({ endpoint, maxBodyBytes, path, traffic });
   const graphiql = new GraphiqlPage();
   const origins = new Set(corsOrigins);
   const contextOf = (req: IncomingMessage, authorization?: string): RequestContext | Promise<RequestContext> => {
@@ -93,7 +98,7 @@ export function createGraphqlServer({
       url: req.url ?? '',
     });
   };
-  const shortRoadOptions = { endpoint, maxBodyBytes, contextFor: contextOf };
+  const shortRoadOptions = { endpoint, maxBodyBytes, traffic, contextFor: contextOf };
   const streamOptions = { ...shortRoadOptions, keepAliveMs };
   const webSockets = new WebSocketRoad({
     endpoint,
@@ -101,6 +106,7 @@ export function createGraphqlServer({
     maxMessageBytes: maxBodyBytes,
     keepAliveMs,
     anonymousIdleMs,
+    traffic,
   });
 
   const serveByYoga = async (req: IncomingMessage, res: ServerResponse) => {

@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import { MAX_ANONYMOUS_BODY_BYTES, maxBodyBytesOf, type Traffic } from '../http/traffic.ts';
 import type { Answer, Endpoint } from './endpoint.ts';
 import { type MediaType, readBody, writeAnswer } from './http.ts';
 import type { MaybePromise } from './operations.ts';
@@ -14,6 +15,7 @@ import { publicError } from './public-error.ts';
 export interface ShortRoadOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
+  readonly traffic: Traffic;
   /** Throws UNAUTHORIZED and what else makes a context impossible. */
   readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
 }
@@ -28,9 +30,10 @@ export function shortRoad(
   req: IncomingMessage,
   res: ServerResponse,
   type: MediaType,
-  { endpoint, maxBodyBytes, contextFor }: ShortRoadOptions,
+  { endpoint, maxBodyBytes, contextFor, traffic }: ShortRoadOptions,
 ): void {
-  const write = (answer: Answer) => writeAnswer(res, answer, type);
+  const counted = { traffic };
+  const write = (answer: Answer) => writeAnswer(res, answer, type, counted);
   const fail = (error: unknown) => {
     const place = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
     write({ result: { errors: [publicError(error, place)] }, wellFormed: false });
@@ -39,7 +42,22 @@ export function shortRoad(
     const params = parseBody(body);
     proceed(contextFor(req), (context) => proceed(endpoint.run(params, context, TO_TEXT), write, fail), fail);
   };
-  readBody(req, maxBodyBytes, (body) => proceed(body, onBody, fail), fail);
+  const read = (maxBytes: number) =>
+    readBody(req, res, { maxBytes, traffic }, (body) => proceed(body, onBody, fail), fail);
+  // A body that needs credentials is read only once these are found valid. They are checked again when it is whole.
+  if (mayBeAnonymous(req)) {
+    read(maxBodyBytes);
+    return;
+  }
+  const readOf = ({ viewer }: RequestContext) => read(maxBodyBytesOf(viewer !== null, maxBodyBytes));
+  // `contextFor` may throw at once.
+  proceed(req, () => proceed(contextFor(req), readOf, fail), fail);
+}
+
+/** Whether the body is known to be small enough for callers without credentials. */
+function mayBeAnonymous({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding === undefined && Number(length ?? 0) <= MAX_ANONYMOUS_BODY_BYTES;
 }
 
 /** Goes on with a value, at once if it is there. */

@@ -8,10 +8,10 @@
  *
  * Results of subscriptions go past the protocol library straight to the socket, see WebSocketChannel.
  *
- * Bounds: `maxMessageBytes` in, `maxOperations` at once per socket, `MAX_BUFFERED_BYTES` out. Subscriptions write while the
- * socket takes it, see WebSocketOutlet; a socket that answers none of three pings in a row, or has more than the bound waiting
- * (answers to its own pings), is cut. One over which nobody signed in and nothing runs is closed with 4401 after `anonymousIdleMs`.
- * What a socket keeps of its client's is small: MAX_INIT_BYTES and, for each operation, MAX_ID characters.
+ * Bounds: `maxMessageBytes` in, `maxOperations` at once per socket, and those of WebSocketFlow. Subscriptions write while the
+ * socket takes it, see WebSocketOutlet; a socket that answers none of three pings in a row is closed. One without credentials and
+ * without an operation is closed with 4401 after `anonymousIdleMs`. A socket stores little of its client's texts: MAX_INIT_LENGTH
+ * characters and, for each operation, MAX_ID characters.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -20,10 +20,12 @@ import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import type { Traffic } from '../http/traffic.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Heartbeat } from './live/heartbeat.ts';
 import { LiveResults } from './live/live-results.ts';
 import { WebSocketChannel } from './live/web-socket-channel.ts';
+import { WebSocketFlow } from './live/web-socket-flow.ts';
 import { WebSocketOutlet } from './live/web-socket-outlet.ts';
 import { type PublicError, type PublicResult, publicError } from './public-error.ts';
 
@@ -35,6 +37,7 @@ export interface WebSocketRoadOptions {
     authorization: string | undefined,
   ) => RequestContext | Promise<RequestContext>;
   readonly maxMessageBytes: number;
+  readonly traffic: Traffic;
   /** Default 100. */
   readonly maxOperations?: number;
   /** Between pings, in milliseconds. Default 12,000. */
@@ -72,9 +75,8 @@ interface Extra {
   readonly outlet: WebSocketOutlet;
 }
 
-const MAX_BUFFERED_BYTES = 4_000_000;
-/** Of messages before and with connection_init, whose payload is kept for each operation that follows. */
-const MAX_INIT_BYTES = 16_384;
+/** Characters of messages before and with connection_init, whose payload is stored for each operation that follows. */
+const MAX_INIT_LENGTH = 16_384;
 /** Every result names its operation. */
 const MAX_ID = 1_000;
 /** Waits for nothing: who holds it is forgotten with it. */
@@ -118,7 +120,7 @@ export class WebSocketRoad {
   }
 
   #serve(socket: WebSocket, req: IncomingMessage): void {
-    const { endpoint, keepAliveMs = 12_000, anonymousIdleMs = 30_000 } = this.#options;
+    const { endpoint, traffic, keepAliveMs = 12_000, anonymousIdleMs = 30_000 } = this.#options;
     // ws closes the socket itself (bad frame, message too big); without a listener the error would end the process.
     socket.on('error', () => {});
     const outlet = new WebSocketOutlet(socket, req.socket);
@@ -130,6 +132,26 @@ export class WebSocketRoad {
       starting: new Map(),
       isBegun: false,
     };
+    let handleMessage: (text: string) => Promise<void> = async () => undefined;
+    const flow = new WebSocketFlow({
+      socket,
+      req,
+      traffic,
+      starts: endpoint.starts,
+      isSignedIn: () => running.isSignedIn,
+      handle: async (text) => {
+        if (!running.isBegun && text.length > MAX_INIT_LENGTH) {
+          socket.close(CloseCode.BadRequest, 'connection_init is too large');
+          return;
+        }
+        try {
+          await handleMessage(text);
+        } catch (error) {
+          endpoint.log.error({ err: error, requestId: req.headers['x-request-id'] }, 'WebSocket message failed');
+          socket.close(CloseCode.InternalServerError, 'Internal server error');
+        }
+      },
+    });
     const heartbeat = new Heartbeat(socket);
     const pings = setInterval(() => {
       if (running.count > 0) running.usedAt = Date.now();
@@ -143,31 +165,11 @@ export class WebSocketRoad {
     const closed = this.#protocol(running).opened(
       {
         protocol: socket.protocol,
-        send: (data) =>
-          new Promise((resolve) => {
-            const done = () => {
-              outlet.drained();
-              resolve();
-            };
-            if (socket.readyState === socket.OPEN) socket.send(data, done);
-            else setImmediate(resolve);
-          }),
+        send: (data) => flow.send(data).then(outlet.drained),
         close: (code = 1000, reason = '') => closeWith(socket, code, reason),
-        onMessage: (handle) =>
-          socket.on('message', (data) => {
-            if (socket.bufferedAmount > MAX_BUFFERED_BYTES) {
-              socket.terminate();
-              return;
-            }
-            if (!running.isBegun && (data as Buffer).length > MAX_INIT_BYTES) {
-              socket.close(CloseCode.BadRequest, 'connection_init is too large');
-              return;
-            }
-            handle(String(data)).catch((error) => {
-              endpoint.log.error({ err: error, requestId: req.headers['x-request-id'] }, 'WebSocket message failed');
-              socket.close(CloseCode.InternalServerError, 'Internal server error');
-            });
-          }),
+        onMessage: (handle) => {
+          handleMessage = handle;
+        },
       },
       { req, socket, outlet },
     );

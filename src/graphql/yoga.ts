@@ -7,6 +7,7 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { RequestContext } from '../context.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Traffic } from '../http/traffic.ts';
 import type { Answer, Endpoint } from './endpoint.ts';
 import { acceptedType, headersFor, JSON_TYPE, statusOf } from './http.ts';
 import { type PublicError, publicError } from './public-error.ts';
@@ -14,18 +15,20 @@ import { type PublicError, publicError } from './public-error.ts';
 export interface YogaRoadOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
+  readonly traffic: Traffic;
   /** Path of the endpoint. */
   readonly path: string;
 }
 
 /** What Yoga carries for us from the request to the operation. */
 interface ServerContext {
+  readonly res: ServerResponse;
   readonly requestContext: RequestContext;
 }
 
 export type YogaRoad = (req: IncomingMessage, res: ServerResponse, context: RequestContext) => Promise<void>;
 
-export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions): YogaRoad {
+export function createYogaRoad({ endpoint, maxBodyBytes, path, traffic }: YogaRoadOptions): YogaRoad {
   // Yoga passes results through as they are; these tell ours from its own.
   const answers = new WeakMap<object, Answer>();
   const plugin: Plugin<ServerContext> = {
@@ -47,10 +50,9 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
       setResultProcessor((given, { Response }) => {
         const answer = answerOf(given);
         const status = statusOf(answer, type);
-        return new Response(JSON.stringify(answer.result), {
-          status,
-          headers: headersFor(status, type),
-        });
+        const text = JSON.stringify(answer.result);
+        traffic.responding((serverContext as unknown as ServerContext).res, text.length);
+        return new Response(text, { status, headers: headersFor(status, type) });
       }, JSON_TYPE);
     },
   };
@@ -68,7 +70,7 @@ export function createYogaRoad({ endpoint, maxBodyBytes, path }: YogaRoadOptions
     plugins: [plugin],
   });
   return async (req, res, requestContext) => {
-    await yoga.handle(req, res, { requestContext });
+    await yoga.handle(req, res, { requestContext, res });
   };
 }
 

@@ -1,7 +1,7 @@
 import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
 
 /** How to reach the broker that something stands beside: its address, credentials and TLS. Can be told to another thread. */
-export type LocalBroker = Pick<BrokerLinkOptions, (typeof KEYS)[number]>;
+export type LocalBroker = Pick<BrokerLinkOptions, (typeof KEYS)[number] | 'intake'>;
 
 const KEYS = [
   'id',

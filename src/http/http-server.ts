@@ -1,9 +1,13 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Metrics, RequestKind } from '../metrics.ts';
+import { Connections, type RefusalReason } from './connections.ts';
 import type { HttpHandler } from './cross-origin.ts';
 import type { KnownHosts } from './known-hosts.ts';
+import { PipelinedRequests } from './pipelined-requests.ts';
+import { RequestsPerNetwork } from './requests-per-network.ts';
+import { Traffic } from './traffic.ts';
 import { writeJson } from './write-json.ts';
 
 export interface HttpParts {
@@ -35,26 +39,42 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Further connections are closed as they come. Default: as many as the process may open. */
+  /** Maximum number of connections. Default: as many as the process may open. See Connections for what happens beyond it. */
   readonly maxConnections?: number;
-  /** Called when connections were closed for that, at most once a minute. */
-  readonly onFull?: () => void;
+  /** Maximum number of connections of one network; with `isBehindProxy`, of requests in progress. Default: no bound. */
+  readonly maxConnectionsPerNetwork?: number;
+  /** Whether all connections are those of a proxy, which forwards the address of the caller. Default: false. */
+  readonly isBehindProxy?: boolean;
+  /** Called when connections were refused, at most once a minute. */
+  readonly onRefused?: (reason: RefusalReason) => void;
+  /** Milliseconds after which a connection is closed whose client takes nothing of what waits for it. Default: 30,000. */
+  readonly stalledMs?: number;
+  /** Budgets of bytes under way. Default: budgets of its own. */
+  readonly traffic?: Traffic;
   /** Checks `Host` headers. Default: none is checked. */
   readonly knownHosts?: KnownHosts;
 }
 
 export interface HttpServer {
   readonly port: number;
+  readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
   /** Until then only /healthz answers, everything else with 503. */
   readonly serve: (parts: HttpParts) => void;
   /** Safe to call twice. */
   readonly close: () => Promise<void>;
 }
 
-/** Who is slower to send a request holds a connection for nothing. */
-const LIMITS = { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 } as const;
+/** A client that is slower to send a request occupies a connection without use. In milliseconds. */
+const LIMITS = {
+  keepAliveTimeout: 65_000,
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+} as const;
+/** Connections that Node accepts beyond `maxConnections`, so that a new one can take the place of an idle one. */
+const SPARE_CONNECTIONS = 100;
 
-const FULL_NOTICE_MS = 60_000;
+const REFUSED_NOTICE_MS = 60_000;
 
 /** Answers in flight get this long to end when the service stops. */
 const DRAIN_MS = 5_000;
@@ -67,12 +87,23 @@ export async function startHttpServer({
   host,
   port,
   maxConnections,
-  onFull,
+  maxConnectionsPerNetwork,
+  isBehindProxy = false,
+  onRefused,
+  stalledMs,
   knownHosts,
+  traffic = new Traffic(),
 }: HttpServerOptions): Promise<HttpServer> {
   const answering = new Set<ServerResponse>();
-  const sockets = new Set<Socket>();
-  const queued = new Queued();
+  const connections = new Connections({
+    ...(maxConnections !== undefined && { max: maxConnections }),
+    ...(maxConnectionsPerNetwork !== undefined && !isBehindProxy && { maxPerNetwork: maxConnectionsPerNetwork }),
+    ...(onRefused && { onRefused: atMostEvery(REFUSED_NOTICE_MS, onRefused) }),
+    ...(stalledMs !== undefined && { stalledMs }),
+  });
+  const pipelined = new PipelinedRequests(traffic);
+  const proxied =
+    isBehindProxy && maxConnectionsPerNetwork !== undefined ? new RequestsPerNetwork(maxConnectionsPerNetwork) : null;
   let parts: HttpParts | null = null;
   let logged: RequestLog | null = null;
   let closed: Promise<void> | null = null;
@@ -80,32 +111,45 @@ export async function startHttpServer({
     parts = given;
     logged = given.log?.isLevelEnabled('debug') ? given.log : null;
   };
-  const server = createServer(LIMITS, (req, res) => {
+  const start = (req: IncomingMessage, res: ServerResponse) => {
+    const connection = connections.get(req.socket);
+    if (connection !== undefined) connection.requests += 1;
     answering.add(res);
     // `on`, here and below: it closes once, and `once` would wrap the function for each request.
-    res.on('close', () => answering.delete(res));
-    if (res.socket === null) queued.add(req.socket, res);
+    res.on('close', () => {
+      answering.delete(res);
+      if (connection !== undefined) connection.requests -= 1;
+    });
+    if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
     if (logged !== null) logRequest(req, res, logged);
     if (isMisdirected(req, knownHosts)) writeJson(res, 421, misdirected(req));
     else if (parts === null) answerEarly(req, res);
     else dispatch(req, res, parts);
+  };
+  const server = createServer(LIMITS, (req, res) => {
+    if (res.socket === null) pipelined.add(req, res, () => start(req, res));
+    else start(req, res);
   });
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('close', () => {
-      sockets.delete(socket);
-      queued.closed(socket);
-    });
-  });
+  server.on('connection', (socket: Socket) => connections.add(socket));
   server.on('upgrade', (req, socket, head) => {
     // Node gives the socket away without a listener: a caller who resets it would end the process.
     socket.on('error', () => socket.destroy());
     if (isMisdirected(req, knownHosts)) refuseUpgrade(socket, '421 Misdirected Request', misdirected(req));
-    else if (parts !== null && pathOf(req) === '/graphql') parts.graphql.upgrade(req, socket, head);
-    else refuseUpgrade(socket, '404 Not Found');
+    else if (parts === null || pathOf(req) !== '/graphql') refuseUpgrade(socket, '404 Not Found');
+    else if (proxied !== null && !enter(proxied, traffic.networkOf(req), socket)) {
+      refuseUpgrade(socket, '429 Too Many Requests', TOO_MANY);
+    } else {
+      const connection = connections.get(req.socket);
+      if (connection !== undefined) connection.isUpgraded = true;
+      parts.graphql.upgrade(req, socket, head);
+    }
   });
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  if (onFull !== undefined) server.on('drop', atMostEvery(FULL_NOTICE_MS, onFull));
+  if (maxConnections !== undefined) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
+  if (onRefused !== undefined)
+    server.on(
+      'drop',
+      atMostEvery(REFUSED_NOTICE_MS, () => onRefused('FULL')),
+    );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -115,34 +159,14 @@ export async function startHttpServer({
   });
   return {
     port: (server.address() as AddressInfo).port,
+    connections,
     serve,
     close: () => {
-      closed ??= drain(server, answering, sockets);
+      connections.close();
+      closed ??= drain(server, answering, connections.sockets());
       return closed;
     },
   };
-}
-
-/**
- * Answers that wait for earlier ones on their connection (RFC 9112 9.3.2). Node tells an answer of the connection's end only once its
- * turn has come: one whose turn never comes would be open for ever, and a stream of events with it.
- */
-class Queued {
-  readonly #waiting = new WeakMap<Socket, Set<ServerResponse>>();
-
-  add(socket: Socket, res: ServerResponse): void {
-    const waiting = this.#waiting.get(socket) ?? new Set();
-    this.#waiting.set(socket, waiting.add(res));
-    res.on('close', () => waiting.delete(res));
-  }
-
-  closed(socket: Socket): void {
-    for (const res of this.#waiting.get(socket) ?? []) {
-      if (res.socket !== null) continue;
-      res.destroy();
-      res.emit('close');
-    }
-  }
 }
 
 /** Probes are exempt: orchestrators send them with the address of a container, or with a name that only they know. */
@@ -167,13 +191,33 @@ function refuseUpgrade(socket: Duplex, status: string, body?: object): void {
   socket.end(head + text, () => socket.destroy());
 }
 
-function atMostEvery(ms: number, tell: () => void): () => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return () => {
+const TOO_MANY = {
+  message: 'Too many requests of your network are in progress; try again in 1 s',
+  code: 'RATE_LIMITED',
+  status: 429,
+  info: { retryAfterSeconds: 1 },
+} as const;
+
+/** Counts a request of a network until its response or its connection closes, or refuses it. */
+function enter(proxied: RequestsPerNetwork, network: string, until: ServerResponse | Duplex): boolean {
+  if (proxied.enter(network)) {
+    until.on('close', () => proxied.leave(network));
+    return true;
+  }
+  if (until instanceof ServerResponse) {
+    until.setHeader('retry-after', '1');
+    writeJson(until, 429, TOO_MANY);
+  }
+  return false;
+}
+
+function atMostEvery<Args extends unknown[]>(ms: number, notify: (...args: Args) => void): (...args: Args) => void {
+  let notifiedAt = Number.NEGATIVE_INFINITY;
+  return (...args) => {
     const now = performance.now();
-    if (now - toldAt < ms) return;
-    toldAt = now;
-    tell();
+    if (now - notifiedAt < ms) return;
+    notifiedAt = now;
+    notify(...args);
   };
 }
 
@@ -236,11 +280,7 @@ function observed(kind: RequestKind, res: ServerResponse, metrics: HttpParts['me
 }
 
 /** Takes no more requests and lets those in flight end within DRAIN_MS; streams of events, which never end, are cut. */
-async function drain(
-  server: Server,
-  answering: ReadonlySet<ServerResponse>,
-  sockets: ReadonlySet<Socket>,
-): Promise<void> {
+async function drain(server: Server, answering: ReadonlySet<ServerResponse>, sockets: Iterable<Socket>): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // Clients open connections before they need them; Node counts one that has never asked anything as busy.

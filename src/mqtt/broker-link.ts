@@ -14,11 +14,14 @@ import type {
 } from './broker-session.ts';
 import { connectOnce } from './connect-once.ts';
 import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
+import { type Intake, newIntake } from './intake.ts';
 import { LinkConnection } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
 import type { Taken } from './outgoing-messages.ts';
+import { CONTROL_LINK_LIMITS, largestOf, type PacketLimits } from './packet-limits.ts';
 import { retryDelay } from './retry-delay.ts';
+import type { SplitClientOptions } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
 import { takeOver } from './take-over.ts';
 import { filterProblem, topicProblem } from './topics.ts';
@@ -35,7 +38,7 @@ import { unreachable } from './when-connected.ts';
  * then on when the broker refuses 5. With MQTT 5 the broker is asked to keep the session for a minute, so that a short
  * interruption loses no message of QoS 1 and 2; `status.resumed` says whether it did.
  *
- * Bounds: MAX_FILTERS filters; of publishes those of OutgoingMessages or of its caller. More are refused, nothing is dropped silently.
+ * Bounds: MAX_FILTERS filters; of what arrives `limits` and `intake`; of publishes those of OutgoingMessages or of its caller. More are refused, nothing is dropped silently.
  * Units: milliseconds, bytes. Errors: see BrokerSession; also INVALID for topics, filters and settings that cannot be used.
  */
 export interface BrokerLinkOptions extends BrokerAddress {
@@ -62,6 +65,10 @@ export interface BrokerLinkOptions extends BrokerAddress {
   readonly leftOver?: readonly string[];
   /** How long messages for the filters of an earlier process wait for these to be subscribed again. Default 10,000. */
   readonly claimMs?: number;
+  /** Largest packets that are accepted; an MQTT 5 broker is told. Default: CONTROL_LINK_LIMITS. */
+  readonly limits?: PacketLimits;
+  /** Shared by the links of a thread. Default: its own. */
+  readonly intake?: Intake;
   /** See OutgoingLimits. Default false. */
   readonly isBoundedByCaller?: boolean;
   /** Of the links whose packets go out together. Default: its own. */
@@ -74,7 +81,6 @@ export interface BrokerLinkOptions extends BrokerAddress {
 
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
-const MAX_PACKET_BYTES = 64 * 1024 * 1024;
 const CLAIM_MS = 10_000;
 /** A connection that did not last so long (ms) says little: who ends each one at once is not to be asked twenty times a second. */
 const BRIEF_MS = 2_000;
@@ -84,6 +90,7 @@ const UNWANTED_MS = 1_000;
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
   #options: BrokerLinkOptions;
+  readonly #intake: Intake;
   readonly #subscriptions: Subscriptions;
   readonly #unclaimed: UnclaimedMessages;
   /** See ConnectionOptions.received. */
@@ -109,6 +116,7 @@ export class BrokerLink implements BrokerSession {
   constructor(options: BrokerLinkOptions) {
     const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
     this.#options = options;
+    this.#intake = options.intake ?? newIntake();
     this.#onFault = options.onFault ?? (() => undefined);
     this.#version = options.version ?? 5;
     this.clientId = options.clientId ?? `brokergraph-${id}-${randomBytes(4).toString('hex')}`;
@@ -191,7 +199,7 @@ export class BrokerLink implements BrokerSession {
     await dropped;
     // Where the DISCONNECT has not told it.
     if (!this.#options.isLasting || keepSession || (wasConnected && this.#version === 5)) return;
-    await connectOnce(this.#clientOptions(this.#version)).catch(() => undefined);
+    await connectOnce(this.#opening()).catch(() => undefined);
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -262,23 +270,24 @@ export class BrokerLink implements BrokerSession {
   async knock(): Promise<string> {
     if (!this.#connection?.isConnected) throw unreachable(this.#status);
     const clientId = `${this.clientId}-probe`;
-    await connectOnce({ ...this.#clientOptions(this.#version), clientId });
+    const opening = this.#opening();
+    await connectOnce({ ...opening, client: { ...opening.client, clientId } });
     return clientId;
   }
 
   async takeOver(clientId: string, action: SessionAction): Promise<TakenSession> {
     if (!this.#connection?.isConnected) throw unreachable(this.#status);
     const { timeoutMs } = this.#options;
-    return takeOver({ address: this.#options, version: this.#version, clientId, timeoutMs }, action);
+    const options = { address: this.#options, version: this.#version, clientId, timeoutMs, intake: this.#intake };
+    return takeOver(options, action);
   }
 
   #attempt(): void {
     this.#retry = null;
     const { timeoutMs, isBoundedByCaller = false, turns } = this.#options;
-    const version = this.#version;
     const received = this.#received;
     try {
-      const options = { client: this.#clientOptions(version), version, timeoutMs, received, isBoundedByCaller, turns };
+      const options = { ...this.#opening(), timeoutMs, received, isBoundedByCaller, turns };
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {
@@ -294,7 +303,13 @@ export class BrokerLink implements BrokerSession {
     }
   }
 
-  #clientOptions(version: 4 | 5): ConnectOptions {
+  #opening(): SplitClientOptions {
+    const { limits = CONTROL_LINK_LIMITS } = this.#options;
+    const version = this.#version;
+    return { client: this.#clientOptions(version, limits), version, limits, intake: this.#intake };
+  }
+
+  #clientOptions(version: 4 | 5, limits: PacketLimits): ConnectOptions {
     const { timeoutMs, isLasting = false, sessionExpirySeconds = 60, receiveMaximum = 65_535 } = this.#options;
     return {
       ...connectOptions(this.#options),
@@ -315,7 +330,7 @@ export class BrokerLink implements BrokerSession {
         ? {
             properties: {
               receiveMaximum,
-              maximumPacketSize: MAX_PACKET_BYTES,
+              maximumPacketSize: largestOf(limits),
               ...(sessionExpirySeconds > 0 ? { sessionExpiryInterval: sessionExpirySeconds } : {}),
             },
           }

@@ -1,15 +1,18 @@
 import { ServiceError } from '../errors.ts';
-import type { ConnectOptions } from './connect-options.ts';
 import { endClient } from './end-client.ts';
 import { failureOf } from './link-failure.ts';
-import { openClient } from './open-client.ts';
+import { openSplitClient, type SplitClientOptions } from './split-client.ts';
+
+/** Messages are of no interest. */
+const NOTHING = { onPublish: () => undefined, onAnswer: () => undefined, onRelease: () => undefined };
 
 /**
  * Connects with a clean session and disconnects at once, so that no session is left of the client id, whatever there was.
  * Errors: BROKER_UNREACHABLE.
  */
-export async function connectOnce({ properties: _, ...options }: ConnectOptions): Promise<void> {
-  const client = openClient({ ...options, clean: true });
+export async function connectOnce({ client: options, ...bounds }: SplitClientOptions): Promise<void> {
+  const { properties: _, ...clientOptions } = options;
+  const { client } = openSplitClient({ ...bounds, client: { ...clientOptions, clean: true } }, NOTHING);
   try {
     await new Promise<void>((resolve, reject) => {
       client.once('connect', () => resolve());

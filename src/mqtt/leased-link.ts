@@ -1,5 +1,6 @@
 import { BrokerLink, type BrokerLinkOptions } from './broker-link.ts';
 import type { BrokerSession } from './broker-session.ts';
+import { OBSERVER_LIMITS } from './packet-limits.ts';
 
 /** A share in a connection. It may not be used after `release`, which is safe to call twice. */
 export interface LinkLease {
@@ -12,7 +13,7 @@ export interface LinkLease {
  *
  * For observers of what may be much: a broker drops messages for a connection that reads slowly whatever they are about, so
  * what carries commands has a connection of its own. The session is clean and ends with its connection: what is missed is missed.
- * The client id stays the same however often the link is opened.
+ * The client id stays the same however often the link is opened. Its packets are bounded by OBSERVER_LIMITS.
  */
 export class LeasedLink {
   readonly clientId: string;
@@ -25,7 +26,7 @@ export class LeasedLink {
   /** `lingerMs`: default 5000. */
   constructor(options: BrokerLinkOptions & { readonly clientId: string }, { lingerMs = 5_000 } = {}) {
     this.clientId = options.clientId;
-    this.#options = { ...options, sessionExpirySeconds: 0 };
+    this.#options = { ...options, sessionExpirySeconds: 0, limits: OBSERVER_LIMITS };
     this.#lingerMs = lingerMs;
   }
 

@@ -3,26 +3,22 @@ import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
-import type { ConnectOptions } from './connect-options.ts';
 import { endClient } from './end-client.ts';
 import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
-import { openClient } from './open-client.ts';
 import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
 import { type AnswerName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
-import { openSplitClient, type SplitClient } from './split-client.ts';
+import { openSplitClient, type SplitClient, type SplitClientOptions } from './split-client.ts';
 import type { SharedFilter } from './subscriptions.ts';
 import type { Turns } from './turns.ts';
 
-export interface ConnectionOptions {
-  readonly client: ConnectOptions;
-  readonly version: 4 | 5;
+export interface ConnectionOptions extends SplitClientOptions {
   /** Longest wait for the answer to a publish, SUBSCRIBE or UNSUBSCRIBE. */
   readonly timeoutMs: number;
-  /** Messages are acknowledged when they are released: ids of the session's QoS 2 messages. Null: on arrival. */
+  /** Ids of the session's QoS 2 messages, which outlive the connection. Null: the session ends with it. */
   readonly received: Set<number> | null;
   /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
@@ -51,8 +47,7 @@ const NO_RETAINED = 2;
 
 /**
  * One attempt to connect, and the connection that came of it: a client of mqtt.js that never reconnects, which has the handshake, what
- * keeps the connection alive and the subscriptions; publishes are ours and, where messages are held or many
- * are published, all that is read and written for messages.
+ * keeps the connection alive and the subscriptions; all that is read and written for messages is ours.
  * Errors of the constructor: a certificate or key that OpenSSL cannot read is thrown.
  */
 export class LinkConnection {
@@ -62,9 +57,8 @@ export class LinkConnection {
   readonly #client: MqttClient;
   readonly #ids = new PacketIds();
   readonly #writer: PacketWriter;
-  /** Null: mqtt.js reads. */
-  readonly #split: SplitClient | null;
-  readonly #held: HeldMessages | null;
+  readonly #split: SplitClient;
+  readonly #held: HeldMessages;
   #outgoing: OutgoingMessages | null = null;
   #identifiers: boolean;
   /** The broker ends the connection for a publish with more (MQTT 5, 3.2.2.3.4). */
@@ -88,13 +82,12 @@ export class LinkConnection {
     this.#identifiers = options.version === 5;
     // Its own log asks for each step of each packet whether it is wanted.
     const clientOptions = { ...options.client, messageIdProvider: this.#ids, log: () => undefined };
-    const isBusy = options.received !== null || options.isBoundedByCaller;
-    this.#split = isBusy ? openSplitClient(clientOptions, options.version, this.#publishing) : null;
-    const client = this.#split?.client ?? openClient(clientOptions);
+    this.#split = openSplitClient({ ...options, client: clientOptions }, this.#publishing);
+    const { client } = this.#split;
     this.#client = client;
     const { stream } = client;
     this.#writer = new PacketWriter(stream, options.version, options.turns);
-    this.#held = isBusy ? new HeldMessages(this.#writer, options.received ?? new Set()) : null;
+    this.#held = new HeldMessages(this.#writer, options.received ?? new Set());
     if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
     this.#listen();
   }
@@ -148,10 +141,10 @@ export class LinkConnection {
     if (this.isConnected) this.#client.unsubscribe(filters, () => undefined);
   }
 
-  /** Where messages are held: nothing is read on until `resume`. The connection stays alive. */
+  /** Nothing is read on until `resume`. The connection stays alive. */
   pause(): void {
     // The handshake is read in any case.
-    if (this.#isPaused || !this.#split || !this.isConnected) return;
+    if (this.#isPaused || !this.isConnected) return;
     this.#isPaused = true;
     this.#split.pause();
     // What tells that the broker is there is not read either, so only we say that we are.
@@ -167,7 +160,7 @@ export class LinkConnection {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#split?.resume();
+    this.#split.resume();
     if (this.#pings) clearInterval(this.#pings);
     this.#pings = null;
   }
@@ -201,16 +194,11 @@ export class LinkConnection {
     });
     client.on('packetreceive', (packet) => {
       if (this.#isOver) return;
-      if (packet.cmd === 'puback' || packet.cmd === 'pubrec' || packet.cmd === 'pubcomp')
-        this.#outgoing?.answered(packet.cmd, packet.messageId ?? 0, packet.reasonCode ?? 0);
-      else if (packet.cmd === 'suback') this.#granted(packet);
+      if (packet.cmd === 'suback') this.#granted(packet);
       else if (packet.cmd === 'pingresp') this.#awaitedPings.answered();
     });
     client.on('packetsend', ({ cmd }) => {
       if (cmd === 'pingreq') this.#awaitedPings.sent();
-    });
-    client.on('message', (topic, payload, { qos, retain, properties }) => {
-      if (!this.#isOver) this.#events.onMessage({ topic, payload, qos, retain }, properties?.subscriptionIdentifier);
     });
   }
 
@@ -232,11 +220,11 @@ export class LinkConnection {
     };
   }
 
-  /** What a split client does not see. */
+  /** What mqtt.js does not see. */
   readonly #publishing = {
     onPublish: (packet: IncomingPublish): void => {
       if (this.#isOver) return;
-      const message = this.#held?.arrived(packet);
+      const message = this.#held.arrived(packet);
       if (!message) return;
       this.#events.onMessage(message, packet.identifiers);
       message.release();
@@ -245,7 +233,7 @@ export class LinkConnection {
       if (!this.#isOver) this.#outgoing?.answered(name, id, reasonCode);
     },
     onRelease: (id: number): void => {
-      if (!this.#isOver) this.#held?.forgotten(id);
+      if (!this.#isOver) this.#held.forgotten(id);
     },
   };
 
@@ -260,8 +248,8 @@ export class LinkConnection {
     if (this.#isOver) return;
     this.#isOver = true;
     this.resume();
-    this.#split?.discard();
-    this.#held?.over();
+    this.#split.discard();
+    this.#held.over();
     const flush = this.#client.connected && !this.#client.stream.destroyed;
     this.#writer.close(flush);
     this.#outgoing?.over();

@@ -1,4 +1,5 @@
 import type { LinkState } from './broker-session.ts';
+import { LinkLimitExceeded } from './packet-limits.ts';
 
 /** Why a connection attempt failed or a connection ended, in words for people: no URL, user name or secret in them. */
 export interface LinkFailure {
@@ -24,6 +25,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EAI_AGAIN: "The broker's host name cannot be resolved at present",
   EHOSTNOTALLOWED: "The broker's host name leads to an address that is not allowed here",
   ETIMEDOUT: SILENT,
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'The broker sent a larger message than is accepted',
   EHOSTUNREACH: UNROUTABLE,
   ENETUNREACH: UNROUTABLE,
   ECONNRESET: RESET,
@@ -93,8 +95,9 @@ export function disconnected(code: number | undefined): LinkFailure {
   return { state: 'UNREACHABLE', text };
 }
 
-/** Of a socket, TLS, WebSocket or protocol error. The error's own message is never shown: it may hold a URL. */
+/** Of a socket, TLS, WebSocket or protocol error. The message of an error that is not ours is never shown: it may hold a URL. */
 export function failureOf(error: unknown): LinkFailure {
+  if (error instanceof LinkLimitExceeded) return { state: 'UNREACHABLE', text: error.message };
   const code = codeOf(error);
   if (typeof code === 'number') return refusedConnect(code);
   return {

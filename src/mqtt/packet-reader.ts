@@ -1,3 +1,4 @@
+import { LinkLimitExceeded, largestOf, type PacketLimits } from './packet-limits.ts';
 import {
   cutShort,
   type Identifiers,
@@ -48,35 +49,58 @@ export interface PacketListener {
   onOther(packet: Buffer): void;
 }
 
+/** Room for a packet that has not come whole, at first: its announced length alone allocates no more. */
+const FIRST_ROOM = 65_536;
+const CONTROL = Buffer.from('$CONTROL/');
+
+export interface PacketReaderOptions {
+  readonly version: 4 | 5;
+  readonly limits: PacketLimits;
+  /** Whether a PUBLISH beyond the limits is passed over, without an acknowledgement, instead of being an error. Default: false. */
+  readonly skipsLarge?: boolean;
+}
+
 /**
- * Takes the bytes that a broker sends apart: the packets of publishing straight from the chunk in which they came, each told before
- * the next one is looked at. Only a packet that is spread over several chunks is copied, each byte once.
+ * Parses the bytes that a broker sends: packets of publishing straight from the chunk in which they came, each reported before
+ * the next one is parsed. A packet that is spread over several chunks is copied into a buffer that grows with what has come.
  *
- * Bound: one packet, and one chunk while paused. Errors: MalformedPacket of `read` and `resume`; nothing is
- * read after it.
+ * Bounds: one packet within `limits`, and one chunk while paused. Errors of `read` and `resume`: MalformedPacket, LinkLimitExceeded;
+ * nothing is read after them.
  */
 export class PacketReader {
   readonly #isVersion5: boolean;
-  readonly #maximumPacketSize: number;
+  readonly #limits: PacketLimits;
+  readonly #largest: number;
+  readonly #skipsLarge: boolean;
   readonly #listener: PacketListener;
   readonly #header = Buffer.alloc(LARGEST_HEADER);
-  /** A packet that has not come whole: its header, or as much room as it needs. */
+  /** A packet that has not come whole: its header, or what has come of it and room for more. */
   #partial: Buffer | null = null;
   #filled = 0;
+  /** Size of that packet; 0 while its header is not complete. */
+  #size = 0;
+  /** Bytes of a packet that are still to be passed over. */
+  #skipped = 0;
   /** What is being read. */
   #chunk: Buffer = NO_BYTES;
   #at = 0;
   #isPaused = false;
   #isReading = false;
 
-  /** `maximumPacketSize`: in bytes, with its header. */
-  constructor(version: 4 | 5, maximumPacketSize: number, listener: PacketListener) {
+  constructor({ version, limits, skipsLarge = false }: PacketReaderOptions, listener: PacketListener) {
     this.#isVersion5 = version === 5;
-    this.#maximumPacketSize = maximumPacketSize;
+    this.#limits = limits;
+    this.#largest = largestOf(limits);
+    this.#skipsLarge = skipsLarge;
     this.#listener = listener;
   }
 
-  /** The next bytes; nothing may come while it is paused. */
+  /** Memory of a packet that has not come whole. */
+  get unfinishedBytes(): number {
+    return this.#size === 0 ? 0 : (this.#partial?.length ?? 0);
+  }
+
+  /** The next bytes; while it is paused they are stored, and nothing more may come. */
   read(chunk: Buffer): void {
     // Given by a stream that was paused in the middle of giving.
     this.#chunk = this.#at < this.#chunk.length ? Buffer.concat([this.#chunk.subarray(this.#at), chunk]) : chunk;
@@ -84,12 +108,12 @@ export class PacketReader {
     this.#readOn();
   }
 
-  /** Nothing is told after the packet that is being told. */
+  /** Nothing is reported after the packet that is being reported. */
   pause(): void {
     this.#isPaused = true;
   }
 
-  /** Goes on with what it has, before it returns unless a packet is being told. */
+  /** Goes on with what it has, before it returns unless a packet is being reported. */
   resume(): void {
     this.#isPaused = false;
     this.#readOn();
@@ -100,7 +124,8 @@ export class PacketReader {
     this.#isReading = true;
     // Stays so after an error: there is no telling where the next packet begins.
     while (!this.#isPaused && this.#at < this.#chunk.length) {
-      if (this.#partial) this.#fill(this.#partial);
+      if (this.#skipped > 0) this.#skip();
+      else if (this.#partial) this.#fill(this.#partial);
       else this.#next();
     }
     if (this.#at === this.#chunk.length) {
@@ -113,51 +138,84 @@ export class PacketReader {
   #next(): void {
     const chunk = this.#chunk;
     const from = this.#at;
-    const bytes = this.#packetBytes(chunk, from, chunk.length);
-    const to = from + bytes;
-    if (bytes > 0 && to <= chunk.length) {
+    const size = packetSize(chunk, from, chunk.length);
+    const to = from + size;
+    if (size > 0 && this.#passesOver(chunk[from] as number, size)) {
+      this.#skipped = size;
+      return;
+    }
+    if (size > 0 && to <= chunk.length) {
+      this.#assertAllowed(chunk, from, size, size);
       this.#at = to;
       this.#tell(chunk, from, to);
       return;
     }
-    this.#partial = bytes > 0 ? Buffer.allocUnsafeSlow(bytes) : this.#header;
+    const available = chunk.length - from;
+    this.#size = size;
+    this.#partial = size > 0 ? this.#roomFor(available) : this.#header;
     this.#filled = chunk.copy(this.#partial, 0, from);
     this.#at = chunk.length;
+    if (size > 0) this.#assertAllowed(this.#partial, 0, this.#filled, size);
   }
 
   #fill(partial: Buffer): void {
     // A header ends where it says so, and byte by byte is seen where.
-    const to = partial === this.#header ? this.#at + 1 : this.#chunk.length;
+    const to = this.#size === 0 ? this.#at + 1 : this.#chunk.length;
     const copied = this.#chunk.copy(partial, this.#filled, this.#at, to);
     this.#at += copied;
     this.#filled += copied;
-    if (partial === this.#header) {
-      const bytes = this.#packetBytes(partial, 0, this.#filled);
-      if (bytes === 0) return;
-      this.#partial = Buffer.allocUnsafeSlow(bytes);
-      partial.copy(this.#partial, 0, 0, this.#filled);
-      if (this.#filled < bytes) return;
-      partial = this.#partial;
+    let room = partial;
+    if (this.#size === 0) {
+      const size = packetSize(partial, 0, this.#filled);
+      if (size === 0) return;
+      if (this.#passesOver(partial[0] as number, size)) {
+        this.#skipped = size - this.#filled;
+        this.#partial = null;
+        return;
+      }
+      this.#size = size;
+      room = this.#grown(partial);
     }
-    if (this.#filled < partial.length) return;
-    this.#partial = null;
-    this.#tell(partial, 0, partial.length);
+    this.#assertAllowed(room, 0, this.#filled, this.#size);
+    if (this.#filled === this.#size) {
+      this.#partial = null;
+      this.#size = 0;
+      this.#tell(room, 0, this.#filled);
+    } else this.#partial = this.#filled === room.length ? this.#grown(room) : room;
   }
 
-  /** Of the packet that begins there, with its header. 0: it cannot be told yet. */
-  #packetBytes(bytes: Buffer, from: number, to: number): number {
-    let length = 0;
-    for (let at = from + 1, shift = 0; at < to; at += 1, shift += 7) {
-      const byte = bytes[at] as number;
-      length |= (byte & 0x7f) << shift;
-      if (byte < 0x80) {
-        const whole = at + 1 - from + length;
-        if (whole > this.#maximumPacketSize) throw new MalformedPacket(`A packet has ${whole} bytes`);
-        return whole;
-      }
-      if (shift === 21) throw new MalformedPacket('The length of a packet has more than four bytes');
-    }
-    return 0;
+  /** A copy of what has come, with room for more. */
+  #grown(bytes: Buffer): Buffer {
+    const room = this.#roomFor(2 * bytes.length);
+    bytes.copy(room, 0, 0, this.#filled);
+    return room;
+  }
+
+  #roomFor(bytes: number): Buffer {
+    return Buffer.allocUnsafeSlow(Math.min(this.#size, Math.max(FIRST_ROOM, bytes)));
+  }
+
+  #skip(): void {
+    const passed = Math.min(this.#skipped, this.#chunk.length - this.#at);
+    this.#skipped -= passed;
+    this.#at += passed;
+  }
+
+  #passesOver(first: number, size: number): boolean {
+    return this.#skipsLarge && size > this.#largest && first >> 4 === PUBLISH;
+  }
+
+  /** `available`: bytes of the packet that have come. */
+  #assertAllowed(bytes: Buffer, from: number, available: number, size: number): void {
+    const { packet } = this.#limits;
+    if (size <= packet) return;
+    if (size > this.#largest) throw tooLarge(size, this.#largest);
+    let at = from + 1;
+    while ((bytes[at] as number) >= 0x80) at += 1;
+    const topicAt = at + 3;
+    const isKnown = topicAt + CONTROL.length <= from + available;
+    const isControl = () => bytes.compare(CONTROL, 0, CONTROL.length, topicAt, topicAt + CONTROL.length) === 0;
+    if ((bytes[from] as number) >> 4 !== PUBLISH || (isKnown && !isControl())) throw tooLarge(size, packet);
   }
 
   #tell(bytes: Buffer, from: number, to: number): void {
@@ -224,6 +282,21 @@ export class PacketReader {
     else this.#listener.onRelease(id);
   }
 }
+
+/** Size of the packet that begins there, with its header; 0 while its header is not complete. */
+function packetSize(bytes: Buffer, from: number, to: number): number {
+  let length = 0;
+  for (let at = from + 1, shift = 0; at < to; at += 1, shift += 7) {
+    const byte = bytes[at] as number;
+    length |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return at + 1 - from + length;
+    if (shift === 21) throw new MalformedPacket('The length of a packet has more than four bytes');
+  }
+  return 0;
+}
+
+const tooLarge = (size: number, limit: number) =>
+  new LinkLimitExceeded(`The broker sent a packet of ${size} bytes; at most ${limit} bytes are accepted`);
 
 const uint16 = (bytes: Buffer, at: number): number => ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 

@@ -1,13 +1,21 @@
-import type { Duplex } from 'node:stream';
 import { MqttClient } from 'mqtt';
 import type { ConnectOptions } from './connect-options.ts';
-import { openStream } from './open-stream.ts';
+import type { Intake } from './intake.ts';
+import type { PacketLimits } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
-import { LARGEST_PACKET, type PacketListener, PacketReader } from './packet-reader.ts';
+import type { PacketListener } from './packet-reader.ts';
+import { PacketStream } from './packet-stream.ts';
+
+export interface SplitClientOptions {
+  readonly client: ConnectOptions;
+  readonly version: 4 | 5;
+  readonly limits: PacketLimits;
+  readonly intake: Intake;
+}
 
 export interface SplitClient {
   readonly client: MqttClient;
-  /** Nothing more is told or taken from the broker until `resume`. */
+  /** Nothing more is reported or taken from the broker until `resume`. */
   pause(): void;
   /** Goes on with the end of what runs now. */
   resume(): void;
@@ -19,48 +27,67 @@ export interface SplitClient {
 const CONNACK = 2;
 
 /**
- * A client of mqtt.js that reads only the packets that are not of publishing: the others, the many ones of a connection, are told to
- * `listener`, each in its turn among all packets. Writing and the end of the connection are between the client and the socket as ever.
- * What cannot be read destroys the socket with an error.
+ * A client of mqtt.js that reads only the packets that are not of publishing: the others, the many ones of a connection, are reported to
+ * `listener`, each in its turn among all packets. Writing and the end of the connection are between the client and the socket.
+ * What cannot be read, or is more than is allowed, destroys the socket with an error.
  *
  * Errors: a certificate or key that OpenSSL cannot read is thrown.
  */
 export function openSplitClient(
-  options: ConnectOptions,
-  version: 4 | 5,
+  { client: clientOptions, version, limits, intake }: SplitClientOptions,
   listener: Omit<PacketListener, 'onOther'>,
 ): SplitClient {
-  const stream = openStream(options);
   let toClient: NodeJS.WritableStream | null = null;
+  let isConnacked = false;
   let isAnswered = false;
-  const reader = new PacketReader(version, options.properties?.maximumPacketSize ?? LARGEST_PACKET, {
-    onPublish: (packet) => listener.onPublish(packet),
-    onAnswer: (name, id, reasonCode) => {
-      isAnswered = true;
-      listener.onAnswer(name, id, reasonCode);
-    },
-    onRelease: (id) => listener.onRelease(id),
-    // One packet at a time: mqtt.js has handled it when this returns.
-    onOther: (packet) => {
-      // But it tells later that it is connected, and messages of a resumed session come right behind.
-      if ((packet[0] as number) >> 4 === CONNACK) reading.pause();
-      toClient?.write(packet);
-    },
-  });
   let readAt = 0;
-  const reading = new StreamReading(stream, reader, () => {
+  // [MQTT-3.2.0-1]
+  const assertConnacked = () => {
+    if (!isConnacked) throw new MalformedPacket('The first packet is no CONNACK');
+  };
+  const onRead = () => {
     readAt = performance.now();
     // What was answered was sent: a ping would tell neither side anything.
     if (isAnswered) client.reschedulePing();
     isAnswered = false;
-  });
+  };
+  const reading = new PacketStream(
+    clientOptions,
+    { version, limits, intake, onRead },
+    {
+      onPublish: (packet) => {
+        assertConnacked();
+        listener.onPublish(packet);
+      },
+      onAnswer: (name, id, reasonCode) => {
+        assertConnacked();
+        isAnswered = true;
+        listener.onAnswer(name, id, reasonCode);
+      },
+      onRelease: (id) => {
+        assertConnacked();
+        listener.onRelease(id);
+      },
+      // One packet at a time: mqtt.js has handled it when this returns.
+      onOther: (packet) => {
+        if ((packet[0] as number) >> 4 === CONNACK) {
+          isConnacked = true;
+          // mqtt.js emits `connect` later, and messages of a resumed session come right behind.
+          reading.pause();
+        }
+        toClient?.write(packet);
+      },
+    },
+  );
   // The only way in which mqtt.js reads.
-  stream.pipe = (destination) => {
+  reading.stream.pipe = (destination) => {
     toClient = destination;
     reading.start();
     return destination;
   };
-  const client = new MqttClient(() => stream, options);
+  const client = new MqttClient(() => reading.stream, clientOptions);
+  // The owner may have ended it when it fails.
+  client.on('error', () => undefined);
   client.once('connect', () => reading.resume());
   const giveUp = () => MqttClient.prototype.onKeepaliveTimeout.call(client);
   // The answer to a ping comes behind all that the broker has sent before, which may take longer than mqtt.js waits: half a keepalive.
@@ -79,61 +106,4 @@ export function openSplitClient(
     resume: () => reading.resume(),
     discard: () => reading.discard(),
   };
-}
-
-class StreamReading {
-  readonly #stream: Duplex;
-  readonly #reader: PacketReader;
-  readonly #onRead: () => void;
-  #isPaused = false;
-  #isDiscarding = false;
-
-  constructor(stream: Duplex, reader: PacketReader, onRead: () => void) {
-    this.#stream = stream;
-    this.#reader = reader;
-    this.#onRead = onRead;
-  }
-
-  start(): void {
-    this.#stream.on('data', (chunk: Buffer) => this.#attempt(() => this.#reader.read(chunk)));
-    // The stream of a WebSocket is not over with its end.
-    this.#stream.once('end', () => this.#stream.destroy());
-  }
-
-  pause(): void {
-    this.#isPaused = true;
-    this.#reader.pause();
-    this.#stream.pause();
-  }
-
-  resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    // Who resumes is in the middle of something, and wants no message there.
-    queueMicrotask(() => {
-      if (this.#isPaused) return;
-      this.#attempt(() => this.#reader.resume());
-      if (!this.#isPaused) this.#stream.resume();
-    });
-  }
-
-  discard(): void {
-    this.#isPaused = false;
-    this.#isDiscarding = true;
-    // A packet may be the reason for it: nothing is told after that one.
-    this.#reader.pause();
-    this.#stream.resume();
-  }
-
-  #attempt(read: () => void): void {
-    if (this.#isDiscarding) return;
-    try {
-      read();
-      this.#onRead();
-    } catch (error) {
-      if (!(error instanceof MalformedPacket)) throw error;
-      this.discard();
-      this.#stream.destroy(error);
-    }
-  }
 }

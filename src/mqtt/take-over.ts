@@ -9,9 +9,11 @@ import {
 } from 'mqtt-packet';
 import { ServiceError } from '../errors.ts';
 import type { SessionAction, TakenSession } from './broker-session.ts';
-import { type BrokerAddress, connectOptions } from './connect-options.ts';
+import { type BrokerAddress, type ConnectOptions, connectOptions } from './connect-options.ts';
+import { type Intake, newIntake } from './intake.ts';
 import { disconnected, failureOf, refusedConnect } from './link-failure.ts';
-import { openStream } from './open-stream.ts';
+import { OBSERVER_LIMITS } from './packet-limits.ts';
+import { PacketStream } from './packet-stream.ts';
 import { subscribeRefusal, unsubscribeRefusal } from './refused-packet.ts';
 
 /**
@@ -33,6 +35,8 @@ export interface TakeOverOptions {
   readonly clientId: string;
   /** Longest wait for all of it. */
   readonly timeoutMs: number;
+  /** Default: its own. */
+  readonly intake?: Intake;
 }
 
 /** Seconds. A value that nobody else is likely to use, so that a broker's log shows whose connection it was. */
@@ -43,9 +47,9 @@ const GRACE_MS = 500;
 const ONLY_PACKET_ID = 1;
 
 export async function takeOver(options: TakeOverOptions, action: SessionAction): Promise<TakenSession> {
-  const { address, version, clientId, timeoutMs } = options;
+  const { address, version, clientId } = options;
   const { username, password, ...where } = connectOptions(address);
-  const connection = new RawConnection(openStream(where), version, timeoutMs);
+  const connection = new RawConnection(where, options);
   let isOurs = false;
   try {
     connection.send({
@@ -129,8 +133,7 @@ class RawConnection {
   #waiting: { readonly cmd: Packet['cmd']; resolve(packet: Packet): void; reject(error: ServiceError): void } | null =
     null;
 
-  constructor(stream: Duplex, version: 4 | 5, timeoutMs: number) {
-    this.#stream = stream;
+  constructor(where: ConnectOptions, { version, timeoutMs, intake = newIntake() }: TakeOverOptions) {
     this.#version = version;
     this.#timer = setTimeout(
       () => this.#fail(new ServiceError('BROKER_TIMEOUT', `The broker did not answer in ${timeoutMs} ms`)),
@@ -139,7 +142,20 @@ class RawConnection {
     const incoming = parser({ protocolVersion: version });
     incoming.on('packet', (packet: Packet) => this.#received(packet));
     incoming.on('error', (error: unknown) => this.#fail(unreachable(failureOf(error).text)));
-    stream.on('data', (data: Buffer) => incoming.parse(data));
+    // Messages of the session, of any size, stay unread: they are the client's.
+    const reading = new PacketStream(
+      where,
+      { version, limits: OBSERVER_LIMITS, skipsLarge: true, intake },
+      {
+        onPublish: () => undefined,
+        onAnswer: () => undefined,
+        onRelease: () => undefined,
+        onOther: (packet) => incoming.parse(packet),
+      },
+    );
+    const { stream } = reading;
+    this.#stream = stream;
+    reading.start();
     stream.on('error', (error) => this.#fail(unreachable(failureOf(error).text)));
     stream.on('close', () => this.#fail(unreachable(disconnected(undefined).text)));
   }

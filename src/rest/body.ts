@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalid, ServiceError } from '../errors.ts';
+import { BodyBytes, noRoom, type Traffic, tooLarge } from '../http/traffic.ts';
 import { parseJson } from './input.ts';
 
 /** How much of a body that is too large is still read, so that its sender gets to see the answer; in multiples of the limit. */
@@ -8,12 +9,21 @@ const DRAIN_FACTOR = 8;
 /** The answer must close the connection: part of the body is still on its way. */
 export class UnreadBodyError extends ServiceError {}
 
+export interface BodyOptions {
+  readonly maxBytes: number;
+  /** Budget that the body is counted in. */
+  readonly traffic: Traffic;
+  /** Value of an empty body. Default: an empty body is INVALID. */
+  readonly instead?: object | undefined;
+}
+
 /**
- * The JSON body of a request, or `instead` where there is none. Errors: INVALID (not JSON, not said to be JSON), TOO_LARGE (more than
- * `maxBytes`).
+ * Reads the JSON body of a request. Errors: INVALID (the body or its media type is not JSON), TOO_LARGE (more than `maxBytes`),
+ * RATE_LIMITED (the budget has no room).
  */
-export async function readJsonBody(req: IncomingMessage, maxBytes: number, instead?: object): Promise<unknown> {
-  const bytes = await readBytes(req, maxBytes);
+export async function readJsonBody(req: IncomingMessage, res: ServerResponse, options: BodyOptions): Promise<unknown> {
+  const { instead } = options;
+  const bytes = await readBytes(req, res, options);
   if (bytes.length === 0 && instead !== undefined) return instead;
   if (bytes.length > 0 && !isJson(req.headers['content-type'])) {
     throw invalid(
@@ -46,36 +56,46 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = `The body must not have more than ${maxBytes} bytes`;
+function readBytes(req: IncomingMessage, res: ServerResponse, { maxBytes, traffic }: BodyOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length']) > maxBytes * DRAIN_FACTOR) {
-      reject(new UnreadBodyError('TOO_LARGE', tooLarge, { info: { maxBytes } }));
+      reject(unread(tooLarge(maxBytes)));
       return;
     }
-    let chunks: Buffer[] = [];
+    let pieces: Buffer[] = [];
     let length = 0;
     const finish = (settle: () => void) => {
       req.off('data', take).off('end', end).off('error', fail).off('close', fail);
       settle();
     };
-    const take = (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= maxBytes) chunks.push(chunk);
-      else {
-        chunks = [];
-        if (length > maxBytes * DRAIN_FACTOR) {
-          finish(() => reject(new UnreadBodyError('TOO_LARGE', tooLarge, { info: { maxBytes } })));
-        }
+    const refuse = (error: ServiceError) =>
+      finish(() => {
+        pieces = [];
+        counted.release();
+        reject(unread(error));
+      });
+    const counted = new BodyBytes(traffic, req, res, () => refuse(noRoom()));
+    const take = (piece: Buffer) => {
+      length += piece.length;
+      if (length <= maxBytes) {
+        pieces.push(piece);
+        counted.add(piece);
+      } else if (length > maxBytes * DRAIN_FACTOR) refuse(tooLarge(maxBytes));
+      else if (pieces.length > 0) {
+        pieces = [];
+        counted.release();
       }
     };
     const end = () =>
       finish(() => {
-        if (length > maxBytes) reject(new ServiceError('TOO_LARGE', tooLarge, { info: { maxBytes } }));
-        else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+        counted.pin();
+        if (length > maxBytes) reject(tooLarge(maxBytes));
+        else resolve(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
       });
-    // The caller has gone; whatever is answered reaches nobody.
-    const fail = () => finish(() => reject(new UnreadBodyError('INVALID', 'The body ended early')));
+    // The client closed the connection, so no response reaches it.
+    const fail = () => refuse(new ServiceError('INVALID', 'The body ended early'));
     req.on('data', take).on('end', end).on('error', fail).on('close', fail);
   });
 }
+
+const unread = ({ code, message, info }: ServiceError) => new UnreadBodyError(code, message, info ? { info } : {});

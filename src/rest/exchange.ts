@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:h
 import { ERROR_STATUS } from '../errors.ts';
 import type { PublicError } from '../graphql/public-error.ts';
 import { endWithText, textBody } from '../http/text-body.ts';
+import type { Traffic } from '../http/traffic.ts';
 import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
 
 /** Body of every error answer. */
@@ -26,9 +27,11 @@ export class Exchange {
   revision: Revision = DEFAULT_REVISION;
   /** Methods of the path, once it is known. */
   allow = '';
+  readonly #traffic: Traffic;
   #headers: RequestHeaders | null = null;
 
-  constructor(req: IncomingMessage, res: ServerResponse, requestId: string) {
+  constructor(req: IncomingMessage, res: ServerResponse, requestId: string, traffic: Traffic) {
+    this.#traffic = traffic;
     this.req = req;
     this.res = res;
     this.requestId = requestId;
@@ -75,8 +78,12 @@ export class Exchange {
     head.push('Content-Length', body.bytes);
     if (total !== undefined) head.push('X-Total-Count', total);
     this.res.writeHead(status, head);
-    if (this.isHead) this.res.end();
-    else endWithText(this.res, body);
+    if (this.isHead) {
+      this.res.end();
+      return;
+    }
+    this.#traffic.responding(this.res, body.bytes);
+    endWithText(this.res, body);
   }
 
   /** Opens an answer that is written piece by piece. */

@@ -16,6 +16,7 @@ import { invalid, ServiceError, withPlaces } from '../errors.ts';
 import type { RequestFacts } from '../graphql/endpoint.ts';
 import { type ErrorLog, type PublicError, publicError, publicResult } from '../graphql/public-error.ts';
 import { boundedJson, isTooLarge, MAX_RESPONSE_BYTES, ResponseTooLarge } from '../graphql/response-limit.ts';
+import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
 import { readJsonBody, UnreadBodyError } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange } from './exchange.ts';
@@ -43,6 +44,10 @@ export interface RestServerOptions<C> {
   readonly log: ErrorLog;
   /** Default: 1 MiB. */
   readonly maxBodyBytes?: number;
+  /** Whether a caller has valid credentials; bodies of others are smaller. Default: every caller has. */
+  readonly isKnown?: (context: C) => boolean;
+  /** Budgets of bytes under way. Default: budgets of its own. */
+  readonly traffic?: Traffic;
   /** Take `?token=` as credentials where no Authorization header is sent. Default: false. */
   readonly tokenInQuery?: boolean;
   /** Public documents served beside the routes. */
@@ -81,10 +86,11 @@ const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   const { routes, schema, compileOperation, documents = [] } = options;
   const { contextFor, authorize, onRefused, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
+  const { isKnown = () => true, traffic = new Traffic() } = options;
   const places = findPlaces(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
-    const exchange = new Exchange(req, res, requestIdOf(req));
+    const exchange = new Exchange(req, res, requestIdOf(req), traffic);
     try {
       begin(exchange);
     } catch (error) {
@@ -145,7 +151,8 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       run(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
       return;
     }
-    readJsonBody(exchange.req, maxBodyBytes, route.isBodyOptional ? NOTHING : undefined)
+    const maxBytes = maxBodyBytesOf(isKnown(context), maxBodyBytes);
+    readJsonBody(exchange.req, exchange.res, { maxBytes, traffic, instead: route.isBodyOptional ? NOTHING : undefined })
       .then((body) => {
         checkBody(body);
         const input = Array.isArray(body)

@@ -107,11 +107,11 @@ export class SignInAccounts {
   }
 
   sealHandle(provider: SignInProvider, subject: string, handle: string | null): string | null {
-    return handle === null ? null : this.#options.sealer.seal(handle, contextOf(provider, subject));
+    return handle === null ? null : this.#options.sealer.seal(handle, identityContext(provider, subject));
   }
 
   openHandle(provider: SignInProvider, subject: string, sealed: string): string {
-    return this.#options.sealer.open(sealed, contextOf(provider, subject));
+    return this.#options.sealer.open(sealed, identityContext(provider, subject));
   }
 
   /** Nobody has signed in as this person before. */
@@ -147,7 +147,7 @@ export class SignInAccounts {
   }
 }
 
-const contextOf = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
+export const identityContext = (provider: SignInProvider, subject: string): string => `identity ${provider} ${subject}`;
 
 /** Null also for letters that would become others: in lower case the Kelvin sign is a k, and the address perhaps somebody else's. */
 function vouchedEmail({ email, isEmailVerified }: ToldPerson): string | null {

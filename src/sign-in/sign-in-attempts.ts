@@ -37,7 +37,7 @@ export class SignInAttempts {
     const now = Date.now();
     await this.#db.signInAttempt.deleteMany({ where: { expiresAt: { lte: new Date(now) } } });
     if (kind === 'state') await this.#makeRoom(now);
-    const sealed = this.#sealer.seal(JSON.stringify(content), contextOf(secretHash));
+    const sealed = this.#sealer.seal(JSON.stringify(content), attemptContext(secretHash));
     const expiresAt = new Date(now + LIFETIME_MS[kind]);
     await this.#db.signInAttempt.create({ data: { secretHash, provider, sealed, expiresAt } });
     return secret;
@@ -52,7 +52,7 @@ export class SignInAttempts {
     const secretHash = hashOf(kind, secret);
     const attempt = await this.#db.signInAttempt.findUnique({ where: { secretHash } });
     if (attempt === null) return null;
-    const content = JSON.parse(this.#sealer.open(attempt.sealed, contextOf(secretHash))) as Content;
+    const content = JSON.parse(this.#sealer.open(attempt.sealed, attemptContext(secretHash))) as Content;
     if (!isForCaller(content)) return null;
     // Of two who come at once, one takes it.
     const { count } = await this.#db.signInAttempt.deleteMany({ where: { secretHash } });
@@ -72,4 +72,4 @@ export class SignInAttempts {
 }
 
 const hashOf = (kind: AttemptKind, secret: string): string => hashSecret(`${kind} ${secret}`);
-const contextOf = (secretHash: string): string => `sign-in attempt ${secretHash}`;
+export const attemptContext = (secretHash: string): string => `sign-in attempt ${secretHash}`;

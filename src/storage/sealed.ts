@@ -6,13 +6,20 @@
  * The context (`brk_…/password`) is authenticated with the secret, so a sealed value moved to another row or column does
  * not open there.
  *
- * What anybody may read and nobody else may write is signed: `v1.<key id>.<HMAC-SHA-256>`, with the context in it likewise.
+ * Text that is public but must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, with the context in it likewise.
  *
  * Errors: ServiceError INTERNAL_ERROR for what does not open; the message names the likely cause and no secret.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
-import { KEY_BYTES, keyFromFolder, keyFromText } from './secret-key.ts';
+import {
+  KEY_BYTES,
+  keyFromFolder,
+  keyFromText,
+  previousFileIn,
+  previousKeyFromFolder,
+  renewKeyInFolder,
+} from './secret-key.ts';
 
 const VERSION = 'v1';
 const ALGORITHM = 'aes-256-gcm';
@@ -24,52 +31,79 @@ export interface Sealer {
   seal(plain: string, context: string): string;
   open(sealed: string, context: string): string;
   sign(text: string, context: string): string;
-  /** `OTHER_KEY`: it was signed with a key that is not this one. */
+  /** `OTHER_KEY`: signed with a key that this sealer does not have. */
   verify(text: string, context: string, signature: string): 'GOOD' | 'BAD' | 'OTHER_KEY';
+}
+
+/** A sealer whose key can be replaced: it opens and verifies with previous keys, and seals and signs with the current one. */
+export interface RotatableSealer extends Sealer {
+  readonly keys: SealerKeys;
+  /**
+   * Makes another key the current one, if that is for this service to decide: a key that was generated into the data folder, and no
+   * rotation that has begun. Otherwise the keys stay as they are.
+   */
+  renewKey(): void;
+}
+
+export interface SealerKeys {
+  /** What a value that is sealed or signed with the current key begins with. */
+  readonly currentPrefix: string;
+  /** The same for each key that can be read. */
+  readonly readablePrefixes: readonly string[];
+  /** Where the operator finds the previous key, in words; `null` if there is none. */
+  readonly previous: string | null;
 }
 
 export interface SealerOptions {
   /** Owned by this process: open the storage first. */
   readonly dataDir: string;
-  /** Without it the key is in the data folder, and made when it is not there. */
+  /** Default: the key in the data folder, which is generated if there is none. */
   readonly secretKey?: string | undefined;
+  /** A further key that is read, and not sealed with. */
+  readonly previousSecretKey?: string | undefined;
 }
 
-export function openSealer({ dataDir, secretKey }: SealerOptions): Sealer {
-  const root = secretKey === undefined ? keyFromFolder(dataDir) : keyFromText(secretKey);
-  const key = derive(root, 'seal', KEY_BYTES);
-  const signingKey = derive(root, 'sign', KEY_BYTES);
-  const keyId = derive(root, 'key id', KEY_ID_BYTES).toString('hex');
-  const sign = (text: string, context: string): string => {
-    const code = createHmac('sha256', signingKey)
-      .update(JSON.stringify([context, text]))
-      .digest('base64url');
-    return [VERSION, keyId, code].join('.');
-  };
+/** Opens with all keys and seals with the first. */
+interface KeyRing {
+  readonly current: SealingKey;
+  readonly byId: ReadonlyMap<string, SealingKey>;
+  readonly previous: string | null;
+}
+
+export function openSealer(options: SealerOptions): RotatableSealer {
+  let ring = readKeys(options);
   return {
-    sign,
+    get keys() {
+      const { current, byId, previous } = ring;
+      return { currentPrefix: prefixOf(current.id), readablePrefixes: [...byId.keys()].map(prefixOf), previous };
+    },
+    renewKey: () => {
+      // The operator may have removed the previous key after the last rotation.
+      ring = readKeys(options);
+      if (options.secretKey !== undefined || ring.previous !== null) return;
+      renewKeyInFolder(options.dataDir);
+      ring = readKeys(options);
+    },
+    sign: (text, context) => ring.current.sign(text, context),
     verify: (text, context, signature) => {
-      const [version, signedWith] = signature.split('.');
-      if (version === VERSION && signedWith !== keyId) return 'OTHER_KEY';
-      const [given, own] = [Buffer.from(signature), Buffer.from(sign(text, context))];
+      const [version, signedWith = ''] = signature.split('.');
+      const key = ring.byId.get(signedWith);
+      if (version === VERSION && key === undefined) return 'OTHER_KEY';
+      const [given, own] = [Buffer.from(signature), Buffer.from((key ?? ring.current).sign(text, context))];
       return given.length === own.length && timingSafeEqual(given, own) ? 'GOOD' : 'BAD';
     },
-    seal: (plain, context) => {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context));
-      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return [VERSION, keyId, nonce.toString('base64url'), sealed.toString('base64url')].join('.');
-    },
+    seal: (plain, context) => ring.current.seal(plain, context),
     open: (sealed, context) => {
       const { sealedWith, nonce, ciphertext, tag } = parse(sealed, context);
-      if (sealedWith !== keyId) {
+      const key = ring.byId.get(sealedWith);
+      if (key === undefined) {
         throw unopened(
           context,
-          `it was sealed with another key (${sealedWith}, this one is ${keyId}). Was SECRET_KEY changed, or secret.key of the data folder replaced?`,
+          `it was sealed with another key (${sealedWith}, this one is ${ring.current.id}). Was SECRET_KEY changed, or secret.key of the data folder replaced? Set SECRET_KEY_PREVIOUS to the key before.`,
         );
       }
       try {
-        const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+        const decipher = createDecipheriv(ALGORITHM, key.sealing, nonce, { authTagLength: TAG_BYTES });
         decipher.setAAD(Buffer.from(context)).setAuthTag(tag);
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8');
       } catch (error) {
@@ -79,13 +113,57 @@ export function openSealer({ dataDir, secretKey }: SealerOptions): Sealer {
   };
 }
 
+const prefixOf = (keyId: string): string => `${VERSION}.${keyId}.`;
+
+function readKeys({ dataDir, secretKey, previousSecretKey }: SealerOptions): KeyRing {
+  const current = new SealingKey(secretKey === undefined ? keyFromFolder(dataDir) : keyFromText(secretKey));
+  const inFolder = secretKey === undefined ? previousKeyFromFolder(dataDir) : null;
+  const previous = [
+    ...(previousSecretKey === undefined
+      ? []
+      : [{ place: 'SECRET_KEY_PREVIOUS', key: new SealingKey(keyFromText(previousSecretKey)) }]),
+    ...(inFolder === null ? [] : [{ place: previousFileIn(dataDir), key: new SealingKey(inFolder) }]),
+    // A key that was not replaced yet: a rotation was interrupted before it, or the same key was set twice.
+  ].filter(({ key }) => key.id !== current.id);
+  return {
+    current,
+    byId: new Map([current, ...previous.map(({ key }) => key)].map((key) => [key.id, key])),
+    previous: previous.length === 0 ? null : previous.map(({ place }) => place).join(' and '),
+  };
+}
+
+class SealingKey {
+  readonly id: string;
+  readonly sealing: Buffer;
+  readonly #signing: Buffer;
+
+  constructor(root: Buffer) {
+    this.id = derive(root, 'key id', KEY_ID_BYTES).toString('hex');
+    this.sealing = derive(root, 'seal', KEY_BYTES);
+    this.#signing = derive(root, 'sign', KEY_BYTES);
+  }
+
+  seal(plain: string, context: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, this.sealing, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(Buffer.from(context));
+    const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${prefixOf(this.id)}${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
+  }
+
+  sign(text: string, context: string): string {
+    const code = createHmac('sha256', this.#signing).update(JSON.stringify([context, text]));
+    return `${prefixOf(this.id)}${code.digest('base64url')}`;
+  }
+}
+
 /** One key for one purpose, so that the stored key id says nothing about the sealing key. */
 function derive(root: Buffer, purpose: string, bytes: number): Buffer {
   return Buffer.from(hkdfSync('sha256', root, '', `brokergraph ${VERSION} ${purpose}`, bytes));
 }
 
 function parse(sealed: string, context: string) {
-  const [version, sealedWith, nonce = '', body = '', ...rest] = sealed.split('.');
+  const [version, sealedWith = '', nonce = '', body = '', ...rest] = sealed.split('.');
   const bytes = Buffer.from(body, 'base64url');
   const nonceBytes = Buffer.from(nonce, 'base64url');
   if (version !== VERSION || rest.length > 0 || nonceBytes.length !== NONCE_BYTES || bytes.length < TAG_BYTES) {

@@ -401,6 +401,7 @@ test('each mutation of the graph has a target, also the next one', () => {
     'confirmSecondFactor',
     'removeSecondFactor',
     'endOtherSessions',
+    'rotateSecrets',
   ];
   const fields = Object.values(schema.getMutationType()?.getFields() ?? {});
   const missing = fields.filter(({ name, args }) => {

@@ -91,7 +91,7 @@ test.each<[string, string | Buffer, number]>([
   ['a huge number', '{"query":"query ($n: Int) { brokers(first: $n) { id } }","variables":{"n":1e999}}', 400],
 ])('a body with %s', async (_name, body, status) => {
   const server = await startGraphqlServer();
-  const reply = await post(server, body, { accept });
+  const reply = await post(server, body, { accept, authorization: 'Bearer ann' });
   expect(reply.status).toBe(status);
   if (status !== 200) expect(reply.json.errors[0].extensions.code).toBe(status === 413 ? 'TOO_LARGE' : 'INVALID');
   expect(server.logged).toEqual([]);

@@ -1,8 +1,10 @@
 import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient as createSseClient } from 'graphql-sse';
 import { createClient } from 'graphql-ws';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import type { RequestContext } from '../../src/context.ts';
 import type { Tick } from './graph.ts';
 import { createTicks, subscriber } from './live/subscribers.ts';
 import { get, post, startGraphqlServer, type TestServer } from './server.ts';
@@ -187,7 +189,12 @@ async function rawSocket({ port }: TestServer) {
 
 test('an id that was completed while its operation started, and is used again, names the newest alone', async () => {
   const { ticks, tick } = createTicks();
-  const server = await startGraphqlServer({ ticks });
+  const contextFor = async (): Promise<RequestContext> => {
+    // Longer than the messages below need to arrive.
+    for (let turns = 0; turns < 50; turns++) await nextTurn();
+    return { viewer: null, requestId: '', address: '' } as RequestContext;
+  };
+  const server = await startGraphqlServer({ ticks, contextFor });
   const { seen, subscribeAs, complete, socket } = await rawSocket(server);
   for (const earlier of [TICKS, '{ hello }', '{ nothing }']) {
     subscribeAs('1', earlier);

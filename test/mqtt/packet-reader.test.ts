@@ -1,5 +1,6 @@
 import { generate, type IPublishPacket, type Packet, parser } from 'mqtt-packet';
 import { expect, test } from 'vitest';
+import { LinkLimitExceeded } from '../../src/mqtt/packet-limits.ts';
 import { MalformedPacket } from '../../src/mqtt/packet-properties.ts';
 import { PacketReader } from '../../src/mqtt/packet-reader.ts';
 
@@ -23,13 +24,16 @@ function startReader(version: 4 | 5, onTold: () => void = () => undefined) {
     told.push(packet);
     onTold();
   };
-  const reader = new PacketReader(version, LARGEST, {
-    onPublish: ({ topic, payload, qos, retain, dup, messageId, identifiers }) =>
-      tell({ cmd: 'publish', topic, payload: payload.toString('hex'), qos, retain, dup, messageId, identifiers }),
-    onAnswer: (cmd, messageId, reasonCode) => tell({ cmd, messageId, reasonCode }),
-    onRelease: (messageId) => tell({ cmd: 'pubrel', messageId }),
-    onOther: (packet) => tell({ bytes: packet.toString('hex') }),
-  });
+  const reader = new PacketReader(
+    { version, limits: { packet: LARGEST } },
+    {
+      onPublish: ({ topic, payload, qos, retain, dup, messageId, identifiers }) =>
+        tell({ cmd: 'publish', topic, payload: payload.toString('hex'), qos, retain, dup, messageId, identifiers }),
+      onAnswer: (cmd, messageId, reasonCode) => tell({ cmd, messageId, reasonCode }),
+      onRelease: (messageId) => tell({ cmd: 'pubrel', messageId }),
+      onOther: (packet) => tell({ bytes: packet.toString('hex') }),
+    },
+  );
   return { reader, told };
 }
 
@@ -152,7 +156,7 @@ test.each<[string, number[], 4 | 5]>([
   ['PUBREL without its flags', [0x60, 2, 0, 1], 4],
   ['an answer of MQTT 5 in 3.1.1', [0x40, 3, 0, 1, 0], 4],
   ['an answer with properties that are cut short', [0x40, 4, 0, 1, 0, 2], 5],
-])('%s is refused', (_, bytes, version) => {
+])('%s is refused', (what, bytes, version) => {
   const good = generate({ cmd: 'puback', messageId: 1 });
   for (const most of [1, 100]) {
     const { reader, told } = startReader(version);
@@ -160,7 +164,7 @@ test.each<[string, number[], 4 | 5]>([
     const read = () => {
       for (let at = 0; at < bytes.length; at += most) reader.read(Buffer.from(bytes.slice(at, at + most)));
     };
-    expect(read).toThrow(MalformedPacket);
+    expect(read).toThrow(/larger than was allowed/.test(what) ? LinkLimitExceeded : MalformedPacket);
     // There is no telling where the next one begins.
     reader.read(good);
     expect(told).toHaveLength(1);
@@ -186,9 +190,68 @@ test('whatever bytes come, they are read or refused', () => {
         at += length;
       }
     } catch (error) {
-      expect(error).toBeInstanceOf(MalformedPacket);
+      expect(error instanceof MalformedPacket || error instanceof LinkLimitExceeded).toBe(true);
       refused += 1;
     }
   }
   expect(refused).toBeGreaterThan(500);
+});
+
+/** In pieces of so many bytes. */
+function readIn(reader: PacketReader, bytes: Buffer, most: number): void {
+  for (let at = 0; at < bytes.length; at += most) reader.read(bytes.subarray(at, at + most));
+}
+
+test.each([1_000, 65_536, 10_000_000])('in pieces of %i bytes only control responses may be larger', (most) => {
+  const told: string[] = [];
+  const listener = {
+    onPublish: ({ topic, payload }: { topic: string; payload: Buffer }) => {
+      told.push(`${topic} ${payload.length} ${payload.at(-1)}`);
+    },
+    onAnswer: () => undefined,
+    onRelease: () => undefined,
+    onOther: () => undefined,
+  };
+  const limits = { packet: 100_000, control: 300_000 };
+  const publish = (topic: string, length: number) =>
+    generate({ cmd: 'publish', topic, payload: Buffer.alloc(length, 7), qos: 0, retain: false, dup: false });
+  const reader = new PacketReader({ version: 4, limits }, listener);
+  readIn(reader, Buffer.concat([publish('$SYS/a', 99_000), publish('$CONTROL/a/v1/response', 299_000)]), most);
+  expect(told).toEqual(['$SYS/a 99000 7', '$CONTROL/a/v1/response 299000 7']);
+  for (const [topic, length] of [
+    ['$SYS/a', 100_000],
+    ['$CONTROLS', 200_000],
+    ['$CONTROL/a', 300_000],
+  ] as const) {
+    const other = new PacketReader({ version: 4, limits }, listener);
+    expect(() => readIn(other, publish(topic, length), most)).toThrow(LinkLimitExceeded);
+  }
+  expect(told).toHaveLength(2);
+  const skipping = new PacketReader({ version: 4, limits: { packet: 1_000 }, skipsLarge: true }, listener);
+  readIn(skipping, Buffer.concat([publish('a', 500_000), publish('b', 10), publish('c', 2_000)]), most);
+  expect(told.slice(2)).toEqual(['b 10 7']);
+});
+
+test('a packet takes memory as it comes, not as it is announced', () => {
+  const listener = {
+    onPublish: () => undefined,
+    onAnswer: () => undefined,
+    onRelease: () => undefined,
+    onOther: () => undefined,
+  };
+  const reader = new PacketReader({ version: 4, limits: { packet: 8_000_000 } }, listener);
+  const bytes = generate({
+    cmd: 'publish',
+    topic: 'a',
+    payload: Buffer.alloc(7_000_000),
+    qos: 0,
+    retain: false,
+    dup: false,
+  });
+  reader.read(bytes.subarray(0, 100));
+  expect(reader.unfinishedBytes).toBe(65_536);
+  readIn(reader, bytes.subarray(100, 1_000_100), 10_000);
+  expect(reader.unfinishedBytes).toBeLessThanOrEqual(2_100_000);
+  readIn(reader, bytes.subarray(1_000_100), 65_536);
+  expect(reader.unfinishedBytes).toBe(0);
 });

@@ -77,7 +77,13 @@ export async function startRecordedService(
   const service = await startTestService({
     embeddedBroker: true,
     log,
-    env: { ROOT_PASSWORD: plant('ROOT_PASSWORD'), SECRET_KEY: plant('SECRET_KEY'), ...settings(plant, secrets) },
+    env: {
+      ROOT_PASSWORD: plant('ROOT_PASSWORD'),
+      SECRET_KEY: plant('SECRET_KEY'),
+      SECRET_KEY_PREVIOUS: plant('SECRET_KEY_PREVIOUS'),
+      METRICS_TOKEN: plant('METRICS_TOKEN'),
+      ...settings(plant, secrets),
+    },
   });
   const { url, config, storage } = service;
   keep('start report', JSON.stringify(service.report));

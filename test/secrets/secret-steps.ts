@@ -63,6 +63,22 @@ export const SECRET_STEPS: readonly SecretStep[] = [
     },
   },
   {
+    name: 'metrics with their token, and with a wrong one',
+    covers: ['METRICS_TOKEN'],
+    run: async ({ http, plant }) => {
+      await http('GET', '/metrics', { token: plant('METRICS_TOKEN') });
+      await http('GET', '/metrics', { token: plant('a wrong token') });
+    },
+  },
+  {
+    name: 'a rotation of the key of stored secrets',
+    covers: ['SECRET_KEY_PREVIOUS'],
+    run: async ({ graph, cli }) => {
+      ok(await graph('mutation { rotateSecrets { resealed unreadable { context reason } removable } }'));
+      await cli(['secrets', 'rotate'], { env: { SECRET_KEY_PREVIOUS: '' } });
+    },
+  },
+  {
     name: 'people, and their passwords',
     covers: [
       'CreateUserInput.password',

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors.ts';
 import { reasonOf, type ThreadVoice, type ThreadWork } from '../../hosting/serve-thread.ts';
+import { newIntake } from '../../mqtt/intake.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
@@ -30,6 +31,7 @@ export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
   readonly #voice: ThreadVoice<BridgeNews>;
   readonly #start: StartBridge;
   readonly #closeMs: number;
+  readonly #intake = newIntake();
   readonly #hosts = new Map<number, Known>();
   /** By broker and kind: the ends of earlier ones, while they last. */
   readonly #ending = new Map<string, Promise<void>>();
@@ -110,6 +112,7 @@ export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
     const { tell, problem } = this.#voice;
     const bridge = await this.#start({
       ...place,
+      local: { ...place.local, intake: this.#intake },
       onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
     });
     const pace = new StatusPace(

@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import { FilterTree } from '../../mqtt/filter-tree.ts';
+import { MESSAGE_LINK_LIMITS } from '../../mqtt/packet-limits.ts';
 import {
   type PublishProperties,
   readPublishProperties,
@@ -42,6 +43,7 @@ export class MqttBridgeSession implements BridgeSession {
   constructor(options: BridgeSessionOptions) {
     this.#link = new BrokerLink({
       sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
+      limits: MESSAGE_LINK_LIMITS,
       ...options,
       receiveMaximum: RECEIVE_MAXIMUM,
       isLasting: true,

@@ -280,6 +280,7 @@ function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttCon
     clientId,
     allowedHosts: rules.allowedHosts,
     timeoutMs: local.timeoutMs,
+    ...(local.intake === undefined ? {} : { intake: local.intake }),
     onFault,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),

@@ -113,7 +113,7 @@ export class ClusterRows {
         }
         const data = [...passwords.set].flatMap(([username, password]) => {
           if (!exists.has(username) || (password !== null && !keeps)) return [];
-          const sealedPassword = password && sealer.seal(password, contextOf(id, username));
+          const sealedPassword = password && sealer.seal(password, clusterPasswordContext(id, username));
           return [{ clusterId: id, username, sealedPassword }];
         });
         if (data.length > 0) await tx.clusterPassword.createMany({ data });
@@ -141,7 +141,7 @@ export class ClusterRows {
     return new Map(
       rows.map(({ username, sealedPassword }) => [
         username,
-        sealedPassword && sealer.open(sealedPassword, contextOf(id, username)),
+        sealedPassword && sealer.open(sealedPassword, clusterPasswordContext(id, username)),
       ]),
     );
   }
@@ -189,4 +189,5 @@ const takenOver = ({ name }: ClusterRecord) =>
     `Another process took over "${name}" meanwhile, and takes back what was written: try again`,
   );
 
-const contextOf = (clusterId: string, username: string) => `${clusterId}/clusterPassword/${username}`;
+export const clusterPasswordContext = (clusterId: string, username: string) =>
+  `${clusterId}/clusterPassword/${username}`;

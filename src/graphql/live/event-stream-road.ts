@@ -11,6 +11,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '../../context.ts';
 import { ServiceError } from '../../errors.ts';
+import { maxBodyBytesOf, type Traffic } from '../../http/traffic.ts';
+import { QueueFull } from '../../limits/fair-queue.ts';
 import type { Answer, Endpoint } from '../endpoint.ts';
 import { acceptedType, EVENT_STREAM, headersFor, JSON_TYPE, readBody, statusOf, writeAnswer } from '../http.ts';
 import type { MaybePromise } from '../operations.ts';
@@ -23,6 +25,7 @@ import type { ResultText } from './result-text.ts';
 export interface EventStreamOptions {
   readonly endpoint: Endpoint;
   readonly maxBodyBytes: number;
+  readonly traffic: Traffic;
   /** Throws UNAUTHORIZED and what else makes a context impossible. */
   readonly contextFor: (req: IncomingMessage) => MaybePromise<RequestContext>;
   /** Between comments, in milliseconds. */
@@ -52,17 +55,29 @@ export async function eventStreamRoad(
     return;
   }
   try {
-    const params = req.method === 'GET' ? paramsOf(req) : await readParams(req, options.maxBodyBytes);
-    const answer = await endpoint.start(params, context, { queriesOnly: req.method === 'GET' });
+    const params = req.method === 'GET' ? paramsOf(req) : await readParams(req, res, context, options);
+    const isWanted = () => !res.destroyed;
+    const answer = await new Promise<Answer | LiveResults>((resolve, reject) => {
+      const start = () => resolve(endpoint.start(params, context, { queriesOnly: req.method === 'GET' }));
+      endpoint.starts.run(options.traffic.networkOf(req), start, isWanted).catch(reject);
+    });
     if (answer instanceof LiveResults) stream(res, answer, options);
-    else writeOne(res, answer);
+    else writeOne(res, answer, options.traffic);
   } catch (error) {
-    writeOne(res, refusal(error));
+    // The client left before its turn came.
+    if (error instanceof QueueFull) return;
+    writeOne(res, refusal(error), options.traffic);
   }
 }
 
-function readParams(req: IncomingMessage, maxBytes: number): Promise<unknown> {
-  return new Promise<Buffer>((resolve, reject) => readBody(req, maxBytes, resolve, reject)).then(parseBody);
+function readParams(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { viewer }: RequestContext,
+  { maxBodyBytes, traffic }: EventStreamOptions,
+): Promise<unknown> {
+  const limits = { maxBytes: maxBodyBytesOf(viewer !== null, maxBodyBytes), traffic };
+  return new Promise<Buffer>((resolve, reject) => readBody(req, res, limits, resolve, reject)).then(parseBody);
 }
 
 /** As GraphQL over HTTP has them for GET. */
@@ -84,11 +99,13 @@ function paramsOf(req: IncomingMessage): unknown {
   };
 }
 
-function writeOne(res: ServerResponse, answer: Answer): void {
+function writeOne(res: ServerResponse, answer: Answer, traffic: Traffic): void {
   if (res.headersSent || res.destroyed) return;
   const status = answer.isRefusedStream ? 200 : statusOf(answer, JSON_TYPE);
   res.writeHead(status, { ...headersFor(status, JSON_TYPE), ...HEADERS });
-  res.end(`event: next\ndata: ${JSON.stringify(answer.result)}\n\n${COMPLETE}`);
+  const text = JSON.stringify(answer.result);
+  traffic.responding(res, text.length);
+  res.end(`event: next\ndata: ${text}\n\n${COMPLETE}`);
 }
 
 const COMPLETE = 'event: complete\ndata:\n\n';

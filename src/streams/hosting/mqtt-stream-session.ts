@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus, Stop } from '../../mqtt/broker-session.ts';
+import { MESSAGE_LINK_LIMITS } from '../../mqtt/packet-limits.ts';
 import type { ListenOptions, StreamMessage, StreamSession } from '../model/stream-session.ts';
 
 /** How the streams of one broker reach it. */
@@ -38,6 +39,7 @@ export class MqttStreamSession implements StreamSession {
     });
     this.#reading = new BrokerLink({
       sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
+      limits: MESSAGE_LINK_LIMITS,
       ...options,
       clientId,
       receiveMaximum,

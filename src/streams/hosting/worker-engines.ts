@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { KeptThread } from '../../hosting/kept-thread.ts';
+import { localOf } from '../../hosting/local-broker.ts';
 import type { WorkerLog } from '../../hosting/worker-thread.ts';
 import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { StreamEngine } from '../model/stream-engine.ts';
@@ -56,10 +57,9 @@ export class WorkerEngines {
   /** What can be told to another thread. */
   #engineOptions(brokerId: string, link: BrokerLinkOptions): EngineOptions {
     const { folder, maxBytes } = this.#options;
-    const { onFault: _, clientId: _own, sessionExpirySeconds: _short, isLasting: __, ...session } = link;
     return {
       brokerId,
-      session: { ...session, clientId: `brokergraph-${brokerId}-streams` },
+      session: { ...localOf(link), clientId: `brokergraph-${brokerId}-streams` },
       folder: join(folder, brokerId),
       maxBytes,
     };

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors.ts';
 import { reasonOf, type ThreadVoice } from '../../hosting/serve-thread.ts';
+import { newIntake } from '../../mqtt/intake.ts';
 import { Rests } from '../../mqtt/rests.ts';
 import { Turns } from '../../mqtt/turns.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
@@ -17,6 +18,7 @@ interface Host {
 export class WorkerHosts {
   readonly #voice: ThreadVoice<EngineNews>;
   readonly #turns = new Turns(new Rests().afterTurn);
+  readonly #intake = newIntake();
   readonly #hosts = new Map<number, { readonly brokerId: string; readonly host: Promise<Host> }>();
   /** By broker: the ends of earlier engines, while they last. */
   readonly #ending = new Map<string, Promise<void>>();
@@ -77,6 +79,7 @@ export class WorkerHosts {
     });
     const session = new MqttStreamSession({
       ...options.session,
+      intake: this.#intake,
       turns: this.#turns,
       onFault: (error) => {
         problem('error', { brokerId, reason: reasonOf(error) }, 'a stream failed on a message');

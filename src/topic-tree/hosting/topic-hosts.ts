@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors.ts';
 import { reasonOf, type ThreadVoice, type ThreadWork } from '../../hosting/serve-thread.ts';
+import { newIntake } from '../../mqtt/intake.ts';
 import { Rests } from '../../mqtt/rests.ts';
 import { Turns } from '../../mqtt/turns.ts';
 import { Slots } from '../../slots.ts';
@@ -22,6 +23,7 @@ const LISTS: ReadonlySet<keyof TopicQuestions> = new Set(['find', 'levels', 'cha
 export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
   readonly #voice: ThreadVoice<TopicNews>;
   readonly #turns = new Turns(new Rests().afterTurn);
+  readonly #intake = newIntake();
   readonly #hosts = new Map<number, Host>();
 
   constructor(voice: ThreadVoice<TopicNews>) {
@@ -33,6 +35,7 @@ export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
     const { id: brokerId, timeoutMs } = place.local;
     const recorder = new RemoteTopicRecorder({
       ...place,
+      local: { ...place.local, intake: this.#intake },
       turns: this.#turns,
       onStopped: () => tell({ recorder: number }),
       onFault: (error) => problem('error', { brokerId, reason: reasonOf(error) }, 'a recorder of topics failed'),

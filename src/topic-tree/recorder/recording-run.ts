@@ -4,6 +4,7 @@ import type { LocalBroker } from '../../hosting/local-broker.ts';
 import { BrokerLink } from '../../mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus } from '../../mqtt/broker-session.ts';
 import { filterCovers } from '../../mqtt/filter-match.ts';
+import { MESSAGE_LINK_LIMITS } from '../../mqtt/packet-limits.ts';
 import { Turns } from '../../mqtt/turns.ts';
 import { unreachable } from '../../mqtt/when-connected.ts';
 import type { RecorderState, RecorderStatus, TopicQuestions } from '../model/topic-recorder.ts';
@@ -77,8 +78,7 @@ export class RecordingRun {
       ...options.local,
       clientId,
       sessionExpirySeconds: 0,
-      // Its packets are read by our own reader, at a third of what mqtt.js takes.
-      isBoundedByCaller: true,
+      limits: MESSAGE_LINK_LIMITS,
       onFault: options.onFault,
     });
     this.#log = new SubscriptionLog({

@@ -19,7 +19,7 @@ test.each(['1', 'é😀"'])(
     const send = (message: object) => socket.send(JSON.stringify(message));
     const answer = async () => String((await once(socket, 'message'))[0]);
     await once(socket, 'open');
-    send({ type: 'connection_init' });
+    send({ type: 'connection_init', payload: { token: 'ann' } });
     await answer();
     for (const [index, length] of LENGTHS.entries()) {
       for (const letter of LETTERS) {

@@ -8,7 +8,9 @@ import { times } from './texts.ts';
 
 const HOLD_MS = 5_000;
 /** From the first SUBSCRIBE of a connection on. */
-type Behaviour = (socket: Socket) => void;
+type Behaviour = (socket: Socket, version: Version) => void;
+/** Of MQTT, as the service connects. */
+type Version = 4 | 5;
 
 const ADD = 'mutation ($i: AddBrokerInput!) { addBroker(input: $i) { broker { id } } }';
 
@@ -37,20 +39,26 @@ async function hostileBroker(target: Target, run: number, behave: Behaviour, con
 function serve(socket: Socket, behave: Behaviour, connack: number): void {
   const packets = parser();
   let isHostile = false;
-  const send = (packet: Packet) => socket.write(generate(packet));
+  let protocolVersion: Version = 4;
+  const send = (packet: Packet) => socket.write(generate(packet, { protocolVersion }));
   socket.on('data', (data: Buffer) => packets.parse(data));
   packets.on('error', () => socket.destroy());
   packets.on('packet', (packet) => {
-    if (packet.cmd === 'connect') send({ cmd: 'connack', returnCode: connack, sessionPresent: false });
+    if (packet.cmd === 'connect') {
+      protocolVersion = packet.protocolVersion === 5 ? 5 : 4;
+      send({ cmd: 'connack', returnCode: connack, reasonCode: connack, sessionPresent: false });
+    }
     if (packet.cmd === 'pingreq') send({ cmd: 'pingresp' });
     if (packet.cmd === 'publish' && packet.qos === 1) send({ cmd: 'puback', messageId: packet.messageId ?? 1 });
     if (packet.cmd === 'subscribe') {
       send({ cmd: 'suback', messageId: packet.messageId ?? 1, granted: packet.subscriptions.map(() => 0) });
-      if (!isHostile) behave(socket);
+      if (!isHostile) behave(socket, protocolVersion);
       isHostile = true;
     }
   });
 }
+
+const repeat = (socket: Socket, bytes: Buffer): void => flood(socket, () => bytes);
 
 /** Writes what `next` makes as long as the other side takes it. */
 function flood(socket: Socket, next: () => Buffer): void {
@@ -61,8 +69,8 @@ function flood(socket: Socket, next: () => Buffer): void {
   fill();
 }
 
-const publish = (topic: string, payload: string | Buffer): Buffer =>
-  generate({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false });
+const publish = (topic: string, payload: string | Buffer, protocolVersion: Version): Buffer =>
+  generate({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false }, { protocolVersion });
 
 const endlessPublish: Behaviour = (socket) => {
   // Remaining length 62 MB; one byte less than that is sent.
@@ -82,15 +90,17 @@ const endlessPublish: Behaviour = (socket) => {
   fill();
 };
 
-const logLines = Buffer.concat(times(500, (i) => publish('$SYS/broker/log/N', `${i}: a client did something`)));
+const logLines = (version: Version) =>
+  Buffer.concat(times(500, (i) => publish('$SYS/broker/log/N', `${i}: a client did something`, version)));
 
 let topics = 0;
-const newTopics = () => Buffer.concat(times(200, () => publish(`$SYS/broker/x${topics++}/__proto__/y`, `${topics}`)));
+const newTopics = (version: Version) =>
+  Buffer.concat(times(200, () => publish(`$SYS/broker/x${topics++}/__proto__/y`, `${topics}`, version)));
 
 const accounts = JSON.stringify({
   responses: [{ command: 'listClients', data: { totalCount: 2e5, clients: times(200_000, (i) => `account-${i}`) } }],
 });
-const answers = publish('$CONTROL/dynamic-security/v1/response', accounts);
+const answers = (version: Version) => publish('$CONTROL/dynamic-security/v1/response', accounts, version);
 
 const hostile = (name: string, what: string, behave: Behaviour, connack = 0) => ({
   name,
@@ -103,9 +113,13 @@ export const broker: Group = {
   who: 'hostile broker',
   inputs: [
     hostile('endless-publish', 'a PUBLISH of 62 MB that does not end', endlessPublish),
-    hostile('log-flood', 'a flood of log lines', (socket) => flood(socket, () => logLines)),
-    hostile('new-topics', 'a flood of new topics below $SYS', (socket) => flood(socket, newTopics)),
-    hostile('large-answers', 'control responses of 4 MB without end', (socket) => flood(socket, () => answers)),
+    hostile('log-flood', 'a flood of log lines', (socket, version) => repeat(socket, logLines(version))),
+    hostile('new-topics', 'a flood of new topics below $SYS', (socket, version) =>
+      flood(socket, () => newTopics(version)),
+    ),
+    hostile('large-answers', 'control responses of 4 MB without end', (socket, version) =>
+      repeat(socket, answers(version)),
+    ),
     hostile('broken-packets', 'malformed packets', (socket) =>
       flood(socket, () => Buffer.from([0x31, 0xff, 0xff, 0xff, 0xff])),
     ),

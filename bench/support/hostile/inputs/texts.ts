@@ -2,7 +2,8 @@ export const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 /** An object with so many keys that no input type knows; about 8 bytes of JSON each. */
-export const keys = (count: number): Record<string, number> => Object.fromEntries(times(count, (i) => [i, 1]));
+export const keys = (count: number): Record<string, number> =>
+  Object.fromEntries(times(count, (i) => [i.toString(36), 1]));
 
 /** A query of a stream that writes the text of each sample 66 times. */
 export const copies = (sample: string) => ({
@@ -11,7 +12,7 @@ export const copies = (sample: string) => ({
 });
 
 export const previews = (count: number): string =>
-  `query ($q: JSON!, $s: [JSON!]!) { ${times(
+  `query ($query: JSON!, $samples: [JSON!]!) { ${times(
     count,
-    (i) => `p${i}: previewStream(query: $q, samples: $s) { results { outcome payload output } }`,
+    (i) => `p${i}: previewStream(query: $query, samples: $samples) { results { outcome payload output } }`,
   ).join(' ')} }`;

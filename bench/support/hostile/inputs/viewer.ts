@@ -114,10 +114,10 @@ export const viewer: Group = {
     },
     {
       name: 'rest-lists',
-      what: '20 lists of clients with filters of 4 KB',
+      what: '20 lists of clients with filters of 4,000 characters',
       attack: async (target, run) => {
         const filter = `${run}-${'*a'.repeat(2_000)}`;
-        const path = `/api/brokers/${target.brokerId}/clients?filter=${filter}&filterMode=contains`;
+        const path = `/api/projects/${target.projectId}/brokers/${target.brokerId}/clients?filterValue=${filter}`;
         const results = times(20, () => send(target, { path, token: target.viewer }));
         return (await Promise.all(results)).at(-1) ?? '';
       },

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Hold } from '../limits/byte-budget.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Memory of a request that waits, beside its header fields. In bytes. */
+const REQUEST_BYTES = 4_096;
+
+interface Waiting {
+  count: number;
+  readonly hold: Hold;
+}
+
+/**
+ * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2). A request is started when the response before it has been
+ * sent, so that one connection has one response in memory. The connection is not read while a request waits. What was read before
+ * counts as request bytes; a connection that finds no room for them is closed.
+ */
+export class PipelinedRequests {
+  readonly #traffic: Traffic;
+  /** Connections on which a request ever waited. */
+  readonly #waiting = new Map<Socket, Waiting>();
+
+  constructor(traffic: Traffic) {
+    this.#traffic = traffic;
+  }
+
+  /** Calls `start` when it is the request's turn. If the connection closes before, `start` is not called. */
+  add(req: IncomingMessage, res: ServerResponse, start: () => void): void {
+    const { socket } = req;
+    const waiting = this.#waiting.get(socket) ?? this.#watch(req);
+    waiting.count += 1;
+    socket.pause();
+    if (!waiting.hold.resize(waiting.count * REQUEST_BYTES)) {
+      socket.destroy();
+      return;
+    }
+    // Node assigns the socket to a response when the one before it has been sent.
+    res.once('socket', () => {
+      waiting.count -= 1;
+      waiting.hold.resize(waiting.count * REQUEST_BYTES);
+      if (waiting.count === 0) socket.resume();
+      // Node flushes the response right after this event: what is written within it would be sent twice.
+      process.nextTick(() => {
+        if (!socket.destroyed) start();
+      });
+    });
+  }
+
+  #watch(req: IncomingMessage): Waiting {
+    const { socket } = req;
+    const waiting = {
+      count: 0,
+      hold: this.#traffic.requests.hold(this.#traffic.networkOf(req), () => socket.destroy()),
+    };
+    this.#waiting.set(socket, waiting);
+    socket.once('close', () => {
+      this.#waiting.delete(socket);
+      waiting.hold.release();
+    });
+    return waiting;
+  }
+}

@@ -1,0 +1,141 @@
+export interface ByteBudgetOptions {
+  /** Maximum number of bytes of all keys together. */
+  readonly maxBytes: number;
+  /** Maximum number of bytes of one key. Default: `maxBytes`. */
+  readonly maxBytesPerKey?: number;
+}
+
+interface Share {
+  bytes: number;
+  /** Holds that can be evicted, the oldest first. */
+  readonly evictable: Set<Hold>;
+}
+
+/**
+ * Budget of bytes in memory, shared by keys such as networks. Each request or connection has a hold, which grows as its bytes arrive.
+ *
+ * Beyond a bound, the key with the most bytes loses: its oldest hold that can be evicted is released and called back. A hold that
+ * grows loses itself if nothing else of that key can be evicted.
+ */
+export class ByteBudget {
+  readonly #maxBytes: number;
+  readonly #maxBytesPerKey: number;
+  readonly #shares = new Map<string, Share>();
+  #usedBytes = 0;
+
+  constructor({ maxBytes, maxBytesPerKey = maxBytes }: ByteBudgetOptions) {
+    this.#maxBytes = maxBytes;
+    this.#maxBytesPerKey = maxBytesPerKey;
+  }
+
+  /** Bytes of all holds. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** Opens a hold of 0 bytes. `onEvicted` is called at most once, and must free what the hold counts. */
+  hold(key: string, onEvicted: () => void): Hold {
+    return new Hold(key, onEvicted, this.#resize);
+  }
+
+  readonly #resize: Resize = (hold, bytes) => {
+    const more = bytes - hold.bytes;
+    if (more > 0 && !this.#makeRoom(hold, more)) return false;
+    this.#usedBytes += more;
+    const share = this.#shares.get(hold.key) ?? { bytes: 0, evictable: new Set() };
+    share.bytes += more;
+    if (bytes > 0 && hold.canBeEvicted) share.evictable.add(hold);
+    else share.evictable.delete(hold);
+    if (share.bytes > 0) this.#shares.set(hold.key, share);
+    else this.#shares.delete(hold.key);
+    return true;
+  };
+
+  #makeRoom(hold: Hold, more: number): boolean {
+    const { key } = hold;
+    const own = () => (this.#shares.get(key)?.bytes ?? 0) + more;
+    while (own() > this.#maxBytesPerKey || this.#usedBytes + more > this.#maxBytes) {
+      const loser = own() > this.#maxBytesPerKey ? key : this.#largest(key, own());
+      // The hold that grows may be the oldest itself.
+      if (!this.#evictOldest(loser) || hold.isOver) return false;
+    }
+    return true;
+  }
+
+  #largest(key: string, bytes: number): string {
+    let largest = key;
+    let most = bytes;
+    for (const [other, share] of this.#shares) {
+      if (share.bytes <= most) continue;
+      largest = other;
+      most = share.bytes;
+    }
+    return largest;
+  }
+
+  #evictOldest(key: string): boolean {
+    for (const hold of this.#shares.get(key)?.evictable ?? []) {
+      hold.evict();
+      return true;
+    }
+    return false;
+  }
+}
+
+type Resize = (hold: Hold, bytes: number) => boolean;
+
+/** Bytes of one request or connection in a ByteBudget. */
+export class Hold {
+  readonly key: string;
+  readonly #onEvicted: () => void;
+  readonly #resize: Resize;
+  #bytes = 0;
+  #canBeEvicted = true;
+  #isOver = false;
+
+  constructor(key: string, onEvicted: () => void, resize: Resize) {
+    this.key = key;
+    this.#onEvicted = onEvicted;
+    this.#resize = resize;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get canBeEvicted(): boolean {
+    return this.#canBeEvicted;
+  }
+
+  /** Whether the hold was released or evicted. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Returns whether the budget has room for the new number of bytes. If not, the hold keeps its bytes, or was evicted and called back. */
+  resize(bytes: number): boolean {
+    if (this.#isOver || !this.#resize(this, bytes)) return false;
+    this.#bytes = bytes;
+    return true;
+  }
+
+  /** The bytes are in use and cannot be given back before `release`. */
+  pin(): void {
+    this.#canBeEvicted = false;
+    if (!this.#isOver) this.#resize(this, this.#bytes);
+  }
+
+  /** Gives the bytes back. Safe to call twice. */
+  release(): void {
+    if (this.#isOver) return;
+    this.#resize(this, 0);
+    this.#bytes = 0;
+    this.#isOver = true;
+  }
+
+  /** For the budget. */
+  evict(): void {
+    this.release();
+    this.#onEvicted();
+  }
+}
