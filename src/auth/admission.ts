@@ -1,35 +1,32 @@
 import { ServiceError } from '../errors.ts';
-import { Slots } from '../slots.ts';
+import { FairQueue, type FairQueueOptions, QueueFull } from '../limits/fair-queue.ts';
 
-export interface AdmissionOptions {
-  readonly atOnce: number;
-  readonly mayWait: number;
+export interface AdmissionOptions extends FairQueueOptions {
+  /** What there are too many of, for the refusal. Default: log-ins. */
   readonly what?: string;
 }
 
 /**
- * Lets so many pieces of work run at once and so many more wait their turn, first come first served; the next is refused
- * with RATE_LIMITED. Holds guesses of passwords below what they could take: memory, the threads that hash, and the moment in
- * which a hundred of them all find that nothing has failed yet.
+ * A fair queue over the networks of callers, whose refusal is RATE_LIMITED. Bounds what guesses of passwords take: memory, the threads
+ * that hash, and the guesses that are checked before the first of them has failed.
  */
 export class Admission {
-  readonly #slots: Slots;
-  readonly #mayWait: number;
+  readonly #queue: FairQueue;
   readonly #what: string;
 
-  /** `what` there are too many of, for the refusal. */
-  constructor({ atOnce, mayWait, what = 'log-ins' }: AdmissionOptions) {
-    this.#slots = new Slots(atOnce);
-    this.#mayWait = mayWait;
+  constructor({ what = 'log-ins', ...options }: AdmissionOptions) {
+    this.#queue = new FairQueue(options);
     this.#what = what;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    const { ahead } = this.#slots;
-    if (ahead !== null && ahead >= this.#mayWait) {
+  /** Errors: RATE_LIMITED, and what the work throws. */
+  async run<T>(network: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#queue.run(network, work);
+    } catch (error) {
+      if (!(error instanceof QueueFull)) throw error;
       const info = { retryAfterSeconds: 1 };
       throw new ServiceError('RATE_LIMITED', `Too many ${this.#what} at once; try again in 1 s`, { info });
     }
-    return this.#slots.run(work);
   }
 }

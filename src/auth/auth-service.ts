@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { ServiceError } from '../errors.ts';
+import { notFound, ServiceError } from '../errors.ts';
 import { Bursts } from '../limits/bursts.ts';
 import { networkOf } from '../limits/network.ts';
 import { ANYTHING, type Changes } from '../storage/changes.ts';
@@ -8,6 +8,7 @@ import type { Database } from '../storage/database.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import { Admission } from './admission.ts';
 import { Attempts } from './attempts.ts';
+import { KnownNetworks } from './known-networks.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { type Credentials, PasswordSignIn } from './password-sign-in.ts';
 import { type RightsCheck, type RightsGuard, RightsGuards } from './rights-guards.ts';
@@ -26,7 +27,7 @@ const CACHE_MS = 60_000;
 /** Secrets that nobody has, kept so that sending one again costs a look; the longest unused is looked up anew. */
 const UNKNOWN_SECRETS = 10_000;
 /** Look-ups of secrets at once, whoever floods the service with new ones. */
-const LOOK_UPS = { atOnce: 16, mayWait: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
+const LOOK_UPS = { atOnce: 16, maxWaiting: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
 /** Unknown secrets of one caller in a row; fewer are a session that has ended. */
 const BURST_FROM = 5;
 /**
@@ -34,6 +35,9 @@ const BURST_FROM = 5;
  * has, its name or its settings, is in no viewer: see projectChanged.
  */
 const RIGHTS_KINDS = ['user', 'session', 'token', 'project-removed', 'organisation', 'sign-in-rule'] as const;
+
+/** Kind of change whose id is the log-in name of an account that is unlocked. */
+const UNLOCKED = 'sign-in-unlocked';
 
 interface CachedViewer extends LoadedViewer {
   touchedAt: number;
@@ -60,6 +64,7 @@ export interface AuthOptions {
  */
 export class AuthService {
   readonly #db: Database;
+  readonly #changes: Changes;
   readonly #rolesElsewhere: RolesElsewhere;
   readonly #log: Logger;
   readonly #cache = new LRUCache<string, CachedViewer>({ max: CACHED_VIEWERS, ttl: CACHE_MS });
@@ -68,6 +73,7 @@ export class AuthService {
   readonly #lookUps = new Admission(LOOK_UPS);
   readonly #guards: RightsGuards;
   readonly #attempts: Attempts;
+  readonly #knownNetworks: KnownNetworks;
   readonly #refusals: Bursts<string>;
   readonly signInCounts = new SignInCounts();
   readonly sessions: Sessions;
@@ -88,16 +94,19 @@ export class AuthService {
     rolesElsewhere = async () => [],
   }: AuthOptions) {
     this.#db = db;
+    this.#changes = changes;
     this.#rolesElsewhere = rolesElsewhere;
     this.#log = log;
     this.sessions = new Sessions({ db, changes, onOpened: (provider) => this.signInCounts.opened(provider) });
     this.secondFactors = new SecondFactors({ db, changes, sealer });
-    this.#attempts = new Attempts(log);
+    this.#knownNetworks = new KnownNetworks(db);
+    this.#attempts = new Attempts(log, this.#knownNetworks);
     this.passwords = new PasswordSignIn({
       db,
       sessions: this.sessions,
       secondFactors: this.secondFactors,
       attempts: this.#attempts,
+      knownNetworks: this.#knownNetworks,
       directory,
       onlyEmail,
       counts: this.signInCounts,
@@ -108,7 +117,10 @@ export class AuthService {
       isCurrent: (viewer) => this.#isCurrent(viewer),
       log,
     });
-    this.#stops = RIGHTS_KINDS.map((kind) => changes.on(kind, (id) => this.#invalidate(kind, id)));
+    this.#stops = [
+      ...RIGHTS_KINDS.map((kind) => changes.on(kind, (id) => this.#invalidate(kind, id))),
+      changes.on(UNLOCKED, (account) => this.#attempts.unlock(account)),
+    ];
   }
 
   /**
@@ -155,6 +167,14 @@ export class AuthService {
     return this.passwords.confirm(userId, { password }, address);
   }
 
+  /** Ends the waits of a person after failed log-ins, in all processes. Errors: NOT_FOUND. */
+  async unlock(userId: string): Promise<void> {
+    const user = await this.#db.user.findUnique({ where: { id: userId } });
+    if (user === null) throw notFound('user', userId);
+    const accounts = new Set([user.email, ...(await this.#knownNetworks.accountsOf(userId))]);
+    for (const account of accounts) await this.#changes.announce(UNLOCKED, account);
+  }
+
   /** The viewer with the rights that its credential has now. Errors: UNAUTHORIZED when it has ended. */
   async refreshed(viewer: Viewer): Promise<Viewer> {
     const secret = this.#secretOf.get(viewer);
@@ -197,7 +217,7 @@ export class AuthService {
   async #find(kind: SecretKind, hash: string, address: string): Promise<Viewer> {
     if (this.#unknown.has(hash)) throw this.#refused(address);
     try {
-      return await this.#lookUps.run(() => this.#load(kind, hash));
+      return await this.#lookUps.run(networkOf(address), () => this.#load(kind, hash));
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'UNAUTHORIZED') throw this.#refused(address);
       throw error;

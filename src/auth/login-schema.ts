@@ -1,6 +1,6 @@
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { builder, open, person } from '../graphql/builder.ts';
+import { builder, open, person, rootAdmin } from '../graphql/builder.ts';
 import { UserPayload } from '../users/user-schema.ts';
 import type { OpenedSession } from './sessions.ts';
 import { requirePerson, requireSignedIn } from './viewer.ts';
@@ -41,10 +41,19 @@ const LogoutPayload = builder.objectRef<{ readonly loggedOut: boolean }>('Logout
   fields: (t) => ({ loggedOut: t.exposeBoolean('loggedOut') }),
 });
 
+const UnlockUserInput = builder.inputType('UnlockUserInput', {
+  description: 'Whose waits to end.',
+  fields: (t) => ({ userId: t.id({ required: true, description: 'Of the person.' }) }),
+});
+
 const ChangePasswordInput = builder.inputType('ChangePasswordInput', {
   fields: (t) => ({
     currentPassword: t.string({ required: true }),
     newPassword: t.string({ required: true, description: 'At least 8 characters.' }),
+    code: t.string({
+      description:
+        'Of the second factor: what the authenticator app shows, or a recovery code. Required if the person has one.',
+    }),
   }),
 });
 
@@ -67,15 +76,28 @@ builder.mutationFields((t) => ({
       return { loggedOut: true };
     },
   }),
+  unlockUser: t.field({
+    description:
+      'Ends the waits of a person after failed log-ins, in all processes. A network that failed too often still waits.',
+    type: UserPayload,
+    ...rootAdmin,
+    args: { input: t.arg({ type: UnlockUserInput, required: true, description: 'Whose.' }) },
+    resolve: async (_root, { input: { userId } }, { services }) => {
+      await services.auth.unlock(userId);
+      return { userId };
+    },
+  }),
   changePassword: t.field({
-    description: 'Sets the own password and ends all other sessions.',
+    description:
+      'Sets the own password and ends all other sessions. SECOND_FACTOR_REQUIRED: send the code as well. A wrong password or code is NOT_ALLOWED.',
     type: UserPayload,
     ...person,
     args: { input: t.arg({ type: ChangePasswordInput, required: true }) },
     resolve: async (_root, { input }, { services, viewer, address }) => {
       const { id, credentialId } = requirePerson(viewer);
-      if (!(await services.auth.confirmPassword(id, input.currentPassword, address))) {
-        throw new ServiceError('NOT_ALLOWED', 'The current password is wrong');
+      const credentials = { password: input.currentPassword, code: input.code };
+      if (!(await services.auth.passwords.confirm(id, credentials, address, { isCodeRequired: true }))) {
+        throw new ServiceError('NOT_ALLOWED', 'The current password or the code is wrong');
       }
       await services.users.setPassword(id, input.newPassword, credentialId);
       return { userId: id };

@@ -1,8 +1,9 @@
 import { ServiceError } from '../errors.ts';
 import type { User } from '../generated/sqlite/client.ts';
 import type { Database } from '../storage/database.ts';
-import { Admission } from './admission.ts';
-import type { Attempts } from './attempts.ts';
+import { Admission, type AdmissionOptions } from './admission.ts';
+import type { Attempt, Attempts, CheckQueues } from './attempts.ts';
+import type { KnownNetworks } from './known-networks.ts';
 import type { PasswordDirectory } from './password-directory.ts';
 import { PasswordChecker } from './passwords.ts';
 import { RefusedLogin } from './refused-login.ts';
@@ -11,9 +12,12 @@ import type { OpenedSession, Sessions } from './sessions.ts';
 import type { SignInCounts } from './sign-in-counts.ts';
 
 /** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
-const PASSWORD_CHECKS = { atOnce: 2, mayWait: 200 } as const;
+const PASSWORD_CHECKS = { strangers: { atOnce: 2, maxWaiting: 200 }, trusted: { atOnce: 1, maxWaiting: 200 } } as const;
 /** Asked at once at the directory, which may be slow; nobody with a password here waits for it. */
-const DIRECTORY_CHECKS = { atOnce: 8, mayWait: 200 } as const;
+const DIRECTORY_CHECKS = {
+  strangers: { atOnce: 8, maxWaiting: 200 },
+  trusted: { atOnce: 4, maxWaiting: 200 },
+} as const;
 
 export interface Credentials {
   /** E-mail address, or the name that the directory knows the person by. */
@@ -28,6 +32,7 @@ export interface PasswordSignInOptions {
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
   readonly attempts: Attempts;
+  readonly knownNetworks: KnownNetworks;
   readonly directory: PasswordDirectory | null;
   /** Who may use a password of this service. Null: everybody who has one; else the root administrator with this address alone. */
   readonly onlyEmail: string | null;
@@ -41,8 +46,8 @@ export interface PasswordSignInOptions {
 export class PasswordSignIn {
   readonly #options: PasswordSignInOptions;
   readonly #passwords = new PasswordChecker();
-  readonly #admission = new Admission(PASSWORD_CHECKS);
-  readonly #directoryAdmission = new Admission(DIRECTORY_CHECKS);
+  readonly #checks = queuesOf(PASSWORD_CHECKS);
+  readonly #directoryChecks = queuesOf(DIRECTORY_CHECKS);
 
   constructor(options: PasswordSignInOptions) {
     this.#options = options;
@@ -78,7 +83,7 @@ export class PasswordSignIn {
     const known = user !== null && this.#mayUsePassword(user) ? user : null;
     const hash = known?.passwordHash ?? null;
     let isCodeWrong = false;
-    const isRight = await attempts.run(attempt, this.#admission, async () => {
+    const isRight = await attempts.run(attempt, this.#checks, async () => {
       if (!(await this.#passwords.matches(hash, password)) || known === null) return false;
       if (known.totpSince === null) return true;
       if (code == null || code.trim() === '') throw secondFactorRequired();
@@ -87,22 +92,31 @@ export class PasswordSignIn {
     });
     if (isCodeWrong) throw new ServiceError('UNAUTHORIZED', WRONG_CODE);
     if (!isRight || known === null || hash === null) throw this.#wrongLogin();
-    return sessions.open(known.id, { passwordHash: hash, secondFactorSince: known.totpSince, address });
+    const ground = { passwordHash: hash, secondFactorSince: known.totpSince, address };
+    return this.#opened(await sessions.open(known.id, ground), attempt);
   }
 
   /**
-   * Whether it is the person's password and, where asked for, a code of the person's second factor; opens no session. Slowed down like a
-   * log-in. Errors: RATE_LIMITED, NOT_ALLOWED (a person without a password here).
+   * Whether it is the password of a person who is signed in and, if given, a code of the person's second factor. Opens no session.
+   * Slowed down like a log-in, with a count that strangers cannot reach. Errors: RATE_LIMITED, NOT_ALLOWED (a person without a password
+   * here), SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the person has a second factor).
    */
-  async confirm(userId: string, { password, code }: Omit<Credentials, 'email'>, address: string): Promise<boolean> {
+  async confirm(
+    userId: string,
+    { password, code }: Omit<Credentials, 'email'>,
+    address: string,
+    { isCodeRequired = false } = {},
+  ): Promise<boolean> {
     const user = await this.#options.db.user.findUnique({ where: { id: userId } });
     if (user !== null && user.ssoType !== null && !this.#isBreakGlass(user)) {
       throw new ServiceError('NOT_ALLOWED', 'You sign in elsewhere, and have no password here');
     }
     const isWhole = code != null || user?.totpSince == null;
-    const attempt = { account: user?.email ?? userId, userId, address, isWhole };
-    return this.#options.attempts.run(attempt, this.#admission, async () => {
+    const attempt = { account: user?.email ?? userId, userId, address, isWhole, isSignedIn: true };
+    return this.#options.attempts.run(attempt, this.#checks, async () => {
       if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) return false;
+      if (isCodeRequired && user.totpSince === null) return true;
+      if (isCodeRequired && (code == null || code.trim() === '')) throw secondFactorRequired();
       return code == null || this.#options.secondFactors.take(user, code);
     });
   }
@@ -114,7 +128,8 @@ export class PasswordSignIn {
     address: string,
   ): Promise<readonly string[]> {
     let codes: readonly string[] | null = null;
-    await this.#options.attempts.run({ account, userId, address }, this.#admission, async () => {
+    const attempt = { account, userId, address, isSignedIn: true };
+    await this.#options.attempts.run(attempt, this.#checks, async () => {
       codes = await this.#options.secondFactors.confirm(userId, code, sessionId);
       return codes !== null;
     });
@@ -129,17 +144,27 @@ export class PasswordSignIn {
     attempt: { readonly account: string; readonly userId: string | null; readonly address: string },
   ): Promise<OpenedSession> {
     let userId: string | null = null;
-    await this.#options.attempts.run(attempt, this.#directoryAdmission, async () => {
+    await this.#options.attempts.run(attempt, this.#directoryChecks, async (inQueue) => {
       const [found] = await Promise.all([
         directory.signIn(login, password, attempt.address),
         // The work that an account with a password here would have cost.
-        this.#admission.run(() => this.#passwords.matches(null, password)),
+        inQueue(this.#checks, () => this.#passwords.matches(null, password)),
       ]);
       if (typeof found === 'object') userId = found.userId;
       return userId !== null;
     });
     if (userId === null) throw this.#wrongLogin();
-    return this.#options.sessions.open(userId, { provider: directory.provider, address: attempt.address });
+    const ground = { provider: directory.provider, address: attempt.address };
+    return this.#opened(await this.#options.sessions.open(userId, ground), attempt);
+  }
+
+  /** Records the network that the account signed in from. */
+  async #opened(
+    session: OpenedSession,
+    { account, address }: Pick<Attempt, 'account' | 'address'>,
+  ): Promise<OpenedSession> {
+    if (address !== '') await this.#options.knownNetworks.add(session.userId, account, address);
+    return session;
   }
 
   #mayUsePassword(user: User): boolean {
@@ -162,6 +187,11 @@ export class PasswordSignIn {
     );
   }
 }
+
+const queuesOf = ({ strangers, trusted }: Readonly<Record<keyof CheckQueues, AdmissionOptions>>): CheckQueues => ({
+  strangers: new Admission(strangers),
+  trusted: new Admission(trusted),
+});
 
 const secondFactorRequired = () =>
   new ServiceError('SECOND_FACTOR_REQUIRED', 'Send the code of your authenticator app, or a recovery code, as well');

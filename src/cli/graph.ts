@@ -22,6 +22,10 @@ export async function runOnGraph<T>(
   return dataOf<T>(answered ?? (await runAlone(config, document, variables)), names);
 }
 
+/** Whether a service runs on the data folder. */
+export const isServiceRunning = async ({ dataDir }: Config): Promise<boolean> =>
+  (await knockAtOperatorDoor(dataDir, '{ __typename }', {})) !== null;
+
 async function runAlone(
   config: Config,
   document: string,
@@ -52,8 +56,7 @@ export async function askingGraph<T>(
   document: string,
   work: (ask: Ask<T>) => Promise<void>,
 ): Promise<void> {
-  const first = await knockAtOperatorDoor(config.dataDir, '{ __typename }', {});
-  if (first !== null) {
+  if (await isServiceRunning(config)) {
     await work((variables) => runOnGraph<T>(config, document, variables));
     return;
   }

@@ -71,6 +71,13 @@ export function addUserCommands(program: Command, config: () => Config, terminal
     .action(async (email: string, options) =>
       (await import('./users.ts')).resetSecondFactor(config(), terminal, email, options),
     );
+  user
+    .command('unlock <email>')
+    .description('End the waits of a person after failed log-ins, in the running service.')
+    .addOption(json())
+    .action(async (email: string, options) =>
+      (await import('./users.ts')).unlockUser(config(), terminal, email, options),
+    );
 }
 
 function provider(text: string): string {

@@ -1,7 +1,7 @@
 import { generatePassword } from '../auth/passwords.ts';
 import type { Config } from '../config.ts';
 import { notFound } from '../errors.ts';
-import { type ArgumentNames, runOnGraph } from './graph.ts';
+import { type ArgumentNames, isServiceRunning, runOnGraph } from './graph.ts';
 import { type Terminal, table } from './terminal.ts';
 
 interface User {
@@ -223,6 +223,28 @@ export async function resetSecondFactor(
       ? `${JSON.stringify({ email: user.email })}\n`
       : `${user.email} signs in with the password alone now, and the sessions are ended.\n`,
   );
+}
+
+/**
+ * Ends the waits of a person after failed log-ins. They are in the memory of services, so there is something to do only if one runs on
+ * the data folder, or others may run on the same PostgreSQL. Errors: NOT_FOUND.
+ */
+export async function unlockUser(
+  config: Config,
+  { out }: Terminal,
+  email: string,
+  { json }: { json?: boolean },
+): Promise<void> {
+  const user = await userOf(config, email);
+  const unlocked = config.databaseUrl !== undefined || (await isServiceRunning(config));
+  if (unlocked) {
+    await runOnGraph(config, 'mutation ($id: ID!) { unlockUser(input: { userId: $id }) { user { id } } }', {
+      id: user.id,
+    });
+  }
+  if (json) out(`${JSON.stringify({ email: user.email, unlocked })}\n`);
+  else if (unlocked) out(`${user.email} can sign in without a wait now.\n`);
+  else out(`No service runs on ${config.dataDir}: waits are in its memory, so there is nothing to unlock.\n`);
 }
 
 /** The first line: `echo secret |` ends it with a line break, which is no part of it. */

@@ -192,3 +192,21 @@ test('who signs in elsewhere has the second factor there', async () => {
     ]);
   }
 });
+
+test('whoever has a second factor changes the password with a code', async () => {
+  const service = await startTestService();
+  const { graphql } = service;
+  const { email, token, recoveryCodes } = await somebodyWithSecondFactor(service);
+  const CHANGE = 'mutation ($i: ChangePasswordInput!) { changePassword(input: $i) { user { email } } }';
+  const change = async (code?: string, currentPassword = PASSWORD) => {
+    const input = { currentPassword, newPassword: 'an even better one', code };
+    return (await graphql(CHANGE, { i: input }, token)).errors?.[0]?.extensions.code ?? 'DONE';
+  };
+  expect(await change()).toBe('SECOND_FACTOR_REQUIRED');
+  expect(await change('')).toBe('SECOND_FACTOR_REQUIRED');
+  expect(await change('wrong-code')).toBe('NOT_ALLOWED');
+  expect(await change(recoveryCodes[0], 'not the password')).toBe('NOT_ALLOWED');
+  expect(await attemptAt(service, email)(recoveryCodes[1])).toBe('IN');
+  expect(await change(recoveryCodes[0])).toBe('DONE');
+  expect(await attemptAt(service, email)(recoveryCodes[2], 'an even better one')).toBe('IN');
+});

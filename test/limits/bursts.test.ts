@@ -21,13 +21,15 @@ function logOf() {
   return { log, lines };
 }
 
-const admission = new Admission({ atOnce: 2, mayWait: 10 });
+const admission = new Admission({ atOnce: 2, maxWaiting: 10 });
+const queues = { strangers: admission, trusted: admission };
+const noneKnown = { isKnown: async () => false };
 const guess = (attempts: Attempts, account: string, address: string, userId: string | null = null) =>
-  attempts.run({ account, userId, address }, admission, async () => false).catch(() => false);
+  attempts.run({ account, userId, address }, queues, async () => false).catch(() => false);
 
 test('a caller who guesses is one line when it begins, and one with the number when it is over', async () => {
   const { log, lines } = logOf();
-  const attempts = new Attempts(log);
+  const attempts = new Attempts(log, noneKnown);
   for (let i = 0; i < 40; i++) await guess(attempts, i % 2 ? 'ann@example.com' : `p${i}@example.com`, '192.0.2.1');
   // Somebody who mistypes is no burst.
   for (let i = 0; i < 3; i++) await guess(attempts, 'bob@example.com', '192.0.2.2');
@@ -38,7 +40,7 @@ test('a caller who guesses is one line when it begins, and one with the number w
 
 test('an account that many callers guess at is one burst, too; what was typed as its name is not logged', async () => {
   const { log, lines } = logOf();
-  const attempts = new Attempts(log);
+  const attempts = new Attempts(log, noneKnown);
   for (let i = 0; i < 30; i++) await guess(attempts, 'ann@example.com', `192.0.2.${i}`, 'usr_ann');
   for (let i = 0; i < 30; i++) await guess(attempts, 'my secret in the wrong place', `198.51.100.${i}`);
   attempts.close();

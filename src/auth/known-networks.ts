@@ -1,0 +1,53 @@
+import { networkOf } from '../limits/network.ts';
+import type { Database } from '../storage/database.ts';
+import { accountKey } from './login-throttle.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+/** A network is known for this long after the latest sign-in from it. */
+const KNOWN_MS = 30 * DAY_MS;
+/** Networks of one person. Beyond it the one unused for longest is deleted. */
+const MAX_NETWORKS = 16;
+
+/**
+ * The networks from which accounts signed in with a password in the last 30 days. Stored, so that a restart and other processes know
+ * them. Networks are stored as they are, like the addresses of sessions and of the audit, and deleted with the person.
+ */
+export class KnownNetworks {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async isKnown(account: string, address: string): Promise<boolean> {
+    const known = await this.#db.knownNetwork.findUnique({ where: placeOf(account, address) });
+    return known !== null && Date.now() - known.signedInAt.getTime() < KNOWN_MS;
+  }
+
+  /** Records a sign-in; writes at most once a day for each network. */
+  async add(userId: string, account: string, address: string): Promise<void> {
+    const where = placeOf(account, address);
+    const now = Date.now();
+    const known = await this.#db.knownNetwork.findUnique({ where });
+    if (known !== null && known.userId === userId && now - known.signedInAt.getTime() < DAY_MS) return;
+    const entry = { userId, signedInAt: new Date(now) };
+    await this.#db.knownNetwork.upsert({ where, create: { ...where.account_network, ...entry }, update: entry });
+    const kept = await this.#db.knownNetwork.findMany({
+      where: { userId, signedInAt: { gt: new Date(now - KNOWN_MS) } },
+      orderBy: [{ signedInAt: 'desc' }, { network: 'asc' }],
+      take: MAX_NETWORKS,
+    });
+    const oldest = kept.at(-1)?.signedInAt ?? entry.signedInAt;
+    await this.#db.knownNetwork.deleteMany({ where: { userId, signedInAt: { lt: oldest } } });
+  }
+
+  /** The log-in names by which a person has signed in. */
+  async accountsOf(userId: string): Promise<readonly string[]> {
+    const found = await this.#db.knownNetwork.findMany({ where: { userId }, distinct: ['account'] });
+    return found.map(({ account }) => account);
+  }
+}
+
+const placeOf = (account: string, address: string) => ({
+  account_network: { account: accountKey(account), network: networkOf(address) },
+});
