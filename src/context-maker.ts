@@ -1,8 +1,8 @@
 import type { AuditWay } from './audit/audit-event.ts';
 import type { Viewer } from './auth/viewer.ts';
-import type { Config } from './config.ts';
 import type { RequestContext } from './context.ts';
 import { ServiceError } from './errors.ts';
+import type { RequestRates } from './limits/request-rates.ts';
 import type { Services } from './services.ts';
 import type { Database } from './storage/database.ts';
 
@@ -11,37 +11,51 @@ interface RequestFacts {
   readonly address: string;
   readonly url: string;
   readonly requestId?: string;
+  /** Whether it belongs to a request that was counted before, such as a further page of its response. Default: false. */
+  readonly isContinued?: boolean;
 }
 
-/** One context per request, whichever road it came by. Errors: UNAUTHORIZED. */
+export interface ContextMakerOptions {
+  readonly trustProxy: boolean;
+  readonly rates: Pick<RequestRates, 'request'>;
+  /** Default: GRAPHQL. */
+  readonly via?: AuditWay;
+}
+
+/** Makes one context per request, over every transport. Errors: UNAUTHORIZED, RATE_LIMITED. */
 export function contextMaker(
   services: Services,
   db: Database,
-  { trustProxy }: Pick<Config, 'trustProxy'>,
-  via: AuditWay = 'GRAPHQL',
+  { trustProxy, rates, via = 'GRAPHQL' }: ContextMakerOptions,
 ) {
-  return ({ headers, address, requestId }: RequestFacts): RequestContext | Promise<RequestContext> => {
+  return ({
+    headers,
+    address,
+    requestId,
+    isContinued = false,
+  }: RequestFacts): RequestContext | Promise<RequestContext> => {
     const caller = callerOf(headers, address, trustProxy);
     const id = requestId ?? String(headers['x-request-id'] ?? '');
-    const make = (viewer: Viewer | null): RequestContext => ({
-      viewer,
-      requestId: id,
-      address: caller,
-      via,
-      db,
-      services,
-    });
+    const make = (viewer: Viewer | null): RequestContext => {
+      const context = { viewer, requestId: id, address: caller, via, db, services };
+      if (!isContinued) rates.request(context);
+      return context;
+    };
     const refuse = (error: unknown): never => {
       const isUnknown = error instanceof ServiceError && error.code === 'UNAUTHORIZED';
-      if (isUnknown) services.audit.unknownCredential({ address: caller, requestId: id, via });
+      if (isUnknown) {
+        services.audit.unknownCredential({ address: caller, requestId: id, via });
+        rates.request({ viewer: null, address: caller });
+      }
       throw error;
     };
+    let viewer: Viewer | null | Promise<Viewer>;
     try {
-      const viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
-      return viewer instanceof Promise ? viewer.then(make, refuse) : make(viewer);
+      viewer = services.auth.viewerOf(headers.authorization as string | undefined, caller);
     } catch (error) {
       return refuse(error);
     }
+    return viewer instanceof Promise ? viewer.then(make, refuse) : make(viewer);
   };
 }
 

@@ -12,6 +12,7 @@ import { forOrigins } from './http/cross-origin.ts';
 import type { HttpServer } from './http/http-server.ts';
 import { isLocal, MetricsEntry } from './http/metrics-entry.ts';
 import type { Traffic } from './http/traffic.ts';
+import { RequestRates } from './limits/request-rates.ts';
 import { Metrics } from './metrics.ts';
 import { apiRoutes } from './rest/api-routes.ts';
 import { authorizeRoute } from './rest/authorize.ts';
@@ -46,8 +47,14 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     signIn,
   } = core;
   const browserWay = signIn.browserWay(url);
-  const contextFor = contextMaker(services, storage.db, config);
-  const restContextFor = contextMaker(services, storage.db, config, 'REST');
+  const { trustProxy } = config;
+  const rates = new RequestRates({
+    requests: config.rateRequests,
+    requestBytes: config.rateRequestBytes,
+    subscriptions: config.rateSubscriptions,
+  });
+  const contextFor = contextMaker(services, storage.db, { trustProxy, rates });
+  const restContextFor = contextMaker(services, storage.db, { trustProxy, rates, via: 'REST' });
   const graphql = createGraphqlServer({
     schema,
     contextFor,
@@ -60,6 +67,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     maxBodyBytes: config.maxBodyBytes,
     corsOrigins: config.corsOrigins,
     traffic,
+    rates,
   });
   const rest = createRestServer<RequestContext>({
     routes: apiRoutes,
@@ -76,6 +84,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     tokenInQuery: config.tokenInQuery,
     documents: DOCUMENTS,
     isKnown: ({ viewer }) => viewer !== null,
+    onBody: (context, bytes) => rates.body(context, bytes),
     traffic,
   });
   const metrics = new Metrics({

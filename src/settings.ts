@@ -372,6 +372,24 @@ export const SETTINGS = {
     parse: integer(1, 100_000),
     help: 'Maximum size of all responses that clients have not taken yet, MB of 1,048,576 bytes; beyond it connections are closed',
   }),
+  rateRequests: setting({
+    env: 'RATE_REQUESTS',
+    fallback: '1000',
+    parse: orOff(integer(1, 1_000_000)),
+    help: 'Requests per second of one person or token, or of one network without credentials, operations over WebSockets among them; ten times as many at once; off: no limit',
+  }),
+  rateRequestBytes: setting({
+    env: 'RATE_REQUEST_BYTES',
+    fallback: '20000000',
+    parse: orOff(integer(10_000, 10_000_000_000)),
+    help: 'The same for bytes of their bodies and messages',
+  }),
+  rateSubscriptions: setting({
+    env: 'RATE_SUBSCRIPTIONS',
+    fallback: '1000',
+    parse: orOff(integer(1, 1_000_000)),
+    help: 'The same for subscriptions that are opened',
+  }),
   metricsToken: setting({
     env: 'METRICS_TOKEN',
     fallback: '',

@@ -61,7 +61,12 @@ export class AuditDownload {
     const letIn = async (): Promise<RequestContext> => {
       const headers = req.headers as Record<string, string | undefined>;
       const address = req.socket.remoteAddress ?? '';
-      const context = await this.#options.contextFor({ headers, address, url: req.url ?? '' });
+      const context = await this.#options.contextFor({
+        headers,
+        address,
+        url: req.url ?? '',
+        isContinued: res.headersSent,
+      });
       try {
         requireRootAdmin(context.viewer);
       } catch (error) {

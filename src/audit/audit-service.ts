@@ -7,7 +7,7 @@ import type { Sealer } from '../storage/sealed.ts';
 import { type BeforeParts, concerned, readTarget } from './audit-before.ts';
 import { type ChainPlace, type ChainProblem, Marks, type UnchainedEntry } from './audit-chain.ts';
 import { entryOf, MAX_NAME } from './audit-entry.ts';
-import { type AuditCaller, type AuditFacts, type AuditTarget, type AuditWay, actorOf, NOBODY } from './audit-event.ts';
+import { type AuditCaller, type AuditFacts, type AuditTarget, actorOf, NOBODY } from './audit-event.ts';
 import { AuditJournal } from './audit-journal.ts';
 import { AuditLog } from './audit-log.ts';
 import type { AuditBacklog } from './audit-metrics.ts';
@@ -315,22 +315,25 @@ export class AuditService {
     }
   }
 
-  async #end(entry: UnchainedEntry, { viewer, address, via = 'GRAPHQL' }: AuditCaller): Promise<void> {
-    if (viewer !== null || this.#isSingleOfNobody(entry, address, via)) await this.#log.append(entry);
+  async #end(entry: UnchainedEntry, caller: AuditCaller): Promise<void> {
+    if (this.#isSingle(entry, caller)) await this.#log.append(entry);
     else this.#journal.end([entry.id]);
   }
 
-  /** Of each mutation for itself: who is refused many others must not hide guesses at passwords among them. */
-  #isSingleOfNobody(entry: UnchainedEntry, address: string, via: AuditWay): boolean {
+  /** Counts each mutation by itself: a caller that is refused many others must not hide guesses at passwords among them. */
+  #isSingle(entry: UnchainedEntry, { viewer, address, via = 'GRAPHQL' }: AuditCaller): boolean {
     const { operation, projectId, brokerId, targetKind, targetId, code } = entry;
     const target = targetKind === null ? null : { kind: targetKind, id: targetId };
-    const attempt: Attempt = { operation, code: code ?? '', actor: NOBODY, address, via, target, projectId, brokerId };
-    return this.#refusals.isSingle(attempt, { key: `${operation} ${networkOf(address)}`, thing: null });
+    const result = entry.result === 'FAILED' ? 'FAILED' : 'REFUSED';
+    const place = { address, via, target, projectId, brokerId };
+    const attempt: Attempt = { operation, code: code ?? '', result, actor: actorOf(viewer), ...place };
+    const who = viewer === null ? networkOf(address) : `${viewer.credentialId} ${result}`;
+    return this.#refusals.isSingle(attempt, { key: `${operation} ${who}`, thing: null });
   }
 
   #tellCounted({ attempt, count, seconds, operations }: CountedAttempts): void {
     const after = { count, seconds, ...(operations && { operations }) };
-    void this.record({ ...attempt, after, result: 'REFUSED' });
+    void this.record({ ...attempt, after, result: attempt.result ?? 'REFUSED' });
   }
 }
 

@@ -8,10 +8,12 @@ const LASTING_MS = 3_600_000;
 /** Callers who are not known have so many entries, all together, and one more each second. Then they are told as one. */
 const ENTRIES_OF_NOBODY = 300;
 
-/** An attempt that was refused. */
+/** An attempt that was refused, or that failed. */
 export interface Attempt {
   readonly operation: string;
   readonly code: string;
+  /** Default: REFUSED. */
+  readonly result?: 'REFUSED' | 'FAILED';
   readonly actor: AuditActor;
   readonly address: string;
   readonly via: AuditWay;

@@ -20,6 +20,8 @@ export interface RequestFacts {
   readonly address: string;
   /** Path and query. */
   readonly url: string;
+  /** Whether it belongs to a request that was counted before, such as a further page of its response. Default: false. */
+  readonly isContinued?: boolean;
 }
 
 /** Throws UNAUTHORIZED for credentials that are unknown, expired or revoked. No credentials: a context without viewer. */
@@ -48,6 +50,14 @@ export interface RunOptions {
   readonly toText?: boolean;
 }
 
+/** Rates of callers. Errors: RATE_LIMITED. Default: no limits. */
+export interface Rates {
+  /** Takes the bytes of a body, or of a message over a WebSocket. */
+  body?(caller: RequestContext, bytes: number): void;
+  /** Takes a subscription that is about to be opened. */
+  subscription?(caller: RequestContext): void;
+}
+
 export class Endpoint {
   readonly operations: Operations;
   readonly log: ErrorLog;
@@ -55,8 +65,11 @@ export class Endpoint {
   /** Of operations over WebSockets and of streams of events. */
   readonly starts = new OperationStarts();
 
-  constructor(operations: Operations, log: ErrorLog) {
+  readonly rates: Rates;
+
+  constructor(operations: Operations, log: ErrorLog, rates: Rates = {}) {
     this.sharing = new Sharing(log);
+    this.rates = rates;
     this.operations = operations;
     this.log = log;
   }
@@ -105,6 +118,7 @@ export class Endpoint {
     try {
       const { variables } = readParams(body);
       isRefusedStream = true;
+      this.rates.subscription?.(context);
       const stream = await operation.subscribe(context, variables ?? undefined);
       if ('source' in stream) return new LiveResults(stream, context, this.sharing, place);
       return refusal(publicResult(stream, place), isRefusedStream);

@@ -14,7 +14,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { RequestContext } from '../context.ts';
 import type { ServiceError } from '../errors.ts';
 import { Traffic } from '../http/traffic.ts';
-import { type ContextFor, Endpoint } from './endpoint.ts';
+import { type ContextFor, Endpoint, type Rates } from './endpoint.ts';
 import { GraphiqlPage } from './graphiql.ts';
 import { acceptedType, EVENT_STREAM, isJsonBody, JSON_TYPE, writeAnswer, writeRefusal } from './http.ts';
 import type { GraphqlLimits } from './limits.ts';
@@ -47,6 +47,8 @@ export interface GraphqlServerOptions {
   readonly anonymousIdleMs?: number;
   /** Budgets of bytes under way. Default: budgets of its own. */
   readonly traffic?: Traffic;
+  /** Default: no limits. */
+  readonly rates?: Rates;
 }
 
 export interface GraphqlServer {
@@ -75,6 +77,7 @@ export function createGraphqlServer({
   keepAliveMs = 12_000,
   anonymousIdleMs = 30_000,
   traffic = new Traffic(),
+  rates = {},
 }: GraphqlServerOptions): GraphqlServer {
   const operations = new Operations({
     schema,
@@ -83,7 +86,7 @@ export function createGraphqlServer({
     ...(limits && { limits }),
     preparationMsPerSecond,
   });
-  const endpoint = new Endpoint(operations, log);
+  const endpoint = new Endpoint(operations, log, rates);
   // A fifth of all modules, and most services are never asked by GET.
   let yogaRoad: Promise<YogaRoad> | null = null;
   const loadYogaRoad = async () =>

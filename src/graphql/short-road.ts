@@ -40,7 +40,11 @@ export function shortRoad(
   };
   const onBody = (body: Buffer) => {
     const params = parseBody(body);
-    proceed(contextFor(req), (context) => proceed(endpoint.run(params, context, TO_TEXT), write, fail), fail);
+    const run = (context: RequestContext) => {
+      endpoint.rates.body?.(context, body.length);
+      proceed(endpoint.run(params, context, TO_TEXT), write, fail);
+    };
+    proceed(contextFor(req), run, fail);
   };
   const read = (maxBytes: number) =>
     readBody(req, res, { maxBytes, traffic }, (body) => proceed(body, onBody, fail), fail);

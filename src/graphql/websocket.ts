@@ -58,6 +58,8 @@ interface Running {
   readonly starting: Map<string, object>;
   /** Whether connection_init has come. */
   isBegun: boolean;
+  /** Bytes of messages that no rate counts yet: the next operation pays for them. */
+  unpaidBytes: number;
 }
 
 /** What an operation is started with. */
@@ -77,6 +79,8 @@ interface Extra {
 
 /** Characters of messages before and with connection_init, whose payload is stored for each operation that follows. */
 const MAX_INIT_LENGTH = 16_384;
+/** Close code (RFC 6455 7.4.1 and the registry that it founds). */
+const TRY_AGAIN_LATER = 1013;
 /** Every result names its operation. */
 const MAX_ID = 1_000;
 /** Waits for nothing: who holds it is forgotten with it. */
@@ -131,6 +135,7 @@ export class WebSocketRoad {
       channels: new Set(),
       starting: new Map(),
       isBegun: false,
+      unpaidBytes: 0,
     };
     let handleMessage: (text: string) => Promise<void> = async () => undefined;
     const flow = new WebSocketFlow({
@@ -144,6 +149,7 @@ export class WebSocketRoad {
           socket.close(CloseCode.BadRequest, 'connection_init is too large');
           return;
         }
+        running.unpaidBytes += text.length;
         try {
           await handleMessage(text);
         } catch (error) {
@@ -192,7 +198,9 @@ export class WebSocketRoad {
           return true;
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          forbid(extra.socket, error.message);
+          // Clients connect again after this code, and not after 4403.
+          if (error.code === 'RATE_LIMITED') closeWith(extra.socket, TRY_AGAIN_LATER, error.message);
+          else forbid(extra.socket, error.message);
           return false;
         }
       },
@@ -234,6 +242,9 @@ export class WebSocketRoad {
     running.usedAt = Date.now();
     try {
       const context = await contextFor(req, authorizationOf(connectionParams));
+      const bytes = running.unpaidBytes;
+      running.unpaidBytes = 0;
+      endpoint.rates.body?.(context, bytes);
       const answer = await endpoint.start(payload, context);
       if (answer instanceof LiveResults) {
         const channel = new WebSocketChannel({
@@ -257,8 +268,10 @@ export class WebSocketRoad {
       return execution('query', endpoint, answer.result);
     } catch (error) {
       running.count -= 1;
-      // The error message goes out first: it is on its way when this runs.
-      if (error instanceof ServiceError) setImmediate(() => forbid(socket, error.message));
+      // The error message is sent before this runs.
+      if (error instanceof ServiceError && error.code !== 'RATE_LIMITED') {
+        setImmediate(() => forbid(socket, error.message));
+      }
       return [new Refusal(publicError(error, place))];
     }
   }

@@ -15,6 +15,8 @@ export interface BodyOptions {
   readonly traffic: Traffic;
   /** Value of an empty body. Default: an empty body is INVALID. */
   readonly instead?: object | undefined;
+  /** Called with the size of the whole body before it is parsed; what it throws is thrown on. */
+  readonly onBytes: (bytes: number) => void;
 }
 
 /**
@@ -24,6 +26,7 @@ export interface BodyOptions {
 export async function readJsonBody(req: IncomingMessage, res: ServerResponse, options: BodyOptions): Promise<unknown> {
   const { instead } = options;
   const bytes = await readBytes(req, res, options);
+  options.onBytes(bytes.length);
   if (bytes.length === 0 && instead !== undefined) return instead;
   if (bytes.length > 0 && !isJson(req.headers['content-type'])) {
     throw invalid(

@@ -25,6 +25,8 @@ export class Exchange {
   readonly requestId: string;
   readonly isHead: boolean;
   revision: Revision = DEFAULT_REVISION;
+  /** Whether further pages of the response are made, for which the caller is checked again. */
+  isContinued = false;
   /** Methods of the path, once it is known. */
   allow = '';
   readonly #traffic: Traffic;

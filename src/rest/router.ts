@@ -48,6 +48,8 @@ export interface RestServerOptions<C> {
   readonly isKnown?: (context: C) => boolean;
   /** Budgets of bytes under way. Default: budgets of its own. */
   readonly traffic?: Traffic;
+  /** Called with the bytes of a body before it is used. Errors: RATE_LIMITED. */
+  readonly onBody?: (context: C, bytes: number) => void;
   /** Take `?token=` as credentials where no Authorization header is sent. Default: false. */
   readonly tokenInQuery?: boolean;
   /** Public documents served beside the routes. */
@@ -86,7 +88,7 @@ const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   const { routes, schema, compileOperation, documents = [] } = options;
   const { contextFor, authorize, onRefused, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
-  const { isKnown = () => true, traffic = new Traffic() } = options;
+  const { isKnown = () => true, traffic = new Traffic(), onBody } = options;
   const places = findPlaces(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -152,7 +154,12 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       return;
     }
     const maxBytes = maxBodyBytesOf(isKnown(context), maxBodyBytes);
-    readJsonBody(exchange.req, exchange.res, { maxBytes, traffic, instead: route.isBodyOptional ? NOTHING : undefined })
+    readJsonBody(exchange.req, exchange.res, {
+      maxBytes,
+      traffic,
+      instead: route.isBodyOptional ? NOTHING : undefined,
+      onBytes: (bytes) => onBody?.(context, bytes),
+    })
       .then((body) => {
         checkBody(body);
         const input = Array.isArray(body)
@@ -277,6 +284,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   ): Promise<ExecutionResult> {
     // What is known is at hand and may be taken as fast as it is written: others have their turn between two pages.
     await nextTurn();
+    exchange.isContinued = true;
     const context = await contextFor(exchange);
     authorize(context, route.role, params);
     const result = await operation.execute(context, variables);

@@ -70,14 +70,17 @@ export async function eventStreamRoad(
   }
 }
 
-function readParams(
+async function readParams(
   req: IncomingMessage,
   res: ServerResponse,
-  { viewer }: RequestContext,
-  { maxBodyBytes, traffic }: EventStreamOptions,
+  context: RequestContext,
+  { endpoint, maxBodyBytes, traffic }: EventStreamOptions,
 ): Promise<unknown> {
+  const { viewer } = context;
   const limits = { maxBytes: maxBodyBytesOf(viewer !== null, maxBodyBytes), traffic };
-  return new Promise<Buffer>((resolve, reject) => readBody(req, res, limits, resolve, reject)).then(parseBody);
+  const body = await new Promise<Buffer>((resolve, reject) => readBody(req, res, limits, resolve, reject));
+  endpoint.rates.body?.(context, body.length);
+  return parseBody(body);
 }
 
 /** As GraphQL over HTTP has them for GET. */
