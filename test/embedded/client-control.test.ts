@@ -320,7 +320,7 @@ test.each<[string, Fields]>([
   ['Invalid topic: # must be the whole last level', { clientid: 'c', topic: 'a/#/b', qos: 1 }],
   ['Invalid topic: + must be a whole level', { clientid: 'c', topic: 'a+', qos: 1 }],
   ['Invalid topic: this broker has no shared subscriptions', { clientid: 'c', topic: '$share/g/a', qos: 1 }],
-  ['Invalid topic: more than 100 levels', { clientid: 'c', topic: 'a/'.repeat(100), qos: 1 }],
+  ['Invalid topic: must not have more than 100 levels', { clientid: 'c', topic: 'a/'.repeat(100), qos: 1 }],
   ['Invalid topic: must not exceed 65535 bytes', { clientid: 'c', topic: 'x'.repeat(65_536), qos: 1 }],
   ['Invalid/missing qos', { clientid: 'c', topic: 'a' }],
   ['Invalid/missing qos', { clientid: 'c', topic: 'a', qos: 3 }],

@@ -3,12 +3,10 @@ import type { ControlCommand } from '../../control/envelope.ts';
 import { type Fields, fieldOf, isFields } from '../../control/fields.ts';
 import { type ControlPlugin, ControlRefusal } from '../../control/plugin.ts';
 import { requiredText, runCommandOf } from '../../control/plugin-arguments.ts';
-import { filterProblem } from '../../mqtt/topics.ts';
 import type { ClientControl, ControlOutcome } from '../core/client-control.ts';
 import type { GivenSubscription } from '../core/subscribe-away.ts';
+import { topicFilterProblem } from '../topic-rules.ts';
 
-/** As many as aedes matches. */
-const MAX_LEVELS = 100;
 /** MQTT 5, 3.8.2.1.2. */
 const MAX_IDENTIFIER = 268_435_455;
 
@@ -79,7 +77,7 @@ function nameOf(command: ControlCommand, field: string): string {
 
 function filterOf(command: ControlCommand): string {
   const filter = nameOf(command, 'topic');
-  const problem = filterProblem(filter) ?? problemHere(filter);
+  const problem = topicFilterProblem(filter) ?? problemHere(filter);
   if (problem) throw new ControlRefusal(`Invalid topic: ${problem}`);
   return filter;
 }
@@ -87,8 +85,7 @@ function filterOf(command: ControlCommand): string {
 function problemHere(filter: string): string | null {
   if (filter.startsWith('$share/')) return 'this broker has no shared subscriptions';
   // Half a surrogate pair stands for what was no UTF-8.
-  if (/\p{Cs}/u.test(filter)) return 'not valid UTF-8';
-  return filter.split('/').length > MAX_LEVELS ? `more than ${MAX_LEVELS} levels` : null;
+  return /\p{Cs}/u.test(filter) ? 'not valid UTF-8' : null;
 }
 
 function givenBy(command: ControlCommand): GivenSubscription {

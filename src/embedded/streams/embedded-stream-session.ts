@@ -2,9 +2,8 @@ import { ServiceError } from '../../errors.ts';
 import type { LinkStatus, Stop } from '../../mqtt/broker-session.ts';
 import type { StreamMessage, StreamSession } from '../../streams/model/stream-session.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
+import { topicNameProblem } from '../topic-rules.ts';
 
-/** Topics with more levels the broker core cannot match. */
-const MAX_LEVELS = 100;
 /** Publishes, and ends of publishes, within each other. */
 const MAX_DEPTH = 50;
 
@@ -66,8 +65,9 @@ export class EmbeddedStreamSession implements StreamSession {
       done(closedError());
       return;
     }
-    if (topic.split('/', MAX_LEVELS + 1).length > MAX_LEVELS) {
-      done(new ServiceError('BROKER_REJECTED', `A topic has at most ${MAX_LEVELS} levels`));
+    const problem = topicNameProblem(topic);
+    if (problem !== null) {
+      done(new ServiceError('BROKER_REJECTED', `The topic ${problem}`));
       return;
     }
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
