@@ -116,7 +116,7 @@ test('the account of a folder from before becomes a client with its password', a
     ALTER TABLE queue DROP COLUMN retain; DROP TABLE delayed_will;
     ALTER TABLE will DROP COLUMN properties; ALTER TABLE will DROP COLUMN delay_seconds;
     ALTER TABLE incoming DROP COLUMN bytes; ALTER TABLE incoming DROP COLUMN held; DROP TABLE stream;
-    DROP TABLE server_certificate; DROP TABLE client_authority; DROP TABLE log_place; DROP TABLE presence;
+    DROP TABLE server_certificate; DROP TABLE client_authority; DROP TABLE log_place; DROP TABLE presence; DROP TABLE quarantine;
     PRAGMA user_version = 1`);
   db.close();
   const { mqttPort } = await startTestBroker({ folder });

@@ -4,6 +4,9 @@ import { Journal } from './journal.ts';
 import { type MessageProperties, takenIn } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
 import { PresenceStore } from './presence-store.ts';
+import { Quarantine, type QuarantinedRecord } from './quarantine.ts';
+import { checkRecords } from './record-check.ts';
+import { RecordTrial } from './record-trial.ts';
 import { RetainedStore } from './retained-store.ts';
 import type { StoredMessage } from './session.ts';
 import { SessionStore } from './session-store.ts';
@@ -13,6 +16,10 @@ export interface BrokerStoreOptions {
   readonly folder: string;
   readonly limits: StoreLimits;
   readonly onBroken: (error: Error) => void;
+  /** Called for each stored record that was moved into quarantine. */
+  readonly onQuarantined?: (record: QuarantinedRecord) => void;
+  /** The reason by which the broker ended repeatedly; see `RecordTrial`. */
+  readonly suspicion?: string | undefined;
 }
 
 export interface Publish {
@@ -46,11 +53,18 @@ export class BrokerStore {
   readonly incoming: IncomingStore;
   readonly wills: WillStore;
   readonly presences: PresenceStore;
+  readonly quarantine: Quarantine;
+  readonly trial: RecordTrial;
   /** In a cluster: resolves when what was changed until now is so on all nodes that are up to date, and safe as the cluster's mode says. */
   shared: (() => Promise<void>) | null = null;
 
-  constructor({ folder, limits, onBroken }: BrokerStoreOptions) {
+  constructor({ folder, limits, onBroken, onQuarantined = () => {}, suspicion }: BrokerStoreOptions) {
     this.journal = new Journal({ folder, onBroken });
+    this.quarantine = new Quarantine(this.journal, onQuarantined);
+    this.trial = new RecordTrial(this.journal, this.quarantine, suspicion ?? null);
+    checkRecords(this.journal, this.quarantine);
+    // What was moved is not to be loaded.
+    this.journal.flush();
     this.queues = new MessageQueues(this.journal, limits);
     this.sessions = new SessionStore(this.journal, this.queues);
     const { retainedMessages: maxCount, retainedBytes: maxBytes } = limits;

@@ -238,4 +238,11 @@ const MIGRATIONS = [
   ]
     .map((table) => `CREATE TABLE before_${table} AS SELECT * FROM ${table} WHERE 0;`)
     .join('\n'),
+  // Records that the broker cannot serve: `record` is the row as JSON, its bytes as Base64.
+  `
+  CREATE TABLE quarantine (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL,
+    record TEXT NOT NULL
+  );
+  `,
 ];

@@ -1,0 +1,80 @@
+import type { Journal, SqlValue } from './journal.ts';
+
+/** What is known of a record that was moved, for people. */
+export interface QuarantinedRecord {
+  /** As `will of client "x"`. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** The table of each kind of record, and the columns that name one. */
+const KINDS = {
+  will: { table: 'will', key: ['client_id'] },
+  'delayed will': { table: 'delayed_will', key: ['client_id'] },
+  'retained message': { table: 'retained', key: ['topic'] },
+  'queued message': { table: 'message', key: ['id'] },
+  subscription: { table: 'subscription', key: ['client_id', 'filter'] },
+  session: { table: 'session', key: ['client_id'] },
+} as const;
+
+export type RecordKind = keyof typeof KINDS;
+
+/** Records in quarantine. Beyond it the oldest are deleted, which the log names like every one that was moved. */
+const MAX_RECORDS = 10_000;
+
+/**
+ * Stored records that the broker cannot serve. They are moved from their table into the table `quarantine`, as JSON with the reason, so that
+ * the broker starts without them and an operator can look at them. `onMoved` is called for each.
+ */
+export class Quarantine {
+  readonly #journal: Journal;
+  readonly #onMoved: (record: QuarantinedRecord) => void;
+
+  constructor(journal: Journal, onMoved: (record: QuarantinedRecord) => void) {
+    this.#journal = journal;
+    this.#onMoved = onMoved;
+  }
+
+  /** Nothing happens where there is no such record. Memory is the caller's affair. */
+  move(kind: RecordKind, key: readonly SqlValue[], reason: string): void {
+    const { table, key: columns } = KINDS[kind];
+    const where = columns.map((column) => `${column} = ?`).join(' AND ');
+    this.#journal.flush();
+    const [row] = this.#journal.rows<Record<string, SqlValue>>(`SELECT * FROM ${table} WHERE ${where}`, ...key);
+    if (!row) return;
+    if (kind === 'session') this.#moveParts(String(key[0]), reason);
+    this.#put(kind, key, reason, row);
+    this.#journal.add(`DELETE FROM ${table} WHERE ${where}`, ...key);
+    if (kind === 'queued message') this.#journal.add('DELETE FROM queue WHERE message_id = ?', ...key);
+    const name = kind === 'queued message' ? `on "${row.topic}"` : `"${key.join('", "')}"`;
+    this.#onMoved({ name: `${kind} ${name.slice(0, 200)}`, reason });
+  }
+
+  /** Subscriptions and queued messages of a session. Messages that other sessions wait for stay for those. */
+  #moveParts(clientId: string, reason: string): void {
+    const queued = `SELECT queue.*, topic, payload, properties FROM queue JOIN message ON message.id = queue.message_id
+      WHERE client_id = ?`;
+    for (const row of this.#journal.rows<Record<string, SqlValue>>(queued, clientId)) {
+      this.#put('queued message', [clientId, row.position ?? null], reason, row);
+    }
+    for (const row of this.#journal.rows<Record<string, SqlValue>>(
+      'SELECT * FROM subscription WHERE client_id = ?',
+      clientId,
+    )) {
+      this.#put('subscription', [clientId, row.filter ?? null], reason, row);
+    }
+    this.#journal.add('DELETE FROM queue WHERE client_id = ?', clientId);
+    this.#journal.add('DELETE FROM subscription WHERE client_id = ?', clientId);
+  }
+
+  #put(kind: RecordKind, key: readonly SqlValue[], reason: string, row: Readonly<Record<string, SqlValue>>): void {
+    const columns = Object.entries(row).map(([column, value]) => [
+      column,
+      value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value,
+    ]);
+    const record = JSON.stringify(Object.fromEntries(columns));
+    const sql = 'INSERT INTO quarantine (at, kind, name, reason, record) VALUES (?, ?, ?, ?, ?)';
+    this.#journal.add(sql, Date.now(), kind, key.join(' '), reason, record);
+    this.#journal.add(`DELETE FROM quarantine WHERE id <= (SELECT max(id) FROM quarantine) - ${MAX_RECORDS}`);
+  }
+}

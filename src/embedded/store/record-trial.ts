@@ -1,0 +1,57 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Journal } from './journal.ts';
+import type { Quarantine, RecordKind } from './quarantine.ts';
+
+const NOTE = 'recordOnTrial';
+
+interface Note {
+  readonly kind: RecordKind;
+  readonly clientId: string;
+}
+
+/**
+ * Finds the record that ends the broker at its start, where no exception names it. After repeated failures of the same kind `suspicion` is
+ * their reason: then records are handled one after the other, and each is noted on disk before. A note that is there at the next start names
+ * the record, which is moved into quarantine.
+ */
+export class RecordTrial {
+  readonly #journal: Journal;
+  readonly #suspicion: string | null;
+
+  constructor(journal: Journal, quarantine: Quarantine, suspicion: string | null) {
+    this.#journal = journal;
+    this.#suspicion = suspicion;
+    const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', NOTE);
+    if (!row) return;
+    // Written by `run`.
+    const { kind, clientId } = JSON.parse(row.value) as Note;
+    const because = suspicion === null ? '' : `: ${suspicion}`;
+    quarantine.move(kind, [clientId], `the broker ended whenever it handled this${because}`);
+    this.#clear();
+  }
+
+  /** Whether records are to be handled one after the other. */
+  get isOn(): boolean {
+    return this.#suspicion !== null;
+  }
+
+  /** Calls `work`, which handles one record, and waits a turn for what follows it. */
+  async run(kind: RecordKind, clientId: string, work: () => Promise<void>): Promise<void> {
+    if (!this.isOn) {
+      await work();
+      return;
+    }
+    const note: Note = { kind, clientId };
+    this.#journal.add('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', NOTE, JSON.stringify(note));
+    this.#journal.flush();
+    await work();
+    await turn();
+    await turn();
+    this.#clear();
+  }
+
+  #clear(): void {
+    this.#journal.add('DELETE FROM setting WHERE name = ?', NOTE);
+    this.#journal.flush();
+  }
+}
