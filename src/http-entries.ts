@@ -92,6 +92,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
       for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
     },
     cloudBrokers: () => brokerDirectory.all(),
+    brokerFaults: services.cloudBrokers.faults,
     subscriptions: () => services.auth.guardCount,
     webSockets: () => graphql.webSocketCount,
     http: { traffic, connections },

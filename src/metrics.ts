@@ -4,6 +4,7 @@ import type { SignInCounts } from './auth/sign-in-counts.ts';
 import { type BridgeMetricSource, registerBridgeMetrics } from './bridges/bridge-metrics.ts';
 import type { BrokerRecord } from './brokers/broker-directory.ts';
 import { type CertificateMetricSource, registerCertificateMetrics } from './certificates/expiry/certificate-metrics.ts';
+import type { BrokerFaults } from './cloud-brokers/broker-faults.ts';
 import { registerCloudBrokerMetrics } from './cloud-brokers/cloud-broker-metrics.ts';
 import type { MqttRefusals } from './cloud-brokers/mqtt-refusals.ts';
 import { type ClusterMetricSource, registerClusterMetrics } from './clusters/cluster-metrics.ts';
@@ -14,6 +15,7 @@ import { type StreamMetricSource, StreamMetrics } from './streams/stream-metrics
 export interface MetricSources {
   readonly brokers: () => Iterable<{ readonly isConnected: boolean }>;
   readonly cloudBrokers: () => Iterable<Pick<BrokerRecord, 'type' | 'state'>>;
+  readonly brokerFaults: Pick<BrokerFaults, 'register'>;
   /** Open now. */
   readonly webSockets: () => number;
   /** Open now. */
@@ -54,6 +56,7 @@ export class Metrics {
       );
     registerCertificateMetrics(sources.certificates, this.#registry);
     registerCloudBrokerMetrics(sources.cloudBrokers, this.#registry);
+    sources.brokerFaults.register(this.#registry);
     registerAuditMetrics(sources.audit, this.#registry);
     if (sources.http !== undefined) registerHttpMetrics(sources.http, this.#registry);
     sources.signIns.register(this.#registry);

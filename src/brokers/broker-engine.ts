@@ -38,6 +38,8 @@ export type RunningState = 'STARTING' | 'RUNNING' | 'FAILED' | 'STOPPED';
 export interface RunningBroker {
   /** With the ports they got, which stay the same when it starts anew. */
   readonly listeners: readonly ListenerWanted[];
+  /** What it runs without, for people; `null` or missing: nothing. */
+  readonly notice?: string | null;
   /** Ends within some five seconds, clients connected or not. */
   close(): Promise<void>;
 }

@@ -74,7 +74,8 @@ const SetTargetStateInput = builder.inputType('SetTargetStateInput', {
 builder.objectFields(CloudBroker, (t) => ({
   problem: t.string({
     nullable: true,
-    description: 'Why it does not run although it shall; null where it does, or another process runs it.',
+    description:
+      'Why it does not run although it should, or which stored records it runs without; null: nothing is wrong, or another process runs it.',
     resolve: ({ id }, _args, { services }) => services.cloudBrokers.problemOf(id),
   }),
 }));

@@ -15,6 +15,7 @@ import type { Stop } from '../mqtt/broker-session.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
+import type { BrokerFaults } from './broker-faults.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
 import { type CloudEngines, isMosquitto, type Membership } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
@@ -89,9 +90,15 @@ export class CloudBrokers {
     return this.#runs.get(id)?.running?.listeners ?? null;
   }
 
-  /** Why it does not run although it shall; null also where another process runs it. */
+  /** Exceptions of the brokers that this service runs. */
+  get faults(): BrokerFaults {
+    return this.#options.engines.faults;
+  }
+
+  /** Why it does not run although it should, or what it runs without; `null`: nothing, or another process runs it. */
   problemOf(id: string): string | null {
-    return this.#runs.get(id)?.problem ?? null;
+    const run = this.#runs.get(id);
+    return run?.problem ?? run?.running?.notice ?? null;
   }
 
   /** What this service has beside a broker because it runs it. */

@@ -13,6 +13,7 @@ import type { ClusterOptions } from '../embedded/worker-protocol.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
 import type { KeptPayloads } from '../topic-tree/hosting/kept-payloads.ts';
+import { BrokerFaults } from './broker-faults.ts';
 import type { MqttRefusals } from './mqtt-refusals.ts';
 
 export interface CloudEnginesOptions {
@@ -50,6 +51,7 @@ export type Membership = Omit<ClusterOptions, 'redisUrl'>;
 
 /** Starts brokers on either engine. */
 export class CloudEngines {
+  readonly faults = new BrokerFaults();
   readonly #options: CloudEnginesOptions;
 
   constructor(options: CloudEnginesOptions) {
@@ -82,6 +84,7 @@ export class CloudEngines {
         log,
         onState,
         onRefused: (message) => refusals?.reported(id, message),
+        onFault: this.faults.add,
         signal,
       });
     }

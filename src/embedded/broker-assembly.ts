@@ -10,6 +10,7 @@ import { LicensePlugin } from './control/license-plugin.ts';
 import { SysStatistics } from './control/sys-statistics.ts';
 import { BrokerCore } from './core/broker-core.ts';
 import { ClientRegistry } from './core/client-registry.ts';
+import type { Fault } from './core/faults.ts';
 import { DEFAULT_ACCESS_LIMITS } from './dynamic-security/access-limits.ts';
 import { AccessStore } from './dynamic-security/access-store.ts';
 import { ensureAdministrator } from './dynamic-security/administrator.ts';
@@ -27,6 +28,7 @@ import { ClusterPlugin } from './sharing/cluster-plugin.ts';
 import { MembershipPlugin } from './sharing/membership-plugin.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
+import type { QuarantinedRecord } from './store/quarantine.ts';
 import { type EmbeddedStreams, startStreams } from './streams/embedded-streams.ts';
 import { type EmbeddedTopics, startTopics } from './topics/embedded-topics.ts';
 import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
@@ -43,6 +45,8 @@ export interface AssembledBroker {
 export interface BrokerHooks {
   readonly onProblem: (problem: string, error: unknown) => void;
   readonly onRefused: (message: RefusalMessage) => void;
+  readonly onFault: (fault: Fault) => void;
+  readonly onQuarantined: (record: QuarantinedRecord) => void;
   /** Now. */
   readonly areTopicPayloadsKept: () => boolean;
   /** The journal cannot be written, or the cluster goes on without this node: the broker must end now. */
@@ -70,6 +74,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       folder,
       limits: DEFAULT_STORE_LIMITS,
       onBroken: (error) => hooks.onBroken(new Error(`the journal cannot be written: ${error.message}`)),
+      onQuarantined: hooks.onQuarantined,
+      suspicion: options.suspicion,
     });
     closers.push(() => store.close());
     if (node) closers.push(() => node.close());
@@ -111,6 +117,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
         }),
       onProblem,
       onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
+      onFault: hooks.onFault,
       join: node ? (parts) => node.join(store, registry, limits, parts) : undefined,
       isService: serviceOf([options.id, ...(cluster ? [cluster.clusterId] : [])]),
     });

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import type { TopicPayloads } from '../topic-tree/hosting/kept-payloads.ts';
+import type { Fault } from './core/faults.ts';
 import type { BrokerHost, HostEnd } from './hosting/broker-host.ts';
 import { endLeftProcess, startBrokerProcess } from './hosting/broker-process.ts';
 import { startBrokerThread } from './hosting/broker-thread.ts';
+import { FailureRecord } from './hosting/failure-record.ts';
+import type { QuarantinedRecord } from './store/quarantine.ts';
 import type { ClusterOptions, RefusalMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** What is used of a logger; pino's shape. */
@@ -33,6 +36,8 @@ export interface EmbeddedBrokerOptions {
   readonly onState?: (state: RunningState, error?: string) => void;
   /** Called when CONNECTs were refused, at most once a second, and for bursts of them. */
   readonly onRefused?: (message: RefusalMessage) => void;
+  /** Called for each exception that ended a connection, or lost a message or a stored record, and nothing else. */
+  readonly onFault?: (kind: Fault['kind']) => void;
   /** Heap limit in MiB; 512. Beyond it the broker fails and starts anew. */
   readonly maxHeapMegabytes?: number;
   /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
@@ -63,9 +68,15 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 /** A broker that ran this long failed for a new reason, so the pauses start small again. */
 const STEADY_MS = 60_000;
+/** Records in quarantine that `notice` names. */
+const MAX_NAMED = 3;
 
 class BrokerSupervisor implements RunningBroker {
   readonly #options: EmbeddedBrokerOptions;
+  readonly #failures: FailureRecord;
+  /** Since this object was created: the first few, and how many there were. */
+  readonly #quarantined: QuarantinedRecord[] = [];
+  #quarantinedCount = 0;
   #listeners: readonly ListenerWanted[];
   #host: BrokerHost | null = null;
   #closing = new AbortController();
@@ -75,10 +86,19 @@ class BrokerSupervisor implements RunningBroker {
   constructor(options: EmbeddedBrokerOptions) {
     this.#options = options;
     this.#listeners = options.listeners;
+    this.#failures = new FailureRecord(options.folder);
   }
 
   get listeners(): readonly ListenerWanted[] {
     return this.#listeners;
+  }
+
+  get notice(): string | null {
+    const count = this.#quarantinedCount;
+    if (count === 0) return null;
+    const named = this.#quarantined.map(({ name, reason }) => `${name}: ${reason}`);
+    if (count > named.length) named.push(`and ${count - named.length} more`);
+    return `It runs without ${count} stored record${count === 1 ? '' : 's'}, now in quarantine: ${named.join('; ')}`;
   }
 
   async start(): Promise<void> {
@@ -103,6 +123,7 @@ class BrokerSupervisor implements RunningBroker {
       clearTimeout(timer);
     }
     await this.#supervision;
+    this.#failures.clear();
     this.#options.onState?.('STOPPED');
   }
 
@@ -113,7 +134,10 @@ class BrokerSupervisor implements RunningBroker {
       const startedAt = Date.now();
       const end = await running.ended;
       if (this.#closing.signal.aborted) return;
-      if (Date.now() - startedAt > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
+      if (Date.now() - startedAt > STEADY_MS) {
+        pauseMs = FIRST_PAUSE_MS;
+        this.#failures.clear();
+      }
       this.#failed(end);
       running = null;
       while (!running && !this.#closing.signal.aborted) {
@@ -125,10 +149,29 @@ class BrokerSupervisor implements RunningBroker {
     }
   }
 
-  #failed({ reason, output }: HostEnd): void {
+  #failed(end: HostEnd): void {
     const { id, log, onState } = this.#options;
-    log.error({ broker: id, reason, ...(output === '' ? {} : { output }) }, 'embedded broker failed');
+    const { reason, output, stack } = end;
+    this.#failures.failed(end);
+    log.error({ broker: id, reason, ...(output && { output }), ...(stack && { stack }) }, 'embedded broker failed');
     onState?.('FAILED', reason);
+  }
+
+  /** What is not about the broker's start or end. */
+  #heard(message: Extract<WorkerMessage, { type: 'fault' | 'quarantined' }>): void {
+    const { id, log, onFault } = this.#options;
+    if (message.type === 'fault') {
+      onFault?.(message.kind);
+      if (message.log === null) return;
+      const { text, reason, stack } = message.log;
+      log.error({ broker: id, reason, stack }, text);
+      return;
+    }
+    const { name, reason } = message.record;
+    onFault?.('record');
+    this.#quarantinedCount += 1;
+    if (this.#quarantined.length < MAX_NAMED) this.#quarantined.push(message.record);
+    log.error({ broker: id, record: name, reason }, 'a stored record was moved into quarantine');
   }
 
   async #run(): Promise<BrokerHost> {
@@ -145,8 +188,9 @@ class BrokerSupervisor implements RunningBroker {
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
       topicPayloads: topicPayloads?.areKept() ?? true,
       cluster,
+      suspicion: this.#failures.suspicion,
     };
-    let failure = '';
+    let failure: Pick<HostEnd, 'reason' | 'stack'> | null = null;
     let isStarting = true;
     let isRunning: (listeners: readonly ListenerWanted[]) => void = () => undefined;
     const running = new Promise<readonly ListenerWanted[]>((resolve) => {
@@ -159,8 +203,9 @@ class BrokerSupervisor implements RunningBroker {
       maxHeapMegabytes: this.#options.maxHeapMegabytes ?? 512,
       onMessage: (message: WorkerMessage) => {
         if (message.type === 'running') isRunning(message.listeners);
-        else if (message.type === 'failed') failure = message.reason;
         else if (message.type === 'refused' || message.type === 'refusedBurst') this.#options.onRefused?.(message);
+        else if (message.type === 'failed') failure = { reason: message.reason, stack: message.stack };
+        else if (message.type === 'fault' || message.type === 'quarantined') this.#heard(message);
         else if (message.type === 'log') {
           const { level, text, reason } = message;
           log[level]({ broker: id, reason }, text);
@@ -180,7 +225,7 @@ class BrokerSupervisor implements RunningBroker {
       ended: started.ended.then((end) => {
         if (this.#host === host) this.#host = null;
         unwatch?.();
-        return failure === '' ? end : { ...end, reason: failure };
+        return failure === null ? end : { ...end, ...failure };
       }),
     };
     this.#host = host;

@@ -1,5 +1,7 @@
 import type { ListenerWanted } from '../brokers/broker-engine.ts';
+import type { Fault } from './core/faults.ts';
 import type { RefusalCounts, RefusedBurst } from './listening/refused-connects.ts';
+import type { QuarantinedRecord } from './store/quarantine.ts';
 
 /** What makes a broker a node of a cluster: it shares sessions, queues, retained messages and wills with the other nodes. */
 export interface ClusterOptions {
@@ -27,6 +29,8 @@ export interface WorkerOptions {
   readonly topicTreeBytes: number;
   /** Whether payloads of its topics are kept. */
   readonly topicPayloads: boolean;
+  /** The reason by which it ended repeatedly soon after its start: the record at fault is looked for. */
+  readonly suspicion?: string | undefined;
   /** Missing: a broker by itself. */
   readonly cluster?: ClusterOptions | undefined;
 }
@@ -45,7 +49,14 @@ export type WorkerMessage =
   | RefusalMessage
   /** `listeners` with the ports they got. */
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
-  | { readonly type: 'failed'; readonly reason: string }
+  | { readonly type: 'failed'; readonly reason: string; readonly stack: string }
+  /** An exception that ended a connection, or lost a message, and nothing else. `log` is null where it was logged a moment before. */
+  | {
+      readonly type: 'fault';
+      readonly kind: Fault['kind'];
+      readonly log: { readonly text: string; readonly reason: string; readonly stack: string } | null;
+    }
+  | { readonly type: 'quarantined'; readonly record: QuarantinedRecord }
   | { readonly type: 'log'; readonly level: 'warn' | 'error'; readonly text: string; readonly reason?: string }
   | { readonly type: 'closed' };
 

@@ -5,25 +5,39 @@
  */
 import { writeToStream } from 'mqtt-packet';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
+import type { Fault } from './core/faults.ts';
 import { openServicePort } from './hosting/service-port.ts';
 import type { ServiceMessage } from './worker-protocol.ts';
 
 // What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, for one small allocation less per packet.
 Object.assign(writeToStream, { cacheNumbers: false });
 
+// aedes makes the filters of a returning session unique by a plain object, and a filter may be called `__proto__`. Without the accessor that
+// is a name like any other, here and in every library of this thread; Node has `--disable-proto=delete` for the same.
+Reflect.deleteProperty(Object.prototype, '__proto__');
+
 const port = await openServicePort();
 const { options, tell } = port;
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? '') : '');
 
-/** Problems told in a row may be many; those of one second are told once each. */
+/** Problems may come in quick succession: each is logged once a second, and at most 20 of them. */
 const recent = new Set<string>();
-const onProblem = (text: string, error: unknown) => {
-  const reason = reasonOf(error);
+const isLogged = (text: string, reason: string): boolean => {
   const problem = `${text}: ${reason}`;
-  if (recent.has(problem) || recent.size > 20) return;
+  if (recent.has(problem) || recent.size > 20) return false;
   recent.add(problem);
   setTimeout(() => recent.delete(problem), 1_000).unref();
-  tell({ type: 'log', level: 'warn', text, reason });
+  return true;
+};
+const onProblem = (text: string, error: unknown) => {
+  const reason = reasonOf(error);
+  if (isLogged(text, reason)) tell({ type: 'log', level: 'warn', text, reason });
+};
+const onFault = ({ kind, text, error }: Fault) => {
+  const reason = reasonOf(error);
+  const log = isLogged(text, reason) ? { text, reason, stack: stackOf(error) } : null;
+  tell({ type: 'fault', kind, log });
 };
 
 let broker: AssembledBroker | null = null;
@@ -52,11 +66,13 @@ try {
   broker = await startBroker(options, {
     onProblem,
     onRefused: tell,
+    onFault,
+    onQuarantined: (record) => tell({ type: 'quarantined', record }),
     areTopicPayloadsKept: () => areTopicPayloadsKept,
     onBroken: (error) => {
       // Out of whatever stack reported it; an uncaught error ends the worker. SQLite's own kind would reach the service without its text.
       setImmediate(() => {
-        throw new Error(error.message);
+        throw Object.assign(new Error(error.message), { stack: error.stack });
       });
     },
   });
@@ -64,6 +80,6 @@ try {
   tell({ type: 'running', listeners: broker.listeners });
   if (isClosing) void shutDown(broker);
 } catch (error) {
-  tell({ type: 'failed', reason: reasonOf(error) });
+  tell({ type: 'failed', reason: reasonOf(error), stack: stackOf(error) });
   port.close();
 }

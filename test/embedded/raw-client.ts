@@ -12,6 +12,7 @@ export async function rawClient(port: number, connectFields: Partial<IConnectPac
   socket.on('data', (chunk) => parser.parse(chunk));
   // Those that were sent when the broker ends the connection fail.
   socket.on('error', () => {});
+  const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
   const packets: Packet[] = [];
   let check = () => {};
   parser.on('packet', (packet) => {
@@ -51,7 +52,6 @@ export async function rawClient(port: number, connectFields: Partial<IConnectPac
   };
   const write = (bytes: Buffer) => socket.write(bytes);
   const leave = async () => {
-    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.destroy();
     await closed;
   };
@@ -60,5 +60,5 @@ export async function rawClient(port: number, connectFields: Partial<IConnectPac
     packets.forEach(listener);
     parser.on('packet', listener);
   };
-  return { packets, packet, write, send, count, until, settle, leave, each };
+  return { packets, packet, write, send, count, until, settle, leave, closed, each };
 }

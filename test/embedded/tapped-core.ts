@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { AccessControl } from '../../src/embedded/access.ts';
 import { BrokerCore } from '../../src/embedded/core/broker-core.ts';
 import { ClientRegistry } from '../../src/embedded/core/client-registry.ts';
+import type { Fault } from '../../src/embedded/core/faults.ts';
 import {
   type BrokerLimits,
   DEFAULT_BROKER_LIMITS,
@@ -23,15 +24,22 @@ const ACCESS: AccessControl = {
 };
 
 /** The core of an embedded broker in this thread, with a session of streams. `stop` ends it as a crash does: nothing is told. */
-export async function startTappedCore(folder = temporaryFolder(), fewer: Partial<BrokerLimits & StoreLimits> = {}) {
+export async function startTappedCore(
+  folder = temporaryFolder(),
+  fewer: Partial<BrokerLimits & StoreLimits> = {},
+  changedAccess: Partial<AccessControl> = {},
+) {
   const problems: string[] = [];
   const onProblem = (problem: string, error: Error) => problems.push(`${problem}: ${error.message}`);
   const onBroken = (error: Error) => problems.push(error.message);
+  const faults: Fault[] = [];
+  const onFault = (fault: Fault) => void faults.push(fault);
   const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS, ...fewer };
   const store = new BrokerStore({ folder, limits, onBroken });
+  const access = { ...ACCESS, ...changedAccess };
   const registry = new ClientRegistry(store.sessions);
   const serveControl = async () => {};
-  const core = await BrokerCore.start({ store, registry, access: ACCESS, limits, serveControl, onProblem });
+  const core = await BrokerCore.start({ store, registry, access, limits, serveControl, onProblem, onFault });
   const session = new EmbeddedStreamSession(core);
   const shared = {
     ...limits,
@@ -53,5 +61,5 @@ export async function startTappedCore(folder = temporaryFolder(), fewer: Partial
     return stopped;
   };
   onTestFinished(stop);
-  return { core, session, store, registry, problems, port: listening.info.port, folder, stop };
+  return { core, session, store, registry, problems, faults, port: listening.info.port, folder, stop };
 }

@@ -1,4 +1,5 @@
 import type { Aedes, Client } from 'aedes';
+import { topicFilterProblem } from '../topic-rules.ts';
 import type { IncomingPacket } from './packet-meter.ts';
 
 /**
@@ -12,6 +13,18 @@ export function guardBroker(aedes: Aedes): void {
 /** The same for topic filters. For each new client, before it reads. */
 export function guardClient(client: Client): void {
   Object.assign(client, { subscriptions: Object.create(null), duplicates: Object.create(null) });
+}
+
+/** Whether a SUBSCRIBE or an UNSUBSCRIBE has only filters that are valid. aedes stores all of a SUBSCRIBE before it looks at each. */
+export function hasValidFilters(packet: IncomingPacket): boolean {
+  const { subscriptions = [], unsubscriptions = [] } = packet as {
+    subscriptions?: readonly { readonly topic: string }[];
+    unsubscriptions?: readonly string[];
+  };
+  return (
+    subscriptions.every(({ topic }) => topicFilterProblem(topic) === null) &&
+    unsubscriptions.every((filter) => topicFilterProblem(filter) === null)
+  );
 }
 
 /**

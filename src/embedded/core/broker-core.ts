@@ -7,19 +7,25 @@ import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import { Persistence } from '../store/persistence.ts';
 import type { DelayedWill } from '../store/will-store.ts';
-import { Admission, expiryOf, noteConnect } from './admission.ts';
-import { guardBroker, guardClient, guardSubscribe } from './aedes-guards.ts';
+import { Admission, expiryOf } from './admission.ts';
+import { guardBroker, guardClient, guardSubscribe, hasValidFilters } from './aedes-guards.ts';
 import { ClientControl } from './client-control.ts';
+import { clientHooks } from './client-hooks.ts';
 import type { ClientRegistry } from './client-registry.ts';
-import { type RefusalReason, refuseRate, returnCodeOf } from './connect-refusal.ts';
-import { type Connection, subscriptionsOf } from './connection.ts';
+import type { RefusalReason } from './connect-refusal.ts';
+import { type Connection, subscriptionsOf, TOPIC_FILTER_INVALID } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
 import { Departures } from './departures.ts';
+import { type Fault, Faults } from './faults.ts';
+import { guardPersistence } from './guarded-persistence.ts';
 import { OwnPublishes } from './own-publishes.ts';
-import { type IncomingPacket, interceptPackets, meterPackets } from './packet-meter.ts';
+import { guardPackets } from './packet-border.ts';
+import { type IncomingPacket, meterPackets } from './packet-meter.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
+import { ReleaseIntake } from './release-intake.ts';
+import { SessionFaults } from './session-faults.ts';
 import type { SharedChanges } from './shared-changes.ts';
 import { type Emitter, SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
@@ -42,6 +48,8 @@ export interface BrokerCoreOptions {
   readonly onProblem: (problem: string, error: Error) => void;
   /** Called for each CONNECT that was refused, with the user name that it came with. */
   readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
+  /** Default: a problem. */
+  readonly onFault?: (fault: Fault) => void;
   /** Makes the broker a node of a cluster. The parts may be used once the core is started. */
   readonly join?: ((parts: SharedParts) => SharedChanges) | undefined;
   /** Of a node: whether it is the service that looks after it. */
@@ -77,10 +85,16 @@ export class BrokerCore {
   readonly #departures: Departures;
   readonly #shared: SharedChanges | null;
   readonly #connections = new WeakMap<Client, Connection>();
+  readonly #faults: Faults;
+  readonly #sessionFaults: SessionFaults;
 
   private constructor(options: BrokerCoreOptions) {
     this.#options = options;
     const { store, registry, access, serveControl, limits, onProblem } = options;
+    const { onFault = ({ text, error }: Fault) => onProblem(text, error as Error) } = options;
+    this.#sessionFaults = new SessionFaults(store);
+    this.#faults = new Faults(onFault, (connection) => this.#sessionFaults.failed(connection));
+    const faults = this.#faults;
     // A new id for each run: the numbers of delivered messages start again, and wills of earlier runs are known by it.
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
@@ -99,6 +113,7 @@ export class BrokerCore {
       access,
       ownTopics: `$SYS/${id}/`,
       budget: this.#budget,
+      faults,
     });
     const delivery = this.#delivery;
     // Each of both needs the other one, later.
@@ -109,7 +124,14 @@ export class BrokerCore {
     };
     const isShared = options.join !== undefined;
     const publishOwn: OwnPublishes['publish'] = (...publish) => this.own.publish(...publish);
-    this.#departures = new Departures({ store, registry, publishOwn, publishWill, shared: isShared ? due : null });
+    this.#departures = new Departures({
+      store,
+      registry,
+      publishOwn,
+      publishWill,
+      faults,
+      shared: isShared ? due : null,
+    });
     const shared = options.join?.({ delivery, departures: this.#departures, tap }) ?? null;
     this.#shared = shared;
     registry.isShared = isShared;
@@ -138,17 +160,22 @@ export class BrokerCore {
 
   /** Its hooks are called for clients, so once everything is made. */
   #createAedes(id: string): Aedes {
-    const { store, limits, onProblem } = this.#options;
+    const { store, limits } = this.#options;
     return new Aedes({
       id,
       // aedes hands its own client over.
-      persistence: new Persistence(
-        store,
-        (client, filter) => {
-          const connection = this.#connections.get(client as Client);
-          return connection !== undefined && this.#admission.mayKeep(connection, filter);
-        },
-        (client) => Boolean(this.#connections.get(client as Client)?.window),
+      persistence: guardPersistence(
+        new Persistence(
+          store,
+          (client, filter) => {
+            const connection = this.#connections.get(client as Client);
+            return connection !== undefined && this.#admission.mayKeep(connection, filter);
+          },
+          (client) => Boolean(this.#connections.get(client as Client)?.window),
+        ),
+        new ReleaseIntake(store),
+        (client, error) =>
+          this.#faults.ofConnection(this.#connectionOf(client), "a client's packet could not be handled", error),
       ),
       // No common bound on deliveries: one slow client would stall every publisher instead of its own.
       concurrency: 0,
@@ -157,58 +184,24 @@ export class BrokerCore {
       drainTimeout: limits.drainTimeoutMs,
       maximumPacketSize: limits.maxPacketBytes,
       topicAliasMaximum: TOPIC_ALIASES,
-      preConnect: (client, packet, done) => {
-        const connection = this.#connections.get(client);
-        if (connection) noteConnect(connection, packet, limits);
-        done(null, connection !== undefined);
-      },
-      authenticate: (client, username, password, done) => {
-        const connection = this.#connections.get(client);
-        const refuse = (reason: RefusalReason) => {
-          if (connection) this.#options.onRefused?.(connection, username ?? null, reason);
-          if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
-          // aedes sends CONNACK with `returnCode`.
-          else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
-        };
-        if (!connection) {
-          refuse('closed');
-          return;
-        }
-        this.#admission.admit(client, connection, username, password).then(
-          (reason) => {
-            if (reason === null) done(null, true);
-            else refuse(reason);
-          },
-          (error: Error) => {
-            onProblem('a client could not be let in', error);
-            refuse('error');
-          },
-        );
-      },
-      authorizePublish: (client, packet, done) => {
-        const connection = client ? this.#connections.get(client) : undefined;
-        // A will is a packet without a command.
-        if (client && connection && packet.cmd === 'publish') {
-          const { subscribing } = connection;
-          if (!subscribing?.isPending) this.#intake.take(client, connection, packet, done);
-          else subscribing.after(packet.payload.length, () => this.#intake.take(client, connection, packet, done));
-          return;
-        }
-        connection?.subscribing?.end();
-        this.#intake.takeWill(connection?.identity ?? null, packet, done);
-      },
-      authorizeSubscribe: (client, subscription, done) => {
-        const connection = this.#connections.get(client);
-        const { topic, qos } = subscription;
-        if (connection && hasIdentifier(subscription)) connection.hasIdentifiers = true;
-        const isGranted = connection !== undefined && this.#admission.subscribe(client, connection, topic, qos);
-        done(null, isGranted ? subscription : null);
-      },
-      authorizeForward: (client, packet) => {
-        const connection = this.#connections.get(client);
-        return connection ? this.#delivery.forward(client, connection, packet) : null;
-      },
+      ...clientHooks({
+        connectionOf: (client) => this.#connections.get(client),
+        admission: () => this.#admission,
+        intake: () => this.#intake,
+        delivery: () => this.#delivery,
+        faults: this.#faults,
+        sessionFaults: this.#sessionFaults,
+        onRefused: this.#options.onRefused,
+        limits,
+      }),
     });
+  }
+
+  /** aedes hands over its own client, or a copy of its id. */
+  #connectionOf(client: { readonly id: string }): Connection | undefined {
+    const connection = this.#connections.get(client as Client);
+    if (connection) return connection;
+    return [...this.#options.registry.open].find((open) => open.identity?.clientId === client.id);
   }
 
   static async start(options: BrokerCoreOptions): Promise<BrokerCore> {
@@ -219,35 +212,54 @@ export class BrokerCore {
   }
 
   #followEvents(): void {
-    const { registry, onProblem } = this.#options;
+    const { onProblem } = this.#options;
     const aedes = this.#aedes;
-    aedes.on('client', (client) => {
+    const guarded = (client: Client, work: (connection: Connection | undefined) => void) => {
       const connection = this.#connections.get(client);
-      if (!connection || connection.isClosed) return;
-      registry.connected(client.id, connection);
-    });
-    aedes.on('clientReady', (client) => {
-      const connection = this.#connections.get(client);
-      if (connection) this.#delivery.drained(client, connection);
-    });
-    aedes.on('subscribe', (subscriptions, client) => {
-      // It is told, too, where the connection has ended meanwhile.
-      if (this.briefSubscriptionListener !== null && client.clean && !client.closed) {
-        // Above 2 it says why it was refused.
-        const granted = subscriptions.filter(({ qos }) => qos <= 2);
-        this.briefSubscriptionListener.subscribed(client, granted);
-      }
-      // SUBACK was written.
-      this.#connections.get(client)?.subscribing?.settled(subscriptions);
-    });
-    aedes.on('unsubscribe', (filters, client) => {
-      const connection = this.#connections.get(client);
-      if (connection) connection.filters = Object.keys(subscriptionsOf(client)).length;
-      if (this.briefSubscriptionListener === null || !client.clean) return;
-      for (const filter of filters) this.briefSubscriptionListener.unsubscribed(client, filter);
-    });
+      this.#faults.run(connection, 'what a client asked for could not be completed', () => work(connection));
+    };
+    aedes.on('client', (client) => guarded(client, (connection) => this.#connected(client, connection)));
+    aedes.on('clientReady', (client) =>
+      guarded(client, (connection) => {
+        if (!connection) return;
+        connection.isReady = true;
+        this.#sessionFaults.ready(connection);
+        this.#delivery.drained(client, connection);
+      }),
+    );
+    aedes.on('subscribe', (subscriptions, client) =>
+      guarded(client, (connection) => this.#subscribed(client, connection, subscriptions)),
+    );
+    aedes.on('unsubscribe', (filters, client) =>
+      guarded(client, (connection) => this.#unsubscribed(client, connection, filters)),
+    );
     // EventEmitter's own event, which the types leave out: a failing persistence.
     (aedes as NodeJS.EventEmitter).on('error', (error: Error) => onProblem('the broker core failed', error));
+  }
+
+  #connected(client: Client, connection: Connection | undefined): void {
+    if (connection && !connection.isClosed) this.#options.registry.connected(client.id, connection);
+  }
+
+  #subscribed(
+    client: Client,
+    connection: Connection | undefined,
+    subscriptions: readonly { readonly topic: string; readonly qos: number }[],
+  ): void {
+    // It is told, too, where the connection has ended meanwhile.
+    if (this.briefSubscriptionListener !== null && client.clean && !client.closed) {
+      // Above 2 it says why it was refused.
+      const granted = subscriptions.flatMap(({ topic, qos }) => (isQos(qos) ? [{ topic, qos }] : []));
+      this.briefSubscriptionListener.subscribed(client, granted);
+    }
+    // SUBACK was written.
+    connection?.subscribing?.settled(subscriptions);
+  }
+
+  #unsubscribed(client: Client, connection: Connection | undefined, filters: readonly string[]): void {
+    if (connection) connection.filters = Object.keys(subscriptionsOf(client)).length;
+    if (this.briefSubscriptionListener === null || !client.clean) return;
+    for (const filter of filters) this.briefSubscriptionListener.unsubscribed(client, filter);
   }
 
   /** Goes on with what the last run left: wills, and sessions that end. Before that nobody may connect. */
@@ -268,22 +280,27 @@ export class BrokerCore {
   readonly accept = (connection: Connection, stream: Duplex): void => {
     const { registry, access, limits } = this.#options;
     registry.opened(connection);
-    stream.once('close', () => this.#left(connection));
+    stream.once('close', () => {
+      this.#faults.run(undefined, 'the end of a connection could not be handled', () => this.#left(connection));
+    });
     const client = this.#aedes.handle(stream);
     connection.client = client;
     this.#connections.set(client, connection);
     guardClient(client);
-    interceptPackets(client, (packet) => {
+    const before = (packet: IncomingPacket) => {
+      if (!hasValidFilters(packet)) return TOPIC_FILTER_INVALID;
       guardSubscribe(packet, (subscriptions) => {
         connection.subscribing ??= new SubscribeOrder(connection);
         connection.subscribing.began(subscriptions);
       });
+      guardUnsubscribe(packet, connection, access);
       noteDisconnect(connection, packet);
-    });
+      return null;
+    };
+    guardPackets(client, connection, { faults: this.#faults, before });
     meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
       this.#delivery.settled(client, connection, packetId);
     });
-    guardUnsubscribe(client, connection, access);
   };
 
   /** Ends the connections of these accounts (null: those without user name) without their wills; their sessions stay. */
@@ -348,9 +365,7 @@ export class BrokerCore {
   }
 }
 
-/** aedes puts it on each subscription of a SUBSCRIBE, and on those that are restored. */
-const hasIdentifier = (subscription: object): boolean =>
-  (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
+const isQos = (qos: number): qos is 0 | 1 | 2 => qos <= 2;
 
 /** MQTT 5: topic aliases that a client may have; Mosquitto's default. */
 const TOPIC_ALIASES = 10;

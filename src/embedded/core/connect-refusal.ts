@@ -8,7 +8,7 @@ import { generate } from 'mqtt-packet';
  * - `throttled`: too many wrong passwords from the network.
  * - `busy`: too many passwords wait to be checked.
  * - `client_id`: no client id for a session that stays (MQTT 3).
- * - `will`: the will is for a topic below `$CONTROL/`.
+ * - `will`: the will cannot be published, or is for a topic below `$CONTROL/`.
  * - `connections`, `sessions`: as many as the limits allow.
  * - `cluster`: the node does not reach the others, or lost the client to another connection.
  * - `closed`: the connection ended meanwhile.
@@ -45,9 +45,16 @@ const RETURN_CODES: Partial<Record<RefusalReason, number>> = {
 /** The MQTT 3.1.1 code; for most reasons "server unavailable", after which clients connect again. */
 export const returnCodeOf = (reason: RefusalReason): number => RETURN_CODES[reason] ?? SERVER_UNAVAILABLE;
 
-/** Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send, and closes the connection. MQTT 5 only. */
-export function refuseRate(client: Client): void {
-  const packet = { cmd: 'connack', reasonCode: CONNECTION_RATE_EXCEEDED, sessionPresent: false } as const;
-  client.conn.write(generate(packet, { protocolVersion: 5 }));
+/** Refuses a client of MQTT 5 that tries too many passwords. */
+export const refuseRate = (client: Client): void => refuseWith(client, 5, CONNECTION_RATE_EXCEEDED);
+
+/**
+ * Sends CONNACK with a reason code that aedes 2.0.0-beta.1 cannot send, and closes the connection. MQTT 3 has no such codes: its clients are
+ * sent "not authorized".
+ */
+export function refuseWith(client: Client, protocolVersion: number | undefined, reasonCode: number): void {
+  const code = protocolVersion === 5 ? { reasonCode } : { returnCode: NOT_AUTHORIZED };
+  const packet = { cmd: 'connack', sessionPresent: false, ...code } as const;
+  client.conn.write(generate(packet, { protocolVersion: protocolVersion === 5 ? 5 : 4 }));
   setImmediate(() => client.close());
 }

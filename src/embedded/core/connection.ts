@@ -41,11 +41,17 @@ export interface WillInfo {
 }
 
 /** Reason codes of DISCONNECT (MQTT 5, 3.14.2.1). */
+export const MALFORMED_PACKET = 0x81;
+export const IMPLEMENTATION_ERROR = 0x83;
 export const SESSION_TAKEN_OVER = 0x8e;
+export const TOPIC_FILTER_INVALID = 0x8f;
 export const RECEIVE_MAXIMUM_EXCEEDED = 0x93;
 const ADMINISTRATIVE_ACTION = 0x98;
 export type DisconnectReason =
+  | typeof MALFORMED_PACKET
+  | typeof IMPLEMENTATION_ERROR
   | typeof SESSION_TAKEN_OVER
+  | typeof TOPIC_FILTER_INVALID
   | typeof RECEIVE_MAXIMUM_EXCEEDED
   | typeof ADMINISTRATIVE_ACTION;
 
@@ -76,6 +82,8 @@ export class Connection {
   /** Epoch milliseconds; when it was let in. */
   connectedAt = 0;
   previousDisconnect: number | null = null;
+  /** CONNACK and what was queued for it were sent. */
+  isReady = false;
   /** The queue of its session is being sent; live messages of QoS 1 and 2 wait for their turn behind it. */
   isDraining = false;
   /** MQTT 5: it said how many messages of QoS 1 and 2 it takes at a time. */
@@ -156,6 +164,9 @@ export class Connection {
         resolve();
         return;
       }
+      // aedes sends DISCONNECT to a client that it counts as connected, which it does only when the queue of its session was sent.
+      if ((client as unknown as { readonly connackSent: boolean }).connackSent)
+        Object.assign(client, { connected: true });
       client.disconnect({ reasonCode: reason }, resolve);
       // aedes would wait for it to be read.
       if (this.#stream.writableNeedDrain) client.close(resolve);

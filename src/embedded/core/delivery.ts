@@ -9,6 +9,7 @@ import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
 import { type Connection, subscriptionsOf } from './connection.ts';
+import type { Faults } from './faults.ts';
 import type { SocketBudget } from './socket-budget.ts';
 
 export interface DeliveryOptions {
@@ -18,6 +19,7 @@ export interface DeliveryOptions {
   /** What the topics of aedes' own events begin with; they are told to no client. */
   readonly ownTopics: string;
   readonly budget: SocketBudget;
+  readonly faults: Faults;
 }
 
 export interface LiveMessage {
@@ -42,7 +44,8 @@ export class Delivery {
 
   /**
    * Numbers the message and hands it to its subscribers at once: aedes drops a lower number after a higher one. `queued` is what
-   * sessions keep of it; `done` is called when it was written to the sockets.
+   * sessions keep of it; `done` is called when it was written to the sockets. A topic that mqemitter throws for is reported as a fault,
+   * and is done then.
    */
   deliver(publisherId: string | null, live: LiveMessage, queued: StoredMessage | null, done: () => void): void {
     // `mq` and `counter` are what aedes itself publishes with; its own publish stores first.
@@ -54,7 +57,19 @@ export class Delivery {
     // aedes clears `retain` for subscriptions that did not ask for it as published.
     const packet = { cmd: 'publish', brokerId, brokerCounter: counter, topic, payload, qos, retain, dup: false };
     if (properties) Object.assign(packet, { properties });
-    mq.emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, () => done());
+    let isDone = false;
+    const finish = () => {
+      isDone = true;
+      done();
+    };
+    try {
+      mq.emit(publisherId === null ? packet : { ...packet, clientId: publisherId }, finish);
+    } catch (error) {
+      // What `done` itself throws is for the publisher.
+      if (isDone) throw error;
+      this.#options.faults.ofMessage(`a message on ${topic.slice(0, 100)} could not be delivered`, error);
+      finish();
+    }
   }
 
   /** For a message that is queued and not delivered now. */

@@ -3,6 +3,7 @@ import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
+import type { Faults } from './faults.ts';
 import type { OwnPublishes } from './own-publishes.ts';
 import type { SharedChanges } from './shared-changes.ts';
 
@@ -11,6 +12,7 @@ export interface DeparturesOptions {
   readonly registry: ClientRegistry;
   readonly publishOwn: OwnPublishes['publish'];
   readonly publishWill: (clientId: string, will: DelayedWill) => void;
+  readonly faults: Faults;
   /** In a cluster: has all nodes do what is due. */
   readonly shared?: Pick<SharedChanges, 'sessionDue' | 'willDue'> | null;
 }
@@ -21,16 +23,20 @@ export interface DeparturesOptions {
  */
 export class Departures {
   readonly #options: DeparturesOptions;
-  readonly #sessions = new Deadlines((clientId) => {
-    const { shared } = this.#options;
-    if (shared) shared.sessionDue(clientId);
-    else this.endSession(clientId);
-  });
-  readonly #wills = new Deadlines((clientId) => {
-    const { shared } = this.#options;
-    if (shared) shared.willDue(clientId);
-    else this.publishWill(clientId);
-  });
+  readonly #sessions = new Deadlines((clientId) =>
+    this.#guarded(`the session of "${clientId}" could not be ended`, () => {
+      const { shared } = this.#options;
+      if (shared) shared.sessionDue(clientId);
+      else this.endSession(clientId);
+    }),
+  );
+  readonly #wills = new Deadlines((clientId) =>
+    this.#guarded(`the delayed will of "${clientId}" could not be published`, () => {
+      const { shared } = this.#options;
+      if (shared) shared.willDue(clientId);
+      else this.publishWill(clientId);
+    }),
+  );
 
   constructor(options: DeparturesOptions) {
     this.#options = options;
@@ -38,8 +44,10 @@ export class Departures {
 
   /** What the last run left: its clients went when it ended, or before. Resolves when their wills were published. */
   async resume(now: number): Promise<void> {
-    const { sessions, wills } = this.#options.store;
-    await Promise.all(wills.all().map((will) => this.#resumeWill(will, now)));
+    const { sessions, wills, trial } = this.#options.store;
+    const left = wills.all();
+    if (trial.isOn) for (const will of left) await this.#resumeWill(will, now);
+    else await Promise.all(left.map((will) => this.#resumeWill(will, now)));
     for (const { id, about, online } of [...sessions.all()]) {
       if (online) continue;
       const { expirySeconds = null, lastDisconnect } = about ?? {};
@@ -48,7 +56,12 @@ export class Departures {
       if (due <= now && !this.#options.shared) this.endSession(id);
       else this.#sessions.set(id, due);
     }
-    for (const [clientId, { due }] of wills.delayed()) this.#wills.set(clientId, due);
+    const delayed = [...wills.delayed()];
+    for (const [clientId, { due }] of delayed) this.#wills.set(clientId, due);
+    if (!trial.isOn || this.#options.shared) return;
+    for (const [clientId, { due }] of delayed) {
+      if (due <= now) await trial.run('delayed will', clientId, async () => this.publishWill(clientId));
+    }
   }
 
   /** The client is without a connection now. */
@@ -82,15 +95,28 @@ export class Departures {
 
   /** Of a client that was connected when the last run ended: its connection ended with it, not by DISCONNECT. */
   async #resumeWill(will: WillPacket, now: number): Promise<void> {
-    const { publishOwn, store } = this.#options;
-    const { topic, payload, retain, clientId, properties, delaySeconds = 0 } = will;
+    const { publishOwn, store, faults } = this.#options;
+    const { topic, payload, retain, clientId = '', properties, delaySeconds = 0 } = will;
     const qos = will.qos === 0 ? 0 : 1;
-    if (clientId !== undefined && delaySeconds > 0) {
+    if (delaySeconds > 0) {
       store.wills.delay(clientId, { topic, payload, qos, retain, properties, due: now + delaySeconds * 1000 });
       return;
     }
-    await publishOwn(topic, payload, { qos, retain, properties });
-    if (clientId !== undefined) store.wills.remove(clientId);
+    try {
+      await store.trial.run('will', clientId, () => publishOwn(topic, payload, { qos, retain, properties }));
+    } catch (error) {
+      faults.ofRecord(`the will of "${clientId}" could not be published`, error);
+      store.quarantine.move('will', [clientId], (error as Error).message);
+    }
+    store.wills.remove(clientId);
+  }
+
+  #guarded(text: string, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.faults.ofRecord(text, error);
+    }
   }
 
   endSession(clientId: string): void {

@@ -20,16 +20,6 @@ interface MqttParser {
   parse(chunk: Buffer): number;
   emit(event: 'error', error: Error): boolean;
   on(event: 'packet', listener: (packet: IncomingPacket) => void): void;
-  prependListener(event: 'packet', listener: (packet: IncomingPacket) => void): void;
-}
-
-/**
- * Shows a packet to `before` before aedes handles it. False: this aedes has no parser that could be reached, and nothing is shown.
- */
-export function interceptPackets(client: Client, before: (packet: IncomingPacket) => void): boolean {
-  const parser = parserOf(client);
-  parser?.prependListener('packet', before);
-  return parser !== null;
 }
 
 /**

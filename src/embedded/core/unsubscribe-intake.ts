@@ -1,14 +1,9 @@
-import type { Client } from 'aedes';
 import type { AccessControl } from '../access.ts';
 import type { Connection } from './connection.ts';
+import type { IncomingPacket } from './packet-meter.ts';
 
 /** Reason code of MQTT 5. */
 const NOT_AUTHORIZED = 0x87;
-
-interface UnsubscribePacket {
-  readonly cmd: string;
-  unsubscriptions: string[];
-}
 
 /**
  * Leaves a client the subscriptions that it may not end. aedes asks nobody about UNSUBSCRIBE, so the packet loses those filters;
@@ -16,23 +11,19 @@ interface UnsubscribePacket {
  * makes by mapping them. Decided when aedes comes to the packet: one that was sent
  * right behind CONNECT is read before it is known who sends it.
  */
-export function guardUnsubscribe(client: Client, connection: Connection, access: AccessControl): void {
-  const parser = (client as unknown as { _parser?: { prependListener?: (event: string, listener: unknown) => void } })
-    ._parser;
-  parser?.prependListener?.('packet', (packet: UnsubscribePacket) => {
-    if (packet.cmd !== 'unsubscribe') return;
-    const asked = packet.unsubscriptions;
-    let allowed: string[] | null = null;
-    Object.defineProperty(packet, 'unsubscriptions', {
-      get: () => {
-        const { identity } = connection;
-        if (allowed) return allowed;
-        const may = asked.map((filter) => identity !== null && access.mayUnsubscribe(identity, filter));
-        allowed = asked.filter((_filter, index) => may[index]);
-        const map = (reasonOf: (filter: string) => number) =>
-          asked.map((filter, index) => (may[index] ? reasonOf(filter) : NOT_AUTHORIZED));
-        return Object.defineProperty(allowed, 'map', { value: map });
-      },
-    });
+export function guardUnsubscribe(packet: IncomingPacket, connection: Connection, access: AccessControl): void {
+  const { unsubscriptions: asked } = packet as { unsubscriptions?: readonly string[] };
+  if (packet.cmd !== 'unsubscribe' || !asked) return;
+  let allowed: string[] | null = null;
+  Object.defineProperty(packet, 'unsubscriptions', {
+    get: () => {
+      const { identity } = connection;
+      if (allowed) return allowed;
+      const may = asked.map((filter) => identity !== null && access.mayUnsubscribe(identity, filter));
+      allowed = asked.filter((_filter, index) => may[index]);
+      const map = (reasonOf: (filter: string) => number) =>
+        asked.map((filter, index) => (may[index] ? reasonOf(filter) : NOT_AUTHORIZED));
+      return Object.defineProperty(allowed, 'map', { value: map });
+    },
   });
 }

@@ -17,6 +17,8 @@ export interface HostEnd {
   readonly reason: string;
   /** The last that it wrote to standard error; empty: nothing. */
   readonly output: string;
+  /** Of the error that ended it; empty: none is known. */
+  readonly stack: string;
 }
 
 export interface HostOptions {

@@ -65,13 +65,13 @@ function endOf(child: ChildProcess): Promise<HostEnd> {
   });
   return new Promise((resolve) => {
     child.once('error', ({ message }) => {
-      if (child.pid === undefined) resolve({ reason: message, output });
+      if (child.pid === undefined) resolve({ reason: message, output, stack: '' });
     });
     child.once('close', (code, signal) => {
       const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
       // As V8 says when there is no memory left: what follows is its stack.
       const fatal = /^FATAL ERROR: (.*)$/m.exec(output)?.[1];
-      resolve({ reason: [`the broker's process ${how}`, ...(fatal ? [fatal] : [])].join(': '), output });
+      resolve({ reason: [`the broker's process ${how}`, ...(fatal ? [fatal] : [])].join(': '), output, stack: '' });
     });
   });
 }

@@ -15,11 +15,13 @@ export function startBrokerThread({ workerUrl, options, maxHeapMegabytes, onMess
   });
   const ended = new Promise<HostEnd>((resolve) => {
     let reason = '';
+    let stack = '';
     thread.on('error', (error) => {
       reason = error.message;
+      stack = error.stack ?? '';
     });
     thread.once('exit', (code) => {
-      resolve({ reason: reason || `the broker's thread ended with code ${code}`, output: '' });
+      resolve({ reason: reason || `the broker's thread ended with code ${code}`, output: '', stack });
     });
   });
   thread.on('message', (message: WorkerMessage) => onMessage(message));

@@ -30,7 +30,8 @@ async function processPort(): Promise<ServicePort> {
   // The service is gone, or done with this: what was acknowledged is on disk.
   process.once('disconnect', () => process.exit());
   process.once('uncaughtException', (error) => {
-    process.send?.({ type: 'failed', reason: error.message } satisfies WorkerMessage, () => process.exit(1));
+    const failed: WorkerMessage = { type: 'failed', reason: error.message, stack: error.stack ?? '' };
+    process.send?.(failed, () => process.exit(1));
   });
   const listeners: ((message: ServiceMessage) => void)[] = [];
   const started = new Promise<WorkerOptions>((resolve) => {

@@ -1,0 +1,135 @@
+import type { AedesOptions, Client, PublishPacket } from 'aedes';
+import type { QueueLimits } from '../limits.ts';
+import { type Admission, noteConnect } from './admission.ts';
+import { type RefusalReason, refuseRate, refuseWith, returnCodeOf } from './connect-refusal.ts';
+import type { Connection } from './connection.ts';
+import type { Delivery } from './delivery.ts';
+import type { Faults } from './faults.ts';
+import type { PublishIntake } from './publish-intake.ts';
+import type { SessionFaults } from './session-faults.ts';
+import { willRefusal } from './will-refusal.ts';
+
+/** What the hooks work with. The functions are called for clients, so once everything is created. */
+export interface ClientHookParts {
+  readonly connectionOf: (client: Client) => Connection | undefined;
+  readonly admission: () => Admission;
+  readonly intake: () => PublishIntake;
+  readonly delivery: () => Delivery;
+  readonly faults: Faults;
+  readonly sessionFaults: SessionFaults;
+  /** Called for each CONNECT that was refused, with the user name that it came with. */
+  readonly onRefused: ((connection: Connection, username: string | null, reason: RefusalReason) => void) | undefined;
+  readonly limits: QueueLimits;
+}
+
+type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward';
+
+/** What a fault says of what the broker did. */
+const CONNECT_FAULT = 'a client could not be let in';
+const PUBLISH_FAULT = "a client's publish could not be handled";
+
+/**
+ * What aedes asks about its clients: whether they are let in, and what they may publish, subscribe to and receive. aedes calls back and is
+ * called back from promises and other clients' packets, so both ways pass the faults of the one connection that is asked about.
+ */
+export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
+  const { connectionOf, admission, intake, delivery, faults, sessionFaults, onRefused, limits } = parts;
+
+  const publish = (
+    client: Client | null,
+    connection: Connection | undefined,
+    packet: PublishPacket,
+    done: (error?: Error | null) => void,
+  ): void => {
+    // A will is a packet without a command.
+    if (client && connection && packet.cmd === 'publish') {
+      const take = () => intake().take(client, connection, packet, done);
+      const { subscribing } = connection;
+      if (!subscribing?.isPending) take();
+      else subscribing.after(packet.payload.length, () => faults.run(connection, PUBLISH_FAULT, take));
+      return;
+    }
+    connection?.subscribing?.end();
+    intake().takeWill(connection?.identity ?? null, packet, done);
+  };
+
+  return {
+    preConnect: (client, packet, done) => {
+      const connection = connectionOf(client);
+      const refusal = willRefusal(packet);
+      if (refusal !== null) {
+        if (connection) onRefused?.(connection, packet.username ?? null, 'will');
+        refuseWith(client, packet.protocolVersion, refusal);
+        return;
+      }
+      if (connection) noteConnect(connection, packet, limits);
+      done(null, connection !== undefined);
+    },
+    authenticate: (client, username, password, answer) => {
+      const connection = connectionOf(client);
+      const done: typeof answer = (error, isAccepted) =>
+        faults.run(connection, CONNECT_FAULT, () => answer(error, isAccepted));
+      const refuse = (reason: RefusalReason) => {
+        if (connection) onRefused?.(connection, username ?? null, reason);
+        if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
+        // aedes sends CONNACK with `returnCode`.
+        else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
+      };
+      if (!connection) {
+        refuse('closed');
+        return;
+      }
+      const admit = async () => {
+        sessionFaults.beforeAdmission(client.id);
+        return admission().admit(client, connection, username, password);
+      };
+      admit().then(
+        (reason) => {
+          if (reason === null) done(null, true);
+          else refuse(reason);
+        },
+        (error: unknown) => {
+          faults.ofConnection(undefined, CONNECT_FAULT, error);
+          sessionFaults.failed(connection);
+          refuse('error');
+        },
+      );
+    },
+    authorizePublish: (client, packet, goOn) => {
+      const connection = client ? connectionOf(client) : undefined;
+      const done: typeof goOn = (error) => {
+        try {
+          goOn(error);
+        } catch (fault) {
+          faults.ofConnection(connection, PUBLISH_FAULT, fault);
+        }
+      };
+      try {
+        publish(client, connection, packet, done);
+      } catch (fault) {
+        faults.ofConnection(connection, PUBLISH_FAULT, fault);
+      }
+    },
+    authorizeSubscribe: (client, subscription, done) => {
+      const connection = connectionOf(client);
+      const { topic, qos } = subscription;
+      if (connection && hasIdentifier(subscription)) connection.hasIdentifiers = true;
+      const isGranted = connection !== undefined && admission().subscribe(client, connection, topic, qos);
+      done(null, isGranted ? subscription : null);
+    },
+    authorizeForward: (client, packet) => {
+      const connection = connectionOf(client);
+      if (!connection) return null;
+      try {
+        return delivery().forward(client, connection, packet);
+      } catch (error) {
+        faults.ofConnection(connection, 'a message could not be sent to a client', error);
+        return null;
+      }
+    },
+  };
+}
+
+/** aedes puts it on each subscription of a SUBSCRIBE, and on those that are restored. */
+const hasIdentifier = (subscription: object): boolean =>
+  (subscription as { subscriptionIdentifier?: number }).subscriptionIdentifier !== undefined;
