@@ -167,6 +167,7 @@ export async function startCore(
       },
       dataDir,
       maxBrokers: config.maxCloudBrokers,
+      maxPerProject: config.maxCloudBrokersPerProject,
       log,
     });
     const clusters = closers.keep(

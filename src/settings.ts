@@ -110,6 +110,12 @@ export const SETTINGS = {
     parse: integer(1, 1_000),
     help: 'Most brokers that are run by this service',
   }),
+  maxCloudBrokersPerProject: setting({
+    env: 'MAX_CLOUD_BROKERS_PER_PROJECT',
+    fallback: '5',
+    parse: integer(0, 10_000),
+    help: 'Maximum number of brokers of one project that are run by this service; root administrators create any number up to MAX_CLOUD_BROKERS',
+  }),
   mosquittoBinary: setting({
     env: 'MOSQUITTO_BINARY',
     fallback: '',

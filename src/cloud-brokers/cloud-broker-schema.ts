@@ -22,7 +22,8 @@ const CreateListenerInput = builder.inputType('CreateListenerInput', {
     port: t.int({
       required: true,
       defaultValue: 0,
-      description: '0 takes a free one, a taken one moves to the next free one. It is kept then.',
+      description:
+        '0 takes a free one, a taken one moves to the next free one. It stays the same then. Ports below 1024 are for root administrators.',
     }),
     tls: t.boolean({
       required: true,
@@ -82,12 +83,16 @@ builder.objectFields(CloudBroker, (t) => ({
 
 builder.mutationFields((t) => ({
   createCloudBroker: t.field({
-    description: 'Makes a broker that this service runs. It is started at once; brokerStatus tells its states.',
+    description:
+      'Creates a broker that this service runs. It is started at once; brokerStatus reports its states. INVALID beyond MAX_CLOUD_BROKERS_PER_PROJECT (except for root administrators) and MAX_CLOUD_BROKERS.',
     type: BrokerPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The broker.', type: CreateCloudBrokerInput, required: true }) },
     resolve: async (_root, { input: { projectId, ...broker } }, { services, viewer }) => ({
-      broker: await services.cloudBrokers.create(projectId, broker, viewer?.name ?? ''),
+      broker: await services.cloudBrokers.create(projectId, broker, {
+        name: viewer?.name ?? '',
+        isRootAdmin: viewer?.isRootAdmin === true,
+      }),
     }),
   }),
   setTargetState: t.field({

@@ -29,8 +29,10 @@ export interface CloudBrokersOptions {
   readonly engines: CloudEngines;
   readonly memberships: Memberships;
   readonly dataDir: string;
-  /** Most of them at once, in all projects. */
+  /** Maximum number in all projects. */
   readonly maxBrokers: number;
+  /** Maximum number in one project, except for root administrators. */
+  readonly maxPerProject: number;
   readonly log: Logger;
 }
 
@@ -40,6 +42,14 @@ export interface Memberships {
   of(brokerId: string): Membership | null;
   /** Tells of brokers of which it is another one. */
   onChange(listener: (brokerId: string) => void): Stop;
+}
+
+/** The caller that a broker is created for. */
+export interface CloudBrokerOwner {
+  /** Name that is shown as `issuedTo`. */
+  readonly name: string;
+  /** Whether the caller is a root administrator, who has no bound for a project and may choose privileged ports. */
+  readonly isRootAdmin: boolean;
 }
 
 export interface FirstBroker {
@@ -114,18 +124,22 @@ export class CloudBrokers {
   }
 
   /** Makes an entry; the process that runs brokers starts it then. Errors: INVALID, NOT_FOUND (the project). */
-  create(projectId: string, input: CloudBrokerInput, issuedTo: string): Promise<BrokerRecord> {
-    const { directory, engines, maxBrokers } = this.#options;
+  create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
+    const { directory, engines, maxBrokers, maxPerProject } = this.#options;
     const made = this.#making.then(async () => {
-      const issues = cloudBrokerIssues(input);
+      const issues = cloudBrokerIssues(input, owner);
       const missing = engines.missing(input.engine);
       if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
-      const count = [...directory.all()].filter(({ type }) => type === 'CLOUD').length;
-      if (count >= maxBrokers) {
-        issues.push({ path: 'input', reason: `there are ${count} already, as many as MAX_CLOUD_BROKERS allows` });
+      const all = [...directory.all()].filter(({ type }) => type === 'CLOUD');
+      const ofProject = all.filter((broker) => broker.projectId === projectId).length;
+      if (all.length >= maxBrokers) {
+        issues.push({ path: 'input', reason: `there are ${all.length} already, as many as MAX_CLOUD_BROKERS allows` });
+      } else if (ofProject >= maxPerProject && !owner.isRootAdmin) {
+        const reason = `there are ${ofProject} in the project, as many as MAX_CLOUD_BROKERS_PER_PROJECT allows`;
+        issues.push({ path: 'input', reason });
       }
       if (issues.length > 0) throw invalid(issues);
-      return this.#make(projectId, input, issuedTo);
+      return this.#make(projectId, input, owner.name);
     });
     this.#making = made.catch(() => undefined);
     return made;

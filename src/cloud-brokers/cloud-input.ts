@@ -23,9 +23,14 @@ export interface CloudBrokerInput {
 const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
 const MAX_LISTENERS = 10;
 const MAX_PORT = 65_535;
+/** Lower ports are for services of the machine. */
+const FIRST_UNPRIVILEGED_PORT = 1_024;
 
-/** What is wrong with a broker that is to be made, by itself. */
-export function cloudBrokerIssues({ name, description, location, listeners }: CloudBrokerInput): InputIssue[] {
+/** What is wrong with a broker that is to be created, by itself. */
+export function cloudBrokerIssues(
+  { name, description, location, listeners }: CloudBrokerInput,
+  { isRootAdmin }: { readonly isRootAdmin: boolean },
+): InputIssue[] {
   const issues = [
     ...textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME }),
     ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
@@ -40,6 +45,10 @@ export function cloudBrokerIssues({ name, description, location, listeners }: Cl
     const path = `input.listeners.${index}`;
     if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
       issues.push({ path: `${path}.port`, reason: `must be a whole number from 0 to ${MAX_PORT}` });
+    }
+    if (port > 0 && port < FIRST_UNPRIVILEGED_PORT && !isRootAdmin) {
+      const reason = `must be 0 or at least ${FIRST_UNPRIVILEGED_PORT}: lower ports are for root administrators`;
+      issues.push({ path: `${path}.port`, reason });
     }
     const first = listeners.findIndex((other) => other.port === port);
     if (port !== 0 && first < index) {

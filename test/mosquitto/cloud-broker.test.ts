@@ -90,6 +90,31 @@ test('where clients come by TLS only this service has a listener of its own; wha
   expect(existsSync(join(folderOf(service, id), 'mosquitto.pid'))).toBe(false);
 });
 
+test('a project has a bound of its own, and low ports are for root administrators', async () => {
+  const service = await startRunning({ MAX_CLOUD_BROKERS_PER_PROJECT: '2' });
+  const admin = await service.person('ADMIN');
+  const create = async (input: Record<string, unknown>, token?: string, projectId = service.projectId) => {
+    const { errors } = await service.graphql(
+      'mutation ($input: CreateCloudBrokerInput!) { createCloudBroker(input: $input) { broker { id } } }',
+      { input: { projectId, name: 'x', ...input } },
+      token,
+    );
+    return errors?.[0]?.message ?? null;
+  };
+  const low = { listeners: [{ port: 1023 }] };
+  expect(await create(low, admin.token)).toContain('input.listeners.0.port: must be 0 or at least 1024');
+  // The first broker of the service is in this project.
+  expect(await create({}, admin.token)).toBeNull();
+  expect(await create({}, admin.token)).toBe(
+    'input: there are 2 in the project, as many as MAX_CLOUD_BROKERS_PER_PROJECT allows',
+  );
+  expect(await create({})).toBeNull();
+  const { data } = await service.graphql('mutation { createProject(input: { name: "Other" }) { project { id } } }');
+  const other = data.createProject.project.id as string;
+  const second = await service.person('ADMIN', other);
+  expect(await create({}, second.token, other)).toBeNull();
+});
+
 test('what is asked for is checked: names, places, ports, listeners, roles, how many there are, and that the engine is there', async () => {
   const service = await startRunning({ MOSQUITTO_BINARY: '/nowhere/mosquitto', MAX_CLOUD_BROKERS: '2' });
   const create = (input: Record<string, unknown>, token = service.root) =>

@@ -38,8 +38,8 @@ export interface Unmasked {
 
 /**
  * What was sent, with the secrets that are kept where it says MASK. Entries of lists are known by their `name`, those without one by
- * their place. A secret is kept only where it goes to the same hosts as before, over TLS as before: whoever may write a configuration without knowing
- * its secrets could have them sent anywhere otherwise.
+ * their place. A secret is kept only where it goes to the same address as before (placeOf), over TLS as before: a caller who may write a
+ * configuration without knowing its secrets could have them sent anywhere otherwise.
  */
 export function unmasked(given: unknown, kept: unknown, place: SecretPlace): Unmasked {
   const issues: InputIssue[] = [];
@@ -77,7 +77,7 @@ interface Merging {
 }
 
 const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
-const ELSEWHERE = `must be given again, because it would go to another host than before, or with other TLS settings: "${MASK}" keeps it for the same only`;
+const ELSEWHERE = `must be given again, because it would go to another host than before, to another path of a web address, or with other TLS settings: "${MASK}" keeps it for the same only`;
 
 function merge(merging: Merging): unknown {
   const { given, kept, place, path, above } = merging;

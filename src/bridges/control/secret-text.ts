@@ -53,16 +53,20 @@ export function restoreText(text: string, kept: unknown): string | null {
 }
 
 /**
- * Where a text leads: of URLs their schemes, hosts, ports and parameters, nothing of their credentials. Whoever opens a URL may take it
- * apart in another way, so all of them count: as browsers do, for whom `\` is a slash, and with a password that nobody encoded taken out
- * or not.
+ * Where a text leads: of URLs their schemes, hosts, ports and parameters, of web addresses also their paths, nothing of their
+ * credentials. Several receivers may share the host of a web address. Programs parse URLs in different ways, so all of them count: as
+ * browsers do, for which `\` is a slash, and with a password that is not encoded taken out or not.
  */
 export function placeOf(text: string): string {
   const open = withSlots(text, slotsOf(text), () => '');
   if (!/^[a-z][a-z0-9+.:-]*:\/\//i.test(open)) return open;
   const parsed = URL.canParse(text) ? new URL(text).host : '';
-  return JSON.stringify([parsed, hostsIn(text), hostsIn(open), /[?#].*/s.exec(open)?.[0]]).toLowerCase();
+  const hosts = JSON.stringify([parsed, hostsIn(text), hostsIn(open)]).toLowerCase();
+  return `${hosts}${/^https?:/i.test(open) ? webPath(open) : /[?#].*/s.exec(open)?.[0]?.toLowerCase()}`;
 }
+
+/** Path and parameters, as they stand. */
+const webPath = (url: string): string => /^[^:]*:\/\/[^/\\?#]*(.*)$/s.exec(url)?.[1] || '/';
 
 const LONGEST_SCHEME = 50;
 

@@ -13,7 +13,7 @@ const UpdateBridgeConfigInput = builder.inputType('UpdateBridgeConfigInput', {
     bridgeId: t.id({ description: 'Of a bridge of this broker.', required: true }),
     config: t.field({
       description:
-        'Whole, as the schema of the bridge says. `***` in place of a secret keeps it, while the host it is sent to and the settings of TLS stay the same; entries of lists are known by their `name`.',
+        'Whole, as the schema of the bridge says. `***` in place of a secret keeps it, while the host it is sent to (for web addresses also the path) and the settings of TLS stay the same; entries of lists are known by their `name`.',
       type: 'JSON',
       required: true,
     }),

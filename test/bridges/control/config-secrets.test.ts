@@ -90,6 +90,20 @@ describe('a secret that is kept goes to no other host', () => {
     expect(unmasked(withUrl(url), KEPT, BY_SCHEMA).issues).toEqual([]);
   });
 
+  test.each([
+    'https://hooks/attacker',
+    'https://hooks/Tenant-a',
+    'https://hooks/tenant-a/',
+    'https://hooks/tenant-a?x=1',
+  ])('nor to another path of a web address: %s', (url) => {
+    const kept = { url: 'https://hooks/tenant-a', headers: { Authorization: 'a secret' } };
+    const given = { url, headers: { Authorization: '***' } };
+    expect(unmasked(given, kept, BY_NAME).issues).toEqual([
+      { path: '/headers/Authorization', reason: expect.stringContaining('another path') },
+    ]);
+    expect(unmasked({ ...given, url: 'HTTPS://u@Hooks/tenant-a' }, kept, BY_NAME).issues).toEqual([]);
+  });
+
   test.each([{ verifyCa: false }, { tls: false }, { ca: 'PEM of another authority' }])(
     'nor with %o to whoever is there',
     (change) => {
