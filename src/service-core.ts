@@ -192,6 +192,10 @@ export async function startCore(
         rules,
         timeoutMs,
         maxLinks: config.maxBrokerLinks,
+        ownerOf: (projectId) => {
+          const owner = projectDirectory.get(projectId)?.owner;
+          return owner?.userId ?? owner?.organisationId ?? projectId;
+        },
         beside: (link) => {
           const ofEach = { plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] };
           const single = () => [cloudBrokers.beside(link.id), ...hostings.map((hosting) => hosting.beside(link))];

@@ -320,7 +320,7 @@ export const SETTINGS = {
     env: 'MAX_BROKER_LINKS',
     fallback: '1000',
     parse: integer(1, 100_000),
-    help: 'Most brokers that are connected to at once',
+    help: 'Maximum number of brokers that are connected to at once; beyond it owners of projects, and their projects, have equal shares',
   }),
   maxBrokersPerProject: setting({
     env: 'MAX_BROKERS_PER_PROJECT',

@@ -19,6 +19,7 @@ import { withoutAddress } from './broker-service.ts';
 import { type BrokerStatusChange, type BrokerStatusEvent, BrokerStatusFeeds } from './broker-status.ts';
 import { withDeadline } from './deadline.ts';
 import { getLicenseInformation, type LicenseInformation } from './license-control.ts';
+import { LinkShares } from './link-shares.ts';
 import { SysTopics, type SysTopicsSample } from './sys-topics.ts';
 
 export interface BrokerRuntime {
@@ -49,7 +50,10 @@ export interface BrokerRuntimesOptions {
   readonly rules: ConnectionRules;
   /** Longest wait for one broker's answer, milliseconds. */
   readonly timeoutMs: number;
+  /** Maximum number of links; LinkShares says which brokers have one when there are more. */
   readonly maxLinks: number;
+  /** The owner of a project, whose projects have one share of the links together. Default: each project has its own. */
+  readonly ownerOf?: (projectId: string) => string;
   /** What this service runs beside a broker, by what its link is made from. */
   readonly beside: (link: BrokerLinkOptions) => HostedBeside;
   /** By which entry the broker of an entry is reached that stands for several; itself for any other. Null: none of them can be. */
@@ -78,7 +82,8 @@ const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'ced
  */
 export class BrokerRuntimes {
   readonly #options: BrokerRuntimesOptions;
-  readonly #fleet: Fleet;
+  readonly #fleet = new Fleet();
+  readonly #shares: LinkShares;
   readonly #runtimes = new Map<string, BrokerRuntime>();
   /** Why a runtime could not be opened (a file gone, a secret that does not open). */
   readonly #failures = new Map<string, LinkStatus>();
@@ -93,7 +98,7 @@ export class BrokerRuntimes {
 
   constructor(options: BrokerRuntimesOptions) {
     this.#options = options;
-    this.#fleet = new Fleet({ maxLinks: options.maxLinks });
+    this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
     this.#fleet.onStatus((id, status) => this.#linkChanged(id, status));
     this.#stop = options.directory.onChange((after, before) => this.#entryChanged(after, before));
   }
@@ -212,6 +217,7 @@ export class BrokerRuntimes {
       this.#enqueue(broker.id, async () => {
         await this.#closeRuntime(broker.id);
         if (after !== null && isReachable(after)) await this.#openRuntime(after);
+        else this.#releaseLink(broker.id);
       });
     }
     this.#tell(broker, after);
@@ -271,8 +277,54 @@ export class BrokerRuntimes {
     return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
   }
 
+  /** Whether the broker has a link. Another one may lose its link by it. */
+  #claimLink({ id, projectId, type }: BrokerRecord): boolean {
+    const { ownerOf = (project) => project } = this.#options;
+    const claim = { id, projectId, owner: ownerOf(projectId), isOwn: type === 'CLOUD' };
+    const { isGranted, evicted } = this.#shares.claim(claim);
+    if (evicted !== null) {
+      this.#enqueue(evicted, async () => {
+        // It may have got another one meanwhile.
+        if (this.#shares.holds(evicted)) return;
+        await this.#closeRuntime(evicted);
+        this.#waits(evicted);
+      });
+    }
+    return isGranted;
+  }
+
+  #waits(id: string): void {
+    const broker = this.#options.directory.get(id);
+    if (broker === null) return;
+    this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError: NO_LINK });
+    this.#tell(broker, broker);
+  }
+
+  #releaseLink(id: string): void {
+    const next = this.#shares.release(id);
+    if (next === null || this.#opening === 'NONE') return;
+    this.#enqueue(next, async () => {
+      const broker = this.#options.directory.get(next);
+      if (broker === null || !isReachable(broker)) this.#releaseLink(next);
+      else if (!this.#runtimes.has(next)) {
+        this.#failures.delete(next);
+        await this.#openRuntime(broker);
+      }
+    });
+  }
+
+  /** Of a link that is not connected, how long it has been so; else 0. */
+  #downMs(id: string): number {
+    const { state, since } = this.#runtimes.get(id)?.link.status ?? {};
+    return state === undefined || state === 'CONNECTED' ? 0 : Math.max(1, Date.now() - (since ?? 0));
+  }
+
   async #openRuntime(broker: BrokerRecord): Promise<void> {
     const { id } = broker;
+    if (!this.#claimLink(broker)) {
+      this.#waits(id);
+      return;
+    }
     try {
       const options = await this.#linkOptions(broker);
       this.#fleet.add(options);
@@ -303,6 +355,7 @@ export class BrokerRuntimes {
         error instanceof ServiceError ? error.message : 'The entry could not be used; the log has the reason';
       this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError });
       await this.#fleet.close(id);
+      this.#releaseLink(id);
       this.#tell(broker, broker);
     }
   }
@@ -369,6 +422,9 @@ export class BrokerRuntimes {
     };
   }
 }
+
+const NO_LINK =
+  'All connections that this service opens to brokers are in use (MAX_BROKER_LINKS), and the share of the project with them: the broker is connected to when one is free';
 
 const open = (sealer: Sealer, sealed: string | null, context: string) =>
   sealed === null ? null : sealer.open(sealed, context);

@@ -2,26 +2,16 @@ import { ServiceError } from '../errors.ts';
 import { BrokerLink, type BrokerLinkOptions } from './broker-link.ts';
 import type { LinkStatus, Stop } from './broker-session.ts';
 
-/**
- * The links of this process, one per broker id. A link is opened when it is added (`eager`) or when somebody asks for it
- * (`lazy`), and stays open until it is closed. At most `maxLinks` are open; one more is refused with BROKER_UNREACHABLE.
- */
-export interface FleetOptions {
-  /** Default 1000. */
-  readonly maxLinks?: number;
-}
-
 export type FleetListener = (id: string, status: LinkStatus) => void;
 
+/**
+ * The links of this process, one per broker id. A link is opened when it is added (`eager`) or when it is first used (`lazy`), and
+ * stays open until it is closed. The caller bounds their number (LinkShares).
+ */
 export class Fleet {
-  readonly #maxLinks: number;
   readonly #known = new Map<string, BrokerLinkOptions>();
   readonly #links = new Map<string, BrokerLink>();
   readonly #listeners = new Set<FleetListener>();
-
-  constructor({ maxLinks = 1_000 }: FleetOptions = {}) {
-    this.#maxLinks = maxLinks;
-  }
 
   get openCount(): number {
     return this.#links.size;
@@ -40,7 +30,7 @@ export class Fleet {
     }
   }
 
-  /** The broker's link, opened if need be. Errors: NOT_FOUND, BROKER_UNREACHABLE (too many links), INVALID settings. */
+  /** The broker's link, opened if need be. Errors: NOT_FOUND, INVALID settings. */
   get(id: string): BrokerLink {
     const link = this.#links.get(id);
     if (link) return link;
@@ -83,11 +73,6 @@ export class Fleet {
   }
 
   #open(options: BrokerLinkOptions): BrokerLink {
-    if (this.#links.size >= this.#maxLinks) {
-      throw new ServiceError('BROKER_UNREACHABLE', `This service keeps at most ${this.#maxLinks} broker links open`, {
-        info: { maxLinks: this.#maxLinks },
-      });
-    }
     const link = new BrokerLink(options);
     link.onStatus((status) => {
       for (const listener of this.#listeners) listener(options.id, status);

@@ -1,0 +1,118 @@
+/** A broker that needs a link. */
+export interface LinkClaim {
+  readonly id: string;
+  readonly projectId: string;
+  /** The person or organisation that owns the project. */
+  readonly owner: string;
+  /** Whether this service runs the broker: it always gets a link, and keeps it. */
+  readonly isOwn: boolean;
+}
+
+export interface LinkDecision {
+  readonly isGranted: boolean;
+  /** The broker whose link is taken for it; null: none. */
+  readonly evicted: string | null;
+}
+
+const GRANTED: LinkDecision = { isGranted: true, evicted: null };
+const WAITING: LinkDecision = { isGranted: false, evicted: null };
+
+/**
+ * Decides which brokers have a link when there are more brokers than links.
+ *
+ * Each owner of projects has an equal share, and of it each project. A broker without a free link gets one of the owner with the most
+ * links if its own owner would not have more than that one then; the same holds between projects of one owner. The project gives the
+ * link that has been down for longest, else its newest. A link that becomes free goes to the waiting broker whose owner, and then
+ * project, has the fewest.
+ */
+export class LinkShares {
+  readonly #maxLinks: number;
+  /** Milliseconds that the link of a broker has been down; 0: it is connected. */
+  readonly #downMs: (id: string) => number;
+  /** In the order in which they were granted. */
+  readonly #held = new Map<string, LinkClaim>();
+  readonly #waiting = new Map<string, LinkClaim>();
+
+  constructor(maxLinks: number, downMs: (id: string) => number) {
+    this.#maxLinks = maxLinks;
+    this.#downMs = downMs;
+  }
+
+  holds(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  claim(claim: LinkClaim): LinkDecision {
+    if (this.#held.has(claim.id)) return GRANTED;
+    this.#waiting.delete(claim.id);
+    if (this.#held.size < this.#maxLinks) {
+      this.#held.set(claim.id, claim);
+      return GRANTED;
+    }
+    const victim = this.#victimFor(claim);
+    if (victim === null && !claim.isOwn) {
+      this.#waiting.set(claim.id, claim);
+      return WAITING;
+    }
+    this.#held.set(claim.id, claim);
+    if (victim === null) return GRANTED;
+    this.#held.delete(victim.id);
+    this.#waiting.set(victim.id, victim);
+    return { isGranted: true, evicted: victim.id };
+  }
+
+  /** The broker needs no link any more. Returns the broker that is granted one in its place; null: none waits. */
+  release(id: string): string | null {
+    this.#waiting.delete(id);
+    if (!this.#held.delete(id) || this.#held.size >= this.#maxLinks) return null;
+    const owners = countsOf(this.#held.values(), ({ owner }) => owner);
+    const projects = countsOf(this.#held.values(), ({ projectId }) => projectId);
+    const rank = ({ owner, projectId }: LinkClaim) => [owners.get(owner) ?? 0, projects.get(projectId) ?? 0] as const;
+    let next: LinkClaim | null = null;
+    for (const claim of this.#waiting.values()) if (next === null || isLess(rank(claim), rank(next))) next = claim;
+    if (next === null) return null;
+    this.#waiting.delete(next.id);
+    this.#held.set(next.id, next);
+    return next.id;
+  }
+
+  #victimFor({ owner, projectId, isOwn }: LinkClaim): LinkClaim | null {
+    const takeable = [...this.#held.values()].filter((held) => !held.isOwn);
+    const ofOwner = takeable.filter((held) => held.owner === owner);
+    const ofRichest = largestGroup(takeable, (held) => held.owner);
+    const yields = isOwn || ofRichest.length > ofOwner.length + 1;
+    if (yields) return this.#leastUseful(largestGroup(ofRichest, (held) => held.projectId));
+    const ofProject = ofOwner.filter((held) => held.projectId === projectId);
+    const ofOther = largestGroup(ofOwner, (held) => held.projectId);
+    return ofOther.length > ofProject.length + 1 ? this.#leastUseful(ofOther) : null;
+  }
+
+  #leastUseful(claims: readonly LinkClaim[]): LinkClaim | null {
+    let found: LinkClaim | null = null;
+    let mostMs = 0;
+    for (const claim of claims) {
+      const downMs = this.#downMs(claim.id);
+      // Of those that are connected the newest.
+      if (downMs < mostMs || (downMs === mostMs && mostMs > 0)) continue;
+      found = claim;
+      mostMs = downMs;
+    }
+    return found;
+  }
+}
+
+function largestGroup(claims: readonly LinkClaim[], groupOf: (claim: LinkClaim) => string): readonly LinkClaim[] {
+  const counts = countsOf(claims, groupOf);
+  let most = '';
+  for (const [group, count] of counts) if (count > (counts.get(most) ?? 0)) most = group;
+  return claims.filter((claim) => groupOf(claim) === most);
+}
+
+function countsOf(claims: Iterable<LinkClaim>, groupOf: (claim: LinkClaim) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const claim of claims) counts.set(groupOf(claim), (counts.get(groupOf(claim)) ?? 0) + 1);
+  return counts;
+}
+
+const isLess = (a: readonly [number, number], b: readonly [number, number]) =>
+  a[0] === b[0] ? a[1] < b[1] : a[0] < b[0];
