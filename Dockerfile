@@ -1,5 +1,11 @@
-# Builds the package from the sources, then keeps only what runs.
-FROM node:20-bookworm AS build
+# Builds the package from the sources, then copies only what runs.
+#
+# Node 22: better-sqlite3 12 aborts on Node 24.19 and later (its statements are freed outside of a context), and version 13 needs Node 22.
+# Tags move. For a release pin both images by their digest: `npm run image` refuses others, see README, “Container”.
+ARG NODE_BUILD_IMAGE=node:22-bookworm
+ARG NODE_IMAGE=node:22-bookworm-slim
+
+FROM ${NODE_BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
@@ -12,7 +18,7 @@ COPY src ./src
 # Without their mention, too: the Prisma client would keep its command line and the compiler as optional peers.
 RUN npm run build && npm pkg delete devDependencies && npm prune --omit=dev --omit=peer --no-audit --no-fund
 
-FROM node:20-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 MQTT_HOST=0.0.0.0 DATA_DIR=/data LOG_FORMAT=json
 # The C library gives blocks of 128 KiB and more back to the system, such as those of recorded topics: else it keeps most of them for later.
 ENV MALLOC_MMAP_THRESHOLD_=131072
@@ -24,6 +30,7 @@ COPY --from=build /src/prisma/migrations ./prisma/migrations
 RUN mkdir -m 0700 /data && chown node:node /data
 # Brokers on the engine MOSQUITTO need it: RUN apt-get update && apt-get install -y --no-install-recommends mosquitto
 USER node
+# The only folder that is written: the root file system may be read-only.
 VOLUME /data
 EXPOSE 4000 1883 8883 9001
 # Ends open connections, brokers and queues in order; it may take 20 seconds, so give it 30 (`docker stop --time 30`).

@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../support/database.ts';
+import { readCompose } from './compose-file.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const text = (name: string) => readFileSync(`${ROOT}${name}`, 'utf8');
+
+interface ComposeService {
+  readonly read_only: string;
+  readonly cap_drop: readonly string[];
+  readonly security_opt: readonly string[];
+  readonly mem_limit: string;
+  readonly pids_limit: string;
+  readonly tmpfs: readonly string[];
+  readonly ports?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly user?: string;
+}
+// The file is ours, and each property that a test needs is compared there.
+const { services } = readCompose(text('compose.yaml')) as unknown as {
+  readonly services: Readonly<Record<string, ComposeService>>;
+};
+
+async function runScript(args: readonly string[], env: Record<string, string>) {
+  const child = spawn('npm', ['run', '--silent', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: temporaryFolder(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => {
+    output.out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output.err += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code, ...output };
+}
+
+test.each(Object.entries(services))('%s runs with a read-only root, no capabilities and limits', (_name, service) => {
+  expect(service).toMatchObject({
+    read_only: 'true',
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    mem_limit: expect.stringMatching(/^\$\{\w+:-\d+[mg]\}$/),
+    pids_limit: expect.stringMatching(/^\d+$/),
+    tmpfs: expect.arrayContaining(['/tmp']),
+  });
+});
+
+test('without TLS, MQTT and HTTP are published on loopback, and databases not at all', () => {
+  const published = Object.fromEntries(Object.entries(services).map(([name, { ports = [] }]) => [name, ports]));
+  expect(published).toEqual({
+    brokergraph: [
+      '127.0.0.1:4000:4000',
+      '$' + '{MQTT_PUBLISH:-127.0.0.1}:1883:1883',
+      '$' + '{MQTT_PUBLISH:-127.0.0.1}:9001:9001',
+      '8883:8883',
+    ],
+    postgres: [],
+    redis: [],
+  });
+});
+
+test('databases have a password from the environment and no root user', () => {
+  expect(services.postgres).toMatchObject({
+    user: 'postgres',
+    environment: { POSTGRES_PASSWORD: expect.stringContaining('POSTGRES_PASSWORD:?') },
+  });
+  expect(services.redis).toMatchObject({ user: 'redis', environment: { REDIS_PASSWORD: expect.any(String) } });
+  expect(text('compose.yaml')).toMatch(/test -n "\$\$REDIS_PASSWORD".*requirepass/);
+});
+
+test('an image for a release is refused while a base image is not pinned by its digest', async () => {
+  const digest = `sha256:${'a'.repeat(64)}`;
+  expect(await runScript(['image'], { NODE_IMAGE: 'node:22-bookworm-slim' })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('NODE_IMAGE must be an image with its digest'),
+  });
+  // Both are pinned, so what is missing next is Docker itself.
+  const pinned = { NODE_IMAGE: `node@${digest}`, NODE_BUILD_IMAGE: `node@${digest}`, PATH: '' };
+  const node = process.execPath.replace(/\/[^/]+$/, '');
+  const { err } = await runScript(['image'], { ...pinned, PATH: `${node}:/bin` });
+  expect(err).not.toContain('must be an image');
+  for (const name of ['NODE_IMAGE', 'NODE_BUILD_IMAGE']) expect(text('Dockerfile')).toContain(`FROM \${${name}}`);
+});
+
+test('the bill of materials lists every production dependency with its version', async () => {
+  const { out } = await runScript(['sbom'], {});
+  const { bomFormat, components, dependencies } = JSON.parse(out) as {
+    readonly bomFormat: string;
+    readonly dependencies: readonly { readonly ref: string }[];
+    readonly components: readonly { readonly name: string; readonly group?: string; readonly version: string }[];
+  };
+  expect(bomFormat).toBe('CycloneDX');
+  expect(dependencies.map(({ ref }) => ref)).toContain(`brokergraph@${JSON.parse(text('package.json')).version}`);
+  expect(components.some(({ name }) => name === 'vitest')).toBe(false);
+  const listed = new Set(components.map(({ name, version }) => `${name}@${version}`));
+  const lock = JSON.parse(text('package-lock.json')) as {
+    readonly packages: Readonly<
+      Record<string, { version: string; name?: string; dev?: true; devOptional?: true; optional?: true; peer?: true }>
+    >;
+  };
+  const production = Object.entries(lock.packages).flatMap(
+    ([path, { version, name, dev, devOptional, optional, peer }]) =>
+      path === '' || dev || devOptional || optional || peer
+        ? []
+        : [`${name ?? path.replace(/^.*node_modules\//, '')}@${version}`],
+  );
+  expect(production.length).toBeGreaterThan(80);
+  expect(production.filter((name) => !listed.has(name))).toEqual([]);
+  const { dependencies: direct } = JSON.parse(text('package.json')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  expect(Object.entries(direct).filter(([name, version]) => !listed.has(`${name}@${version}`))).toEqual([]);
+});
+
+/** A registry as far as `npm audit` asks it: one advisory, or what `status` says. */
+async function startRegistry(severity: string | null, status = 200): Promise<string> {
+  const server = createServer((req, res) => {
+    req.resume();
+    req.on('end', () => {
+      const advisory = { id: 1, url: 'https://example.org/1', title: 'A flaw', severity, vulnerable_versions: '*' };
+      const name = decodeURIComponent(req.url ?? '').slice(1);
+      const answer = req.url?.endsWith('/advisories/bulk')
+        ? severity === null
+          ? {}
+          : { ws: [advisory] }
+        : { name, versions: { '8.23.0': { name, version: '8.23.0' } }, 'dist-tags': { latest: '8.23.0' } };
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test.each([
+  ['a high advisory fails', 'high', 200, 1, 'high: ws'],
+  ['a low advisory is counted only', 'low', 200, 0, '"low":'],
+  ['no advisory passes', null, 200, 0, '"total":0'],
+  ['a registry that does not answer is a note', null, 405, 0, 'not checked'],
+])('of advisories, %s', async (_name, severity, status, code, said) => {
+  const env = { npm_config_registry: await startRegistry(severity, status), npm_config_fetch_retries: '0' };
+  const result = await runScript(['advisories'], env);
+  expect(result.out + result.err).toContain(said);
+  expect(result.code).toBe(code);
+});
