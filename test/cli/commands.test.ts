@@ -349,6 +349,7 @@ test('migrate brings the database up to date and says when it is', async () => {
       '0005_topic_tree',
       '0006_clusters',
       '0007_people_and_audit',
+      '0008_known_networks',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
