@@ -71,6 +71,36 @@ describe('a bridge configuration', () => {
   });
 });
 
+test('a request reads 8 MiB of configurations of bridges at most, whatever the aliases', async () => {
+  const world = await streamWorld('the embedded broker');
+  const topics = Array.from({ length: 900 }, (_, index) => ({ pattern: `site/line/${index}`, direction: 'in' }));
+  const connections = Array.from({ length: 12 }, (_, index) => ({
+    name: `c${index}`,
+    active: false,
+    url: 'mqtt://localhost',
+    password: 'secret',
+    topics,
+  }));
+  const { errors } = await world.service.graphql(UPDATE, { id: world.brokerId, config: { connections } });
+  expect(errors).toBeUndefined();
+
+  const read = (bridges: number, configs: number) => {
+    const aliases = (name: string, count: number, field: string) =>
+      Array.from({ length: count }, (_, index) => `${name}${index}: ${field}`).join(' ');
+    const bridge = `bridge(id: "mqtt-bridge") { ${aliases('c', configs, 'config')} }`;
+    return world.service.graphql(`query ($id: ID!) { broker(id: $id) { ${aliases('b', bridges, bridge)} } }`, {
+      id: world.brokerId,
+    });
+  };
+  const before = busyMs();
+  const refused = await read(14, 14);
+  expect(busyMs() - before).toBeLessThan(6_000);
+  expect(refused.errors?.[0]?.extensions).toEqual({ code: 'TOO_LARGE', info: { limit: 8 * 1024 * 1024 } });
+  const served = await read(2, 3);
+  expect(served.errors).toBeUndefined();
+  expect(served.data.broker.b1.c2.connections[11].password).toBe('***');
+});
+
 test('a REST body with 115,000 unknown keys is refused with its first issue, a small one with all', async () => {
   const service = await startTestService();
   const put = (body: unknown) => service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, body);

@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { isFields } from '../control/fields.ts';
 import type { ControlCaller } from '../control/plugin.ts';
 import { invalid, notFound, ServiceError } from '../errors.ts';
+import { FairQueue, QueueFull } from '../limits/fair-queue.ts';
 import type { SubscriberOptions } from '../live/broadcast.ts';
 import type { LiveSource } from '../live/live-source.ts';
 import { BridgeSums, type BridgeTotals } from './bridge-totals.ts';
@@ -38,6 +40,9 @@ export interface BridgeServiceOptions {
   readonly onFault: (error: unknown) => void;
 }
 
+/** Configurations that wait to be read, of all requests. */
+const MAX_CONFIG_READS = 10_000;
+
 /** What became of a configuration that was written. */
 export interface BridgeWrite {
   readonly broker: BrokerRecord;
@@ -60,6 +65,7 @@ export class BridgeService {
   readonly #sums = new Map<string, { readonly sums: BridgeSums; readonly last: BridgeTotals | null }>();
   /** The last write to each bridge of a broker: what is kept is read before it is replaced. Never reject. */
   readonly #writes = new Map<string, Promise<unknown>>();
+  readonly #configReads = new FairQueue({ atOnce: 1, maxWaiting: MAX_CONFIG_READS });
   readonly #stop: () => void;
 
   constructor(options: BridgeServiceOptions) {
@@ -116,12 +122,27 @@ export class BridgeService {
     return this.#ask(bridge.broker, ({ controls }) => getBridgeSchema(controls, api));
   }
 
-  /** Without its secrets. Errors: as `schema`. */
-  async config(bridge: BridgeView): Promise<unknown> {
+  /**
+   * Without its secrets. Configurations of this service are read one after the other, with a turn of the event loop for each.
+   * `onTurn` may throw before the bridge is asked. Errors: as `schema`, RATE_LIMITED if too many wait.
+   */
+  async config(bridge: BridgeView, onTurn: () => void = () => undefined): Promise<unknown> {
     const api = configurable(bridge);
-    return this.#ask(bridge.broker, ({ controls }) =>
-      bridge.provider === 'BROKER' ? readForeignConfig(controls, api) : getBridgeConfig(controls, api),
-    );
+    if (bridge.provider === 'BROKER') {
+      onTurn();
+      return this.#ask(bridge.broker, ({ controls }) => readForeignConfig(controls, api));
+    }
+    const read = async () => {
+      onTurn();
+      const config = await this.#ask(bridge.broker, ({ controls }) => getBridgeConfig(controls, api));
+      await nextTurn();
+      return config;
+    };
+    return this.#configReads.run(bridge.broker.id, read).catch((error) => {
+      if (!(error instanceof QueueFull)) throw error;
+      const info = { retryAfterSeconds: 1 };
+      throw new ServiceError('RATE_LIMITED', 'Too many configurations are being read', { info });
+    });
   }
 
   /** Any JSON: usually one entry for each connection. */

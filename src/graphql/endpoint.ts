@@ -75,7 +75,17 @@ export class Endpoint {
   }
 
   /** Answers a query or mutation; at once when nothing had to be waited for. Never throws, never rejects. */
-  run(body: unknown, context: RequestContext, { queriesOnly, toText }: RunOptions = {}): MaybePromise<Answer> {
+  run(body: unknown, context: RequestContext, options: RunOptions = {}): MaybePromise<Answer> {
+    return this.#run(body, context, options);
+  }
+
+  /** `prepared`: the operation of the body, if it has been prepared. */
+  #run(
+    body: unknown,
+    context: RequestContext,
+    { queriesOnly, toText }: RunOptions,
+    prepared?: FoundOperation,
+  ): MaybePromise<Answer> {
     const place = { requestId: context.requestId, log: this.log };
     let isMutation = false;
     const answer = (executed: TextResult): Answer => {
@@ -100,7 +110,7 @@ export class Endpoint {
     try {
       const { query, variables, operationName } = readParams(body);
       const sent = variables ?? undefined;
-      const found = this.operations.findFor(context, query, operationName);
+      const found = prepared ?? this.operations.findFor(context, query, operationName);
       if (!(found instanceof Promise)) return execute(found, sent);
       return found.then((operation) => execute(operation, sent)).catch(refuse);
     } catch (error) {
@@ -110,9 +120,10 @@ export class Endpoint {
 
   /** Answers any operation: with its results for a subscription that is let in. Never throws, never rejects. */
   async start(body: unknown, context: RequestContext, options: RunOptions = {}): Promise<Answer | LiveResults> {
-    const operation = await this.#subscription(body, context);
-    // Any other operation is cached now, as its errors are.
-    if (!operation) return this.run(body, context, options);
+    const operation = await this.#prepared(body, context);
+    if (!(operation instanceof Operation) || operation.kind !== 'subscription') {
+      return this.#run(body, context, options, operation);
+    }
     const place = { requestId: context.requestId, log: this.log };
     let isRefusedStream = false;
     try {
@@ -127,11 +138,11 @@ export class Endpoint {
     }
   }
 
-  async #subscription(body: unknown, context: RequestContext): Promise<Operation | null> {
-    if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return null;
+  /** Undefined for what is no GraphQL request. */
+  #prepared(body: unknown, context: RequestContext): MaybePromise<FoundOperation> | undefined {
+    if (typeof body !== 'object' || body === null || !('query' in body) || typeof body.query !== 'string') return;
     const name = 'operationName' in body && typeof body.operationName === 'string' ? body.operationName : null;
-    const operation = await this.operations.findFor(context, body.query, name);
-    return operation instanceof Operation && operation.kind === 'subscription' ? operation : null;
+    return this.operations.findFor(context, body.query, name);
   }
 }
 

@@ -25,6 +25,11 @@ export function isTooLarge(value: unknown): boolean {
   return leftAfter(value, MAX_RESPONSE_BYTES) < 0;
 }
 
+/** Bytes of the JSON text of a value, counted like `isTooLarge` does. Beyond `most` the number is not exact. */
+export function sizeOf(value: unknown, most: number): number {
+  return most - leftAfter(value, most);
+}
+
 /** Texts up to this length are counted by their length, longer ones by their bytes as JSON. */
 const SHORT = 100;
 const NEEDS_ESCAPES = /[^ !#-[\]-~]/;

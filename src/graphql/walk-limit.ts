@@ -8,13 +8,25 @@ import { ServiceError } from '../errors.ts';
  */
 const MAX_WALK = 100_000;
 
-/** Characters that fields of one run may make from what the request sent, such as the samples and outputs of previews. */
+/** Characters that fields of one run may read and make whose work grows with them: previews, and configurations of bridges. */
 export const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /** Spent by fields while they make text. */
 export interface CharacterBudget {
   readonly limit: number;
   charactersLeft: number;
+}
+
+/** Throws TOO_LARGE if the characters are more than what is left. */
+export function spendCharacters(budget: CharacterBudget, characters: number): void {
+  budget.charactersLeft -= characters;
+  if (budget.charactersLeft >= 0) return;
+  const { limit } = budget;
+  throw new ServiceError(
+    'TOO_LARGE',
+    `The previews and configurations of a request have more than ${limit} characters: ask for fewer`,
+    { info: { limit } },
+  );
 }
 
 /** What one run has used up. */

@@ -1,7 +1,9 @@
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
+import type { RequestContext } from '../../context.ts';
 import { builder } from '../../graphql/builder.ts';
 import { QUESTION_COST } from '../../graphql/page-cost.ts';
-import { mayAskBroker, walk } from '../../graphql/walk-limit.ts';
+import { sizeOf } from '../../graphql/response-limit.ts';
+import { characterBudget, mayAskBroker, spendCharacters, walk } from '../../graphql/walk-limit.ts';
 import { type BridgeConnectionView, type BridgeView, readConnections } from '../bridge-view.ts';
 import type { SysBridgeOrigin } from '../live/sys-bridges.ts';
 import type { BridgeConnectionState, BridgeRejection } from '../model/bridge-status.ts';
@@ -127,7 +129,7 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
       complexity: QUESTION_COST,
       args: { strict: t.arg.boolean({ description: STRICT, defaultValue: false }) },
       resolve: async (bridge, { strict }, context) =>
-        (await mayTell(bridge, strict, context)) ? context.services.bridges.config(bridge) : null,
+        (await mayTell(bridge, strict, context)) ? readConfig(bridge, context) : null,
     }),
     status: t.field({
       description: 'As its provider tells it: usually a list with one entry for each connection.',
@@ -149,6 +151,14 @@ export const Bridge = builder.objectRef<BridgeView>('Bridge').implement({
     }),
   }),
 });
+
+/** Reading takes up to a second for a million characters. Throws TOO_LARGE where a request reads too many. */
+async function readConfig(bridge: BridgeView, context: RequestContext): Promise<unknown> {
+  const budget = characterBudget(context);
+  const config = await context.services.bridges.config(bridge, () => spendCharacters(budget, 0));
+  spendCharacters(budget, sizeOf(config, budget.limit));
+  return config;
+}
 
 /** Each is a question to the broker, of which a document may hold many. */
 const mayAsk = async ({ api }: BridgeView, context: object): Promise<boolean> =>
