@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+
+/** Where the number of a row of SECURITY.md is that has no setting: a constant, or a field of an object, of a file below `src`. */
+export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: string]>> = {
+  'Connections to the listener of `METRICS_HOST`': ['http/metrics-server.ts', 'MAX_CONNECTIONS'],
+  'Time for the headers of a request': ['http/http-server.ts', 'headersTimeout'],
+  'Time for a whole request': ['http/http-server.ts', 'requestTimeout'],
+  'Time in which a client takes nothing of a response': ['http/connections.ts', 'STALLED_MS'],
+  'The same without valid credentials': ['http/traffic.ts', 'MAX_ANONYMOUS_BODY_BYTES'],
+  'One response, message or event': ['graphql/response-limit.ts', 'MAX_RESPONSE_BYTES'],
+  'Tokens of a GraphQL document': ['graphql/limits.ts', 'tokens'],
+  'Aliases of a document': ['graphql/limits.ts', 'aliases'],
+  'Root fields of a document': ['graphql/limits.ts', 'rootFields'],
+  'Directives of a document': ['graphql/limits.ts', 'directives'],
+  'Fields under one response key of a selection': ['graphql/limits.ts', 'sameKey'],
+  'Fields of a document that repeat a response key': ['graphql/limits.ts', 'repeats'],
+  'Entries of lists and objects in the variables': ['graphql/variables.ts', 'MAX_ENTRIES'],
+  'Levels of variables and REST bodies': ['graphql/variables.ts', 'MAX_DEPTH'],
+  'Errors of the variables of one operation': ['graphql/variables.ts', 'MAX_ERRORS'],
+  'Issues of one refusal': ['errors.ts', 'MAX_ISSUES'],
+  'Entries of nested lists in one run of an operation': ['graphql/walk-limit.ts', 'MAX_WALK'],
+  'Characters that previews of one request make': ['graphql/walk-limit.ts', 'MAX_CHARACTERS'],
+  'Samples of one preview': ['streams/query/preview-query.ts', 'samples'],
+  'Long-lived operations of one person or token': ['auth/rights-guards.ts', 'MAX_GUARDS'],
+  'Bytes that wait for one WebSocket before it is not read any more': [
+    'graphql/live/web-socket-flow.ts',
+    'MAX_UNSENT_BYTES',
+  ],
+  'Events that wait for one subscriber': ['live/subscriber.ts', 'DEFAULT_LIMIT'],
+  'Wrong passwords of one account from one network': ['auth/login-throttle.ts', 'FREE_FAILURES'],
+  'Wrong passwords of one network at all accounts': ['auth/login-throttle.ts', 'FREE_FAILURES_OF_NETWORK'],
+  'Wrong passwords of one account from all unknown networks': ['auth/login-throttle.ts', 'FREE_FAILURES_OF_ACCOUNT'],
+  'Refused attempts of one caller with audit entries of their own': ['audit/refusals.ts', 'SINGLE'],
+  'Audit entries that wait while the database cannot be written': ['audit/audit-log.ts', 'MAX_WAITING'],
+  'Tokens of one project': ['tokens/token-service.ts', 'MAX_TOKENS'],
+  'Certificates of one project': ['certificates/certificate-service.ts', 'MAX_CERTIFICATES'],
+  'Incomplete packets of all links to brokers': ['mqtt/unfinished-packets.ts', 'MAX_BYTES'],
+  'Topics below `$SYS` of one broker': ['brokers/sys-topics.ts', 'MAX_TOPICS'],
+  'Payload of a `$SYS` topic that is stored': ['brokers/sys-topics.ts', 'MAX_PAYLOAD'],
+  'Message tails of one broker': ['messages/broker-tails.ts', 'MAX_TAILS'],
+  'Bytes per second of one message tail': ['messages/message-tail.ts', 'MAX_BYTES_PER_SECOND'],
+  'Connections of one embedded broker': ['embedded/limits.ts', 'maxConnections'],
+  'MQTT packet': ['embedded/limits.ts', 'maxPacketBytes'],
+  'Bytes before a CONNECT is accepted': ['embedded/core/packet-meter.ts', 'MAX_CONNECT_BYTES'],
+  'Time for a CONNECT': ['embedded/limits.ts', 'connectTimeoutMs'],
+  'TLS handshakes of one listener': ['embedded/limits.ts', 'maxHandshakes'],
+  'Levels of an MQTT topic, filter or will': ['embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
+  'Topic filters of one MQTT client': ['embedded/limits.ts', 'maxFilters'],
+  'Persistent MQTT sessions of a broker': ['embedded/limits.ts', 'maxSessions'],
+  'Bytes that an MQTT client has not taken': ['embedded/limits.ts', 'unsentBytes'],
+  'Bytes that all MQTT clients of a broker have not taken': ['embedded/limits.ts', 'unsentTotalBytes'],
+  'Time in which an MQTT client takes nothing': ['embedded/limits.ts', 'drainTimeoutMs'],
+  'Messages queued for an MQTT client that is away': ['embedded/limits.ts', 'offlineMessages'],
+  'Bytes queued for one MQTT session': ['embedded/limits.ts', 'sessionBytes'],
+  'Bytes queued for all MQTT sessions': ['embedded/limits.ts', 'totalBytes'],
+  'Retained messages of a broker': ['embedded/limits.ts', 'retainedMessages'],
+  'Bytes of retained messages': ['embedded/limits.ts', 'retainedBytes'],
+  'Different wrong MQTT passwords of one account from one network': [
+    'embedded/dynamic-security/login-throttle.ts',
+    'FREE_OF_ACCOUNT',
+  ],
+  'Wrong MQTT passwords of one network': ['embedded/dynamic-security/login-throttle.ts', 'FREE_OF_NETWORK'],
+  'Messages of streams that are worked on': ['streams/engine/backlog.ts', 'MAX_MESSAGES'],
+  'Sign-ins with a provider that have begun': ['sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
+  'Response of an OpenID provider': ['sign-in/oidc/bounded-fetch.ts', 'MAX_ANSWER_BYTES'],
+  'Response of a directory': ['sign-in/ldap/ldap-connection.ts', 'MAX_ANSWER_BYTES'],
+  'Response of a webhook that is read': ['bridges/webhook/webhook-request.ts', 'MAX_ANSWER_BYTES'],
+};
+
+export interface LimitRow {
+  readonly what: string;
+  readonly number: string;
+  /** `–`: a constant. */
+  readonly setting: string;
+  readonly beyond: string;
+}
+
+/** The rows of the table below the heading "Limits". */
+export function limitRows(security: string): LimitRow[] {
+  const table = security.split('\n## Limits\n')[1] ?? '';
+  return [...table.matchAll(/^\| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$/gm)]
+    .map(([, what = '', number = '', setting = '', beyond = '']) => ({ what, number, setting, beyond }))
+    .filter(({ what }) => what !== 'What' && what !== '---');
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  bytes: 1,
+  MB: 1,
+  ms: 1,
+  s: 1_000,
+  KiB: 1_024,
+  MiB: 1_048_576,
+};
+
+/** `64 KiB` in bytes, `20 s` in milliseconds; MB as the settings count them. */
+export function amountOf(text: string): number {
+  const [, digits = '', unit = ''] = /^([\d,]+)(?: (\w+))?$/.exec(text) ?? [];
+  return Number(digits.replaceAll(',', '')) * (UNITS[unit] ?? Number.NaN);
+}
+
+/** The value of `const NAME = …;` or of the field `name: …,` in a source file; a product of numbers. */
+export function constantOf([file, name]: readonly [file: string, name: string]): number {
+  const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+  const [, product = ''] =
+    new RegExp(`(?:const ${name}(?:: \\w+)? =|^ +${name}:) ([\\d_* ]+)[;,]`, 'm').exec(source) ?? [];
+  return product
+    .split('*')
+    .reduce((all, factor) => all * Number(factor.replaceAll('_', '')), product === '' ? Number.NaN : 1);
+}
