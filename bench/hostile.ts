@@ -9,7 +9,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { GROUPS, type Results, startAttacker } from './support/hostile/attacker.ts';
+import { type Attacker, GROUPS, type Results, startAttacker } from './support/hostile/attacker.ts';
 import type { Input } from './support/hostile/input.ts';
 import { type Observed, startWorld, type World } from './support/hostile/world.ts';
 
@@ -63,12 +63,17 @@ async function runAll(): Promise<Row[]> {
         world = await startWorld();
         newMb = world.rssMb();
       }
-      for (const runs of [1, Number(values.runs)]) {
-        const row = await attacked(world, input, runs);
-        rows.push(row);
-        if (row.missed.length === 0) continue;
-        await world.close();
-        world = await startWorld();
+      const attacker = await startAttacker(input.name);
+      try {
+        for (const runs of [1, Number(values.runs)]) {
+          const row = await attacked(world, attacker, input, runs);
+          rows.push(row);
+          if (row.missed.length === 0) continue;
+          await world.close();
+          world = await startWorld();
+        }
+      } finally {
+        attacker.close();
       }
     }
   } finally {
@@ -77,20 +82,16 @@ async function runAll(): Promise<Row[]> {
   return rows;
 }
 
-async function attacked(world: World, input: Input, runs: number): Promise<Row> {
-  const attacker = await startAttacker(input.name);
-  try {
-    await world.reset();
-    const atLeast = new Promise((resolve) => setTimeout(resolve, MIN_MS));
-    const atOnce = runs === 1 ? 1 : (input.atOnce ?? AT_ONCE);
-    const order = { target: world.target, runs, atOnce, first: runs === 1 ? 0 : 1 };
-    const results = await attacker.attack(order, runs === 1 ? ALONE_DEADLINE_MS : DEADLINE_MS);
-    attacker.close();
-    await atLeast;
-    return printed(input.name, runs, await world.observed(), results);
-  } finally {
-    attacker.close();
-  }
+async function attacked(world: World, attacker: Attacker, input: Input, runs: number): Promise<Row> {
+  await world.reset();
+  const atLeast = new Promise((resolve) => setTimeout(resolve, MIN_MS));
+  const atOnce = runs === 1 ? 1 : (input.atOnce ?? AT_ONCE);
+  const order = { target: world.target, runs, atOnce, first: runs === 1 ? 0 : 1 };
+  const results = await attacker.attack(order, runs === 1 ? ALONE_DEADLINE_MS : DEADLINE_MS);
+  // What it has not ended goes with its process.
+  if (runs > 1) attacker.close();
+  await atLeast;
+  return printed(input.name, runs, await world.observed(), results);
 }
 
 function printed(name: string, runs: number, observed: Observed, results: Results): Row {

@@ -138,6 +138,7 @@ test('the package holds what runs, and nothing else', () => {
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'SECURITY.md',
     ...readdirSync(join(ROOT, 'docs'))
       .map((name) => `docs/${name}`)
       .sort(),
