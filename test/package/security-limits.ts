@@ -35,6 +35,14 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Tokens of one project': ['tokens/token-service.ts', 'MAX_TOKENS'],
   'Certificates of one project': ['certificates/certificate-service.ts', 'MAX_CERTIFICATES'],
   'Incomplete packets of all links to brokers': ['mqtt/unfinished-packets.ts', 'MAX_BYTES'],
+  'Packet that a broker sends to a link that follows it': ['mqtt/packet-limits.ts', 'packet'],
+  'Control response of a broker': ['mqtt/packet-limits.ts', 'control'],
+  'Packet for a bridge, a stream or a recorder of topics': ['mqtt/packet-limits.ts', 'MESSAGE_LINK_LIMITS.packet'],
+  'Time of the main thread that one link uses freely, per second': ['mqtt/reading-time.ts', 'perSecond'],
+  'Stored records that a broker cannot serve, in quarantine': ['embedded/store/quarantine.ts', 'MAX_RECORDS'],
+  'Faults of one stored session before it is quarantined': ['embedded/core/session-faults.ts', 'MAX_FAULTS'],
+  'Networks that one account is known from': ['auth/known-networks.ts', 'MAX_NETWORKS'],
+  'Documents that wait for their preparation, of one caller': ['graphql/preparation.ts', 'MAX_WAITING_PER_CALLER'],
   'Topics below `$SYS` of one broker': ['brokers/sys-topics.ts', 'MAX_TOPICS'],
   'Payload of a `$SYS` topic that is stored': ['brokers/sys-topics.ts', 'MAX_PAYLOAD'],
   'Message tails of one broker': ['messages/broker-tails.ts', 'MAX_TAILS'],
@@ -99,12 +107,20 @@ export function amountOf(text: string): number {
   return Number(digits.replaceAll(',', '')) * (UNITS[unit] ?? Number.NaN);
 }
 
-/** The value of `const NAME = …;` or of the field `name: …,` in a source file; a product of numbers. */
+/**
+ * The value of `const NAME = …`, or of a field `name: …` (`OBJECT.name`: of that object), in a source file: sums and products of numbers
+ * and of other constants of the file.
+ */
 export function constantOf([file, name]: readonly [file: string, name: string]): number {
   const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
-  const [, product = ''] =
-    new RegExp(`(?:const ${name}(?:: \\w+)? =|^ +${name}:) ([\\d_* ]+)[;,]`, 'm').exec(source) ?? [];
-  return product
-    .split('*')
-    .reduce((all, factor) => all * Number(factor.replaceAll('_', '')), product === '' ? Number.NaN : 1);
+  const amountAt = (path: string): number => {
+    const [field = '', object] = path.split('.').reverse();
+    const text = object === undefined ? source : (source.split(new RegExp(`const ${object}\\b`))[1] ?? '');
+    const [, expression = ''] =
+      new RegExp(`(?:const ${field}(?:: \\w+)? =|(?:^|[{,]) *${field}:) ([\\w *+]+?) *[;,}]`, 'm').exec(text) ?? [];
+    const factor = (part: string) => (/^[\d_]+$/.test(part) ? Number(part.replaceAll('_', '')) : amountAt(part));
+    const product = (part: string) => part.split('*').reduce((all, each) => all * factor(each.trim()), 1);
+    return expression === '' ? Number.NaN : expression.split('+').reduce((sum, part) => sum + product(part), 0);
+  };
+  return amountAt(name);
 }

@@ -15,9 +15,17 @@ let [last, waited] = [performance.now(), waitedMs()];
 setInterval(() => {
   const [now, waitedNow] = [performance.now(), waitedMs()];
   const stall = now - last - PERIOD_MS;
-  if (stall >= MIN_STALL_MS) writeSync(REPORTS, `${stall.toFixed(0)} ${(waitedNow - waited).toFixed(0)}\n`);
+  if (stall >= MIN_STALL_MS) report(`${stall.toFixed(0)} ${(waitedNow - waited).toFixed(0)}\n`);
   [last, waited] = [performance.now(), waitedNow];
 }, PERIOD_MS).unref();
+
+function report(line: string): void {
+  try {
+    writeSync(REPORTS, line);
+  } catch {
+    // The bench has ended.
+  }
+}
 
 /** The main thread's id is the process id. 0 where the system does not say. */
 function openWaited(): () => number {
