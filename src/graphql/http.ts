@@ -158,7 +158,10 @@ export function readBody(
     onError(error);
   };
   const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
-  const onEarlyEnd = () => fail(new ServiceError('INVALID', 'The request ended early'));
+  const onEarlyEnd = () => {
+    // A request that was read whole closes, too: an error is made only where it is used.
+    if (!isOver) fail(new ServiceError('INVALID', 'The request ended early'));
+  };
   req.on('data', (piece: Buffer) => {
     if (isOver) return;
     size += piece.length;
@@ -176,6 +179,5 @@ export function readBody(
     onBody(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
   });
   req.on('error', onEarlyEnd);
-  // A request that was read whole closes, too.
   req.on('close', onEarlyEnd);
 }
