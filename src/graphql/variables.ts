@@ -45,6 +45,8 @@ interface Variable {
 export class VariableReader {
   readonly #variables: readonly Variable[];
   readonly #maxEntries: number;
+  /** Whether a variable is called `__proto__`, which must not become the prototype of the values. */
+  readonly #hasProto: boolean;
 
   /** The definitions belong to a valid document. */
   constructor(
@@ -64,20 +66,20 @@ export class VariableReader {
         defaultValue: node.defaultValue && valueFromAST(node.defaultValue, type),
       };
     });
+    this.#hasProto = this.#variables.some(({ name }) => name === '__proto__');
   }
 
   /** Returns the coerced values, or the errors as an array. */
   read(sent: Variables): Variables | readonly GraphQLError[] {
     if (this.#variables.length === 0) return NO_VARIABLES;
-    // A variable may be called `__proto__`.
-    const values: Record<string, unknown> = Object.create(null);
-    const errors: GraphQLError[] = [];
-    const reading = new Reading(this.#maxEntries, errors);
+    const values: Record<string, unknown> = this.#hasProto ? Object.create(null) : {};
+    const reading = new Reading(this.#maxEntries);
     try {
       for (const variable of this.#variables) {
         const { node, name, type } = variable;
-        const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
-        if (value === undefined && !Object.hasOwn(sent, name)) {
+        const isSent = Object.hasOwn(sent, name);
+        const value = isSent ? sent[name] : undefined;
+        if (!isSent) {
           if (variable.hasDefault) values[name] = variable.defaultValue;
           else if (isNonNullType(type))
             reading.add(
@@ -92,7 +94,8 @@ export class VariableReader {
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
     }
-    return errors.length === 0 ? { ...values } : errors;
+    if (reading.errors !== null) return reading.errors;
+    return this.#hasProto ? { ...values } : values;
   }
 }
 
@@ -103,27 +106,27 @@ class Stop extends Error {}
 
 /** One coercion of all variables. */
 class Reading {
+  /** Null: none. */
+  errors: GraphQLError[] | null = null;
   readonly #maxEntries: number;
-  readonly #errors: GraphQLError[];
   #entries = 0;
   #depth = 0;
   #node: VariableDefinitionNode | null = null;
   /** From the name of the variable to the value that is coerced now. */
   readonly #path: (string | number)[] = [];
 
-  constructor(maxEntries: number, errors: GraphQLError[]) {
+  constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
-    this.#errors = errors;
   }
 
   add(error: GraphQLError): void {
-    this.#errors.push(error);
-    if (this.#errors.length >= MAX_ERRORS) throw new Stop();
+    this.errors ??= [];
+    this.errors.push(error);
+    if (this.errors.length >= MAX_ERRORS) throw new Stop();
   }
 
   variable(node: VariableDefinitionNode, value: unknown, type: GraphQLInputType): unknown {
     this.#node = node;
-    this.#path.length = 0;
     return this.#at(node.variable.name.value, value, type);
   }
 
@@ -217,7 +220,7 @@ class Reading {
     if (this.#entries <= limit) return;
     const words = `The variables have more than ${limit} entries in lists and objects: send them in several requests`;
     // The problems of so many entries are not of interest.
-    this.#errors.length = 0;
+    this.errors = null;
     this.#fail(new ServiceError('TOO_LARGE', words, { info: { limit } }));
     throw new Stop();
   }

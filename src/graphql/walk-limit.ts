@@ -39,7 +39,7 @@ const runs = new WeakMap<object, Run>();
 
 /** Before each run: a subscription runs more than once in one context. */
 export function beginWalk(context: object): void {
-  runs.set(context, { steps: 0, ...newBudget() });
+  runs.set(context, { steps: 0, limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });
 }
 
 const newBudget = (): CharacterBudget => ({ limit: MAX_CHARACTERS, charactersLeft: MAX_CHARACTERS });
