@@ -32,9 +32,12 @@ export interface QueueLimits {
   readonly offlineMessages: number;
   /** Messages sent to a connected client and not acknowledged yet; 20,000. */
   readonly onlineMessages: number;
-  /** Bytes of payload and properties of one session; 32 MiB. */
+  /** Bytes of topics, payloads and properties of one session; 32 MiB. */
   readonly sessionBytes: number;
-  /** Bytes of payload and properties of all sessions, each message once; 256 MiB. */
+  /**
+   * Bytes of topics, payloads and properties of all sessions, each message once, and 256 bytes for each session that it is queued for;
+   * 256 MiB. The same bound holds for what MQTT 5 clients without a session have not taken, and for what waits for sockets.
+   */
   readonly totalBytes: number;
 }
 

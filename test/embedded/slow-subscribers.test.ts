@@ -6,6 +6,7 @@ import { parser as createParser, generate, type Packet } from 'mqtt-packet';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConnectedClientDetail, parseClientDetail } from '../../src/clients/inspect/inspect-control.ts';
 import { ADMINISTRATOR, connect, control, startTestBroker } from './embedded.ts';
+import { rawClient } from './raw-client.ts';
 import { startTappedCore } from './tapped-core.ts';
 
 const MEGABYTE = 1_000_000;
@@ -144,3 +145,43 @@ test('above the bound of all clients, those with more than their fair share on t
   expect(core.droppedDeliveries).toBeGreaterThan(slow.length);
   expect(unsent()).toBeLessThan(4 * MEGABYTE);
 }, 30_000);
+
+test('queues of many sessions together hold as much memory as the bound says, also of messages without a payload', async () => {
+  const { port, store } = await startTappedCore(undefined, { totalBytes: 100_000 });
+  const ids = Array.from({ length: 20 }, (_, n) => `away-${n}`);
+  for (const clientId of ids) {
+    const client = await connect(port, { clientId, clean: false });
+    await client.subscribeAsync('f', { qos: 1 });
+    await client.endAsync();
+  }
+  const publisher = await connect(port);
+
+  for (let n = 0; n < 100; n += 1) await publisher.publishAsync('f', '', { qos: 1 });
+
+  const sessions = ids.map((id) => store.sessions.get(id));
+  const queued = sessions.reduce((sum, session) => sum + (session?.queue.size ?? 0), 0);
+  const dropped = sessions.reduce((sum, session) => sum + (session?.dropped ?? 0), 0);
+  expect(queued).toBeGreaterThan(300);
+  expect(queued).toBeLessThan(100_000 / 256);
+  expect(queued + dropped).toBe(ids.length * 100);
+});
+
+test('what clients without a session may not be sent yet has one bound for all of them, and is free again when they have gone', async () => {
+  const { port, registry } = await startTappedCore(undefined, { totalBytes: 1_000_000 });
+  const publisher = await connect(port);
+  const held = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.heldBytes ?? 0), 0);
+  const dropped = () => ['a', 'b'].reduce((sum, id) => sum + (registry.connection(id)?.window?.dropped ?? 0), 0);
+  for (let round = 0; round < 2; round += 1) {
+    const properties = { receiveMaximum: 1 };
+    const clients = [];
+    for (const clientId of ['a', 'b']) clients.push(await rawClient(port, { clientId, properties }, 'f'));
+
+    for (let n = 0; n < 20; n += 1) await publisher.publishAsync('f', Buffer.alloc(100_000), { qos: 1 });
+
+    expect(held()).toBeGreaterThan(800_000);
+    expect(held()).toBeLessThan(1_000_000);
+    expect(held() / 100_000 + dropped()).toBe(38);
+    for (const client of clients) await client.leave();
+    await expect.poll(() => registry.connection('a') ?? registry.connection('b')).toBeUndefined();
+  }
+});

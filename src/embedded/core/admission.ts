@@ -9,7 +9,7 @@ import type { WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
-import { SendWindow } from './send-window.ts';
+import { type HeldBytes, SendWindow } from './send-window.ts';
 import type { SharedChanges } from './shared-changes.ts';
 import { willProperties } from './will-properties.ts';
 
@@ -207,7 +207,7 @@ function keepSession(client: Client, { protocolVersion, isClean }: Connection): 
 const NEVER_EXPIRES = 0xffff_ffff;
 
 /** Keeps on the connection what its CONNECT said, and takes from it what aedes would act on by itself. */
-export function noteConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits): void {
+export function noteConnect(connection: Connection, packet: ConnectPacket, limits: QueueLimits, all: HeldBytes): void {
   const { protocolVersion = 4, clean = true, properties = {} } = packet;
   connection.protocolVersion = protocolVersion;
   connection.keepalive = packet.keepalive ?? 0;
@@ -218,7 +218,7 @@ export function noteConnect(connection: Connection, packet: ConnectPacket, limit
     connection.maxPacketBytes = properties.maximumPacketSize ?? null;
     const { receiveMaximum } = properties;
     const { onlineMessages: maxHeld, sessionBytes: maxHeldBytes } = limits;
-    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxHeld, maxHeldBytes });
+    if (receiveMaximum) connection.window = new SendWindow(receiveMaximum, { maxHeld, maxHeldBytes, all });
   } else connection.expirySeconds = clean ? 0 : null;
   connection.isClean = connection.expirySeconds === 0;
   if (!packet.will) return;

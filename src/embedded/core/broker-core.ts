@@ -25,6 +25,7 @@ import { type IncomingPacket, meterPackets } from './packet-meter.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
 import { ReleaseIntake } from './release-intake.ts';
+import { HeldBytes } from './send-window.ts';
 import { SessionFaults } from './session-faults.ts';
 import type { SharedChanges } from './shared-changes.ts';
 import { type Emitter, SocketBudget } from './socket-budget.ts';
@@ -80,6 +81,7 @@ export class BrokerCore {
   readonly #aedes: Aedes;
   readonly #admission: Admission;
   readonly #budget: SocketBudget;
+  readonly #held: HeldBytes;
   readonly #delivery: Delivery;
   readonly #intake: PublishIntake;
   readonly #departures: Departures;
@@ -90,6 +92,7 @@ export class BrokerCore {
 
   private constructor(options: BrokerCoreOptions) {
     this.#options = options;
+    this.#held = new HeldBytes(options.limits.totalBytes);
     const { store, registry, access, serveControl, limits, onProblem } = options;
     const { onFault = ({ text, error }: Fault) => onProblem(text, error as Error) } = options;
     this.#sessionFaults = new SessionFaults(store);
@@ -193,6 +196,7 @@ export class BrokerCore {
         sessionFaults: this.#sessionFaults,
         onRefused: this.#options.onRefused,
         limits,
+        held: this.#held,
       }),
     });
   }
@@ -312,6 +316,7 @@ export class BrokerCore {
 
   #left(connection: Connection): void {
     connection.subscribing?.end();
+    connection.window?.close();
     const now = Date.now();
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;

@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts';
 import type { Delivery } from './delivery.ts';
 import type { Faults } from './faults.ts';
 import type { PublishIntake } from './publish-intake.ts';
+import type { HeldBytes } from './send-window.ts';
 import type { SessionFaults } from './session-faults.ts';
 import { willRefusal } from './will-refusal.ts';
 
@@ -20,6 +21,8 @@ export interface ClientHookParts {
   /** Called for each CONNECT that was refused, with the user name that it came with. */
   readonly onRefused: ((connection: Connection, username: string | null, reason: RefusalReason) => void) | undefined;
   readonly limits: QueueLimits;
+  /** What the send windows of all clients hold. */
+  readonly held: HeldBytes;
 }
 
 type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward';
@@ -33,7 +36,7 @@ const PUBLISH_FAULT = "a client's publish could not be handled";
  * called back from promises and other clients' packets, so both ways pass the faults of the one connection that is asked about.
  */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
-  const { connectionOf, admission, intake, delivery, faults, sessionFaults, onRefused, limits } = parts;
+  const { connectionOf, admission, intake, delivery, faults, sessionFaults, onRefused, limits, held } = parts;
 
   const publish = (
     client: Client | null,
@@ -62,7 +65,7 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
         refuseWith(client, packet.protocolVersion, refusal);
         return;
       }
-      if (connection) noteConnect(connection, packet, limits);
+      if (connection) noteConnect(connection, packet, limits, held);
       done(null, connection !== undefined);
     },
     authenticate: (client, username, password, answer) => {

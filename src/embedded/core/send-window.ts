@@ -1,25 +1,59 @@
+/** Memory of one message that is held, beside its payload. */
+const PACKET_BYTES = 512;
 /** What one client may be sent at a time, below what it allows. */
 const LARGEST_WINDOW = 100;
+
+/** Bytes of payload that all windows of a broker hold together. */
+export class HeldBytes {
+  readonly #max: number;
+  #bytes = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#max;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+export interface SendWindowLimits {
+  readonly maxHeld: number;
+  readonly maxHeldBytes: number;
+  /** Shared by all windows of a broker. */
+  readonly all: HeldBytes;
+}
 
 /**
  * The Receive Maximum of one MQTT 5 client [MQTT-3.3.4-9]: how many messages of QoS 1 and 2 are under way to it. Those of its
  * session wait in the session's queue; those that no session keeps wait here, at most `maxHeld` messages and `maxHeldBytes` of
- * payload. What comes on top of that is dropped and counted.
+ * payload, and as much as there is room for in `all`. Further messages are dropped and counted.
  */
 export class SendWindow<Packet extends { readonly payload: { readonly length: number } }> {
   readonly #size: number;
   readonly #maxHeld: number;
   readonly #maxHeldBytes: number;
+  readonly #all: HeldBytes;
   readonly #underWay = new Set<number>();
   #held: Packet[] = [];
   #next = 0;
   #heldBytes = 0;
+  #isClosed = false;
   dropped = 0;
 
-  constructor(receiveMaximum: number, limits: { readonly maxHeld: number; readonly maxHeldBytes: number }) {
+  constructor(receiveMaximum: number, limits: SendWindowLimits) {
     this.#size = Math.min(receiveMaximum, LARGEST_WINDOW);
     this.#maxHeld = limits.maxHeld;
     this.#maxHeldBytes = limits.maxHeldBytes;
+    this.#all = limits.all;
   }
 
   /** How many messages may be under way. */
@@ -59,12 +93,14 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
 
   hold(packet: Packet): void {
     const { length } = packet.payload;
-    if (this.held >= this.#maxHeld || this.#heldBytes + length > this.#maxHeldBytes) {
+    const isFull = this.held >= this.#maxHeld || this.#heldBytes + length > this.#maxHeldBytes;
+    if (isFull || this.#isClosed || !this.#all.hasRoomFor(length + PACKET_BYTES)) {
       this.dropped += 1;
       return;
     }
     this.#held.push(packet);
     this.#heldBytes += length;
+    this.#all.add(length + PACKET_BYTES);
   }
 
   /** The oldest that is held here. */
@@ -73,10 +109,17 @@ export class SendWindow<Packet extends { readonly payload: { readonly length: nu
     if (!packet) return undefined;
     this.#next += 1;
     this.#heldBytes -= packet.payload.length;
+    this.#all.add(-packet.payload.length - PACKET_BYTES);
     if (this.#next * 2 > this.#held.length) {
       this.#held = this.#held.slice(this.#next);
       this.#next = 0;
     }
     return packet;
+  }
+
+  /** Evicts what is held: the connection has ended. */
+  close(): void {
+    this.#isClosed = true;
+    while (this.shift()) {}
   }
 }

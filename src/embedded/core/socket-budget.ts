@@ -81,9 +81,12 @@ export class SocketBudget {
       try {
         emit(packet, taken);
       } catch (error) {
-        isDone = true;
-        this.#bytes -= bytes;
-        paced?.();
+        // Otherwise it is `done` that failed.
+        if (!isDone) {
+          isDone = true;
+          this.#bytes -= bytes;
+          paced?.();
+        }
         throw error;
       } finally {
         if (!isDone) {

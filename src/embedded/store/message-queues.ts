@@ -23,6 +23,9 @@ export interface SharedQueueChanges {
   settled(session: Session, entry: QueueEntry): void;
 }
 
+/** Memory of one entry of a queue, beside the message that several queues share. */
+const ENTRY_BYTES = 256;
+
 /**
  * The queues of QoS 1 and 2 messages of all sessions, and the messages in them, each kept once: in memory and in the journal.
  * A queue that is full refuses the newest message and counts it. Nothing here waits for the journal.
@@ -36,6 +39,7 @@ export class MessageQueues {
   shared: SharedQueueChanges | null = null;
   #nextMessageId = 1;
   #count = 0;
+  #entries = 0;
   #bytes = 0;
   #dropped = 0;
 
@@ -49,7 +53,7 @@ export class MessageQueues {
     return this.#count;
   }
 
-  /** Their payloads and properties. */
+  /** Their topics, payloads and properties. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -91,7 +95,7 @@ export class MessageQueues {
     type MessageRow = { id: number; topic: string; payload: Buffer; properties: string | null };
     const kept = 'SELECT * FROM message WHERE id IN (SELECT message_id FROM queue) ORDER BY id';
     for (const row of this.#journal.rows<MessageRow>(kept)) {
-      const size = row.payload.length + (row.properties?.length ?? 0);
+      const size = row.topic.length + row.payload.length + (row.properties?.length ?? 0);
       const properties = fromText(row.properties);
       messages.set(row.id, { ...row, properties, size, ...number(), references: 0, queued: [] });
     }
@@ -113,12 +117,13 @@ export class MessageQueues {
     }: Pick<StoredMessage, 'topic' | 'payload'> & { properties?: MessageProperties | undefined },
   ): StoredMessage | null {
     const text = toText(properties);
-    const size = payload.length + (text?.length ?? 0);
+    const size = topic.length + payload.length + (text?.length ?? 0);
     let message: StoredMessage | null = null;
     for (const [session, { qos, retain }] of granted) {
       const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
       const isFull = session.queue.size >= limit || session.queuedBytes + size > this.#limits.sessionBytes;
-      if (isFull || (!message && this.#bytes + size > this.#limits.totalBytes)) {
+      const more = message ? ENTRY_BYTES : ENTRY_BYTES + size;
+      if (isFull || this.#bytes + this.#entries * ENTRY_BYTES + more > this.#limits.totalBytes) {
         session.dropped += 1;
         this.#dropped += 1;
         continue;
@@ -235,6 +240,7 @@ export class MessageQueues {
     }
     session.queuedBytes += message.size;
     session.payloadBytes += message.payload.length;
+    this.#entries += 1;
     message.references += 1;
     if (message.references > 1) return;
     this.#count += 1;
@@ -250,6 +256,7 @@ export class MessageQueues {
     }
     session.queuedBytes -= message.size;
     session.payloadBytes -= message.payload.length;
+    this.#entries -= 1;
     message.references -= 1;
     if (message.references > 0) return;
     this.#count -= 1;

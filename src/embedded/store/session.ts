@@ -39,7 +39,7 @@ export interface StoredMessage {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly properties: MessageProperties | undefined;
-  /** Bytes of payload and properties. */
+  /** Bytes of topic, payload and properties. */
   readonly size: number;
   /** How the broker core numbers what it delivers; 0 until it is delivered. */
   brokerId: string | undefined;
@@ -84,7 +84,7 @@ export class Session {
   isResumed = false;
   /** The connection that it was last opened for in this run. */
   owner: object | null = null;
-  /** Of payload and properties, as the limits count. */
+  /** Of topic, payload and properties, as the limits count. */
   queuedBytes = 0;
   /** Of payload alone. */
   payloadBytes = 0;
