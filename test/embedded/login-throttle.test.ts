@@ -74,30 +74,28 @@ test('guesses at an account are throttled for their network, before they are has
   expect(await logIn(mqttPort, { username: 'dev', password: 'right', from })).toBe(0);
 });
 
-test('an account that has not connected before is let in during a flood of wrong passwords', async () => {
+test('an account that has not connected before is let in during a flood of wrong passwords, after a few checks of others', async () => {
   const { mqttPort } = await startWithAccounts('dev');
   let isOver = false;
-  let refused = 0;
+  let checked = 0;
   const attacker = async (n: number) => {
     for (let turn = 0; !isOver; turn += 1) {
-      await logIn(mqttPort, { username: 'admin', password: `guess ${n} ${turn}` });
-      refused += 1;
+      const code = await logIn(mqttPort, { username: 'admin', password: `guess ${n} ${turn}` });
+      if (code === NOT_AUTHORIZED) checked += 1;
     }
   };
   onTestFinished(() => {
     isOver = true;
   });
-  const attackers = Array.from({ length: 1_300 }, (_, n) => attacker(n));
-  await expect.poll(() => refused, { timeout: 20_000 }).toBeGreaterThan(100);
+  const attackers = Array.from({ length: 300 }, (_, n) => attacker(n));
+  await expect.poll(() => checked, { timeout: 20_000 }).toBeGreaterThan(1);
 
-  const startedAt = performance.now();
+  const before = checked;
   expect(await logIn(mqttPort, { username: 'dev', password: 'right' })).toBe(0);
-  const milliseconds = performance.now() - startedAt;
+  expect(checked - before).toBeLessThan(60);
 
   isOver = true;
   await Promise.all(attackers);
-  // Without the throttle it takes more than 13 seconds.
-  expect(milliseconds).toBeLessThan(6_000);
 }, 60_000);
 
 test('devices that go on with a password that was rotated lock out none that has the new one', async () => {
@@ -124,7 +122,7 @@ test('checks of passwords whose client has gone are not made, and networks take 
   const passwords = new PasswordCheck();
   const hash = await hashPassword('right', ACCOUNT_COST);
   const attempt = (password: string, network: string) => ({
-    username: 'dev',
+    username: password,
     password: Buffer.from(password),
     hash,
     network,

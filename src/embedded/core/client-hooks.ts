@@ -27,6 +27,11 @@ export interface ClientHookParts {
 
 type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe' | 'authorizeForward';
 
+/** Milliseconds until a throttled client gets its CONNACK: many clients connect again as soon as they are refused. */
+const THROTTLED_DELAY_MS = 1_000;
+/** Clients that wait for that. Further ones are refused at once. */
+const MAX_DELAYED = 2_000;
+
 /** What a fault says of what the broker did. */
 const CONNECT_FAULT = 'a client could not be let in';
 const PUBLISH_FAULT = "a client's publish could not be handled";
@@ -37,6 +42,8 @@ const PUBLISH_FAULT = "a client's publish could not be handled";
  */
 export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions, Hooks>> {
   const { connectionOf, admission, intake, delivery, faults, sessionFaults, onRefused, limits, held } = parts;
+
+  let delayed = 0;
 
   const publish = (
     client: Client | null,
@@ -72,11 +79,22 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
       const connection = connectionOf(client);
       const done: typeof answer = (error, isAccepted) =>
         faults.run(connection, CONNECT_FAULT, () => answer(error, isAccepted));
-      const refuse = (reason: RefusalReason) => {
-        if (connection) onRefused?.(connection, username ?? null, reason);
+      const send = (reason: RefusalReason) => {
         if (reason === 'throttled' && connection?.protocolVersion === 5) refuseRate(client);
         // aedes sends CONNACK with `returnCode`.
         else done(Object.assign(new Error('refused'), { returnCode: returnCodeOf(reason) }), false);
+      };
+      const refuse = (reason: RefusalReason) => {
+        if (connection) onRefused?.(connection, username ?? null, reason);
+        if (reason !== 'throttled' || delayed >= MAX_DELAYED) {
+          send(reason);
+          return;
+        }
+        delayed += 1;
+        setTimeout(() => {
+          delayed -= 1;
+          send(reason);
+        }, THROTTLED_DELAY_MS).unref();
       };
       if (!connection) {
         refuse('closed');

@@ -84,7 +84,8 @@ export class DynamicSecurityAccess implements AccessControl {
     const { verdict, isNew } = await this.#passwords.check({ ...attempt, isWanted });
     if (verdict === 'RIGHT') this.#throttle.succeeded(username, network);
     if (verdict === 'WRONG' && isNew) this.#throttle.failed(username, network);
-    return verdict === 'BUSY' && mustWait() ? 'THROTTLED' : verdict;
+    if (verdict === 'CROWDED' || (verdict === 'BUSY' && mustWait())) return 'THROTTLED';
+    return verdict;
   }
 
   mayPublish(identity: Identity, topic: string): boolean {

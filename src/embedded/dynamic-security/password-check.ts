@@ -33,9 +33,12 @@ export interface PasswordAttempt {
   readonly isWanted?: () => boolean;
 }
 
-/** BUSY: too many checks wait, or it was not wanted any more. `isNew`: the password was hashed for this attempt first. */
+/** Different passwords of one account that wait in one network: devices of an account share one or two. Further ones are CROWDED. */
+const MAX_PENDING_OF_ACCOUNT = 32;
+
+/** CROWDED: too many passwords of the account wait. BUSY: too many checks wait, or it was not wanted any more. `isNew`: the password was hashed for this attempt first. */
 export interface PasswordResult {
-  readonly verdict: 'RIGHT' | 'WRONG' | 'BUSY';
+  readonly verdict: 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
   readonly isNew: boolean;
 }
 
@@ -53,8 +56,8 @@ interface Pending {
  * take turns, and equal attempts share one check.
  *
  * Results are remembered as keyed digests (the key is lost with the process): a thousand devices that reconnect with one account cost
- * one check, whether their password is right or wrong. Bounds: `maxWaiting` checks wait, further ones are BUSY; `maxRemembered`
- * right and as many wrong passwords.
+ * one check, whether their password is right or wrong. Bounds: `maxWaiting` checks wait, 32 of one account in one network;
+ * `maxRemembered` right and as many wrong passwords.
  */
 export class PasswordCheck {
   readonly #key = randomBytes(32);
@@ -64,6 +67,8 @@ export class PasswordCheck {
   /** Digests. */
   readonly #wrong: LRUCache<string, true>;
   readonly #pending = new Map<string, Pending>();
+  /** Pending checks by account and the network of the first attempt. */
+  readonly #pendingOf = new Map<string, number>();
   #hashed = 0;
 
   constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {
@@ -89,6 +94,7 @@ export class PasswordCheck {
     if (known !== null) return { verdict: known, isNew: false };
     const shared = this.#pending.get(digest);
     const pending = shared ?? this.#begin(digest, attempt);
+    if (pending === null) return { verdict: 'CROWDED', isNew: false };
     pending.wanted.push(isWanted);
     pending.enqueue(network);
     const isRight = await pending.result;
@@ -96,11 +102,22 @@ export class PasswordCheck {
     return { verdict: isRight ? 'RIGHT' : 'WRONG', isNew: shared === undefined };
   }
 
-  #begin(digest: string, { password, hash }: PasswordAttempt): Pending {
+  /** `null` if too many checks of the account wait. */
+  #begin(digest: string, { username, password, hash, network: first }: PasswordAttempt): Pending | null {
+    const account = `${first} ${username}`;
+    const count = this.#pendingOf.get(account) ?? 0;
+    if (count >= MAX_PENDING_OF_ACCOUNT) return null;
+    this.#pendingOf.set(account, count + 1);
     const { promise: result, resolve, reject } = withResolvers<boolean | null>();
     const wanted: (() => boolean)[] = [];
     const networks = new Set<string>();
     let isStarted = false;
+    const end = () => {
+      if (!this.#pending.delete(digest)) return;
+      const left = (this.#pendingOf.get(account) ?? 1) - 1;
+      if (left === 0) this.#pendingOf.delete(account);
+      else this.#pendingOf.set(account, left);
+    };
     const run = async () => {
       // In the turn of another network.
       if (isStarted) return;
@@ -109,7 +126,7 @@ export class PasswordCheck {
       const isRight = await matches(password, hash);
       if (isRight) this.#right.set(hash, digest);
       else this.#wrong.set(digest, true);
-      this.#pending.delete(digest);
+      end();
       resolve(isRight);
     };
     const isWanted = () => !isStarted && wanted.some((each) => each());
@@ -120,7 +137,7 @@ export class PasswordCheck {
         networks.delete(network);
         if (isStarted && error instanceof QueueFull) return;
         if (networks.size > 0 && error instanceof QueueFull) return;
-        this.#pending.delete(digest);
+        end();
         if (error instanceof QueueFull) resolve(null);
         else reject(error);
       });
