@@ -26,6 +26,7 @@ const LONG = [
   '/embedded/dynsec-mosquitto',
   '/embedded/sharing/',
   '/embedded/streams-durability',
+  '/fuzz/mqtt/',
   '/graphql/executors',
   '/package/',
   '/readme',

@@ -1,0 +1,149 @@
+import { connectAsync, type MqttClient } from 'mqtt';
+import type { Account } from './encode.ts';
+import { sendAtOnce } from './send-at-once.ts';
+
+/** Longest that the client waits for its own message. Milliseconds; generous, because tests share their machine. */
+const MAX_ROUND_TRIP = 30_000;
+const TOPIC = 'healthy';
+/** Pause between two messages, in milliseconds. */
+const PAUSE = 20;
+/** Milliseconds; counted and reported, because a busy machine delays round trips, too. */
+const STALL = 200;
+
+export interface HealthyClientOptions {
+  readonly port: number;
+  readonly account: Account;
+  readonly onLost: (message: string) => void;
+}
+
+/**
+ * A client with a persistent session that publishes to itself at QoS 1, one message after the other: each has to arrive before the next
+ * one is sent, restarts of the broker or not.
+ */
+export class HealthyClient {
+  /** Messages that arrived. */
+  roundTrips = 0;
+  /** Longest round trip, but for those of restarts, and for delays of this process. Milliseconds. */
+  longestStall = 0;
+  /** Round trips of more than `STALL`. */
+  stalls = 0;
+  /** Whether the broker is restarted, so that round trips are not measured. */
+  isRestarting = false;
+  readonly #client: MqttClient;
+  readonly #onLost: (message: string) => void;
+  readonly #loopDelay = new LoopDelay();
+  readonly #beating: Promise<void>;
+  #isClosed = false;
+  #waiting: (() => void)[] = [];
+  #arrived: (text: string) => void = () => {};
+  #giveUp: () => void = () => {};
+  #hurry: () => void = () => {};
+
+  private constructor(client: MqttClient, onLost: (message: string) => void) {
+    this.#client = client;
+    this.#onLost = onLost;
+    client.on('error', () => {});
+    sendAtOnce(client);
+    client.on('message', (_topic, payload) => this.#arrived(payload.toString()));
+    this.#beating = this.#beat();
+  }
+
+  static async start({ port, account, onLost }: HealthyClientOptions): Promise<HealthyClient> {
+    const client = await connectAsync(`mqtt://127.0.0.1:${port}`, {
+      ...account,
+      clientId: 'healthy-client',
+      protocolVersion: 5,
+      clean: false,
+      properties: { sessionExpiryInterval: 3_600 },
+      reconnectPeriod: 20,
+    });
+    await client.subscribeAsync(TOPIC, { qos: 1 });
+    return new HealthyClient(client, onLost);
+  }
+
+  /** Resolves when a message that is published after the call has arrived, or when the client is closed. */
+  async settle(): Promise<void> {
+    if (this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#hurry();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#loopDelay.close();
+    // mqtt.js 5 never calls back where the connection is just lost.
+    this.#client.end(true);
+    this.#giveUp();
+    await this.#beating;
+  }
+
+  async #beat(): Promise<void> {
+    while (!this.#isClosed) {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      await this.#roundTrip(String(this.roundTrips));
+      for (const resolve of waiting) resolve();
+      if (this.#waiting.length === 0) await this.#pause();
+    }
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  async #roundTrip(text: string): Promise<void> {
+    const isMeasured = !this.isRestarting;
+    const since = performance.now();
+    const delayed = this.#loopDelay.total;
+    const arrived = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(resolve, MAX_ROUND_TRIP, false);
+      const end = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      this.#giveUp = end;
+      this.#arrived = (other) => {
+        if (other === text) end();
+      };
+    });
+    // Rejected where the client is closed.
+    this.#client.publishAsync(TOPIC, text, { qos: 1 }).catch(() => {});
+    if (!(await arrived)) this.#onLost(`the message of a healthy client did not arrive in ${MAX_ROUND_TRIP} ms`);
+    this.roundTrips += 1;
+    if (!isMeasured || this.isRestarting) return;
+    const stall = performance.now() - since - (this.#loopDelay.total - delayed);
+    this.longestStall = Math.max(this.longestStall, stall);
+    if (stall > STALL) this.stalls += 1;
+  }
+
+  /** Between two messages, unless `settle` waits for the next one. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, PAUSE);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+const INTERVAL = 5;
+
+/** How late the timers of this process are, added up: a round trip that takes long because of that is no stall of the broker. */
+class LoopDelay {
+  total = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    let due = performance.now() + INTERVAL;
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      this.total += Math.max(0, now - due);
+      due = now + INTERVAL;
+    }, INTERVAL);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
