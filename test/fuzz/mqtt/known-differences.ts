@@ -1,0 +1,102 @@
+import type { ConnectPacket } from './packets.ts';
+import type { Sequence, Step } from './sequence.ts';
+
+/** What Mosquitto 2.0.11 and the embedded broker do differently with clients that keep to the specification, and why that is no defect. */
+export interface KnownDifference {
+  readonly reason: string;
+  /** Whether a sequence may show it, so that its outcomes cannot be compared. */
+  shows(moments: readonly Moment[]): boolean;
+}
+
+/** One step with the connections that are open before it. */
+interface Moment {
+  readonly step: Step;
+  readonly open: ReadonlyMap<number, ConnectPacket>;
+}
+
+export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    reason:
+      'MQTT 5, 4.3.3: a server may deliver a QoS 2 message when PUBLISH arrives, as the embedded broker does, or when PUBREL arrives, ' +
+      'as Mosquitto does. Only messages that are released can be compared.',
+    shows: (moments) => unreleased(moments) > 0,
+  },
+  {
+    reason:
+      'MQTT 5, 3.1.2.5 and 3.1.4: the will of a connection that is taken over is published, unless it is delayed. Mosquitto drops it if ' +
+      'the session continues.',
+    shows: (moments) =>
+      moments.some(({ step, open }) => {
+        const connect = connectOf(step);
+        const taken = [...open.values()].find(({ id }) => id === connect?.id);
+        return connect?.clean === false && taken?.will !== undefined;
+      }),
+  },
+  {
+    reason:
+      'MQTT 5, 3.1.3.2.2: a delayed will is published when the session ends, if that is earlier: with its connection, or by a clean ' +
+      'start. Mosquitto waits for the whole delay, or drops it.',
+    shows: (moments) => {
+      const connects = moments.flatMap(({ step }) => connectOf(step) ?? []);
+      return connects.some(
+        (connect, index) =>
+          connect.will?.properties?.some(({ id }) => id === WILL_DELAY) &&
+          (expiryOf(connect) === 0 || connects.slice(index + 1).some(({ id, clean }) => clean && id === connect.id)),
+      );
+    },
+  },
+  {
+    reason:
+      'MQTT 5, 3.1.2.5: a server that shuts down may publish the wills of its connections at once, or after it has started again.',
+    shows: (moments) =>
+      moments.some(({ step, open }) => step.do === 'restart' && [...open.values()].some(({ will }) => will)),
+  },
+];
+
+const WILL_DELAY = 24;
+const SESSION_EXPIRY = 17;
+
+/** The known differences that a sequence may show. */
+export function knownDifferences(sequence: Sequence): readonly KnownDifference[] {
+  const moments = momentsOf(sequence);
+  return KNOWN_DIFFERENCES.filter(({ shows }) => shows(moments));
+}
+
+function momentsOf(sequence: Sequence): readonly Moment[] {
+  const open = new Map<number, ConnectPacket>();
+  return sequence.map((step) => {
+    const moment = { step, open: new Map(open) };
+    if (step.do === 'restart' || step.do === 'dropAll') open.clear();
+    else if (step.do === 'drop') open.delete(step.on);
+    else if (step.packets.some(({ type }) => type === 'disconnect')) open.delete(step.on);
+    const connect = connectOf(step);
+    if (connect && 'on' in step) {
+      for (const [on, { id }] of open) if (id !== '' && id === connect.id) open.delete(on);
+      open.set(step.on, connect);
+    }
+    return moment;
+  });
+}
+
+/** QoS 2 publishes whose PUBREL does not arrive in the same session. */
+function unreleased(moments: readonly Moment[]): number {
+  const waiting = new Set<string>();
+  for (const { step, open } of moments) {
+    if (step.do !== 'send') continue;
+    const { id = '' } = open.get(step.on) ?? {};
+    for (const packet of step.packets) {
+      if (packet.type === 'publish' && packet.qos === 2) waiting.add(`${id} ${packet.packetId}`);
+      if (packet.type === 'pubrel') waiting.delete(`${id} ${packet.packetId}`);
+    }
+  }
+  return waiting.size;
+}
+
+const connectOf = (step: Step): ConnectPacket | undefined =>
+  step.do === 'send' ? step.packets.find((packet) => packet.type === 'connect') : undefined;
+
+/** Seconds that the session outlives its connection. */
+function expiryOf({ version, clean, properties }: ConnectPacket): number {
+  if (version < 5) return clean ? 0 : Number.POSITIVE_INFINITY;
+  return Number(properties?.find(({ id }) => id === SESSION_EXPIRY)?.value ?? 0);
+}
