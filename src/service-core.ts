@@ -24,6 +24,7 @@ import { allBeside } from './hosting/beside.ts';
 import { HostedCalls } from './hosting/hosted-calls.ts';
 import type { Hosting } from './hosting/hosting.ts';
 import { MessageService } from './messages/message-service.ts';
+import { isLocalHost } from './network/allowed-hosts.ts';
 import { asOperator } from './operator/as-operator.ts';
 import type { RunOperation } from './operator/operator-door.ts';
 import { ProjectService } from './projects/project-service.ts';
@@ -105,7 +106,9 @@ export async function startCore(
     const users = new UserService({ db, changes, waysIn: signIn.waysIn });
     const bound = new OwnBound({ db, limit: config.maxProjectsPerUser });
 
-    const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts };
+    // A broker on the machine of a service that only this machine reaches is the ordinary case of development.
+    const insideBrokers = isLocalHost(config.host) ? 'LOCAL' : 'NONE';
+    const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts, inside: insideBrokers } as const;
     const brokers = new BrokerService({
       db,
       changes,
@@ -129,7 +132,7 @@ export async function startCore(
     });
     const bridges = await openBridges({
       ...hosting,
-      allowedHosts: brokerAllowedHosts,
+      rules: { allowedHosts: brokerAllowedHosts, inside: 'NONE', insideBrokers },
       folder: join(dataDir, 'bridges'),
       workerUrl: bridgeWorker,
     });

@@ -344,9 +344,9 @@ export const SETTINGS = {
   brokerAllowedHosts: setting({
     env: 'BROKER_ALLOWED_HOSTS',
     fallback: '',
-    shownDefault: 'any host',
+    shownDefault: 'any host outside',
     parse: hosts,
-    help: 'Comma-separated names, addresses and networks (10.0.0.0/8) that brokers and bridges may be connected to; answers of DNS, too',
+    help: 'Comma-separated names, addresses and networks (10.0.0.0/8) that brokers and bridges may be connected to; answers of DNS, too. By default any host but this machine, its network link and metadata services, which are for root administrators; * stands for that default beside further entries',
   }),
   maxBodyBytes: setting({
     env: 'MAX_BODY_BYTES',

@@ -19,6 +19,7 @@ import {
   updateBridgeConfig,
 } from './control/bridge-control.ts';
 import { findBridgeIds, servesBridge } from './control/bridge-finder.ts';
+import { BY_ROOT_ADMIN } from './control/bridge-plugin.ts';
 import { masked } from './control/config-secrets.ts';
 import { refuseControlTopics } from './control/control-topics.ts';
 import { readForeignConfig, writeForeignConfig } from './control/foreign-config.ts';
@@ -42,6 +43,14 @@ export interface BridgeServiceOptions {
 
 /** Configurations that wait to be read, of all requests. */
 const MAX_CONFIG_READS = 10_000;
+
+/** The caller that writes a configuration. */
+export interface BridgeWriter {
+  /** Whether it may give commands to the broker: the role ADMIN. */
+  readonly mayControl: boolean;
+  /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
+  readonly isRootAdmin: boolean;
+}
 
 /** What became of a configuration that was written. */
 export interface BridgeWrite {
@@ -152,20 +161,20 @@ export class BridgeService {
 
   /**
    * Replaces the whole configuration; secrets that are `***` stay as they are. Errors: INVALID with issues, NOT_SUPPORTED_BY_BROKER as
-   * `schema`; NOT_ALLOWED if a bridge of the broker itself names topics of `$CONTROL/` and `mayControl` is false.
+   * `schema`; NOT_ALLOWED if a bridge of the broker itself names topics of `$CONTROL/` and `by.mayControl` is false.
    */
-  async update(broker: BrokerRecord, id: string, config: unknown, mayControl: boolean): Promise<BridgeWrite> {
+  async update(broker: BrokerRecord, id: string, config: unknown, by: BridgeWriter): Promise<BridgeWrite> {
     if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
     const issues = configSizeIssues(config);
     if (issues.length > 0) throw invalid(issues);
     const bridge = await this.#found(broker, id);
     const api = configurable(bridge);
-    if (bridge.provider === 'BROKER' && !mayControl) refuseControlTopics(config);
+    if (bridge.provider === 'BROKER' && !by.mayControl) refuseControlTopics(config);
     await this.#inOrder(`${broker.id}/${id}`, () =>
       this.#ask(broker, ({ controls }) =>
         bridge.provider === 'BROKER'
           ? writeForeignConfig(controls, api, config)
-          : updateBridgeConfig(controls, api, config),
+          : updateBridgeConfig(controls, api, config, { [BY_ROOT_ADMIN]: by.isRootAdmin }),
       ),
     );
     return { broker, bridgeId: id, readBridge: () => this.find(broker, id) };

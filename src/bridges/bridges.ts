@@ -6,11 +6,11 @@ import { BridgeService, type BridgeServiceOptions } from './bridge-service.ts';
 import { bridgeHosting } from './hosting/bridge-hosting.ts';
 import { BRIDGE_KINDS } from './hosting/bridge-kinds.ts';
 import { BridgeThread } from './hosting/bridge-thread.ts';
+import type { BridgeRules } from './model/bridge-kind.ts';
 
 export interface BridgesOptions extends HostingParts {
   readonly sealer: Sealer;
-  /** Where bridges may connect to; see AllowedHosts. */
-  readonly allowedHosts: readonly string[];
+  readonly rules: BridgeRules;
   /** Of queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
   /** The compiled worker; undefined: beside its module. */
@@ -25,11 +25,11 @@ export interface Bridges {
 }
 
 export async function openBridges(options: BridgesOptions): Promise<Bridges> {
-  const { sealer, allowedHosts, folder, workerUrl, closers, ...parts } = options;
+  const { sealer, rules, folder, workerUrl, closers, ...parts } = options;
   const { brokers: directory, log } = parts;
   const kinds = BRIDGE_KINDS;
   const thread = closers.keep(new BridgeThread({ workerUrl, log }));
-  const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules: { allowedHosts }, folder }));
+  const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules, folder }));
   await hosting.load();
   const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be followed');
   return {

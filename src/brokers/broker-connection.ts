@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { type InputIssue, invalid, ServiceError } from '../errors.ts';
-import { AllowedHosts } from '../network/allowed-hosts.ts';
+import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 import { textIssues } from '../texts.ts';
 
 /** How to reach a broker, as people enter it. Null clears, absent leaves as it is. */
@@ -23,6 +23,7 @@ export interface ConnectionRules {
   readonly filesDir: string | undefined;
   /** Where brokers may be; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
+  readonly inside?: InsideRule;
 }
 
 /** Users and passwords: what MQTT can send. PEM: some fifty certificates. */
@@ -49,7 +50,7 @@ export async function checkConnection(input: BrokerConnectionInput, rules: Conne
   for (const [name, max] of Object.entries(LONGEST)) {
     issues.push(...textIssues(`input.${name}`, input[name as keyof BrokerConnectionInput], { min: 1, max }));
   }
-  if (input.url) check('url', urlProblem(input.url, rules.allowedHosts));
+  if (input.url) check('url', urlProblem(input.url, rules));
   if (input.caCert) check('caCert', certificateProblem(input.caCert));
   if (input.clientCert) check('clientCert', certificateProblem(input.clientCert));
   if (input.clientKey) check('clientKey', keyProblem(input.clientKey));
@@ -70,7 +71,7 @@ export async function readConnectionFile(file: string, filesDir: string | undefi
   return readFile(resolve(filesDir ?? '', file), 'utf8');
 }
 
-function urlProblem(url: string, allowedHosts: readonly string[]): string | null {
+function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): string | null {
   let parsed: URL;
   try {
     parsed = new URL(url);
@@ -80,7 +81,7 @@ function urlProblem(url: string, allowedHosts: readonly string[]): string | null
   if (!SCHEMES.includes(parsed.protocol)) return `must begin with ${SCHEMES.map((scheme) => `${scheme}//`).join(', ')}`;
   if (parsed.hostname === '') return 'must name a host';
   if (parsed.username !== '' || parsed.password !== '') return 'must not hold credentials; use username and password';
-  return new AllowedHosts(allowedHosts).refusal(parsed.hostname);
+  return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
 }
 
 function certificateProblem(pem: string): string | null {

@@ -213,7 +213,9 @@ export class BrokerRuntimes {
     const broker = after ?? before;
     if (broker === null || this.#opening === 'NONE') return;
     if (this.#opening === 'ASKED' && !this.#runtimes.has(broker.id)) return;
-    if (after === null || before === null || !sameConnection(after, before)) {
+    // A broker that is connected needs no trust to stay so.
+    const isTrustedNow = after?.trustedUrl !== before?.trustedUrl && !this.isConnected(broker.id);
+    if (after === null || before === null || isTrustedNow || !sameConnection(after, before)) {
       this.#enqueue(broker.id, async () => {
         await this.#closeRuntime(broker.id);
         if (after !== null && isReachable(after)) await this.#openRuntime(after);
@@ -413,7 +415,7 @@ export class BrokerRuntimes {
       timeoutMs,
       verifyCa: verifyCaCert,
       // Those that this service runs are where it put them.
-      ...(broker.type === 'CLOUD' ? {} : { allowedHosts: rules.allowedHosts }),
+      ...(broker.type === 'CLOUD' ? {} : hostsOf(rules, broker)),
       ...(username === null ? {} : { username }),
       ...(password === null ? {} : { password }),
       ...tls,
@@ -425,6 +427,11 @@ export class BrokerRuntimes {
 
 const NO_LINK =
   'All connections that this service opens to brokers are in use (MAX_BROKER_LINKS), and the share of the project with them: the broker is connected to when one is free';
+
+const hostsOf = ({ allowedHosts, inside = 'ALL' }: ConnectionRules, { trustedUrl }: BrokerRecord) => ({
+  allowedHosts,
+  inside: trustedUrl ? ('ALL' as const) : inside,
+});
 
 const open = (sealer: Sealer, sealed: string | null, context: string) =>
   sealed === null ? null : sealer.open(sealed, context);

@@ -338,17 +338,18 @@ builder.mutationFields((t) => ({
     type: BrokerPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ type: AddBrokerInput, required: true }) },
-    resolve: async (_root, { input }, { services }) => {
+    resolve: async (_root, { input }, { services, viewer }) => {
+      const by = { isRootAdmin: viewer?.isRootAdmin === true };
       const { projectId, type, issuedTo, productId, periodStart, periodEnd, ...broker } = input;
       if (type === 'CLOUD') {
         throw invalid([
           { path: 'input.type', reason: 'a CLOUD broker is run by this service and cannot be added by its URL' },
         ]);
       }
-      if (type !== 'ON_PREMISE_SETUP') return { broker: await services.brokers.addSelfHosted(projectId, broker) };
+      if (type !== 'ON_PREMISE_SETUP') return { broker: await services.brokers.addSelfHosted(projectId, broker, by) };
       const start = periodStart instanceof Date ? periodStart : new Date();
       const setup = { issuedTo: issuedTo ?? '', productId: productId ?? '', periodStart: start, periodEnd };
-      return { broker: await services.brokers.addOnPremiseSetup(projectId, broker, setup) };
+      return { broker: await services.brokers.addOnPremiseSetup(projectId, broker, setup, by) };
     },
   }),
   updateBroker: t.field({
@@ -357,8 +358,8 @@ builder.mutationFields((t) => ({
     type: BrokerPayload,
     ...onBroker('EDITOR'),
     args: { input: t.arg({ type: UpdateBrokerInput, required: true }) },
-    resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services }) => ({
-      broker: await services.brokers.update(brokerId, change),
+    resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services, viewer }) => ({
+      broker: await services.brokers.update(brokerId, change, { isRootAdmin: viewer?.isRootAdmin === true }),
     }),
   }),
   deleteBroker: t.field({

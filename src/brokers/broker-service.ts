@@ -22,6 +22,14 @@ export interface BrokerInput extends BrokerConnectionInput {
   readonly clientTakeover?: boolean | null | undefined;
 }
 
+/** The caller of a write. */
+export interface BrokerWriter {
+  /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
+  readonly isRootAdmin: boolean;
+}
+
+const ORDINARY: BrokerWriter = { isRootAdmin: false };
+
 /** What an installation under a product adds to its entry. */
 export interface SetupInput {
   readonly issuedTo: string;
@@ -104,20 +112,25 @@ export class BrokerService {
   }
 
   /** Adds a connection to a broker that somebody else runs. Errors: INVALID. */
-  async addSelfHosted(projectId: string, input: BrokerInput): Promise<BrokerRecord> {
-    await this.#check(input, { path: 'input.url', reason: 'is needed to reach the broker' });
-    return this.#create(projectId, 'SELF_HOSTED', input);
+  async addSelfHosted(projectId: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
+    await this.#check(input, by, { path: 'input.url', reason: 'is needed to reach the broker' });
+    return this.#create(projectId, 'SELF_HOSTED', input, by);
   }
 
   /** Adds an installation under a product; it may be without an address. Errors: INVALID. */
-  async addOnPremiseSetup(projectId: string, input: BrokerInput, setup: SetupInput): Promise<BrokerRecord> {
-    await this.#check(input, null);
+  async addOnPremiseSetup(
+    projectId: string,
+    input: BrokerInput,
+    setup: SetupInput,
+    by = ORDINARY,
+  ): Promise<BrokerRecord> {
+    await this.#check(input, by, null);
     const issues = (['issuedTo', 'productId'] as const).flatMap((name) =>
       textIssues(`input.${name}`, setup[name].trim(), { min: 1, max: MAX_NAME }),
     );
     if (issues.length > 0) throw invalid(issues);
     const { issuedTo, productId, periodStart, periodEnd } = setup;
-    return this.#create(projectId, 'ON_PREMISE_SETUP', input, {
+    return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, {
       issuedTo,
       productId,
       periodStart,
@@ -135,9 +148,21 @@ export class BrokerService {
     { name, mode, like }: { readonly name: string; readonly mode: ClusterMode; readonly like: BrokerRecord },
   ): Promise<BrokerRow> {
     const id = newId('broker');
-    const { url, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } = like;
-    const connection = { url, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
-    const data = { ...connection, id, projectId, type: 'SELF_HOSTED', name, ha: true, clusterMode: mode } as const;
+    const { url, trustedUrl, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } =
+      like;
+    const tls = { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
+    const data = {
+      url,
+      trustedUrl,
+      username,
+      ...tls,
+      id,
+      projectId,
+      type: 'SELF_HOSTED',
+      name,
+      ha: true,
+      clusterMode: mode,
+    } as const;
     return tx.broker.create({ data, include: BROKER_PARTS });
   }
 
@@ -147,30 +172,30 @@ export class BrokerService {
   }
 
   /** Only what is given changes; null clears. Errors: INVALID, NOT_FOUND. */
-  async update(id: string, input: BrokerInput): Promise<BrokerRecord> {
+  async update(id: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
     const broker = this.#directory.get(id);
     if (broker === null) throw notFound('broker', id);
     if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
     if (this.#clusterOf(id)?.isEntry) refuseConnection(input, 'a cluster is reached by its nodes', CLUSTER_KEYS);
-    await checkConnection(connectionOf(input), this.#rules);
+    await checkConnection(connectionOf(input), this.#rulesFor(by, isTrustedUrl(input.url, broker)));
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
       issues.push({ path: 'input.url', reason: 'cannot be cleared' });
-    return this.announce(await this.#write(id, input, issues));
+    return this.announce(await this.#write(id, input, by, issues));
   }
 
   /**
    * Writes what the input changes, on condition that the connection is still the one its secrets were checked against: another update
    * may have stored a secret since. Errors: INVALID with `found` and the secrets to give again, NOT_FOUND, IN_USE.
    */
-  async #write(id: string, input: BrokerInput, found: readonly InputIssue[]): Promise<BrokerRow> {
+  async #write(id: string, input: BrokerInput, by: BrokerWriter, found: readonly InputIssue[]): Promise<BrokerRow> {
     for (let attempt = 0; attempt < MAX_UPDATE_ATTEMPTS; attempt += 1) {
       const stored = await this.#db.broker.findUnique({ where: { id } });
       if (stored === null) throw notFound('broker', id);
       const issues = [...found, ...secretsForAnotherReceiver(stored, input)];
       if (issues.length > 0) throw invalid(issues);
       const where = { id, ...connectionColumns(stored) };
-      const data = this.#columns(id, input, stored);
+      const data = this.#columns(id, input, by, stored);
       const row = await this.#db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
       if (row !== null) return row;
     }
@@ -208,6 +233,10 @@ export class BrokerService {
     return record;
   }
 
+  #rulesFor({ isRootAdmin }: BrokerWriter, isTrusted = false): ConnectionRules {
+    return isRootAdmin || isTrusted ? { ...this.#rules, inside: 'ALL' } : this.#rules;
+  }
+
   async #refuseUsed(id: string): Promise<void> {
     const include = { cluster: true, clusterNode: { include: { cluster: true } } } as const;
     const row = await this.#db.broker.findUnique({ where: { id }, include });
@@ -222,8 +251,8 @@ export class BrokerService {
     await this.#changes.announce('broker', id);
   }
 
-  async #check(input: BrokerInput, missingUrl: InputIssue | null): Promise<void> {
-    await checkConnection(connectionOf(input), this.#rules);
+  async #check(input: BrokerInput, by: BrokerWriter, missingUrl: InputIssue | null): Promise<void> {
+    await checkConnection(connectionOf(input), this.#rulesFor(by));
     const issues = nameIssues(input);
     if (input.url == null && missingUrl !== null) issues.push(missingUrl);
     if (issues.length > 0) throw invalid(issues);
@@ -233,13 +262,14 @@ export class BrokerService {
     projectId: string,
     type: 'SELF_HOSTED' | 'ON_PREMISE_SETUP',
     input: BrokerInput,
+    by: BrokerWriter,
     setup: Partial<Broker> = {},
   ): Promise<BrokerRecord> {
     if (this.#directory.ofProject(projectId).length >= this.#maxPerProject) throw tooMany(this.#maxPerProject);
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const row = await this.#db.broker
-      .create({ data: { ...this.#columns(id, input), ...setup, id, projectId, type, name }, include: BROKER_PARTS })
+      .create({ data: { ...this.#columns(id, input, by), ...setup, id, projectId, type, name }, include: BROKER_PARTS })
       .catch(goneMeansNotFound('project', projectId));
     return this.announce(row);
   }
@@ -248,7 +278,7 @@ export class BrokerService {
    * The columns that an input changes; secrets are sealed for this broker alone. One that is given again as it is stored stays
    * sealed as it is: sealed anew it would look changed, and the broker be connected to anew.
    */
-  #columns(id: string, input: BrokerInput, stored?: Broker): Partial<Broker> {
+  #columns(id: string, input: BrokerInput, by: BrokerWriter, stored?: Broker): Partial<Broker> {
     const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
     const seal = (secret: string | null, sealed: string | null | undefined, what: 'password' | 'clientKey') => {
       if (secret === null) return null;
@@ -275,12 +305,19 @@ export class BrokerService {
       ...(metricsEnabled == null ? {} : { metricsEnabled }),
       ...(ha == null ? {} : { ha }),
       ...(clientTakeover == null ? {} : { clientTakeover }),
+      ...(input.url === undefined ? {} : { trustedUrl: by.isRootAdmin || isTrustedUrl(input.url, stored) }),
       ...secretsWithoutAddress(input),
       ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),
       ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, stored?.sealedClientKey, 'clientKey') }),
     };
   }
 }
+
+/** Whether the address is the stored one, and trusted. */
+const isTrustedUrl = (
+  url: string | null | undefined,
+  stored: Pick<Broker, 'url' | 'trustedUrl'> | undefined,
+): boolean => stored?.trustedUrl === true && url === stored.url;
 
 /** Attempts of one update; each further one means that another update was written in between. */
 const MAX_UPDATE_ATTEMPTS = 10;

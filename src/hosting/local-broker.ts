@@ -14,6 +14,7 @@ const KEYS = [
   'verifyCa',
   'timeoutMs',
   'allowedHosts',
+  'inside',
 ] as const satisfies (keyof BrokerLinkOptions)[];
 
 /** Of a link's settings what another connection to the same broker needs. */

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { IClientOptions } from 'mqtt';
 import { invalid } from '../errors.ts';
-import { AllowedHosts } from '../network/allowed-hosts.ts';
+import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
 /** Where a broker is and who we are to it. */
 export interface BrokerAddress {
@@ -18,6 +18,8 @@ export interface BrokerAddress {
   readonly verifyCa?: boolean;
   /** See AllowedHosts; absent: everywhere. */
   readonly allowedHosts?: readonly string[];
+  /** See AllowedHosts. */
+  readonly inside?: InsideRule;
 }
 
 /** What mqtt.js takes, and how the addresses of a host are found. */
@@ -41,7 +43,7 @@ export function connectOptions(address: BrokerAddress): ConnectOptions {
     throw invalid([{ path: '/url', reason: 'must be a URL with the scheme mqtt, mqtts, ws or wss' }]);
   }
   if (url.hostname === '') throw invalid([{ path: '/url', reason: 'must name a host' }]);
-  const hosts = new AllowedHosts(address.allowedHosts ?? []);
+  const hosts = new AllowedHosts(address.allowedHosts ?? [], address.inside);
   const refusal = hosts.refusal(url.hostname);
   if (refusal !== null) throw invalid([{ path: '/url', reason: refusal }]);
   const username = address.username ?? (url.username === '' ? undefined : decode(url.username));

@@ -23,7 +23,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Connection refused: nothing listens on the broker's port",
   ENOTFOUND: "The broker's host name cannot be resolved",
   EAI_AGAIN: "The broker's host name cannot be resolved at present",
-  EHOSTNOTALLOWED: "The broker's host name leads to an address that is not allowed here",
+  EHOSTNOTALLOWED: "The broker's host name leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)",
   ETIMEDOUT: SILENT,
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'The broker sent a larger message than is accepted',
   EHOSTUNREACH: UNROUTABLE,

@@ -1,52 +1,70 @@
 import { type LookupOptions, lookup as resolve } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { type BlockList, isIP, type LookupFunction } from 'node:net';
+import { blockListOf, familyOf, literalOf, networkOf, reachOf } from './inside-addresses.ts';
 
-/** A name whose answers lead elsewhere than the operator allows. */
+/** A name that leads to an address which is not allowed. */
 export class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
   readonly code = 'EHOSTNOTALLOWED';
 }
 
-const NOT_ALLOWED = 'names a host that is not allowed here';
+/** Which addresses inside may be reached although the list does not name them: inside are this machine, its network link and metadata services. */
+export type InsideRule = 'NONE' | 'LOCAL' | 'ALL';
 
-/** This machine, and what is reached on its link alone: where names lead that were rebound. RFC 6890, 2.2.2 and 2.2.3. */
-const INSIDE = blockListOf(['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/127', 'fe80::/10']);
+const NOT_LISTED = 'names a host that is not allowed here (BROKER_ALLOWED_HOSTS)';
+const INSIDE =
+  'names this machine, its network link or a metadata service, which is not allowed here: a root administrator may enter it, or the operator lists it in BROKER_ALLOWED_HOSTS';
+
+/** Stands for every host that is not inside. */
+const ANY = '*';
 
 /**
- * Where the operator lets this service connect to (BROKER_ALLOWED_HOSTS): names, addresses, and networks as `10.0.0.0/8`. An empty list
- * allows everything. Names are held against the list by what they say, and then, at each connection, by what they lead to: where networks
- * are listed, to an address of the list; otherwise not to this machine (but for `localhost`) nor its link, unless the address is listed.
+ * Where this service may connect to (BROKER_ALLOWED_HOSTS): names, addresses, networks as `10.0.0.0/8`, and `*`.
+ *
+ * An empty list, or one with `*`, allows every host outside. Addresses inside are allowed where the list names them, or by `inside`. Any
+ * other list allows what it names. Names are compared with the list as they are written, and at each connection by the addresses that
+ * they lead to: where a list without `*` has networks, those of the list; otherwise all outside (and inside for `localhost`, if listed).
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
   readonly #addresses: BlockList;
   readonly #hasNetworks: boolean;
   readonly #isOpen: boolean;
+  readonly #inside: InsideRule;
 
-  constructor(list: readonly string[]) {
+  /** `inside`: default ALL. Counts where the list is empty or has `*`. */
+  constructor(list: readonly string[], inside: InsideRule = 'ALL') {
     const entries = list.map(unbracketed);
     const isNumeric = (entry: string) => isIP(entry) !== 0 || networkOf(entry) !== null;
     this.#names = new Set(entries.filter((entry) => !isNumeric(entry)));
     this.#addresses = blockListOf(entries.filter(isNumeric));
     this.#hasNetworks = entries.some((entry) => networkOf(entry) !== null);
-    this.#isOpen = entries.length === 0;
+    this.#isOpen = entries.length === 0 || this.#names.has(ANY);
+    this.#inside = inside;
   }
 
-  /** Why nothing may connect to it, whatever it leads to; null: it may. IPv6 addresses with brackets or without. */
+  /** Why nothing may connect to a host, whatever it leads to; null: it may. IPv6 addresses with brackets or without. */
   refusal(hostname: string): string | null {
     const host = unbracketed(hostname);
-    const isAllowed = this.#isOpen || (isIP(host) === 0 ? this.#names.has(host) : this.#lists(host));
-    return isAllowed ? null : NOT_ALLOWED;
+    if (!this.#isOpen) {
+      const isAllowed = isIP(host) === 0 ? this.#names.has(host) : this.#lists(host);
+      return isAllowed ? null : NOT_LISTED;
+    }
+    const literal = literalOf(host);
+    const isAllowed = isIP(literal) === 0 ? this.#permitsName(host) : this.#permits(literal);
+    return isAllowed ? null : INSIDE;
   }
 
-  /** For sockets: finds the addresses that a name may lead to; undefined: whatever the system finds. Errors: also HostNotAllowed. */
+  /** For sockets: finds the addresses that a name may lead to; undefined: all that the system finds. Errors: also HostNotAllowed. */
   get lookup(): LookupFunction | undefined {
-    return this.#isOpen ? undefined : (name, options, done) => this.#lookUp(name, options, done);
+    if (this.#isOpen && this.#inside === 'ALL') return undefined;
+    return (name, options, done) => this.#lookUp(name, options, done);
   }
 
   #lookUp(name: string, options: LookupOptions, done: Parameters<LookupFunction>[2]): void {
-    if (this.refusal(name) !== null) {
-      process.nextTick(done, new HostNotAllowed(`"${name}" ${NOT_ALLOWED}`), '', 0);
+    const refusal = this.refusal(name);
+    if (refusal !== null) {
+      process.nextTick(done, new HostNotAllowed(`"${name}" ${refusal}`), '', 0);
       return;
     }
     resolve(name, { ...options, all: true }, (error, found) => {
@@ -54,7 +72,11 @@ export class AllowedHosts {
       const [first] = allowed;
       if (error) done(error, '', 0);
       else if (first === undefined)
-        done(new HostNotAllowed(`"${name}" leads to an address that is not allowed here`), '', 0);
+        done(
+          new HostNotAllowed(`"${name}" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)`),
+          '',
+          0,
+        );
       else if (options.all) done(null, allowed);
       else done(null, first.address, first.family);
     });
@@ -62,39 +84,36 @@ export class AllowedHosts {
 
   #leadsTo(name: string, address: string): boolean {
     if (this.#lists(address)) return true;
+    if (this.#isOpen) return this.#permits(address) || (isLocalhost(name) && this.#names.has(name.toLowerCase()));
     if (this.#hasNetworks) return false;
-    return /(^|\.)localhost$/i.test(name) || !INSIDE.check(address, familyOf(address));
+    return isLocalhost(name) || reachOf(address) === 'OUTSIDE';
+  }
+
+  #permitsName(name: string): boolean {
+    return !isLocalhost(name) || this.#names.has(name) || this.#inside !== 'NONE';
+  }
+
+  #permits(address: string): boolean {
+    if (this.#inside === 'ALL' || this.#lists(address)) return true;
+    const reach = reachOf(address);
+    return reach === 'OUTSIDE' || (reach === 'LOCAL' && this.#inside === 'LOCAL');
   }
 
   #lists(address: string): boolean {
-    return this.#addresses.check(address, familyOf(address));
+    return this.#addresses.check(address.split('%')[0] ?? '', familyOf(address));
   }
 }
+
+/** Whether a service that listens there can be reached from its own machine only. */
+export const isLocalHost = (host: string): boolean =>
+  isLocalhost(host) || (isIP(unbracketed(host)) !== 0 && /^(127\.|::1$)/.test(unbracketed(host)));
 
 /** Whether it is a name, an address or a network. */
 export const isHostEntry = (entry: string): boolean =>
   isIP(unbracketed(entry)) !== 0 || networkOf(entry) !== null || /^[^\s/:[\]]+$/.test(entry);
 
+const isLocalhost = (name: string): boolean => /(^|\.)localhost\.?$/i.test(name);
+
 function unbracketed(host: string): string {
   return host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
-}
-
-function networkOf(entry: string): { readonly address: string; readonly bits: number } | null {
-  const [, address = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(entry) ?? [];
-  const version = isIP(address);
-  return version === 0 || Number(bits) > (version === 6 ? 128 : 32) ? null : { address, bits: Number(bits) };
-}
-
-function blockListOf(entries: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const entry of entries) {
-    const network = networkOf(entry);
-    if (network === null) list.addAddress(entry, familyOf(entry));
-    else list.addSubnet(network.address, network.bits, familyOf(network.address));
-  }
-  return list;
 }

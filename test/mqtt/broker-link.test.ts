@@ -88,7 +88,7 @@ test('where a name leads is held against the hosts that are allowed at each conn
   for (const url of [`mqtt://${name}:${broker.port}`, `mqtts://${name}:${broker.port}`]) {
     for (const isLasting of [false, true]) {
       expect((await reached(of(url, [name], isLasting), 'UNREACHABLE')).lastError).toBe(
-        "The broker's host name leads to an address that is not allowed here",
+        "The broker's host name leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)",
       );
     }
   }

@@ -32,11 +32,16 @@ export async function getBridgeConfig(caller: ControlCaller, api: BridgeApi): Pr
   return told(api, 'getConfig', await caller.call(api, 'getConfig'), isFields);
 }
 
-/** Whole. One that is the same as before, or waits to be applied already, is as good as taken. */
-export async function updateBridgeConfig(caller: ControlCaller, api: BridgeApi, config: unknown): Promise<void> {
+/** Whole; `more`: further fields of the command. One that is the same as before, or waits to be applied already, is as good as taken. */
+export async function updateBridgeConfig(
+  caller: ControlCaller,
+  api: BridgeApi,
+  config: unknown,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
   let data: unknown;
   try {
-    data = await caller.call(api, 'updateConfig', { configChange: config });
+    data = await caller.call(api, 'updateConfig', { configChange: config, ...more });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (/^identical configchange/i.test(String(error.info?.brokerError))) return;

@@ -13,6 +13,10 @@ import type { BridgeConfigs } from './bridge-configs.ts';
 import { BRIDGE_STATUS, configSizeIssues } from './bridge-control.ts';
 import { masked, unmasked } from './config-secrets.ts';
 import { SecretPlace } from './secret-places.ts';
+import { addressesOf, withTrust } from './trusted-addresses.ts';
+
+/** Field of `updateConfig` between parts of this service: whether a root administrator gave the command. No other caller reaches it. */
+export const BY_ROOT_ADMIN = 'byRootAdmin';
 
 export interface BridgePluginOptions {
   readonly kind: BridgeKind;
@@ -64,7 +68,7 @@ export class BridgePlugin implements ControlPlugin {
       {
         getschema: () => kind.schema,
         getconfig: () => this.#inOrder(async () => masked(await asked(() => this.#kept()), this.#secrets())),
-        updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'))),
+        updateconfig: (c) => this.#inOrder(() => this.#update(fieldOf(c, 'configChange'), c[BY_ROOT_ADMIN] === true)),
         getstatus: () => this.#inOrder(() => this.#status()),
       },
       command,
@@ -98,7 +102,7 @@ export class BridgePlugin implements ControlPlugin {
     }
   }
 
-  async #update(change: unknown): Promise<object> {
+  async #update(change: unknown, isByRootAdmin: boolean): Promise<object> {
     const { configs } = this.#options;
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuse(configSizeIssues(change));
@@ -106,25 +110,36 @@ export class BridgePlugin implements ControlPlugin {
     const { config, issues } = unmasked(change, kept, this.#secrets());
     // Of a secret that is missing nothing else is to be said.
     const known = new Set(issues.map(({ path }) => path));
-    const { issues: others, omitted } = this.#issues(config);
+    const before = this.#trusted(kept);
+    const checked = this.#checked(config, (address) => isByRootAdmin || before.has(address));
+    const { issues: others, omitted, trusted } = checked;
     refuse([...issues, ...others.filter(({ path }) => !known.has(path))], omitted);
+    const isAsBefore = isDeepStrictEqual(config, kept) && isDeepStrictEqual(new Set(trusted), before);
     // Also one that was forbidden once: it is allowed now.
-    if (!isDeepStrictEqual(config, kept) || this.#forbidden !== null) {
-      await asked(() => configs.put(config));
-      await this.#apply(config);
+    if (!isAsBefore || this.#forbidden !== null) {
+      await asked(() => configs.put(config, trusted));
+      await this.#apply(config, trusted);
     }
     return { response: 'SUCCESS' };
   }
 
-  #issues(config: unknown): IssuesInfo {
+  /** Digests. Of a configuration from before they were noted all addresses count, so that it goes on. */
+  #trusted(kept: unknown): ReadonlySet<string> {
+    const { kind, configs } = this.#options;
+    return configs.trusted() ?? new Set(addressesOf(kind, kept));
+  }
+
+  /** What is wrong with it, and its addresses that are trusted, as digests. */
+  #checked(config: unknown, isTrusted: (address: string) => boolean): IssuesInfo & { readonly trusted: string[] } {
     const { kind, rules } = this.#options;
     try {
       this.#checkSchema(config);
     } catch (error) {
-      if (error instanceof ServiceError) return error.info as IssuesInfo;
+      if (error instanceof ServiceError) return { ...(error.info as IssuesInfo), trusted: [] };
       throw error;
     }
-    return issuesInfo(kind.check(config, rules));
+    const trusted = addressesOf(kind, config).filter(isTrusted);
+    return { ...issuesInfo(kind.check(withTrust(kind, config, new Set(trusted)), rules)), trusted };
   }
 
   /** Runs what is kept, as it was kept before this began or by another process. */
@@ -132,17 +147,20 @@ export class BridgePlugin implements ControlPlugin {
     this.#inOrder(async () => {
       const config = this.#readable();
       if (config === null || (!this.#isApplied && !hasConnections(config))) return;
-      const [issue] = this.#issues(config).issues;
-      if (issue === undefined) await this.#apply(config);
+      const before = this.#trusted(config);
+      const { issues, trusted } = this.#checked(config, (address) => before.has(address));
+      const [issue] = issues;
+      if (issue === undefined) await this.#apply(config, trusted);
       else await this.#forbid(config, issue);
     }).catch(this.#options.onFault);
   }
 
-  async #apply(config: unknown): Promise<void> {
+  async #apply(config: unknown, trusted: readonly string[]): Promise<void> {
     this.#forbidden = null;
     this.#isApplied = true;
     try {
-      await this.#options.bridge.apply(config);
+      const { kind, bridge } = this.#options;
+      await bridge.apply(withTrust(kind, config, new Set(trusted)));
     } catch (error) {
       // It is kept, and whatever runs the bridge next begins with it.
       if (!(error instanceof ServiceError)) throw error;
@@ -150,7 +168,7 @@ export class BridgePlugin implements ControlPlugin {
   }
 
   async #forbid(config: unknown, { path, reason }: InputIssue): Promise<void> {
-    if (this.#isApplied) await this.#apply(this.#options.kind.empty);
+    if (this.#isApplied) await this.#apply(this.#options.kind.empty, []);
     this.#forbidden = namesOf(config).map((connectionName) => ({
       connectionName,
       isConnected: false,

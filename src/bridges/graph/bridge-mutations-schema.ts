@@ -49,7 +49,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { input: { brokerId, bridgeId, config } }, { services, viewer }) => {
       const broker = services.brokers.visible(brokerId, viewer);
-      return services.bridges.update(broker, bridgeId, config, mayControl(viewer, broker));
+      const by = { mayControl: mayControl(viewer, broker), isRootAdmin: viewer?.isRootAdmin === true };
+      return services.bridges.update(broker, bridgeId, config, by);
     },
   }),
 }));

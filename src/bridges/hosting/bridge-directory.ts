@@ -100,14 +100,20 @@ class DatabaseBridgeConfigs implements BridgeConfigs {
     return this.#opened.config;
   }
 
-  async put(config: unknown): Promise<void> {
+  trusted(): ReadonlySet<string> | null {
+    const stored = this.#options.rows.get(this.#id)?.trustedAddresses ?? null;
+    return stored === null ? null : new Set(JSON.parse(stored));
+  }
+
+  async put(config: unknown, trusted: readonly string[]): Promise<void> {
+    const trustedAddresses = JSON.stringify(trusted);
     const { db, sealer, rows, brokerId, bridge } = this.#options;
     const sealedConfig = sealer.seal(JSON.stringify(config), this.#context);
     const row = await db.bridgeConfig
       .upsert({
         where: { brokerId_bridge: { brokerId, bridge } },
-        create: { brokerId, bridge, sealedConfig },
-        update: { sealedConfig },
+        create: { brokerId, bridge, sealedConfig, trustedAddresses },
+        update: { sealedConfig, trustedAddresses },
       })
       .catch(goneMeansNotFound('broker', brokerId));
     await rows.written(toRow(row));
@@ -118,9 +124,10 @@ class DatabaseBridgeConfigs implements BridgeConfigs {
   }
 }
 
-const toRow = ({ brokerId, bridge, sealedConfig }: BridgeConfig): BridgeRow => ({
+const toRow = ({ brokerId, bridge, sealedConfig, trustedAddresses }: BridgeConfig): BridgeRow => ({
   id: `${brokerId}/${bridge}`,
   brokerId,
   bridge,
   sealedConfig,
+  trustedAddresses,
 });

@@ -1,4 +1,5 @@
 import type { InputIssue } from '../../errors.ts';
+import { AllowedHosts, type InsideRule } from '../../network/allowed-hosts.ts';
 
 /** A JSON Schema (2020-12). Secrets are marked `writeOnly: true`, and every property has a `description`. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -18,10 +19,38 @@ export interface BridgeKind {
   readonly empty: unknown;
   /** What the schema cannot say, of a configuration that fits it; paths are JSON pointers into it. */
   check(config: unknown, rules: BridgeRules): readonly InputIssue[];
+  /** Where a connection of a configuration that fits the schema leads to: equal texts lead to the same place. Absent: nowhere outside. */
+  addressOf?(connection: unknown): string;
 }
 
 /** What the operator allows. */
 export interface BridgeRules {
   /** Where connections may lead to; see AllowedHosts. */
   readonly allowedHosts: readonly string[];
+  /** Of databases and web addresses. Default: ALL. */
+  readonly inside?: InsideRule;
+  /** Of other brokers. Default: ALL. */
+  readonly insideBrokers?: InsideRule;
 }
+
+/** What a connection has in a configuration that is about to be checked or run; stored configurations and the schema have none of it. */
+export interface TrustedConnection {
+  /** Whether a root administrator entered its address, which may then lead to this machine and its link. Default: false. */
+  readonly isTrusted?: boolean;
+}
+
+/** Where a database or web address may be. */
+export const sinkHosts = ({ allowedHosts, inside }: BridgeRules, { isTrusted }: TrustedConnection): AllowedHosts =>
+  new AllowedHosts(allowedHosts, isTrusted ? 'ALL' : inside);
+
+/** Where another broker may be. */
+export const brokerHosts = (
+  { allowedHosts, insideBrokers = 'ALL' }: BridgeRules,
+  { isTrusted }: TrustedConnection,
+): { readonly allowedHosts: readonly string[]; readonly inside: InsideRule } => ({
+  allowedHosts,
+  inside: isTrusted ? 'ALL' : insideBrokers,
+});
+
+/** One spelling of a URL; what is none stays as it is. */
+export const hrefOf = (text: string): string => (URL.canParse(text) ? new URL(text).href : text);

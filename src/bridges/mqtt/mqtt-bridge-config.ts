@@ -1,9 +1,11 @@
+import type { TrustedConnection } from '../model/bridge-kind.ts';
+
 /** What the schema of `mqtt-bridge` describes. */
 export interface MqttBridgeConfig {
   readonly connections: readonly MqttConnectionConfig[];
 }
 
-export interface MqttConnectionConfig {
+export interface MqttConnectionConfig extends TrustedConnection {
   readonly name: string;
   readonly active?: boolean;
   readonly url: string;

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { InputIssue } from '../../errors.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
 import { AllowedHosts } from '../../network/allowed-hosts.ts';
-import type { BridgeRules } from '../model/bridge-kind.ts';
+import { type BridgeRules, brokerHosts } from '../model/bridge-kind.ts';
 import {
   type MqttBridgeConfig,
   type MqttConnectionConfig,
@@ -29,7 +29,7 @@ export function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: Bridg
     const { name, url, clientId } = connection;
     if (names.has(name)) issues.push({ path: `${path}/name`, reason: 'is the name of another connection' });
     names.add(name);
-    const urlReason = urlProblem(url, rules);
+    const urlReason = urlProblem(url, brokerHosts(rules, connection));
     if (urlReason !== null) issues.push({ path: `${path}/url`, reason: urlReason });
     if (clientId !== undefined) {
       const client = JSON.stringify([url, clientId]);
@@ -52,12 +52,12 @@ export function mqttBridgeIssues({ connections }: MqttBridgeConfig, rules: Bridg
   return issues;
 }
 
-function urlProblem(text: string, { allowedHosts }: BridgeRules): string | null {
+function urlProblem(text: string, { allowedHosts, inside }: ReturnType<typeof brokerHosts>): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !SCHEMES.includes(url.protocol)) return 'must be a URL with the scheme mqtt, mqtts, ws or wss';
   if (url.hostname === '') return 'must name a host';
   if (url.username !== '' || url.password !== '') return 'must not hold credentials; use username and password';
-  return new AllowedHosts(allowedHosts).refusal(url.hostname);
+  return new AllowedHosts(allowedHosts, inside).refusal(url.hostname);
 }
 
 function certificateIssues({ ca, cert, key }: MqttConnectionConfig, path: string): InputIssue[] {

@@ -1,5 +1,5 @@
-import type { BridgeKind } from '../model/bridge-kind.ts';
-import type { MqttBridgeConfig } from './mqtt-bridge-config.ts';
+import { type BridgeKind, hrefOf } from '../model/bridge-kind.ts';
+import type { MqttBridgeConfig, MqttConnectionConfig } from './mqtt-bridge-config.ts';
 import { mqttBridgeIssues } from './mqtt-bridge-issues.ts';
 import { mqttBridgeSchema } from './mqtt-bridge-schema.ts';
 
@@ -10,6 +10,7 @@ export const mqttBridgeKind: BridgeKind = {
   name: 'MQTT bridge',
   schema: mqttBridgeSchema,
   empty: { connections: [] },
-  // It fits the schema.
+  // They fit the schema.
   check: (config, rules) => mqttBridgeIssues(config as MqttBridgeConfig, rules),
+  addressOf: (connection) => hrefOf((connection as MqttConnectionConfig).url),
 };

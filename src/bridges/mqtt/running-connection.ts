@@ -5,6 +5,7 @@ import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import { bridgeClientId } from '../link/bridge-client-id.ts';
 import type { BridgeSession } from '../link/bridge-session.ts';
 import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import { brokerHosts } from '../model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
 import type { QueueBounds } from '../queue/bridge-queue.ts';
 import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
@@ -278,7 +279,7 @@ function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttCon
     id: local.id,
     url,
     clientId,
-    allowedHosts: rules.allowedHosts,
+    ...brokerHosts(rules, config),
     timeoutMs: local.timeoutMs,
     ...(local.intake === undefined ? {} : { intake: local.intake }),
     onFault,

@@ -1,5 +1,5 @@
 import type { InputIssue } from '../../errors.ts';
-import type { BridgeKind, BridgeRules, JsonSchema } from '../model/bridge-kind.ts';
+import { type BridgeKind, type BridgeRules, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
@@ -144,6 +144,10 @@ export const postgresqlBridgeKind: BridgeKind = {
     },
   },
   empty: { connections: [] } satisfies PostgresqlBridgeConfig,
+  addressOf: (connection) => {
+    const address = serverAddress(connection as PostgresqlConnectionConfig);
+    return isAddress(address) ? `${address.host}:${address.port}` : '';
+  },
   check: (config, rules) => {
     const { connections } = config as PostgresqlBridgeConfig;
     return [
@@ -156,7 +160,7 @@ export const postgresqlBridgeKind: BridgeKind = {
 function connectionIssues(connection: PostgresqlConnectionConfig, rules: BridgeRules, path: string): InputIssue[] {
   const address = serverAddress(connection);
   const addressIssues = isAddress(address)
-    ? hostIssues(address.host, connection.url === undefined ? '/host' : '/url', rules)
+    ? hostIssues(address.host, connection.url === undefined ? '/host' : '/url', sinkHosts(rules, connection))
     : address;
   const taken = new Set<string>();
   const mappingIssues = connection.mappings.flatMap((mapping, index) => {

@@ -1,7 +1,7 @@
 import { type LookupFunction, Socket } from 'node:net';
 import pg, { type ClientConfig } from 'pg';
-import { AllowedHosts } from '../../network/allowed-hosts.ts';
-import type { BridgeRules } from '../model/bridge-kind.ts';
+import type { AllowedHosts } from '../../network/allowed-hosts.ts';
+import { type BridgeRules, sinkHosts } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { BadBatch, type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { tlsOptions } from '../sink/tls-material.ts';
@@ -39,9 +39,9 @@ export class PostgresqlSink implements Sink {
   #inserts: readonly TableInsert[] = [];
   #onLost: (failure: SinkFailure) => void = () => undefined;
 
-  constructor(config: PostgresqlConnectionConfig, { allowedHosts }: BridgeRules) {
+  constructor(config: PostgresqlConnectionConfig, rules: BridgeRules) {
     this.#config = config;
-    this.#hosts = new AllowedHosts(allowedHosts);
+    this.#hosts = sinkHosts(rules, config);
   }
 
   onLost(listener: (failure: SinkFailure) => void): void {

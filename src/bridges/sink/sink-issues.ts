@@ -1,7 +1,6 @@
 import type { InputIssue } from '../../errors.ts';
 import { filterProblem } from '../../mqtt/topics.ts';
-import { AllowedHosts } from '../../network/allowed-hosts.ts';
-import type { BridgeRules } from '../model/bridge-kind.ts';
+import type { AllowedHosts } from '../../network/allowed-hosts.ts';
 
 /** Of connections whose name an earlier one has. */
 export function nameIssues(connections: readonly { readonly name: string }[]): InputIssue[] {
@@ -26,7 +25,7 @@ function refusalOf(filter: string): string | null {
   return isControl ? 'must not be below $CONTROL: commands and their answers hold passwords' : null;
 }
 
-export function hostIssues(hostname: string, path: string, { allowedHosts }: BridgeRules): InputIssue[] {
-  const reason = new AllowedHosts(allowedHosts).refusal(hostname);
+export function hostIssues(hostname: string, path: string, hosts: AllowedHosts): InputIssue[] {
+  const reason = hosts.refusal(hostname);
   return reason === null ? [] : [{ path, reason }];
 }

@@ -1,8 +1,9 @@
+import type { TrustedConnection } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeConnectionState } from '../model/bridge-status.ts';
 
 /** What every connection to a sink has in its configuration. */
-export interface SinkConnectionConfig {
+export interface SinkConnectionConfig extends TrustedConnection {
   /** Unique among the connections of the bridge. */
   readonly name: string;
   /** Default true. */

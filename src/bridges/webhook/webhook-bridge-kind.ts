@@ -1,7 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { InputIssue } from '../../errors.ts';
 import { pointerStep } from '../../json-pointer.ts';
-import type { BridgeKind, BridgeRules, JsonSchema } from '../model/bridge-kind.ts';
+import type { AllowedHosts } from '../../network/allowed-hosts.ts';
+import { type BridgeKind, type BridgeRules, hrefOf, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
 import type { BatchBounds } from '../sink/sink.ts';
 import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
 import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
@@ -78,6 +79,7 @@ export const webhookBridgeKind: BridgeKind = {
     },
   },
   empty: { connections: [] } satisfies WebhookBridgeConfig,
+  addressOf: (connection) => hrefOf((connection as WebhookConnectionConfig).url),
   check: (config, rules) => {
     const { connections } = config as WebhookBridgeConfig;
     return [
@@ -93,7 +95,7 @@ function connectionIssues(connection: WebhookConnectionConfig, rules: BridgeRule
   const { url, secret, headers = {}, topics } = connection;
   const problem = secretProblem(secret);
   return [
-    ...urlIssues(url, rules),
+    ...urlIssues(url, sinkHosts(rules, connection)),
     ...tlsIssues(connection),
     ...(problem === null ? [] : [{ path: '/secret', reason: problem }]),
     ...headerIssues(headers),
@@ -101,13 +103,13 @@ function connectionIssues(connection: WebhookConnectionConfig, rules: BridgeRule
   ];
 }
 
-function urlIssues(text: string, rules: BridgeRules): InputIssue[] {
+function urlIssues(text: string, hosts: AllowedHosts): InputIssue[] {
   const refused = (reason: string) => [{ path: '/url', reason }];
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:$/.test(url.protocol)) return refused('must be a URL such as https://host/path');
   if (url.username !== '' || url.password !== '') return refused('must not hold credentials; use headers');
   if (url.hash !== '') return refused('must not have a fragment');
-  return hostIssues(url.hostname, '/url', rules);
+  return hostIssues(url.hostname, '/url', hosts);
 }
 
 /** With plain HTTP nobody is verified, whoever may be trusted. */

@@ -1,5 +1,4 @@
-import { AllowedHosts } from '../../network/allowed-hosts.ts';
-import type { BridgeRules } from '../model/bridge-kind.ts';
+import { type BridgeRules, sinkHosts } from '../model/bridge-kind.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import { type Delivered, type Sink, SinkFailure } from '../sink/sink.ts';
 import { answerFailure, requestFailure } from './webhook-answer.ts';
@@ -23,7 +22,7 @@ export class WebhookSink implements Sink {
   constructor(config: WebhookConnectionConfig, { brokerId, rules }: WebhookSinkOptions) {
     this.#config = config;
     this.#brokerId = brokerId;
-    this.#requests = new WebhookRequests(config.url, config, new AllowedHosts(rules.allowedHosts).lookup);
+    this.#requests = new WebhookRequests(config.url, config, sinkHosts(rules, config).lookup);
   }
 
   /** There is no connection between requests. */

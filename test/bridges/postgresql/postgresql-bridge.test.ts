@@ -361,7 +361,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     const url = database.replace('127.0.0.1', '127.1');
     const refused = await startBridgeToPostgresql(database, MESSAGES, [ALL], { url }, ['127.1']);
     expect((await refused.until(({ state }) => state === 'UNREACHABLE')).error).toBe(
-      'PostgreSQL: "127.1" leads to an address that is not allowed here',
+      'PostgreSQL: "127.1" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)',
     );
     const allowed = await startBridgeToPostgresql(database, 'SELECT', [ALL], { url }, ['127.1', '127.0.0.1']);
     await allowed.until(({ state }) => state === 'CONNECTED');

@@ -255,7 +255,9 @@ test('a name that leads to an address which is not allowed gets nothing', async 
   const refused = await startWith(url, {}, ['localhost', '10.0.0.0/8']);
   await refused.client.publishAsync('plant/1', 'x', { qos: 1 });
   const { error } = await refused.until(({ state }) => state === 'UNREACHABLE');
-  expect(error).toBe('The endpoint cannot be reached: "localhost" leads to an address that is not allowed here');
+  expect(error).toBe(
+    'The endpoint cannot be reached: "localhost" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)',
+  );
   await refused.bridge.close({ forGood: false });
   expect(endpoint.requests).toEqual([]);
 

@@ -1,0 +1,84 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Where an address leads: LOCAL: this machine. LINK: its network link, or the metadata service of a cloud. */
+export type AddressReach = 'OUTSIDE' | 'LOCAL' | 'LINK';
+
+/** RFC 6890, 2.2.2 and 2.2.3. */
+const LOCAL = blockListOf(['0.0.0.0/8', '127.0.0.0/8', '::/127']);
+const LINK = blockListOf([
+  '169.254.0.0/16',
+  'fe80::/10',
+  // Metadata services of clouds that are not link-local: Amazon, Google, Alibaba, Azure, Oracle.
+  'fd00:ec2::/32',
+  'fd20:ce::254',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  // Teredo (RFC 4380): holds two IPv4 addresses, of which one is masked, and is not in use any more.
+  '2001::/32',
+]);
+
+/** IPv6 prefixes in front of an IPv4 address, with the index of the first of its two groups. */
+const EMBEDDING: readonly (readonly [BlockList, group: number])[] = [
+  // IPv4-compatible and IPv4-mapped (RFC 4291, 2.5.5), IPv4-translated (RFC 2765), NAT64 (RFC 6052, RFC 8215).
+  [blockListOf(['::/96', '::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48']), 6],
+  // 6to4 (RFC 3056).
+  [blockListOf(['2002::/16']), 1],
+];
+
+/** In all spellings that contain another address. Not for names. */
+export function reachOf(text: string): AddressReach {
+  const address = text.split('%')[0] ?? '';
+  const family = familyOf(address);
+  if (LOCAL.check(address, family)) return 'LOCAL';
+  if (LINK.check(address, family)) return 'LINK';
+  if (family === 'ipv4') return 'OUTSIDE';
+  for (const [prefixes, group] of EMBEDDING) {
+    if (prefixes.check(address, family)) return reachOf(embedded(address, group));
+  }
+  return 'OUTSIDE';
+}
+
+/** The IPv4 address that resolvers take a host for, as `127.1` or `0x7f000001`; the host itself if it is none. */
+export function literalOf(host: string): string {
+  if (isIP(host) !== 0 || !/^[0-9a-fx.]+$/i.test(host)) return host;
+  const url = `http://${host}/`;
+  const parsed = URL.canParse(url) ? new URL(url).hostname : host;
+  return isIP(parsed) === 4 ? parsed : host;
+}
+
+export function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}
+
+export function networkOf(entry: string): { readonly address: string; readonly bits: number } | null {
+  const [, address = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(entry) ?? [];
+  const version = isIP(address);
+  return version === 0 || Number(bits) > (version === 6 ? 128 : 32) ? null : { address, bits: Number(bits) };
+}
+
+export function blockListOf(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const network = networkOf(entry);
+    if (network === null) list.addAddress(entry, familyOf(entry));
+    else list.addSubnet(network.address, network.bits, familyOf(network.address));
+  }
+  return list;
+}
+
+function embedded(address: string, group: number): string {
+  const groups = groupsOf(address);
+  const [high = 0, low = 0] = [groups[group], groups[group + 1]];
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // As URLs write it: an IPv4 address at its end has become two groups.
+  const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
+  const read = (text: string | undefined) =>
+    text === undefined || text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  const [left, right] = [read(head), read(tail)];
+  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right];
+}
