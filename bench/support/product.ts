@@ -46,6 +46,8 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
   });
   const exit = once(child, 'exit');
   const callOff = child.pid === undefined ? () => undefined : watch(child.pid);
+  // Also when it ends by itself: its process id may belong to another process later.
+  child.once('exit', callOff);
   const message = await startMessage(child);
   const readyMs = performance.now() - startedAt;
   const url = /GraphQL +(\S+)\/graphql/.exec(message)?.[1] ?? '';
@@ -70,7 +72,6 @@ export async function startProduct(dataDir: string, [program = '', ...args] = SE
     async close() {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
       await exit;
-      callOff();
     },
   };
 }
