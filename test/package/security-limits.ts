@@ -67,6 +67,11 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
     'embedded/dynamic-security/login-throttle.ts',
     'FREE_OF_ACCOUNT',
   ],
+  'Different MQTT passwords of one account that wait, from one network': [
+    'embedded/dynamic-security/password-check.ts',
+    'MAX_PENDING_OF_ACCOUNT',
+  ],
+  'Throttled MQTT clients that wait for their CONNACK': ['embedded/core/client-hooks.ts', 'MAX_DELAYED'],
   'Wrong MQTT passwords of one network': ['embedded/dynamic-security/login-throttle.ts', 'FREE_OF_NETWORK'],
   'Messages of streams that are worked on': ['streams/engine/backlog.ts', 'MAX_MESSAGES'],
   'Sign-ins with a provider that have begun': ['sign-in/sign-in-attempts.ts', 'MAX_ATTEMPTS'],
