@@ -53,10 +53,13 @@ export function clientHooks(parts: ClientHookParts): Required<Pick<AedesOptions,
   ): void => {
     // A will is a packet without a command.
     if (client && connection && packet.cmd === 'publish') {
-      const take = () => intake().take(client, connection, packet, done);
       const { subscribing } = connection;
-      if (!subscribing?.isPending) take();
-      else subscribing.after(packet.payload.length, () => faults.run(connection, PUBLISH_FAULT, take));
+      if (!subscribing?.isPending) {
+        intake().take(client, connection, packet, done);
+        return;
+      }
+      const take = () => intake().take(client, connection, packet, done);
+      subscribing.after(packet.payload.length, () => faults.run(connection, PUBLISH_FAULT, take));
       return;
     }
     connection?.subscribing?.end();

@@ -94,7 +94,7 @@ class Attributed<T> implements PromiseLike<T> {
 
   // biome-ignore lint/suspicious/noThenProperty: aedes takes it for a promise.
   then<Done = T, Failed = never>(done?: Settled<T, Done>, failed?: Settled<unknown, Failed>): Promise<Done | Failed> {
-    return this.#promise.then(this.#guarded(done), this.#guarded(failed));
+    return this.#promise.then(done && this.#guarded(done), failed && this.#guarded(failed));
   }
 
   /** As where it is resolved: nobody looks at the promise that is returned. */
@@ -102,17 +102,15 @@ class Attributed<T> implements PromiseLike<T> {
     const guarded = this.#guarded(done);
     return this.#promise.then(guarded, (error) => {
       this.#onFault(this.#client, error);
-      guarded?.();
+      guarded(undefined);
     });
   }
 
-  #guarded<Argument extends unknown[], Result>(
-    callback: ((...values: Argument) => Result) | null | undefined,
-  ): ((...values: Argument) => Result) | undefined {
-    if (!callback) return undefined;
-    return (...values) => {
+  /** Called for each acknowledgement, so it takes the one value that promises have. */
+  #guarded<Value, Result>(callback: (value: Value) => Result): (value: Value) => Result {
+    return (value) => {
       try {
-        return callback(...values);
+        return callback(value);
       } catch (error) {
         this.#onFault(this.#client, error);
         // Nothing follows it.

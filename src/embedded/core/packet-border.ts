@@ -136,13 +136,19 @@ function parseProperties(this: MqttParser): Properties {
   const length = this._parseVarByteNum() || 0;
   const end = this._pos + length;
   this._pos = reached;
-  if (length > 0 && (reached > end || !Object.entries(properties).every(isWhole))) {
+  if (length > 0 && (reached > end || !areWhole(properties))) {
     this._emitError(new Error('properties are cut off, or one of them comes twice'));
   }
   return properties;
 }
 
-function isWhole([name, value]: readonly [string, unknown]): boolean {
+function areWhole(properties: Readonly<Record<string, unknown>>): boolean {
+  // mqtt-packet names the properties, so the object inherits none of them.
+  for (const name in properties) if (!isWhole(name, properties[name])) return false;
+  return true;
+}
+
+function isWhole(name: string, value: unknown): boolean {
   if (name === 'userProperties') {
     const values = Object.values(value as object).flat();
     return values.every((text) => typeof text === 'string');
