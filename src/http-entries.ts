@@ -84,6 +84,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     tokenInQuery: config.tokenInQuery,
     documents: DOCUMENTS,
     isKnown: ({ viewer }) => viewer !== null,
+    callerOf: (context) => context,
     onBody: (context, bytes) => rates.body(context, bytes),
     traffic,
   });

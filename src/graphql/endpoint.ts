@@ -6,7 +6,6 @@ import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { Variables } from './compile.ts';
 import { LiveResults } from './live/live-results.ts';
-import { OperationStarts } from './live/operation-starts.ts';
 import { Sharing } from './live/shared-results.ts';
 import { type FoundOperation, type MaybePromise, Operation, type Operations } from './operations.ts';
 import { type ErrorLog, type PublicResult, publicError, publicResult } from './public-error.ts';
@@ -62,9 +61,6 @@ export class Endpoint {
   readonly operations: Operations;
   readonly log: ErrorLog;
   readonly sharing: Sharing;
-  /** Of operations over WebSockets and of streams of events. */
-  readonly starts = new OperationStarts();
-
   readonly rates: Rates;
 
   constructor(operations: Operations, log: ErrorLog, rates: Rates = {}) {

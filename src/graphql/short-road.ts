@@ -34,6 +34,7 @@ export function shortRoad(
 ): void {
   const counted = { traffic };
   const write = (answer: Answer) => writeAnswer(res, answer, type, counted);
+  const isWanted = () => !res.destroyed;
   const fail = (error: unknown) => {
     const place = { requestId: String(req.headers['x-request-id']), log: endpoint.log };
     write({ result: { errors: [publicError(error, place)] }, wellFormed: false });
@@ -42,7 +43,7 @@ export function shortRoad(
     const params = parseBody(body);
     const run = (context: RequestContext) => {
       endpoint.rates.body?.(context, body.length);
-      proceed(endpoint.run(params, context, TO_TEXT), write, fail);
+      traffic.starts.soon(context, () => proceed(endpoint.run(params, context, TO_TEXT), write, fail), isWanted);
     };
     proceed(contextFor(req), run, fail);
   };

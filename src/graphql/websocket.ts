@@ -18,6 +18,7 @@ import type { Duplex } from 'node:stream';
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, parse } from 'graphql';
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Viewer } from '../auth/viewer.ts';
 import type { RequestContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { Traffic } from '../http/traffic.ts';
@@ -49,8 +50,8 @@ export interface WebSocketRoadOptions {
 /** The operations of one socket. */
 interface Running {
   count: number;
-  /** Whether credentials came with it. */
-  isSignedIn: boolean;
+  /** Caller whose credentials came with it; `null`: none came, or not yet. */
+  viewer: Viewer | null;
   /** Epoch milliseconds: when the last operation began, or a ping found one running. */
   usedAt: number;
   readonly channels: Set<WebSocketChannel>;
@@ -130,7 +131,7 @@ export class WebSocketRoad {
     const outlet = new WebSocketOutlet(socket, req.socket);
     const running: Running = {
       count: 0,
-      isSignedIn: false,
+      viewer: null,
       usedAt: Date.now(),
       channels: new Set(),
       starting: new Map(),
@@ -142,8 +143,7 @@ export class WebSocketRoad {
       socket,
       req,
       traffic,
-      starts: endpoint.starts,
-      isSignedIn: () => running.isSignedIn,
+      viewer: () => running.viewer,
       handle: async (text) => {
         if (!running.isBegun && text.length > MAX_INIT_LENGTH) {
           socket.close(CloseCode.BadRequest, 'connection_init is too large');
@@ -161,7 +161,7 @@ export class WebSocketRoad {
     const heartbeat = new Heartbeat(socket);
     const pings = setInterval(() => {
       if (running.count > 0) running.usedAt = Date.now();
-      else if (!running.isSignedIn && Date.now() - running.usedAt >= anonymousIdleMs) {
+      else if (running.viewer === null && Date.now() - running.usedAt >= anonymousIdleMs) {
         // Not a code that clients open a new socket after.
         socket.close(CloseCode.Unauthorized, 'Nobody signed in, and nothing runs');
       }
@@ -194,7 +194,7 @@ export class WebSocketRoad {
         running.isBegun = true;
         try {
           const { viewer } = await contextFor(extra.req, authorizationOf(connectionParams));
-          running.isSignedIn = viewer !== null;
+          running.viewer = viewer;
           return true;
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;

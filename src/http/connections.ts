@@ -3,6 +3,8 @@ import { networkOf } from '../limits/network.ts';
 
 /** A connection whose client takes nothing of what waits for it is closed after this time. In milliseconds. */
 const STALLED_MS = 30_000;
+/** Connections that are looked at for an idle one: a flood of new ones shall not cost a walk over all each. */
+const MAX_LOOKED_AT = 50;
 /** How often that is checked, in milliseconds. */
 const CHECK_MS = 5_000;
 
@@ -110,18 +112,25 @@ export class Connections {
     return null;
   }
 
-  #largest(): Iterable<Watched> {
+  #largest(): Set<Watched> {
     let largest: Set<Watched> = new Set();
     for (const connections of this.#networks.values()) if (connections.size > largest.size) largest = connections;
     return largest;
   }
 
-  #closeIdle(connections: Iterable<Watched>): boolean {
+  /** Looks at MAX_LOOKED_AT of them. Busy ones go to the end, so that the next call looks at others. */
+  #closeIdle(connections: Set<Watched>): boolean {
+    let looked = 0;
     for (const connection of connections) {
-      if (connection.requests > 0 || connection.isUpgraded) continue;
-      connection.socket.destroy();
-      this.#remove(connection);
-      return true;
+      if (connection.requests === 0 && !connection.isUpgraded) {
+        connection.socket.destroy();
+        this.#remove(connection);
+        return true;
+      }
+      looked += 1;
+      if (looked > Math.min(MAX_LOOKED_AT, connections.size)) return false;
+      connections.delete(connection);
+      connections.add(connection);
     }
     return false;
   }

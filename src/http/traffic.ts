@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../errors.ts';
 import { ByteBudget, type Hold } from '../limits/byte-budget.ts';
 import { networkOf } from '../limits/network.ts';
+import { OperationStarts } from '../limits/operation-starts.ts';
 
 const MAX_REQUEST_BYTES = 64 * 1_048_576;
 const MAX_RESPONSE_BYTES = 128 * 1_048_576;
@@ -37,6 +38,8 @@ export class Traffic {
   readonly requests: ByteBudget;
   /** Responses. */
   readonly responses: ByteBudget;
+  /** Turns in which operations start. */
+  readonly starts = new OperationStarts();
   readonly #callerOf: (req: IncomingMessage) => string;
 
   constructor({

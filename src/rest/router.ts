@@ -17,6 +17,7 @@ import type { RequestFacts } from '../graphql/endpoint.ts';
 import { type ErrorLog, type PublicError, publicError, publicResult } from '../graphql/public-error.ts';
 import { boundedJson, isTooLarge, MAX_RESPONSE_BYTES, ResponseTooLarge } from '../graphql/response-limit.ts';
 import { maxBodyBytesOf, Traffic } from '../http/traffic.ts';
+import type { StartingCaller } from '../limits/operation-starts.ts';
 import { readJsonBody, UnreadBodyError } from './body.ts';
 import type { ApiDocument } from './documents.ts';
 import { Exchange } from './exchange.ts';
@@ -46,6 +47,8 @@ export interface RestServerOptions<C> {
   readonly maxBodyBytes?: number;
   /** Whether a caller has valid credentials; bodies of others are smaller. Default: every caller has. */
   readonly isKnown?: (context: C) => boolean;
+  /** The caller whose operations wait for each other when there are many. Default: all are one. */
+  readonly callerOf?: (context: C) => StartingCaller;
   /** Budgets of bytes under way. Default: budgets of its own. */
   readonly traffic?: Traffic;
   /** Called with the bytes of a body before it is used. Errors: RATE_LIMITED. */
@@ -80,6 +83,8 @@ interface Pages {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
+
+const NOBODY: StartingCaller = { viewer: null, address: '' };
 /** Bytes in UTF-8 of one unit of a JavaScript string, at most. */
 const MAX_BYTES_OF_UNIT = 3;
 
@@ -88,7 +93,7 @@ const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
 export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
   const { routes, schema, compileOperation, documents = [] } = options;
   const { contextFor, authorize, onRefused, log, maxBodyBytes = MAX_BODY_BYTES, tokenInQuery = false } = options;
-  const { isKnown = () => true, traffic = new Traffic(), onBody } = options;
+  const { isKnown = () => true, traffic = new Traffic(), onBody, callerOf = () => NOBODY } = options;
   const places = findPlaces(routes, prepareRoutes(routes, { schema, compileOperation }), documents);
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -150,7 +155,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const query = prepared.versions[exchange.revision].parseQuery(search);
     const { checkBody } = prepared;
     if (checkBody === null) {
-      run(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
+      runSoon(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
       return;
     }
     const maxBytes = maxBodyBytesOf(isKnown(context), maxBodyBytes);
@@ -165,9 +170,20 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
         const input = Array.isArray(body)
           ? { params, query, body: NOTHING, list: body }
           : { params, query, body: body as RouteInput['body'], list: [] };
-        run(exchange, prepared, input, context);
+        runSoon(exchange, prepared, input, context);
       })
       .catch((error: unknown) => fail(exchange, error));
+  }
+
+  function runSoon(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, context: C): void {
+    const start = () => {
+      try {
+        run(exchange, prepared, input, context);
+      } catch (error) {
+        fail(exchange, error);
+      }
+    };
+    traffic.starts.soon(callerOf(context), start, () => !exchange.res.destroyed);
   }
 
   function run(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, context: C): void {

@@ -59,7 +59,7 @@ export async function eventStreamRoad(
     const isWanted = () => !res.destroyed;
     const answer = await new Promise<Answer | LiveResults>((resolve, reject) => {
       const start = () => resolve(endpoint.start(params, context, { queriesOnly: req.method === 'GET' }));
-      endpoint.starts.run(options.traffic.networkOf(req), start, isWanted).catch(reject);
+      options.traffic.starts.run(context, start, isWanted).catch(reject);
     });
     if (answer instanceof LiveResults) stream(res, answer, options);
     else writeOne(res, answer, options.traffic);

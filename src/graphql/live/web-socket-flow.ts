@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { MAX_ANONYMOUS_BODY_BYTES, PIECE_BYTES, type Traffic, UNCOUNTED_BYTES } from '../../http/traffic.ts';
 import type { Hold } from '../../limits/byte-budget.ts';
-import type { OperationStarts } from './operation-starts.ts';
 
 /** While more than this waits to be sent, the socket is not read and no operation starts. In bytes. */
 const MAX_UNSENT_BYTES = 1_048_576;
@@ -19,9 +18,8 @@ export interface WebSocketFlowOptions {
   /** The upgrade request; its socket is the connection below the WebSocket. */
   readonly req: IncomingMessage;
   readonly traffic: Traffic;
-  readonly starts: OperationStarts;
-  /** Whether valid credentials came with the socket: without, messages are smaller. */
-  readonly isSignedIn: () => boolean;
+  /** The caller whose valid credentials came with the socket. `null`: none came, so messages are smaller. */
+  readonly viewer: () => { readonly id: string } | null;
   /** Handles a message. Resolves when the operation that it started is over. Never rejects. */
   readonly handle: (text: string) => Promise<void>;
 }
@@ -79,7 +77,7 @@ export class WebSocketFlow {
   }
 
   #receive(data: Buffer): void {
-    if (!this.#options.isSignedIn() && data.length > MAX_ANONYMOUS_BODY_BYTES) {
+    if (this.#options.viewer() === null && data.length > MAX_ANONYMOUS_BODY_BYTES) {
       this.#options.socket.close(TOO_BIG, 'Sign in to send larger messages');
       return;
     }
@@ -89,8 +87,8 @@ export class WebSocketFlow {
   }
 
   #arrived(): void {
-    const { socket, isSignedIn } = this.#options;
-    if (this.#countReceived() && !isSignedIn() && this.#partialBytes > MAX_ANONYMOUS_BODY_BYTES) {
+    const { socket, viewer } = this.#options;
+    if (this.#countReceived() && viewer() === null && this.#partialBytes > MAX_ANONYMOUS_BODY_BYTES) {
       socket.close(TOO_BIG, 'Sign in to send larger messages');
       socket.terminate();
     } else this.#pace();
@@ -98,7 +96,7 @@ export class WebSocketFlow {
 
   /** Starts what waits next, if it may start. */
   #proceed(): void {
-    const { socket, starts, handle } = this.#options;
+    const { socket, traffic, viewer, handle } = this.#options;
     if (!this.#isStarting && !this.#isBehind && this.#waiting.length > 0) {
       this.#isStarting = true;
       const start = () => {
@@ -118,7 +116,8 @@ export class WebSocketFlow {
       };
       // Refused because the socket is closing: nothing starts any more.
       const refused = () => this.#clear();
-      starts.run(this.#network, start, () => socket.readyState === socket.OPEN).then(started, refused);
+      const caller = { viewer: viewer(), address: this.#network };
+      traffic.starts.run(caller, start, () => socket.readyState === socket.OPEN).then(started, refused);
     }
     this.#pace();
   }
