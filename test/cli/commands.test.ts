@@ -350,6 +350,7 @@ test('migrate brings the database up to date and says when it is', async () => {
       '0006_clusters',
       '0007_people_and_audit',
       '0008_known_networks',
+      '0009_trusted_addresses',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');
