@@ -132,7 +132,12 @@ export async function startCore(
     });
     const bridges = await openBridges({
       ...hosting,
-      rules: { allowedHosts: brokerAllowedHosts, inside: 'NONE', insideBrokers },
+      rules: {
+        allowedHosts: brokerAllowedHosts,
+        inside: 'NONE',
+        insideBrokers,
+        storageMaxBytes: config.bridgeStorageMaxMb * MIB,
+      },
       folder: join(dataDir, 'bridges'),
       workerUrl: bridgeWorker,
     });

@@ -417,6 +417,12 @@ export const SETTINGS = {
     parse: integer(1, 1_000_000_000),
     help: 'Most that messages of streams take on disk for one broker, MB of 1,048,576 bytes; beyond it none are stored',
   }),
+  bridgeStorageMaxMb: setting({
+    env: 'BRIDGE_STORAGE_MAX_MB',
+    fallback: '10240',
+    parse: integer(16, 1_000_000_000),
+    help: 'Maximum size of the queues of all bridges of this process on disk, MB of 1,048,576 bytes; those of one broker may take a quarter of it. Further messages are dropped and counted',
+  }),
   topicTreeMaxMb: setting({
     env: 'TOPIC_TREE_MAX_MB',
     fallback: '512',

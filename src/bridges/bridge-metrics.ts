@@ -38,13 +38,20 @@ export function registerBridgeMetrics(source: BridgeMetricSource, registry: Regi
     labelNames,
     registers,
   });
+  const queuedBytes = new Gauge({
+    name: 'brokergraph_bridge_queued_bytes',
+    help: 'Size of the messages that were taken and are not delivered yet; BRIDGE_STORAGE_MAX_MB bounds their files',
+    labelNames,
+    registers,
+  });
   return freshly(async () => {
     const totals = await source();
-    for (const metric of [...counters.map(([, counter]) => counter), connections, queued]) metric.reset();
-    for (const [broker, { counted, states, queuedMessages }] of totals) {
+    for (const metric of [...counters.map(([, counter]) => counter), connections, queued, queuedBytes]) metric.reset();
+    for (const [broker, { counted, states, queuedMessages, queuedBytes: bytes }] of totals) {
       for (const [name, counter] of counters) counter.inc({ broker }, counted[name]);
       for (const [state, count] of states) connections.set({ broker, state: state.toLowerCase() }, count);
       queued.set({ broker }, queuedMessages);
+      queuedBytes.set({ broker }, bytes);
     }
   });
 }

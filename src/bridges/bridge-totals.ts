@@ -11,6 +11,7 @@ export interface BridgeTotals {
   /** Connections by state, those that there are now. */
   readonly states: ReadonlyMap<BridgeConnectionState, number>;
   readonly queuedMessages: number;
+  readonly queuedBytes: number;
 }
 
 /** Adds up what the connections of one broker's bridges have counted, from one look at them to the next. */
@@ -22,6 +23,7 @@ export class BridgeSums {
   take(connections: ReadonlyMap<string, BridgeConnectionStatus>): BridgeTotals {
     const states = new Map<BridgeConnectionState, number>();
     let queuedMessages = 0;
+    let queuedBytes = 0;
     for (const [key, now] of connections) {
       const last = this.#last.get(key);
       for (const name of COUNTED) {
@@ -31,8 +33,9 @@ export class BridgeSums {
       }
       states.set(now.state, (states.get(now.state) ?? 0) + 1);
       queuedMessages += now.queuedMessages;
+      queuedBytes += now.queuedBytes;
     }
     this.#last = connections;
-    return { counted: { ...this.#counted }, states, queuedMessages };
+    return { counted: { ...this.#counted }, states, queuedMessages, queuedBytes };
   }
 }

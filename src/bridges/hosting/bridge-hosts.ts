@@ -3,6 +3,7 @@ import { reasonOf, type ThreadVoice, type ThreadWork } from '../../hosting/serve
 import { newIntake } from '../../mqtt/intake.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import { QueueStorage } from '../queue/queue-storage.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeNews, BridgeOrder, BridgePlace, BridgeQuestion } from './bridge-protocol.ts';
 import { StatusPace } from './status-pace.ts';
@@ -32,6 +33,7 @@ export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
   readonly #start: StartBridge;
   readonly #closeMs: number;
   readonly #intake = newIntake();
+  #storage: QueueStorage | null = null;
   readonly #hosts = new Map<number, Known>();
   /** By broker and kind: the ends of earlier ones, while they last. */
   readonly #ending = new Map<string, Promise<void>>();
@@ -108,11 +110,14 @@ export class BridgeHosts implements ThreadWork<BridgeOrder, BridgeQuestion> {
 
   async #begin(number: number, place: BridgePlace, before: Promise<void> | undefined): Promise<Host> {
     await before;
-    const { brokerId, bridgeId } = place;
+    const { brokerId, bridgeId, rules } = place;
+    // The same for all of the process.
+    this.#storage ??= new QueueStorage(rules.storageMaxBytes ?? Number.POSITIVE_INFINITY);
     const { tell, problem } = this.#voice;
     const bridge = await this.#start({
       ...place,
       local: { ...place.local, intake: this.#intake },
+      storage: this.#storage.of(brokerId),
       onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
     });
     const pace = new StatusPace(

@@ -4,7 +4,7 @@ import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 
 /** What can be told to another thread. */
-export type BridgePlace = Omit<BridgeOptions, 'onFault'>;
+export type BridgePlace = Omit<BridgeOptions, 'onFault' | 'storage'>;
 
 /** What the service and the thread of the bridges tell each other. Bridges are told apart by numbers that are never used again. Opens one. */
 export interface BridgeOrder {

@@ -31,6 +31,8 @@ export interface BridgeRules {
   readonly inside?: InsideRule;
   /** Of other brokers. Default: ALL. */
   readonly insideBrokers?: InsideRule;
+  /** Maximum size of the queues of all bridges on disk, in bytes; see QueueStorage. Default: unlimited. */
+  readonly storageMaxBytes?: number;
 }
 
 /** What a connection has in a configuration that is about to be checked or run; stored configurations and the schema have none of it. */

@@ -163,6 +163,7 @@ export class RunningConnection {
       folder: bridge.folder,
       name: queueName(name, way),
       bounds: boundsOf(this.#config),
+      storage: bridge.storage,
       turns,
       onProblem: (reason) => {
         this.#queueProblem = reason;
@@ -236,7 +237,9 @@ export class RunningConnection {
     if (this.#failure !== null) return this.#failure;
     if (this.#config.active === false) return null;
     for (const [name, { status }] of this.#sides) {
-      if (status.state === this.#state && status.lastError !== undefined) return `${name}: ${status.lastError}`;
+      if (status.state !== this.#state || status.lastError === undefined) continue;
+      const problem = this.#queueProblem === null ? '' : `; ${this.#queueProblem}`;
+      return `${name}: ${status.lastError}${problem}`;
     }
     return this.#refusal ?? this.#queueProblem;
   }

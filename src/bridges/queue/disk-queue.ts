@@ -1,19 +1,22 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import { CommitTurns, type Committer } from '../../storage/commit-turns.ts';
 import { isDamage } from '../../storage/sqlite-damage.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
 import type { BridgeQueue, QueueBounds, QueueEntry } from './bridge-queue.ts';
 import { QueueFile, type QueueRow, removeQueueFile } from './queue-file.ts';
+import type { BrokerStorage } from './queue-storage.ts';
 
 export interface DiskQueueOptions {
   /** Of its file. */
   readonly path: string;
   readonly bounds: QueueBounds;
-  /** A disk that fails, or a damaged file that was set aside; each once. Null: the disk works again. */
+  /** A disk that fails, a damaged file that was set aside, or storage that is used up; each once. Null: it has passed. */
   readonly onProblem: (reason: string | null) => void;
   /** Shared by queues of one thread, which then wait for the disk in turns. */
   readonly turns?: CommitTurns;
+  /** Shared by the queues of one broker's bridges. Default: as much as the queue's own bounds allow. */
+  readonly storage?: BrokerStorage | undefined;
 }
 
 /** Messages that wait for their delivery in memory alone; as soon as there are more, all go to disk. */
@@ -34,6 +37,8 @@ const LEFT_MS = 200;
 const RETRY_MS = 5_000;
 /** An empty file that is larger is removed. */
 const EMPTY_BYTES = 4 * 1_048_576;
+const STORAGE_FULL =
+  'The queues of bridges take as much disk space as BRIDGE_STORAGE_MAX_MB allows: messages are dropped';
 /** What a message takes beside its topic and payload. */
 const MESSAGE_BYTES = 64;
 
@@ -60,6 +65,9 @@ class Entry implements QueueEntry, QueueRow {
  * In the order of their ids: `#window`, in memory, of which some are given out; `#unread` messages that are on disk alone; `#tail`, in
  * memory until they are on disk. Any of those in memory may be on disk, too.
  *
+ * What it takes of the storage is the size of its file, or what is to be in it. Messages beyond the storage are dropped and counted as
+ * those beyond its own bounds.
+ *
  * A disk that fails leaves messages in memory, not told as taken, within the same bounds, and is tried again.
  */
 export class DiskQueue implements BridgeQueue, Committer {
@@ -81,6 +89,11 @@ export class DiskQueue implements BridgeQueue, Committer {
   #lastId = 0;
   #length = 0;
   #bytes = 0;
+  /** Size of the file, which keeps its room until it is empty. */
+  #fileBytes = 0;
+  /** Noted in the storage. */
+  #stored = 0;
+  #isStorageFull = false;
   #dropped = 0;
   #memoryMessages = 0;
   #memoryBytes = 0;
@@ -107,6 +120,8 @@ export class DiskQueue implements BridgeQueue, Committer {
       this.#unread = messages;
       this.#length = messages;
       this.#bytes = bytes;
+      this.#fileBytes = file.size();
+      this.#noteStorage();
       this.#lastId = file.lastId();
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -130,14 +145,18 @@ export class DiskQueue implements BridgeQueue, Committer {
     if (this.#isClosed) return;
     const bytes = MESSAGE_BYTES + message.topic.length + message.payload.length + propertyBytes(message);
     const { maxMessages, maxBytes } = this.#bounds;
-    if (this.#length >= maxMessages || this.#bytes + bytes > maxBytes) {
+    const hasStorage = this.#hasStorage(bytes);
+    if (this.#length >= maxMessages || this.#bytes + bytes > maxBytes || !hasStorage) {
       this.#dropped += 1;
+      if (!hasStorage) this.#storageIsFull(true);
       taken();
       return;
     }
+    if (this.#isStorageFull) this.#storageIsFull(false);
     const wasEmpty = !this.#hasWaiting;
     this.#length += 1;
     this.#bytes += bytes;
+    this.#noteStorage();
     this.#memoryMessages += 1;
     this.#memoryBytes += bytes;
     this.#lastId += 1;
@@ -182,6 +201,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     entry.isSettled = true;
     this.#length -= 1;
     this.#bytes -= entry.bytes;
+    this.#noteStorage();
     // It may wait long behind another one.
     entry.message = SETTLED;
     if (entry.place === 'MEMORY') this.#unwritten -= 1;
@@ -221,6 +241,8 @@ export class DiskQueue implements BridgeQueue, Committer {
   async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#options.storage?.add(-this.#stored);
+    this.#stored = 0;
     for (const timer of [this.#ageTimer, this.#goneTimer, this.#retryTimer]) if (timer) clearTimeout(timer);
     this.#turns.remove(this);
     this.#listeners.clear();
@@ -244,6 +266,25 @@ export class DiskQueue implements BridgeQueue, Committer {
   commit(): boolean {
     if (this.#isClosed || !this.#write()) return false;
     return this.#writing.length > 0;
+  }
+
+  #hasStorage(bytes: number): boolean {
+    const { storage } = this.#options;
+    return storage === undefined || storage.hasRoom(this.#bytes + bytes - this.#stored);
+  }
+
+  #noteStorage(): void {
+    const { storage } = this.#options;
+    if (storage === undefined || this.#isClosed) return;
+    const bytes = Math.max(this.#bytes, this.#fileBytes);
+    storage.add(bytes - this.#stored);
+    this.#stored = bytes;
+  }
+
+  #storageIsFull(isFull: boolean): void {
+    if (this.#isStorageFull === isFull) return;
+    this.#isStorageFull = isFull;
+    this.#options.onProblem(isFull ? STORAGE_FULL : this.#problem);
   }
 
   get #hasWaiting(): boolean {
@@ -305,8 +346,10 @@ export class DiskQueue implements BridgeQueue, Committer {
         if (this.#length > 0 || !this.#removeFile()) return this.#recovered(error);
       }
     }
-    if (this.#problem !== null) this.#options.onProblem(null);
+    if (this.#problem !== null) this.#options.onProblem(this.#isStorageFull ? STORAGE_FULL : null);
     this.#problem = null;
+    this.#fileBytes = this.#file?.size() ?? 0;
+    this.#noteStorage();
     this.#writing = this.#writing.slice(seen);
     this.#gone = nothingGone();
     for (const entry of batch) entry.place = 'DISK';
@@ -365,6 +408,8 @@ export class DiskQueue implements BridgeQueue, Committer {
     const left = inMemory.filter(({ isSettled }) => !isSettled);
     this.#length = left.length;
     this.#bytes = left.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#fileBytes = 0;
+    this.#noteStorage();
     for (const entry of inMemory.filter(({ place }) => place === 'DISK')) {
       entry.place = 'WRITING';
       if (!entry.isSettled) this.#writing.push(entry);
@@ -409,7 +454,7 @@ export class DiskQueue implements BridgeQueue, Committer {
 
   #removeWhenEmpty(): void {
     if (this.#length > 0 || this.#file === null || this.#isClosed) return;
-    if ((statSync(this.#file.path, { throwIfNoEntry: false })?.size ?? 0) > EMPTY_BYTES) this.#removeFile();
+    if (this.#file.size() > EMPTY_BYTES) this.#removeFile();
   }
 
   /** False: the disk does not let it go. */
@@ -418,6 +463,8 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#file = null;
     try {
       file?.remove();
+      this.#fileBytes = 0;
+      this.#noteStorage();
       return file !== null;
     } catch (error) {
       this.#failed(error);

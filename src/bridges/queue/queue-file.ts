@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { readPublishProperties, writePublishProperties } from '../../mqtt/publish-properties.ts';
@@ -105,6 +105,11 @@ export class QueueFile {
 
   tally(): QueueTally {
     return this.#db.prepare('SELECT messages, bytes FROM tally').get() as QueueTally;
+  }
+
+  /** Of the file, without its log of at most some MiB. */
+  size(): number {
+    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** 0: there is none. Of a file that is damaged there, one that no message has reached. */

@@ -79,7 +79,7 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
   }
 
   #create(config: Config): SinkConnection<Config> {
-    const { brokerId, bridgeId, local, folder, onFault } = this.#options;
+    const { brokerId, bridgeId, local, folder, storage, onFault } = this.#options;
     const { name } = config;
     const key = createHash('sha256').update(`${bridgeId}\n${name}`).digest('hex').slice(0, 16);
     return new SinkConnection(
@@ -88,6 +88,7 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
         kind: this.#kind,
         session: { ...local, clientId: `brokergraph-${brokerId}-bridge-${key}`, onFault },
         folder,
+        storage,
         onChange: (isState) => this.#changed(isState),
         onFault,
       },

@@ -3,6 +3,7 @@ import { type BridgeSessionOptions, MqttBridgeSession } from '../link/mqtt-bridg
 import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
 import type { BridgeQueue } from '../queue/bridge-queue.ts';
 import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
+import type { BrokerStorage } from '../queue/queue-storage.ts';
 import { withMessageId } from './message-id.ts';
 import type { BatchBounds, Sink, SinkConnectionConfig, SinkTopic } from './sink.ts';
 import { SinkDelivery } from './sink-delivery.ts';
@@ -24,6 +25,7 @@ export interface SinkConnectionOptions<Config extends SinkConnectionConfig> {
   readonly session: BridgeSessionOptions;
   /** Of the queues of all connections of the bridge. */
   readonly folder: string;
+  readonly storage: BrokerStorage | undefined;
   /** A state has changed (true), or counts alone. */
   readonly onChange: (isState: boolean) => void;
   readonly onFault: (error: unknown) => void;
@@ -66,6 +68,7 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
       folder: options.folder,
       name: options.name,
       bounds: { ...QUEUE_BOUNDS, ...config.queue },
+      storage: options.storage,
       onProblem: (reason) => {
         this.#queueProblem = reason;
         this.#changed();
@@ -194,7 +197,14 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     if (this.#sinkState.state === 'CONNECTED' && this.#subscriptions?.isSettled === false) {
       return { state: 'CONNECTING', error: null };
     }
-    if (this.#sinkState.state !== 'CONNECTED') return this.#sinkState;
+    if (this.#sinkState.state !== 'CONNECTED') {
+      const { state, error } = this.#sinkState;
+      return { state, error: joined(error, this.#queueProblem) };
+    }
     return { state: 'CONNECTED', error: this.#queueProblem };
   }
 }
+
+/** Both reasons, or the one there is. */
+const joined = (error: string | null, other: string | null): string | null =>
+  error === null || other === null ? (error ?? other) : `${error}; ${other}`;

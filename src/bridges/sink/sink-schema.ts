@@ -47,7 +47,7 @@ export const queueSchema: JsonSchema = {
       minimum: 1_024,
       maximum: 1_099_511_627_776,
       default: 268_435_456,
-      description: 'Bytes of topics and payloads that wait at most.',
+      description: 'Bytes of topics and payloads that wait at most. BRIDGE_STORAGE_MAX_MB bounds all queues together.',
     },
   },
 };

@@ -1,0 +1,41 @@
+/** One broker may take a quarter of what all may. */
+const BROKER_SHARE = 1 / 4;
+
+/** What the queues of one broker's bridges take of the disk. */
+export interface BrokerStorage {
+  /** Whether so many bytes more are within the bounds of the broker and of all. */
+  hasRoom(bytes: number): boolean;
+  /** Notes a change, which may also exceed the bounds. */
+  add(bytes: number): void;
+}
+
+/** The disk space of the queues of all bridges of this process (BRIDGE_STORAGE_MAX_MB). */
+export class QueueStorage {
+  readonly #maxBytes: number;
+  readonly #brokers = new Map<string, BrokerStorage>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  of(brokerId: string): BrokerStorage {
+    const known = this.#brokers.get(brokerId);
+    if (known !== undefined) return known;
+    let ofBroker = 0;
+    const storage: BrokerStorage = {
+      hasRoom: (bytes) =>
+        bytes <= 0 || (this.#bytes + bytes <= this.#maxBytes && ofBroker + bytes <= this.#maxBytes * BROKER_SHARE),
+      add: (bytes) => {
+        ofBroker += bytes;
+        this.#bytes += bytes;
+      },
+    };
+    this.#brokers.set(brokerId, storage);
+    return storage;
+  }
+}
