@@ -125,6 +125,7 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       'LoginInput.code',
       'BeginSecondFactorInput.currentPassword',
       'ConfirmSecondFactorInput.code',
+      'ChangePasswordInput.code',
       'RemoveSecondFactorInput.currentPassword',
       'RemoveSecondFactorInput.code',
       'BeginSecondFactorPayload.secret',
@@ -159,6 +160,9 @@ export const SECRET_STEPS: readonly SecretStep[] = [
       refused(await login(plant('a wrong code')), 'UNAUTHORIZED');
       ok(await login(recoveryCodes[0]));
       refused(await login(recoveryCodes[0]), 'UNAUTHORIZED');
+      const CHANGE = 'mutation ($i: ChangePasswordInput!) { changePassword(input: $i) { user { id } } }';
+      const change = { currentPassword: plant('third password'), newPassword: plant('fourth password') };
+      refused(await graph(CHANGE, { i: { ...change, code: plant('a wrong code to change') } }, token), 'NOT_ALLOWED');
       const REMOVE =
         'mutation ($p: String!, $c: String!) { removeSecondFactor(input: { currentPassword: $p, code: $c }) { user { id } } }';
       refused(await graph(REMOVE, { p: plant('third password'), c: recoveryCodes[0] }, token), 'NOT_ALLOWED');
