@@ -72,8 +72,12 @@ test('new entries before the page that is read are no list without end', async (
 });
 
 test('no page is asked for after the end that was set', async () => {
-  const { caller, pages } = endless((offset, count) => [...Array(count).keys()].map((n) => `r${offset + n}`));
   const options = { ...NAMED, endsAt: Date.now() + 50 };
+  const { caller, pages } = endless((offset, count) => {
+    // A fast machine reads the whole list in less time.
+    while (offset > 0 && Date.now() <= options.endsAt);
+    return [...Array(count).keys()].map((n) => `r${offset + n}`);
+  });
   await expect(listPages(caller, 'dynamic-security', 'listRoles', 'roles', options)).rejects.toMatchObject({
     code: 'BROKER_TIMEOUT',
   });
