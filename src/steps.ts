@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { afterTurns } from './limits/loop-turns.ts';
 
 /**
  * Long work in steps of well below a millisecond, with a `yield` after each: the same work is done at once (`atOnce`) where it is
@@ -9,7 +10,7 @@ export type Steps<T> = Generator<void, T, void>;
 /** Milliseconds that the work may hold the event loop in one piece. */
 const SLICE_MS = 10;
 
-/** Who waits for the loop: all get one slice each, one for each turn. As long as what is under way. */
+/** Who waits for the loop: all get one slice each in their turn. As long as what is under way. */
 const waiting: (() => void)[] = [];
 
 export function atOnce<T>(steps: Steps<T>): T {
@@ -39,12 +40,12 @@ export async function inTurns<T>(steps: Steps<T>, sliceMs = SLICE_MS): Promise<T
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(next);
+    if (waiting.length === 1) afterTurns(next);
   });
 }
 
-/** One only: several in one turn would hold the loop as long as all of them together. */
+/** One only: several at once would hold the loop as long as all of them together. */
 function next(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(next);
+  if (waiting.length > 0) afterTurns(next);
 }

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairQueue, QueueFull } from './fair-queue.ts';
+import { afterTurns } from './loop-turns.ts';
 import { networkOf } from './network.ts';
 
 /** Operations that start without a turn of the event loop between them may take this long together. In milliseconds. */
 const SLICE_MS = 10;
-/** Each WebSocket and each request waits at most once, so connections are the bound. */
+/** Callers that wait. Each WebSocket and each request waits at most once, so connections are the bound. */
 const MAX_WAITING = 1_000_000;
 
 /** Who starts an operation. */
@@ -13,23 +13,34 @@ export interface StartingCaller {
   readonly address: string;
 }
 
+interface Operation {
+  readonly start: () => void;
+  readonly isWanted: () => boolean;
+  readonly done: () => void;
+  readonly refuse: (error: Error) => void;
+}
+
 /** Operations of one person or token, or of one network without credentials, wait for each other. */
 const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? networkOf(address);
 
 /**
- * Starts operations one after the other, round robin over callers, and lets the event loop turn after each slice of time: thousands of
- * subscriptions that are opened at once, or a hundred large reads, delay another caller by one of them.
+ * Starts operations one after the other, round robin over callers, and lets the event loop turn after each slice of time. A caller has
+ * the time of one slice when it is its turn, not one operation: who sends many small operations waits for one large operation of each
+ * other caller, and not once for each of its own.
  */
 export class OperationStarts {
-  readonly #queue = new FairQueue({ atOnce: 1, maxWaiting: MAX_WAITING });
-  /** Whether an operation of the queue starts or waits. */
+  readonly #turns = new FairQueue({ atOnce: 1, maxWaiting: MAX_WAITING });
+  /** Waiting operations by caller. */
+  readonly #waiting = new Map<string, Operation[]>();
+  #waitingCount = 0;
+  /** Whether an operation starts or waits. */
   #isBusy = false;
   /** When the time is over that operations may start at once in this turn of the event loop; 0: none has started in it. */
   #turnEndsAt = 0;
 
   /** Operations that wait for their start. */
   get waitingCount(): number {
-    return this.#queue.waitingCount;
+    return this.#waitingCount;
   }
 
   /** Calls `start` at once while this turn of the event loop has time and nothing waits; otherwise in its turn, if it is still wanted. */
@@ -44,21 +55,59 @@ export class OperationStarts {
   }
 
   /**
-   * Calls `start` in its turn; at once if nothing waits. Resolves after it. `isWanted` is asked before. `start` must not throw.
-   * Errors: QueueFull if the start is not wanted.
+   * Calls `start` in its turn; at once if nothing waits. Resolves after it. `isWanted` is asked before.
+   * Errors: QueueFull if the start is not wanted, and what `start` throws.
    */
-  run(caller: StartingCaller, start: () => void, isWanted?: () => boolean): Promise<void> {
-    return this.#queue.run(keyOf(caller), () => this.#start(start), isWanted);
+  run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
+    const key = keyOf(caller);
+    return new Promise((done, refuse) => {
+      const operation = { start, isWanted, done, refuse };
+      this.#isBusy = true;
+      this.#waitingCount += 1;
+      const waiting = this.#waiting.get(key);
+      if (waiting !== undefined) {
+        waiting.push(operation);
+        return;
+      }
+      this.#waiting.set(key, [operation]);
+      this.#queueTurn(key);
+    });
   }
 
-  async #start(start: () => void): Promise<void> {
-    this.#isBusy = true;
-    while (!this.#hasTime()) await nextTurn();
-    start();
+  #queueTurn(key: string): void {
+    void this.#turns.run(key, () => this.#turnOf(key));
+  }
+
+  /** Starts operations of a caller until none waits or its slice is over. */
+  async #turnOf(key: string): Promise<void> {
+    while (!this.#hasTime()) await new Promise<void>(afterTurns);
+    const operations = this.#waiting.get(key) ?? [];
+    const end = performance.now() + SLICE_MS;
+    let operation = operations.shift();
+    while (operation !== undefined) {
+      this.#waitingCount -= 1;
+      await this.#start(operation);
+      operation = performance.now() < end ? operations.shift() : undefined;
+    }
+    if (operations.length > 0) this.#queueTurn(key);
+    else this.#waiting.delete(key);
+    this.#isBusy = this.#waiting.size > 0;
+  }
+
+  async #start({ start, isWanted, done, refuse }: Operation): Promise<void> {
+    if (!isWanted()) {
+      refuse(new QueueFull());
+      return;
+    }
+    try {
+      start();
+      done();
+    } catch (error) {
+      refuse(error instanceof Error ? error : new Error(String(error)));
+    }
     // Ticks run when all microtasks have: what the operation does without waiting for anything is done then.
     await null;
     await new Promise<void>((resolve) => process.nextTick(resolve));
-    this.#isBusy = this.#queue.waitingCount > 0;
   }
 
   #hasTime(): boolean {
