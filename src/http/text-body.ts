@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
+/** Longer texts are written as a Buffer: Node would copy the text and keep both until the client has taken it. In bytes. */
+const MAX_COPIED_BYTES = 65_536;
+
 /** The text of an answer, ready to be written. */
 export interface TextBody {
   readonly text: string;
@@ -15,5 +18,7 @@ export const textBody = (text: string): TextBody => ({ text, bytes: Buffer.byteL
  * Buffer, and 3 against UTF-8, for which Node reserves three bytes for each character.
  */
 export function endWithText(res: ServerResponse, { text, bytes }: TextBody): void {
-  res.end(text, bytes === text.length ? 'latin1' : 'utf8');
+  const encoding = bytes === text.length ? 'latin1' : 'utf8';
+  if (bytes > MAX_COPIED_BYTES) res.end(Buffer.from(text, encoding));
+  else res.end(text, encoding);
 }
