@@ -90,3 +90,19 @@ test('the samples and outputs of all previews share a budget, and beyond it a pr
   expect(twice).toThrow(tooLarge);
   expect(twice).toThrow(tooLarge);
 });
+
+test('after an output that is too large no other preview of the request does any work', () => {
+  const select = Array.from({ length: 66 }, (_, index) => ({ source: '[v]', target: `[${index}]` }));
+  const budget = { limit: LIMIT, charactersLeft: LIMIT };
+  const preview = (samples: readonly unknown[]) => () => previewQuery({ select }, samples, CLOCK, budget);
+  expect(preview([{ v: 'x'.repeat(1024 * 1024) }])).toThrow(expect.objectContaining({ code: 'TOO_LARGE' }));
+  let reads = 0;
+  const sample = {
+    get v() {
+      reads += 1;
+      return 'x';
+    },
+  };
+  expect(preview([sample])).toThrow(expect.objectContaining({ code: 'TOO_LARGE' }));
+  expect(reads).toBe(0);
+});
