@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import type { Hold } from '../limits/byte-budget.ts';
 import type { Traffic } from './traffic.ts';
 
+/** Requests of one connection that wait. Browsers send none before the response to the one before; benchmarks send some dozens. */
+const MAX_WAITING = 64;
 /** Memory of a request that waits, beside its header fields. In bytes. */
 const REQUEST_BYTES = 4_096;
 
@@ -28,11 +30,16 @@ export class PipelinedRequests {
   /** Calls `start` when it is the request's turn. If the connection closes before, `start` is not called. */
   add(req: IncomingMessage, res: ServerResponse, start: () => void): void {
     const { socket } = req;
+    if (socket.destroyed) {
+      req.destroy();
+      return;
+    }
     const waiting = this.#waiting.get(socket) ?? this.#watch(req);
+    const caller = { viewer: null, address: this.#traffic.networkOf(req) };
     waiting.count += 1;
     socket.pause();
-    if (!waiting.hold.resize(waiting.count * REQUEST_BYTES)) {
-      socket.destroy();
+    if (waiting.count > MAX_WAITING || !waiting.hold.resize(waiting.count * REQUEST_BYTES)) {
+      abort(socket);
       return;
     }
     // Node assigns the socket to a response when the one before it has been sent.
@@ -41,9 +48,7 @@ export class PipelinedRequests {
       waiting.hold.resize(waiting.count * REQUEST_BYTES);
       if (waiting.count === 0) socket.resume();
       // Node flushes the response right after this event: what is written within it would be sent twice.
-      process.nextTick(() => {
-        if (!socket.destroyed) start();
-      });
+      process.nextTick(() => this.#traffic.starts.soon(caller, start, () => !socket.destroyed));
     });
   }
 
@@ -60,4 +65,16 @@ export class PipelinedRequests {
     });
     return waiting;
   }
+}
+
+/** Closes a connection with many requests. Node makes an error for each, and stacks that nobody reads were two thirds of the work. */
+function abort(socket: Socket): void {
+  const { stackTraceLimit } = Error;
+  socket.prependOnceListener('close', () => {
+    Error.stackTraceLimit = 0;
+  });
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
+  socket.destroy();
 }

@@ -83,8 +83,8 @@ test('behind a proxy the requests in progress of one forwarded network are bound
 test('pipelined requests are answered in their order', async () => {
   const { port } = await startTestService();
   const socket = await connection(port);
-  const paths = Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? '/healthz' : `/nothing-${i}`));
-  const text = received(socket, (all) => all.includes('nothing-299 '.trimEnd()));
+  const paths = Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? '/healthz' : `/nothing-${i}`));
+  const text = received(socket, (all) => all.includes('nothing-59'));
   socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''));
   const found = [...(await text).matchAll(/"status":"ok"|nothing-\d+/g)].map(([match]) => match);
   expect(found).toEqual(paths.map((path) => (path === '/healthz' ? '"status":"ok"' : path.slice(1))));
@@ -105,24 +105,44 @@ test('pipelined requests with bodies are answered in their order', async () => {
   expect(found).toEqual(Array.from({ length: 20 }, (_, n) => n));
 });
 
+test('a connection with more than 64 requests that wait for an earlier one is closed', async () => {
+  const { port, root, projectId } = await startTestService();
+  const stream = eventStream(root, projectId);
+  const modest = await connection(port);
+  modest.write(stream + GET.repeat(64));
+  await expect.poll(() => requestBytes(port)).toBe(64 * 4_096);
+  const greedy = await connection(port);
+  const closed = once(greedy, 'close');
+  greedy.write(stream + GET.repeat(65));
+  await closed;
+  expect(await requestBytes(port)).toBe(64 * 4_096);
+  expect(await isServed(await connection(port))).toBe(true);
+});
+
 test('requests that wait for an earlier one on their connection count as request bytes', async () => {
   const { port, root, projectId } = await startTestService({ env: { MAX_REQUESTS_MB: '4' } });
-  const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
-  const stream = [
-    `GET /graphql?${new URLSearchParams({ query })} HTTP/1.1`,
-    'Host: localhost',
-    'Accept: text/event-stream',
-    `Authorization: Bearer ${root}`,
-    '\r\n',
-  ].join('\r\n');
+  const stream = eventStream(root, projectId);
   const socket = await connection(port, '127.0.0.2');
   socket.write(stream + GET.repeat(50));
   await expect.poll(() => requestBytes(port)).toBe(50 * 4_096);
   // Half of 4 MiB are 512 requests.
-  const greedy = await connection(port, '127.0.0.3');
-  const closed = once(greedy, 'close');
-  greedy.write(stream + GET.repeat(1_000));
+  const many = await Promise.all(Array.from({ length: 9 }, () => connection(port, '127.0.0.3')));
+  const closed = Promise.race(many.map((each) => once(each, 'close')));
+  for (const each of many) each.write(stream + GET.repeat(60));
   await closed;
+  for (const each of many) each.destroy();
   socket.destroy();
   await expect.poll(() => requestBytes(port)).toBe(0);
 });
+
+/** A request whose response does not end. */
+function eventStream(token: string, projectId: string): string {
+  const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
+  return [
+    `GET /graphql?${new URLSearchParams({ query })} HTTP/1.1`,
+    'Host: localhost',
+    'Accept: text/event-stream',
+    `Authorization: Bearer ${token}`,
+    '\r\n',
+  ].join('\r\n');
+}

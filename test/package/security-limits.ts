@@ -5,6 +5,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Connections to the listener of `METRICS_HOST`': ['http/metrics-server.ts', 'MAX_CONNECTIONS'],
   'Time for the headers of a request': ['http/http-server.ts', 'headersTimeout'],
   'Time for a whole request': ['http/http-server.ts', 'requestTimeout'],
+  'Requests that wait for an earlier response on their connection': ['http/pipelined-requests.ts', 'MAX_WAITING'],
   'Time in which a client takes nothing of a response': ['http/connections.ts', 'STALLED_MS'],
   'The same without valid credentials': ['http/traffic.ts', 'MAX_ANONYMOUS_BODY_BYTES'],
   'One response, message or event': ['graphql/response-limit.ts', 'MAX_RESPONSE_BYTES'],
