@@ -6,6 +6,7 @@ import { runCommandOf } from '../../control/plugin-arguments.ts';
 import { type InputIssue, type IssuesInfo, issuesInfo, ServiceError } from '../../errors.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../json-schema.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
+import { inTurns } from '../../steps.ts';
 import type { Bridge } from '../model/bridge.ts';
 import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
@@ -107,7 +108,7 @@ export class BridgePlugin implements ControlPlugin {
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuse(configSizeIssues(change));
     const kept = this.#readable();
-    const { config, issues } = unmasked(change, kept, this.#secrets());
+    const { config, issues } = await inTurns(unmasked(change, kept, this.#secrets()));
     // Of a secret that is missing nothing else is to be said.
     const known = new Set(issues.map(({ path }) => path));
     const before = this.#trusted(kept);

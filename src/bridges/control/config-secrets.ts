@@ -1,6 +1,7 @@
 import { isFields } from '../../control/fields.ts';
 import type { InputIssue } from '../../errors.ts';
 import { pointerStep } from '../../json-pointer.ts';
+import type { Steps } from '../../steps.ts';
 import type { SecretPlace } from './secret-places.ts';
 import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
 
@@ -39,13 +40,15 @@ export interface Unmasked {
 /**
  * What was sent, with the secrets that are kept where it says MASK. Entries of lists are known by their `name`, those without one by
  * their place. A secret is kept only where it goes to the same address as before (placeOf), over TLS as before: a caller who may write a
- * configuration without knowing its secrets could have them sent anywhere otherwise.
+ * configuration without knowing its secrets could have them sent anywhere otherwise. One step for each object, list and secret.
  */
-export function unmasked(given: unknown, kept: unknown, place: SecretPlace): Unmasked {
+export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): Steps<Unmasked> {
+  if (!JSON.stringify(given).includes(MASK)) return { config: given, issues: [] };
   const issues: InputIssue[] = [];
   const restored: Restored[] = [];
-  const config = merge({ given, kept, place, path: '', above: [], issues, restored });
+  const config = yield* merge({ given, kept, place, path: '', above: [], issues, restored });
   for (const { path, above } of restored) {
+    yield;
     const moved = above.some(([{ now, before }, key]) => placesOf(now, key) !== placesOf(before, key));
     if (moved) issues.push({ path, reason: ELSEWHERE });
   }
@@ -79,39 +82,38 @@ interface Merging {
 const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
 const ELSEWHERE = `must be given again, because it would go to another host than before, to another path of a web address, or with other TLS settings: "${MASK}" keeps it for the same only`;
 
-function merge(merging: Merging): unknown {
+function* merge(merging: Merging): Steps<unknown> {
   const { given, kept, place, path, above } = merging;
+  if (typeof given === 'string') return restore(given, merging);
   if (Array.isArray(given)) {
+    yield;
     const partners = partnersOf(given, kept);
-    return given.map((entry, index) =>
-      merge({
-        ...merging,
-        given: entry,
-        kept: partners[index],
-        place: place.item(index),
-        path: `${path}/${index}`,
-      }),
-    );
+    const list: unknown[] = [];
+    for (const [index, entry] of given.entries()) {
+      const at = { given: entry, kept: partners[index], place: place.item(index), path: `${path}/${index}` };
+      list.push(yield* merge({ ...merging, ...at }));
+    }
+    return list;
   }
   if (isFields(given)) {
+    yield;
     const container: Container = { now: null, before: kept };
     const known = isFields(kept) ? kept : {};
-    container.now = Object.fromEntries(
-      Object.entries(given).map(([key, entry]) => [
-        key,
-        merge({
-          ...merging,
-          given: entry,
-          kept: Object.hasOwn(known, key) ? known[key] : undefined,
-          place: place.key(key),
-          path: `${path}/${pointerStep(key)}`,
-          above: [...above, [container, key]],
-        }),
-      ]),
-    );
+    const entries: [string, unknown][] = [];
+    for (const [key, entry] of Object.entries(given)) {
+      const at = {
+        given: entry,
+        kept: Object.hasOwn(known, key) ? known[key] : undefined,
+        place: place.key(key),
+        path: `${path}/${pointerStep(key)}`,
+        above: [...above, [container, key]] as const,
+      };
+      entries.push([key, yield* merge({ ...merging, ...at })]);
+    }
+    container.now = Object.fromEntries(entries);
     return container.now;
   }
-  return typeof given === 'string' ? restore(given, merging) : given;
+  return given;
 }
 
 function restore(given: string, { kept, place, path, above, issues, restored }: Merging): unknown {

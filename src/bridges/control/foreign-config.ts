@@ -1,6 +1,7 @@
 import { isFields } from '../../control/fields.ts';
 import type { ControlCaller } from '../../control/plugin.ts';
 import { invalid, ServiceError } from '../../errors.ts';
+import { inTurns } from '../../steps.ts';
 import type { BridgeApi } from '../model/bridge-kind.ts';
 import { getBridgeConfig, getBridgeSchema, updateBridgeConfig } from './bridge-control.ts';
 import { masked, secretsIn, unmasked } from './config-secrets.ts';
@@ -22,7 +23,7 @@ export async function writeForeignConfig(caller: ControlCaller, api: BridgeApi, 
   const place = await placeOf(caller, api);
   // Otherwise a broker that does not tell what it has can be configured, too.
   const kept = JSON.stringify(given).includes(MASK) ? await getBridgeConfig(caller, api) : null;
-  const { config, issues } = unmasked(given, kept, place);
+  const { config, issues } = await inTurns(unmasked(given, kept, place));
   if (issues.length > 0) throw invalid(issues);
   try {
     await updateBridgeConfig(caller, api, config);

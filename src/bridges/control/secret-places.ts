@@ -39,6 +39,7 @@ export class SecretPlace {
   readonly #inherits: boolean;
   /** Entries of a list are alike, unless the schema tells them apart. */
   #anyItem: SecretPlace | null = null;
+  readonly #keys = new Map<string, SecretPlace>();
 
   private constructor(look: Look, schemas: readonly JsonSchema[], name: string, inherited: boolean) {
     this.#look = look;
@@ -56,6 +57,14 @@ export class SecretPlace {
   }
 
   key(name: string): SecretPlace {
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    const place = this.#keyed(name);
+    this.#keys.set(name, place);
+    return place;
+  }
+
+  #keyed(name: string): SecretPlace {
     if (this.#look.steps > MAX_STEPS) return this.#child([], name);
     this.#look.steps += this.#schemas.length;
     // Patterns of strangers are not run: what they may mean applies.

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { isTooDeep, masked, unmasked } from '../../../src/bridges/control/config-secrets.ts';
+import { isTooDeep, masked, unmasked as unmaskedSteps } from '../../../src/bridges/control/config-secrets.ts';
 import { SecretPlace } from '../../../src/bridges/control/secret-places.ts';
 import { maskText } from '../../../src/bridges/control/secret-text.ts';
+import { atOnce } from '../../../src/steps.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -25,6 +26,8 @@ const SCHEMA = {
 const BY_SCHEMA = SecretPlace.whole(SCHEMA, { byName: false });
 const BY_NAME = SecretPlace.whole(null, { byName: true });
 
+const unmasked = (...args: Parameters<typeof unmaskedSteps>) => atOnce(unmaskedSteps(...args));
+
 const KEPT = {
   connections: [
     { name: 'a', url: 'mqtt://one:1883', password: 'first secret', headers: { 'X-Key': 'abc', Other: 'def' } },
@@ -39,6 +42,13 @@ test('what the schema marks is masked, however deep, and nothing else', () => {
       { name: 'b', url: 'mqtt://two:1883', password: '***', login: { user: 'me', pin: '***' } },
     ],
   });
+});
+
+test('a large configuration is gone through in small steps, so that others are served in between', () => {
+  const connections = Array.from({ length: 10_000 }, (_, name) => ({ name, password: '***' }));
+  let steps = 0;
+  for (const _ of unmaskedSteps({ connections }, KEPT, BY_SCHEMA)) steps += 1;
+  expect(steps).toBeGreaterThanOrEqual(connections.length);
 });
 
 test('masks sent back keep each its own secret, whatever the order of the list', () => {

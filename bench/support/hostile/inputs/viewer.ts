@@ -85,7 +85,7 @@ export const viewer: Group = {
             i: {
               brokerId: target.brokerId,
               bridgeId: 'mqtt-bridge',
-              config: { connections: times(25_000, (i) => ({ name: i, url: 1 })) },
+              config: { connections: times(25_000, (i) => ({ name: i, url: '***' })) },
             },
           },
           target.viewer,
