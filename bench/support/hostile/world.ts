@@ -44,9 +44,9 @@ export async function startWorld(): Promise<World> {
   const pid = product.process.pid ?? 0;
   prefer(pid);
   const admin = await product.login();
-  const target = await prepare(product.url, product.mqttPort, admin);
+  const { target, token } = await prepare(product.url, product.mqttPort, admin);
   const { host, httpPort, mqttPort, projectId, brokerId } = target;
-  const healthy = await startHealthy({ host, httpPort, mqttPort, projectId, brokerId, token: admin, ...HEALTHY });
+  const healthy = await startHealthy({ host, httpPort, mqttPort, projectId, brokerId, token, ...HEALTHY });
 
   let [stallMs, ownStallMs, peakMb, hasEnded] = [0, 0, 0, false];
   const sampling = setInterval(() => {
@@ -93,7 +93,12 @@ async function responds(url: string): Promise<boolean> {
   }
 }
 
-async function prepare(url: string, mqttPort: number, admin: string): Promise<Target> {
+/** The healthy client has a token of its own: hostile brokers are added by the administrator, whose operations wait for each other. */
+async function prepare(
+  url: string,
+  mqttPort: number,
+  admin: string,
+): Promise<{ readonly target: Target; readonly token: string }> {
   const graph = async (query: string, variables: object) => {
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
@@ -125,7 +130,7 @@ async function prepare(url: string, mqttPort: number, admin: string): Promise<Ta
     await graph('mutation ($i: CreateAccessClientInput!) { createAccessClient(input: $i) { client { id } } }', {
       i: { brokerId, ...account, roles: [{ rolename: 'everything' }] },
     });
-  return {
+  const target: Target = {
     host: '127.0.0.1',
     httpPort: Number(new URL(url).port),
     mqttPort,
@@ -137,4 +142,5 @@ async function prepare(url: string, mqttPort: number, admin: string): Promise<Ta
     device: DEVICE,
     from: process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1',
   };
+  return { target, token: await token('healthy', { role: 'ADMIN' }) };
 }
