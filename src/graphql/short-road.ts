@@ -40,10 +40,11 @@ export function shortRoad(
     write({ result: { errors: [publicError(error, place)] }, wellFormed: false });
   };
   const onBody = (body: Buffer) => {
-    const params = parseBody(body);
     const run = (context: RequestContext) => {
       endpoint.rates.body?.(context, body.length);
-      traffic.starts.soon(context, () => proceed(endpoint.run(params, context, TO_TEXT), write, fail), isWanted);
+      // A large body takes its time to be parsed, too.
+      const execute = (bytes: Buffer) => proceed(endpoint.run(parseBody(bytes), context, TO_TEXT), write, fail);
+      traffic.starts.soon(context, () => proceed(body, execute, fail), isWanted);
     };
     proceed(contextFor(req), run, fail);
   };

@@ -20,14 +20,19 @@ export interface BodyOptions {
 }
 
 /**
- * Reads the JSON body of a request. Errors: INVALID (the body or its media type is not JSON), TOO_LARGE (more than `maxBytes`),
- * RATE_LIMITED (the budget has no room).
+ * Reads the JSON body of a request and returns the function that parses it: that of a large one takes its time, and not all bodies that
+ * have arrived are parsed at once. Errors: INVALID (the media type is not JSON), TOO_LARGE (more than `maxBytes`), RATE_LIMITED (the
+ * budget has no room); of the function: INVALID (the body is not JSON).
  */
-export async function readJsonBody(req: IncomingMessage, res: ServerResponse, options: BodyOptions): Promise<unknown> {
+export async function readJsonBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  options: BodyOptions,
+): Promise<() => unknown> {
   const { instead } = options;
   const bytes = await readBytes(req, res, options);
   options.onBytes(bytes.length);
-  if (bytes.length === 0 && instead !== undefined) return instead;
+  if (bytes.length === 0 && instead !== undefined) return () => instead;
   if (bytes.length > 0 && !isJson(req.headers['content-type'])) {
     throw invalid(
       [{ path: 'Content-Type', reason: 'must be application/json' }],
@@ -37,7 +42,7 @@ export async function readJsonBody(req: IncomingMessage, res: ServerResponse, op
   if (req.headers['content-encoding'] !== undefined && req.headers['content-encoding'] !== 'identity') {
     throw invalid([{ path: 'Content-Encoding', reason: 'compressed bodies are not taken' }]);
   }
-  return parseJson(decode(bytes));
+  return () => parseJson(decode(bytes));
 }
 
 /** JSON with parameters, of which only a charset matters: JSON is UTF-8. */

@@ -155,7 +155,7 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
     const query = prepared.versions[exchange.revision].parseQuery(search);
     const { checkBody } = prepared;
     if (checkBody === null) {
-      runSoon(exchange, prepared, { params, query, body: NOTHING, list: [] }, context);
+      runSoon(exchange, prepared, () => ({ params, query, body: NOTHING, list: [] }), context);
       return;
     }
     const maxBytes = maxBodyBytesOf(isKnown(context), maxBodyBytes);
@@ -165,20 +165,22 @@ export function createRestServer<C>(options: RestServerOptions<C>): RestServer {
       instead: route.isBodyOptional ? NOTHING : undefined,
       onBytes: (bytes) => onBody?.(context, bytes),
     })
-      .then((body) => {
-        checkBody(body);
-        const input = Array.isArray(body)
-          ? { params, query, body: NOTHING, list: body }
-          : { params, query, body: body as RouteInput['body'], list: [] };
-        runSoon(exchange, prepared, input, context);
+      .then((parse) => {
+        const inputOf = (): RouteInput => {
+          const body = parse();
+          checkBody(body);
+          if (Array.isArray(body)) return { params, query, body: NOTHING, list: body };
+          return { params, query, body: body as RouteInput['body'], list: [] };
+        };
+        runSoon(exchange, prepared, inputOf, context);
       })
       .catch((error: unknown) => fail(exchange, error));
   }
 
-  function runSoon(exchange: Exchange, prepared: PreparedRoute<C>, input: RouteInput, context: C): void {
+  function runSoon(exchange: Exchange, prepared: PreparedRoute<C>, inputOf: () => RouteInput, context: C): void {
     const start = () => {
       try {
-        run(exchange, prepared, input, context);
+        run(exchange, prepared, inputOf(), context);
       } catch (error) {
         fail(exchange, error);
       }

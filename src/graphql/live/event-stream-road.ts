@@ -55,10 +55,13 @@ export async function eventStreamRoad(
     return;
   }
   try {
-    const params = req.method === 'GET' ? paramsOf(req) : await readParams(req, res, context, options);
+    const body = req.method === 'GET' ? null : await bodyOf(req, res, context, options);
     const isWanted = () => !res.destroyed;
     const answer = await new Promise<Answer | LiveResults>((resolve, reject) => {
-      const start = () => resolve(endpoint.start(params, context, { queriesOnly: req.method === 'GET' }));
+      const start = () => {
+        const params = body === null ? paramsOf(req) : parseBody(body);
+        resolve(endpoint.start(params, context, { queriesOnly: body === null }));
+      };
       options.traffic.starts.run(context, start, isWanted).catch(reject);
     });
     if (answer instanceof LiveResults) stream(res, answer, options);
@@ -70,17 +73,17 @@ export async function eventStreamRoad(
   }
 }
 
-async function readParams(
+async function bodyOf(
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
   { endpoint, maxBodyBytes, traffic }: EventStreamOptions,
-): Promise<unknown> {
+): Promise<Buffer> {
   const { viewer } = context;
   const limits = { maxBytes: maxBodyBytesOf(viewer !== null, maxBodyBytes), traffic };
   const body = await new Promise<Buffer>((resolve, reject) => readBody(req, res, limits, resolve, reject));
   endpoint.rates.body?.(context, body.length);
-  return parseBody(body);
+  return body;
 }
 
 /** As GraphQL over HTTP has them for GET. */
