@@ -50,6 +50,10 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Bytes per second of one message tail': ['messages/message-tail.ts', 'MAX_BYTES_PER_SECOND'],
   'Connections of one embedded broker': ['embedded/limits.ts', 'maxConnections'],
   'MQTT packet': ['embedded/limits.ts', 'maxPacketBytes'],
+  'Bytes that are read of an MQTT client at once, except of one large packet': [
+    'embedded/core/sliced-reading.ts',
+    'MAX_BYTES',
+  ],
   'Bytes before a CONNECT is accepted': ['embedded/core/packet-meter.ts', 'MAX_CONNECT_BYTES'],
   'Time for a CONNECT': ['embedded/limits.ts', 'connectTimeoutMs'],
   'TLS handshakes of one listener': ['embedded/limits.ts', 'maxHandshakes'],

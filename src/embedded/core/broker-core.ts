@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { Aedes, type Client } from 'aedes';
 import { filterMatches } from '../../mqtt/filter-match.ts';
+import { ReadingTime } from '../../mqtt/reading-time.ts';
 import type { AccessControl } from '../access.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
@@ -28,6 +29,7 @@ import { ReleaseIntake } from './release-intake.ts';
 import { HeldBytes } from './send-window.ts';
 import { SessionFaults } from './session-faults.ts';
 import type { SharedChanges } from './shared-changes.ts';
+import { readInSlices } from './sliced-reading.ts';
 import { type Emitter, SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
 import { guardUnsubscribe } from './unsubscribe-intake.ts';
@@ -87,6 +89,7 @@ export class BrokerCore {
   readonly #departures: Departures;
   readonly #shared: SharedChanges | null;
   readonly #connections = new WeakMap<Client, Connection>();
+  readonly #readingTime = new ReadingTime();
   readonly #faults: Faults;
   readonly #sessionFaults: SessionFaults;
 
@@ -302,6 +305,7 @@ export class BrokerCore {
       return null;
     };
     guardPackets(client, connection, { faults: this.#faults, before });
+    readInSlices(client, connection, this.#readingTime);
     meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
       this.#delivery.settled(client, connection, packetId);
     });

@@ -1,0 +1,77 @@
+import { generate, type IPublishPacket, type ISubscribePacket } from 'mqtt-packet';
+import { expect, test } from 'vitest';
+import { useTestBroker } from './embedded.ts';
+import { rawClient } from './raw-client.ts';
+
+const broker = useTestBroker();
+
+const LEVELS = 90;
+const FILTERS = 500;
+const topic = Array(LEVELS).fill('a').join('/');
+/** All match `topic`. */
+const filter = (i: number) =>
+  Array.from({ length: LEVELS }, (_, level) => ((i >> (level % 12)) & 1 ? '+' : 'a')).join('/');
+const publish = (fields: Partial<IPublishPacket> = {}): IPublishPacket => ({
+  cmd: 'publish',
+  topic,
+  payload: 'x',
+  qos: 0,
+  retain: false,
+  dup: false,
+  ...fields,
+});
+const will = { topic: 'will', payload: Buffer.from('gone'), qos: 0, retain: false } as const;
+
+/** Clients whose filters make each message to `topic` expensive, and one that gets all messages. */
+async function startWatching() {
+  const port = broker().mqttPort;
+  const holder = await rawClient(port, { clientId: 'holder' });
+  const subscriptions: ISubscribePacket['subscriptions'] = Array.from({ length: FILTERS }, (_, i) => ({
+    topic: filter(i),
+    qos: 0,
+    nl: false,
+    rap: false,
+    rh: 2,
+  }));
+  holder.send({ cmd: 'subscribe', messageId: 1, subscriptions });
+  await holder.until('suback', 1);
+  const watcher = await rawClient(port, { clientId: 'watcher' }, '#');
+  const topics = () => watcher.packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet.topic] : []));
+  return { port, watcher, topics };
+}
+
+test('a client whose messages match thousands of filters delays those of another client by a few', async () => {
+  const { port, watcher, topics } = await startWatching();
+  const hostile = await rawClient(port, { clientId: 'hostile' });
+  const healthy = await rawClient(port, { clientId: 'healthy' });
+  hostile.write(Buffer.concat(Array.from({ length: 40 }, () => generate(publish(), { protocolVersion: 5 }))));
+  await watcher.until('publish', 1);
+  healthy.send(publish({ topic: 'healthy' }));
+  await watcher.until('publish', 41);
+  expect(topics().indexOf('healthy')).toBeLessThan(30);
+});
+
+test('what a client has sent before it leaves is handled, however long it takes', async () => {
+  const { port, watcher, topics } = await startWatching();
+  const sender = await rawClient(port, { clientId: 'sender', will });
+  const packets = Array.from({ length: 100 }, (_, i) => publish({ topic: i % 2 === 0 ? topic : `small/${i}` }));
+  const bytes = [...packets, { cmd: 'disconnect' } as const].map((packet) => generate(packet, { protocolVersion: 5 }));
+  sender.write(Buffer.concat(bytes));
+  await sender.leave();
+  await watcher.until('publish', 100);
+  await watcher.settle();
+  expect(topics()).toEqual(packets.map((packet) => packet.topic));
+});
+
+test('large messages in a few pieces and many small ones behind them come whole and in order', async () => {
+  const port = broker().mqttPort;
+  const watcher = await rawClient(port, { clientId: 'watcher' }, '#');
+  const sender = await rawClient(port, { clientId: 'sender' });
+  const sizes = [300_000, ...Array(500).fill(10), 1_000_000, ...Array(500).fill(0), 70_000];
+  const packets = sizes.map((size, i) => publish({ topic: `size/${i}`, payload: Buffer.alloc(size, i % 256) }));
+  sender.write(Buffer.concat(packets.map((packet) => generate(packet, { protocolVersion: 5 }))));
+  await watcher.until('publish', sizes.length);
+  const seen = watcher.packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet] : []));
+  expect(seen.map((packet) => packet.topic)).toEqual(packets.map((packet) => packet.topic));
+  expect(seen.every(({ payload }, i) => Buffer.from(payload).equals(packets[i]?.payload as Buffer))).toBe(true);
+});
