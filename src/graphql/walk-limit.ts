@@ -24,7 +24,7 @@ export function spendCharacters(budget: CharacterBudget, characters: number): vo
   const { limit } = budget;
   throw new ServiceError(
     'TOO_LARGE',
-    `The previews and configurations of a request have more than ${limit} characters: ask for fewer`,
+    `The previews and configurations of a request have more than ${limit} characters: select fewer`,
     { info: { limit } },
   );
 }

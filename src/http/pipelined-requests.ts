@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Hold } from '../limits/byte-budget.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Requests of one connection that wait. Browsers send none before the response to the one before; benchmarks send some dozens. */
+/** Maximum number of waiting requests per connection. Browsers do not pipeline; benchmarks pipeline some dozens. Beyond it: closed. */
 const MAX_WAITING = 64;
 /** Memory of a request that waits, beside its header fields. In bytes. */
 const REQUEST_BYTES = 4_096;
@@ -67,7 +67,7 @@ export class PipelinedRequests {
   }
 }
 
-/** Closes a connection with many requests. Node makes an error for each, and stacks that nobody reads were two thirds of the work. */
+/** Closes a connection with many requests. Node 20 creates an error for each of them; its stack took two thirds of the time. */
 function abort(socket: Socket): void {
   const { stackTraceLimit } = Error;
   socket.prependOnceListener('close', () => {

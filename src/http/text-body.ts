@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Longer texts are written as a Buffer: Node would copy the text and keep both until the client has taken it. In bytes. */
+/** Longer texts are written as a Buffer: Node 20 copies a text and holds both until the client has received it. In bytes. */
 const MAX_COPIED_BYTES = 65_536;
 
 /** The text of an answer, ready to be written. */

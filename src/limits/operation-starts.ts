@@ -1,10 +1,10 @@
 import { FairQueue, QueueFull } from './fair-queue.ts';
-import { afterTurns } from './loop-turns.ts';
 import { networkOf } from './network.ts';
+import { yieldToLoop } from './yield-to-loop.ts';
 
-/** Operations that start without a turn of the event loop between them may take this long together. In milliseconds. */
+/** Maximum time of the operations of one caller that start in the same event loop iteration, in milliseconds. */
 const SLICE_MS = 10;
-/** Callers that wait. Each WebSocket and each request waits at most once, so connections are the bound. */
+/** Maximum number of waiting callers. A WebSocket or request has at most one waiting operation, so connections are the bound. */
 const MAX_WAITING = 1_000_000;
 
 /** Who starts an operation. */
@@ -24,26 +24,26 @@ interface Operation {
 const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? networkOf(address);
 
 /**
- * Starts operations one after the other, round robin over callers, and lets the event loop turn after each slice of time. A caller has
- * the time of one slice when it is its turn, not one operation: who sends many small operations waits for one large operation of each
- * other caller, and not once for each of its own.
+ * Scheduler that starts operations round robin over callers and yields to the event loop after each slice. A slice is an amount of time,
+ * not a number of operations: a caller with many small operations waits for one large operation of each other caller, and not once per
+ * operation.
  */
 export class OperationStarts {
-  readonly #turns = new FairQueue({ atOnce: 1, maxWaiting: MAX_WAITING });
+  readonly #slices = new FairQueue({ atOnce: 1, maxWaiting: MAX_WAITING });
   /** Waiting operations by caller. */
   readonly #waiting = new Map<string, Operation[]>();
   #waitingCount = 0;
   /** Whether an operation starts or waits. */
   #isBusy = false;
-  /** When the time is over that operations may start at once in this turn of the event loop; 0: none has started in it. */
-  #turnEndsAt = 0;
+  /** When the slice of this event loop iteration ends. 0 if no operation has started in it. */
+  #sliceEndsAt = 0;
 
   /** Operations that wait for their start. */
   get waitingCount(): number {
     return this.#waitingCount;
   }
 
-  /** Calls `start` at once while this turn of the event loop has time and nothing waits; otherwise in its turn, if it is still wanted. */
+  /** Calls `start` immediately if no operation waits and this event loop iteration has time left. Otherwise queues it. */
   soon(caller: StartingCaller, start: () => void, isWanted: () => boolean): void {
     if (!this.#isBusy && this.#hasTime()) {
       start();
@@ -55,8 +55,8 @@ export class OperationStarts {
   }
 
   /**
-   * Calls `start` in its turn; at once if nothing waits. Resolves after it. `isWanted` is asked before.
-   * Errors: QueueFull if the start is not wanted, and what `start` throws.
+   * Queues an operation and resolves when `start` has returned. `start` is not called if `isWanted` returns false by then.
+   * Errors: QueueFull if the operation is not wanted, and what `start` throws.
    */
   run(caller: StartingCaller, start: () => void, isWanted: () => boolean = () => true): Promise<void> {
     const key = keyOf(caller);
@@ -70,17 +70,17 @@ export class OperationStarts {
         return;
       }
       this.#waiting.set(key, [operation]);
-      this.#queueTurn(key);
+      this.#queueSlice(key);
     });
   }
 
-  #queueTurn(key: string): void {
-    void this.#turns.run(key, () => this.#turnOf(key));
+  #queueSlice(key: string): void {
+    void this.#slices.run(key, () => this.#runSlice(key));
   }
 
-  /** Starts operations of a caller until none waits or its slice is over. */
-  async #turnOf(key: string): Promise<void> {
-    while (!this.#hasTime()) await new Promise<void>(afterTurns);
+  /** Starts operations of a caller until none waits or the slice ends. */
+  async #runSlice(key: string): Promise<void> {
+    while (!this.#hasTime()) await new Promise<void>(yieldToLoop);
     const operations = this.#waiting.get(key) ?? [];
     const end = performance.now() + SLICE_MS;
     let operation = operations.shift();
@@ -89,7 +89,7 @@ export class OperationStarts {
       await this.#start(operation);
       operation = performance.now() < end ? operations.shift() : undefined;
     }
-    if (operations.length > 0) this.#queueTurn(key);
+    if (operations.length > 0) this.#queueSlice(key);
     else this.#waiting.delete(key);
     this.#isBusy = this.#waiting.size > 0;
   }
@@ -105,21 +105,21 @@ export class OperationStarts {
     } catch (error) {
       refuse(error instanceof Error ? error : new Error(String(error)));
     }
-    // Ticks run when all microtasks have: what the operation does without waiting for anything is done then.
+    // A tick runs after all microtasks, so the synchronous part of the operation is complete then.
     await null;
     await new Promise<void>((resolve) => process.nextTick(resolve));
   }
 
   #hasTime(): boolean {
     const now = performance.now();
-    if (this.#turnEndsAt === 0) {
-      this.#turnEndsAt = now + SLICE_MS;
-      setImmediate(this.#endTurn);
+    if (this.#sliceEndsAt === 0) {
+      this.#sliceEndsAt = now + SLICE_MS;
+      setImmediate(this.#endSlice);
     }
-    return now < this.#turnEndsAt;
+    return now < this.#sliceEndsAt;
   }
 
-  readonly #endTurn = (): void => {
-    this.#turnEndsAt = 0;
+  readonly #endSlice = (): void => {
+    this.#sliceEndsAt = 0;
   };
 }

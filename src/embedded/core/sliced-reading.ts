@@ -3,11 +3,11 @@ import type { Client } from 'aedes';
 import type { ReadingTime } from '../../mqtt/reading-time.ts';
 import type { Connection } from './connection.ts';
 
-/** Bytes of small packets that are read of a connection at once: few of a new one, and more of one whose packets are quickly handled. */
+/** Number of bytes of small packets per slice: FIRST_BYTES for a new connection, then more or fewer by the time that its packets take. */
 const FIRST_BYTES = 512;
 const MIN_BYTES = 256;
 const MAX_BYTES = 16_384;
-/** Handling so many bytes shall not take longer, and may be tried with more bytes if it is much faster. In milliseconds. */
+/** A slice that takes longer than SLOW_MS makes the next one smaller; one that takes less than FAST_MS makes it larger. Milliseconds. */
 const SLOW_MS = 4;
 const FAST_MS = 1;
 
@@ -28,9 +28,9 @@ interface MqttParser {
 }
 
 /**
- * Reads a connection in slices, in turn with the other connections of the broker: a client whose packets take long, such as messages that
- * match thousands of filters, delays others by one slice. What is not read yet waits in the socket, and nothing of it is lost when the
- * client closes the connection. aedes itself handles all that has arrived at once.
+ * Reads a connection in slices, round robin with the other connections of the broker. A client whose packets take long, such as messages
+ * that match thousands of filters, delays another client by one slice. Unread bytes wait in the socket, so no packet is lost when the
+ * client closes the connection. aedes 2.0.0-beta.1 handles all bytes that have arrived without a pause.
  */
 export function readInSlices(client: Client, connection: Connection, time: ReadingTime): void {
   const aedes = client as unknown as AedesReading;
@@ -40,13 +40,13 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
   let isWaiting = false;
   const goOn = () => {
     isWaiting = false;
-    // As if more had arrived.
+    // aedes reads when `readable` is emitted, which calls this function.
     if (!aedes.closed && connection.fullRows === 0) aedes._nextBatch();
   };
 
   const read = conn.read;
   conn.read = (size?: number) => {
-    // aedes asks for all there is.
+    // aedes reads with null.
     if (typeof size === 'number') return read.call(conn, size);
     if (isWaiting) return null;
     if (time.leftMs <= 0) {
@@ -54,7 +54,7 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
       time.nextTurn(goOn);
       return null;
     }
-    // The rest of a large packet is one piece of work.
+    // The rest of a large packet costs as much as a small packet.
     const bytes = Math.max(sliceBytes, parser.packet.length - parser._list.length);
     if (conn.readableLength <= bytes) return read.call(conn);
     isWaiting = true;
@@ -65,7 +65,7 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
   let isParsing = false;
   const parse = parser.parse;
   parser.parse = (chunk) => {
-    // aedes reads on within a packet that is handled at once.
+    // aedes reads recursively when it handles a packet synchronously.
     if (isParsing) return parse.call(parser, chunk);
     isParsing = true;
     const start = performance.now();

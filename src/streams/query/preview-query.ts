@@ -69,7 +69,7 @@ export function* previewQuery(
 
 function preview(processor: StreamProcessor, payload: string, at: number, budget: PreviewBudget): PreviewedSample {
   const processed = processor.process(Buffer.from(payload), at, Math.max(budget.charactersLeft, 0));
-  // All that was left was used on an output that is not returned: further previews of the request do no work.
+  // Spends the whole budget: further previews of the request are refused before they do any work.
   if (processed.outcome === 'FAILED' && processed.isTooLong) spend(budget, budget.charactersLeft + 1);
   if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
   const text = processed.text ?? payload;

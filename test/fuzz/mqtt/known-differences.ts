@@ -71,25 +71,48 @@ function momentsOf(sequence: Sequence): readonly Moment[] {
     else if (step.packets.some(({ type }) => type === 'disconnect')) open.delete(step.on);
     const connect = connectOf(step);
     if (connect && 'on' in step) {
+      // A second CONNECT on a connection ends it.
+      const isSecond = open.delete(step.on);
       for (const [on, { id }] of open) if (id !== '' && id === connect.id) open.delete(on);
-      open.set(step.on, connect);
+      if (!isSecond) open.set(step.on, connect);
     }
     return moment;
   });
 }
 
-/** QoS 2 publishes whose PUBREL does not arrive in the same session. */
+/** Number of QoS 2 publishes whose PUBREL does not arrive in the same session. */
 function unreleased(moments: readonly Moment[]): number {
+  const sessions = new Sessions();
   const waiting = new Set<string>();
   for (const { step, open } of moments) {
     if (step.do !== 'send') continue;
-    const { id = '' } = open.get(step.on) ?? {};
+    sessions.connected(connectOf(step));
+    const connect = open.get(step.on);
+    if (connect === undefined) continue;
+    const session = sessions.of(connect);
     for (const packet of step.packets) {
-      if (packet.type === 'publish' && packet.qos === 2) waiting.add(`${id} ${packet.packetId}`);
-      if (packet.type === 'pubrel') waiting.delete(`${id} ${packet.packetId}`);
+      if (packet.type === 'publish' && packet.qos === 2) waiting.add(`${session} ${packet.packetId}`);
+      if (packet.type === 'pubrel') waiting.delete(`${session} ${packet.packetId}`);
     }
   }
   return waiting.size;
+}
+
+/** Names of the sessions of client ids, which begin anew with each clean start and after each session that ends with its connection. */
+class Sessions {
+  readonly #counts = new Map<string, { readonly count: number; readonly isBrief: boolean }>();
+
+  connected(connect: ConnectPacket | undefined): void {
+    if (connect === undefined) return;
+    const id = String(connect.id);
+    const { count, isBrief } = this.#counts.get(id) ?? { count: 0, isBrief: false };
+    const isNew = connect.clean || isBrief || id === '';
+    this.#counts.set(id, { count: isNew ? count + 1 : count, isBrief: expiryOf(connect) === 0 });
+  }
+
+  of({ id }: ConnectPacket): string {
+    return `${id} ${this.#counts.get(String(id))?.count}`;
+  }
 }
 
 const connectOf = (step: Step): ConnectPacket | undefined =>
