@@ -304,6 +304,22 @@ test.each([
   await expectSound();
 });
 
+test.each([
+  ['no reason code', 'e000'],
+  ['a reason code and no properties', 'e00100'],
+])('DISCONNECT with %s discards the will, whatever follows it', async (_name, disconnect) => {
+  const { mqttPort, expectSound } = await startBroker();
+  const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, '#');
+  const client = await rawClient(mqttPort, { clientId: 'leaving', will: will('gone') });
+  // A client that acknowledges messages in another thread may send PUBACK behind DISCONNECT.
+  client.write(Buffer.from(`${disconnect}40020001`, 'hex'));
+  await client.closed;
+  await watcher.settle();
+  expect(watcher.count('publish')).toBe(0);
+  expect(client.count('disconnect')).toBe(0);
+  await expectSound();
+});
+
 test('properties that are whole are delivered as they are', async () => {
   const { mqttPort, expectSound } = await startBroker();
   const watcher = await rawClient(mqttPort, { clientId: 'watcher' }, '#');

@@ -9,7 +9,7 @@ type Properties = Readonly<Record<string, unknown>> | false;
 
 /** mqtt-packet 9.0.2, as far as it is used here. */
 interface MqttParser {
-  readonly packet: { readonly length: number };
+  readonly packet: { readonly length: number; readonly cmd?: string; reasonCode?: number };
   readonly _list: { slice(start: number, end: number): Buffer };
   readonly error: Error | null;
   _pos: number;
@@ -18,6 +18,7 @@ interface MqttParser {
   _parseString(): string | null;
   _parseVarByteNum(): number | false;
   _parseProperties(): Properties;
+  _parseDisconnect(): boolean;
   listeners(event: 'packet'): ((packet: IncomingPacket) => void)[];
   removeAllListeners(event: 'packet' | 'error'): void;
   on(event: 'packet', listener: (packet: IncomingPacket) => void): void;
@@ -89,7 +90,11 @@ export function guardPackets(client: Client, connection: Connection, { faults, b
   parser.removeAllListeners('error');
   parser.on('error', () => refuse(MALFORMED_PACKET));
 
-  Object.assign(parser, { _parseString: parseString, _parseProperties: parseProperties });
+  Object.assign(parser, {
+    _parseString: parseString,
+    _parseProperties: parseProperties,
+    _parseDisconnect: parseDisconnect,
+  });
   const parse = parser.parse;
   parser.parse = (chunk) => {
     if (isOver) return 0;
@@ -129,6 +134,8 @@ function parseString(this: MqttParser): string | null {
 /** [MQTT-2.2.2-1] Properties end where their length says, each is whole, and only a user property may come more than once. */
 function parseProperties(this: MqttParser): Properties {
   const start = this._pos;
+  // MQTT 5, 3.14.2.2.1: a DISCONNECT may end after its reason code.
+  if (this.packet.cmd === 'disconnect' && start >= this.packet.length) return {};
   const properties = ORIGINAL._parseProperties.call(this);
   const reached = this._pos;
   if (properties === false || this.error) return properties;
@@ -140,6 +147,13 @@ function parseProperties(this: MqttParser): Properties {
     this._emitError(new Error('properties are cut off, or one of them comes twice'));
   }
   return properties;
+}
+
+/** MQTT 5, 3.14.2.1: a DISCONNECT without a reason code is a normal one. mqtt-packet 9.0.2 reads the code from the packet behind it. */
+function parseDisconnect(this: MqttParser): boolean {
+  if (this.packet.length > 0) return ORIGINAL._parseDisconnect.call(this);
+  this.packet.reasonCode = 0;
+  return true;
 }
 
 function areWhole(properties: Readonly<Record<string, unknown>>): boolean {
