@@ -1,4 +1,5 @@
-import type { ConnectPacket } from './packets.ts';
+import { filterMatches } from '../../../src/mqtt/filter-match.ts';
+import { bytesOf, type ConnectPacket, type Text } from './packets.ts';
 import type { Sequence, Step } from './sequence.ts';
 
 /** What Mosquitto 2.0.11 and the embedded broker do differently with clients that keep to the specification, and why that is no defect. */
@@ -18,8 +19,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reason:
       'MQTT 5, 4.3.3: a server may deliver a QoS 2 message when PUBLISH arrives, as the embedded broker does, or when PUBREL arrives, ' +
-      'as Mosquitto does. Only messages that are released can be compared.',
-    shows: (moments) => unreleased(moments) > 0,
+      'as Mosquitto does. Only messages that are released can be compared, on the connection of their PUBLISH if the client subscribes.',
+    shows: (moments) => releasedLate(moments),
+  },
+  {
+    reason:
+      'MQTT 5, 3.3.4: a server may send one message for all overlapping subscriptions of a client, with all their identifiers, as the ' +
+      'embedded broker does, or one for each, as Mosquitto does. They differ if the subscriptions have identifiers or other options.',
+    shows: (moments) => overlapsDifferently(moments),
   },
   {
     reason:
@@ -35,15 +42,33 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     reason:
       'MQTT 5, 3.1.3.2.2: a delayed will is published when the session ends, if that is earlier: with its connection, or by a clean ' +
-      'start. Mosquitto waits for the whole delay, or drops it.',
+      'start. Mosquitto waits for the whole delay, drops it, or publishes it at its next start.',
     shows: (moments) => {
       const connects = moments.flatMap(({ step }) => connectOf(step) ?? []);
       return connects.some(
         (connect, index) =>
           connect.will?.properties?.some(({ id }) => id === WILL_DELAY) &&
-          (expiryOf(connect) === 0 || connects.slice(index + 1).some(({ id, clean }) => clean && id === connect.id)),
+          (hasRestart(moments) ||
+            expiryOf(connect) === 0 ||
+            connects.slice(index + 1).some(({ id, clean }) => clean && id === connect.id)),
       );
     },
+  },
+  {
+    reason:
+      'MQTT 5, 3.1.2.11.2: a session lasts as long as its expiry interval. Mosquitto does not store one that began with a clean start.',
+    shows: (moments) =>
+      hasRestart(moments) &&
+      moments.some(({ step }) => {
+        const connect = connectOf(step);
+        return connect?.clean === true && expiryOf(connect) > 0;
+      }),
+  },
+  {
+    reason:
+      'MQTT 5, 3.1.0-2: a second CONNECT on a connection is an error, after which the will may be published. No client sends it.',
+    shows: (moments) =>
+      moments.some(({ step, open }) => step.do === 'send' && connectOf(step) !== undefined && open.has(step.on)),
   },
   {
     reason:
@@ -53,8 +78,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
 ];
 
+const SUBSCRIPTION_IDENTIFIER = 11;
+const RETAIN_AS_PUBLISHED = 0x08;
 const WILL_DELAY = 24;
 const SESSION_EXPIRY = 17;
+
+const hasRestart = (moments: readonly Moment[]): boolean => moments.some(({ step }) => step.do === 'restart');
 
 /** The known differences that a sequence may show. */
 export function knownDifferences(sequence: Sequence): readonly KnownDifference[] {
@@ -74,16 +103,20 @@ function momentsOf(sequence: Sequence): readonly Moment[] {
       // A second CONNECT on a connection ends it.
       const isSecond = open.delete(step.on);
       for (const [on, { id }] of open) if (id !== '' && id === connect.id) open.delete(on);
-      if (!isSecond) open.set(step.on, connect);
+      // Before MQTT 5 a client without an id is refused unless its session is clean.
+      const isAccepted = connect.id !== '' || connect.clean || connect.version === 5;
+      if (!isSecond && isAccepted) open.set(step.on, connect);
     }
     return moment;
   });
 }
 
-/** Number of QoS 2 publishes whose PUBREL does not arrive in the same session. */
-function unreleased(moments: readonly Moment[]): number {
+/** Whether a QoS 2 publish is not released in its session, or on another connection of a client that may receive it itself. */
+function releasedLate(moments: readonly Moment[]): boolean {
   const sessions = new Sessions();
-  const waiting = new Set<string>();
+  const waiting = new Map<string, ConnectPacket>();
+  const subscribers = new Set<string>();
+  const late = new Set<string>();
   for (const { step, open } of moments) {
     if (step.do !== 'send') continue;
     sessions.connected(connectOf(step));
@@ -91,12 +124,57 @@ function unreleased(moments: readonly Moment[]): number {
     if (connect === undefined) continue;
     const session = sessions.of(connect);
     for (const packet of step.packets) {
-      if (packet.type === 'publish' && packet.qos === 2) waiting.add(`${session} ${packet.packetId}`);
-      if (packet.type === 'pubrel') waiting.delete(`${session} ${packet.packetId}`);
+      const key = `${session} ${'packetId' in packet ? packet.packetId : ''}`;
+      if (packet.type === 'subscribe') subscribers.add(String(connect.id));
+      if (packet.type === 'publish' && packet.qos === 2 && !waiting.has(key)) waiting.set(key, connect);
+      if (packet.type === 'pubrel') {
+        if (waiting.has(key) && waiting.get(key) !== connect) late.add(String(connect.id));
+        waiting.delete(key);
+      }
     }
   }
-  return waiting.size;
+  return waiting.size > 0 || [...late].some((id) => subscribers.has(id));
 }
+
+interface Subscription {
+  readonly clientId: string;
+  readonly filter: string;
+  readonly hasIdentifier: boolean;
+  readonly retainAsPublished: boolean;
+}
+
+/** Whether a message of the sequence matches two subscriptions of a client, of which one has an identifier or another Retain As Published. */
+function overlapsDifferently(moments: readonly Moment[]): boolean {
+  const subscriptions: Subscription[] = [];
+  const topics = new Set<string>();
+  for (const { step, open } of moments) {
+    if (step.do !== 'send') continue;
+    const clientId = String((open.get(step.on) ?? connectOf(step))?.id);
+    for (const packet of step.packets) {
+      if (packet.type === 'publish') topics.add(textOf(packet.topic));
+      if (packet.type === 'connect' && packet.will !== undefined) topics.add(textOf(packet.will.topic));
+      if (packet.type !== 'subscribe') continue;
+      const hasIdentifier = packet.properties?.some(({ id }) => id === SUBSCRIPTION_IDENTIFIER) === true;
+      for (const { filter, options } of packet.filters) {
+        const retainAsPublished = (options & RETAIN_AS_PUBLISHED) !== 0;
+        subscriptions.push({ clientId, filter: textOf(filter), hasIdentifier, retainAsPublished });
+      }
+    }
+  }
+  return [...topics].some((topic) => {
+    const matching = subscriptions.filter(({ filter }) => filterMatches(filter, topic));
+    return matching.some((one) =>
+      matching.some(
+        (other) =>
+          one !== other &&
+          one.clientId === other.clientId &&
+          (one.hasIdentifier || one.retainAsPublished !== other.retainAsPublished),
+      ),
+    );
+  });
+}
+
+const textOf = (text: Text): string => bytesOf(text).toString();
 
 /** Names of the sessions of client ids, which begin anew with each clean start and after each session that ends with its connection. */
 class Sessions {

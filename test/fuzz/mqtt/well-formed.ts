@@ -95,7 +95,7 @@ class Clients {
       version,
       id,
       clean,
-      ...(random.chance(0.4) && { will: this.#will(version) }),
+      ...(random.chance(0.4) && { will: this.#will(version, id) }),
       ...(expiry > 0 && { properties: [{ id: 17, value: expiry }] }),
     };
     for (const [other, open] of this.#open) if (id !== '' && open.connect.id === id) this.#open.delete(other);
@@ -106,10 +106,11 @@ class Clients {
     return connect;
   }
 
-  #will(version: number): Will {
+  /** The session of a client without an id cannot be ended afterwards, so its will is not delayed. */
+  #will(version: number, clientId: string): Will {
     const random = this.#random;
     const { topic, payload, qos, retain } = this.#message();
-    const isDelayed = version === 5 && random.chance(0.2);
+    const isDelayed = version === 5 && clientId !== '' && random.chance(0.2);
     return { topic, payload, qos, retain, ...(isDelayed && { properties: [{ id: 24, value: WILL_DELAY }] }) };
   }
 
