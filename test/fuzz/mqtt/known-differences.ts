@@ -1,5 +1,5 @@
 import { filterMatches } from '../../../src/mqtt/filter-match.ts';
-import { bytesOf, type ConnectPacket, type Text } from './packets.ts';
+import { bytesOf, type ConnectPacket, type SubscribePacket, type Text } from './packets.ts';
 import type { Sequence, Step } from './sequence.ts';
 
 /** What Mosquitto 2.0.11 and the embedded broker do differently with clients that keep to the specification, and why that is no defect. */
@@ -66,6 +66,20 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reason:
+      'MQTT 5, 3.8.3.1: No Local leaves out what the client published, of which its own will is a part. Mosquitto sends the retained will.',
+    shows: (moments) =>
+      moments.some(
+        ({ step, open }) =>
+          step.do === 'send' &&
+          step.packets.some((packet) => packet.type === 'subscribe' && hasNoLocal(packet)) &&
+          moments.some((other) => {
+            const connect = connectOf(other.step);
+            return connect?.will?.retain === true && connect.id === open.get(step.on)?.id;
+          }),
+      ),
+  },
+  {
+    reason:
       'MQTT 5, 3.1.0-2: a second CONNECT on a connection is an error, after which the will may be published. No client sends it.',
     shows: (moments) =>
       moments.some(({ step, open }) => step.do === 'send' && connectOf(step) !== undefined && open.has(step.on)),
@@ -79,9 +93,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
 ];
 
 const SUBSCRIPTION_IDENTIFIER = 11;
+const NO_LOCAL = 0x04;
 const RETAIN_AS_PUBLISHED = 0x08;
 const WILL_DELAY = 24;
 const SESSION_EXPIRY = 17;
+
+const hasNoLocal = ({ filters }: SubscribePacket): boolean => filters.some(({ options }) => (options & NO_LOCAL) !== 0);
 
 const hasRestart = (moments: readonly Moment[]): boolean => moments.some(({ step }) => step.do === 'restart');
 
