@@ -113,7 +113,7 @@ test('a connection with more than 64 requests that wait for an earlier one is cl
   await expect.poll(() => requestBytes(port)).toBe(64 * 4_096);
   const greedy = await connection(port);
   const closed = once(greedy, 'close');
-  greedy.write(stream + GET.repeat(65));
+  greedy.resume().write(stream + GET.repeat(65));
   await closed;
   expect(await requestBytes(port)).toBe(64 * 4_096);
   expect(await isServed(await connection(port))).toBe(true);
@@ -128,7 +128,7 @@ test('requests that wait for an earlier one on their connection count as request
   // Half of 4 MiB are 512 requests.
   const many = await Promise.all(Array.from({ length: 9 }, () => connection(port, '127.0.0.3')));
   const closed = Promise.race(many.map((each) => once(each, 'close')));
-  for (const each of many) each.write(stream + GET.repeat(60));
+  for (const each of many) each.resume().write(stream + GET.repeat(60));
   await closed;
   for (const each of many) each.destroy();
   socket.destroy();
