@@ -29,7 +29,7 @@ type Hooks = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubs
 
 /** Milliseconds until a throttled client gets its CONNACK: many clients connect again as soon as they are refused. */
 const THROTTLED_DELAY_MS = 1_000;
-/** Clients that wait for that. Further ones are refused at once. */
+/** Maximum number of clients that wait for that. Further ones are refused immediately. */
 const MAX_DELAYED = 2_000;
 
 /** What a fault says of what the broker did. */

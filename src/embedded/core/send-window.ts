@@ -1,4 +1,4 @@
-/** Memory of one message that is held, beside its payload. */
+/** Memory of one queued message without its payload. */
 const PACKET_BYTES = 512;
 /** What one client may be sent at a time, below what it allows. */
 const LARGEST_WINDOW = 100;

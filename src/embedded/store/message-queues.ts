@@ -23,7 +23,7 @@ export interface SharedQueueChanges {
   settled(session: Session, entry: QueueEntry): void;
 }
 
-/** Memory of one entry of a queue, beside the message that several queues share. */
+/** Memory of one queue entry without the message, which several queues share. */
 const ENTRY_BYTES = 256;
 
 /**

@@ -1,19 +1,3 @@
-import { expect, test } from 'vitest';
-import { secondsOr, seed, timeoutOf } from './budget.ts';
-import { describe, fuzz } from './fuzz.ts';
+import { testSurvival } from './survival.ts';
 
-const seconds = secondsOr(10);
-/** Bytes. */
-const MAX_RSS = 700 * 1_048_576;
-
-test(
-  'no sequence of packets ends the broker or takes the service of another client away',
-  async () => {
-    const report = await fuzz({ seed, seconds });
-    const text = describe(report, seed);
-    console.log(text);
-    expect(report.failure, text).toBeNull();
-    expect(report.largestRss).toBeLessThan(MAX_RSS);
-  },
-  timeoutOf(seconds),
-);
+testSurvival(10);
