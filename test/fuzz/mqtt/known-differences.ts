@@ -80,6 +80,18 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reason:
+      'MQTT 5, 3.8.4-3: a subscription to the same filter replaces the one before. Mosquitto keeps the No Local of the first.',
+    shows: (moments) => {
+      const subscriptions = subscriptionsOf(moments);
+      return subscriptions.some((one) =>
+        subscriptions.some(
+          (other) => one.clientId === other.clientId && one.filter === other.filter && one.noLocal !== other.noLocal,
+        ),
+      );
+    },
+  },
+  {
+    reason:
       'MQTT 5, 3.1.0-2: a second CONNECT on a connection is an error, after which the will may be published. No client sends it.',
     shows: (moments) =>
       moments.some(({ step, open }) => step.do === 'send' && connectOf(step) !== undefined && open.has(step.on)),
@@ -157,28 +169,43 @@ interface Subscription {
   readonly clientId: string;
   readonly filter: string;
   readonly hasIdentifier: boolean;
+  readonly noLocal: boolean;
   readonly retainAsPublished: boolean;
+}
+
+function subscriptionsOf(moments: readonly Moment[]): readonly Subscription[] {
+  return moments.flatMap(({ step, open }) => {
+    if (step.do !== 'send') return [];
+    const clientId = String((open.get(step.on) ?? connectOf(step))?.id);
+    return step.packets.flatMap((packet) => {
+      if (packet.type !== 'subscribe') return [];
+      const hasIdentifier = packet.properties?.some(({ id }) => id === SUBSCRIPTION_IDENTIFIER) === true;
+      return packet.filters.map(({ filter, options }) => ({
+        clientId,
+        filter: textOf(filter),
+        hasIdentifier,
+        noLocal: (options & NO_LOCAL) !== 0,
+        retainAsPublished: (options & RETAIN_AS_PUBLISHED) !== 0,
+      }));
+    });
+  });
+}
+
+function topicsOf(moments: readonly Moment[]): ReadonlySet<string> {
+  const topics = new Set<string>();
+  for (const { step } of moments) {
+    for (const packet of step.do === 'send' ? step.packets : []) {
+      if (packet.type === 'publish') topics.add(textOf(packet.topic));
+      if (packet.type === 'connect' && packet.will !== undefined) topics.add(textOf(packet.will.topic));
+    }
+  }
+  return topics;
 }
 
 /** Whether a message of the sequence matches two subscriptions of a client, of which one has an identifier or another Retain As Published. */
 function overlapsDifferently(moments: readonly Moment[]): boolean {
-  const subscriptions: Subscription[] = [];
-  const topics = new Set<string>();
-  for (const { step, open } of moments) {
-    if (step.do !== 'send') continue;
-    const clientId = String((open.get(step.on) ?? connectOf(step))?.id);
-    for (const packet of step.packets) {
-      if (packet.type === 'publish') topics.add(textOf(packet.topic));
-      if (packet.type === 'connect' && packet.will !== undefined) topics.add(textOf(packet.will.topic));
-      if (packet.type !== 'subscribe') continue;
-      const hasIdentifier = packet.properties?.some(({ id }) => id === SUBSCRIPTION_IDENTIFIER) === true;
-      for (const { filter, options } of packet.filters) {
-        const retainAsPublished = (options & RETAIN_AS_PUBLISHED) !== 0;
-        subscriptions.push({ clientId, filter: textOf(filter), hasIdentifier, retainAsPublished });
-      }
-    }
-  }
-  return [...topics].some((topic) => {
+  const subscriptions = subscriptionsOf(moments);
+  return [...topicsOf(moments)].some((topic) => {
     const matching = subscriptions.filter(({ filter }) => filterMatches(filter, topic));
     return matching.some((one) =>
       matching.some(
