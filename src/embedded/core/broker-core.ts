@@ -26,6 +26,7 @@ import { type IncomingPacket, meterPackets } from './packet-meter.ts';
 import { PublishIntake } from './publish-intake.ts';
 import { PublishTap } from './publish-tap.ts';
 import { ReleaseIntake } from './release-intake.ts';
+import { RetainedReadings } from './retained-readings.ts';
 import { HeldBytes } from './send-window.ts';
 import { SessionFaults } from './session-faults.ts';
 import type { SharedChanges } from './shared-changes.ts';
@@ -90,6 +91,7 @@ export class BrokerCore {
   readonly #shared: SharedChanges | null;
   readonly #connections = new WeakMap<Client, Connection>();
   readonly #readingTime = new ReadingTime();
+  readonly #retained: RetainedReadings;
   readonly #faults: Faults;
   readonly #sessionFaults: SessionFaults;
 
@@ -101,6 +103,7 @@ export class BrokerCore {
     this.#sessionFaults = new SessionFaults(store);
     this.#faults = new Faults(onFault, (connection) => this.#sessionFaults.failed(connection));
     const faults = this.#faults;
+    this.#retained = new RetainedReadings({ retained: store.retained, time: this.#readingTime, faults });
     // A new id for each run: the numbers of delivered messages start again, and wills of earlier runs are known by it.
     const id = randomUUID();
     this.#aedes = this.#createAedes(id);
@@ -179,9 +182,12 @@ export class BrokerCore {
           },
           (client) => Boolean(this.#connections.get(client as Client)?.window),
         ),
-        new ReleaseIntake(store),
-        (client, error) =>
-          this.#faults.ofConnection(this.#connectionOf(client), "a client's packet could not be handled", error),
+        {
+          releases: new ReleaseIntake(store),
+          retained: this.#retained,
+          onFault: (client, error) =>
+            this.#faults.ofConnection(this.#connectionOf(client), "a client's packet could not be handled", error),
+        },
       ),
       // No common bound on deliveries: one slow client would stall every publisher instead of its own.
       concurrency: 0,
@@ -261,6 +267,7 @@ export class BrokerCore {
     }
     // SUBACK was written.
     connection?.subscribing?.settled(subscriptions);
+    this.#retained.subscribed(connection);
   }
 
   #unsubscribed(client: Client, connection: Connection | undefined, filters: readonly string[]): void {
@@ -321,6 +328,7 @@ export class BrokerCore {
   #left(connection: Connection): void {
     connection.subscribing?.end();
     connection.window?.close();
+    this.#retained.left(connection);
     const now = Date.now();
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;
@@ -370,6 +378,7 @@ export class BrokerCore {
       // Its `close` event comes when the journal is closed already.
       this.#left(connection);
     }
+    this.#retained.close();
     this.#departures.close();
   }
 }

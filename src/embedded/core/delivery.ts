@@ -4,11 +4,11 @@ import { generate } from 'mqtt-packet';
 import { filterMatches } from '../../mqtt/filter-match.ts';
 import type { AccessControl } from '../access.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
-import type { MessageProperties } from '../store/message-properties.ts';
+import { type MessageProperties, takenIn } from '../store/message-properties.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import { isSendable, queuedPacket, unsentEntries } from '../store/queued-packet.ts';
 import type { QueueEntry, Session, StoredMessage } from '../store/session.ts';
-import { type Connection, subscriptionsOf } from './connection.ts';
+import { Connection, subscriptionsOf } from './connection.ts';
 import type { Faults } from './faults.ts';
 import type { SocketBudget } from './socket-budget.ts';
 
@@ -116,8 +116,15 @@ export class Delivery {
       return null;
     }
     if (messageId === undefined && packet.qos > 0 && isAcknowledged(client, packet.topic)) {
-      if (this.#waits(client, connection, packet, session, entry)) return null;
-      if (!entry) takeUnderWay(client, connection, packet, session);
+      const kept = entry ?? (isOfSubscribe && session ? this.#keepRetained(session, packet) : undefined);
+      // Its queue has it.
+      if (kept && connection.isDraining) return null;
+      if (client.closed) {
+        if (kept && session) this.#sendToOwner(session, connection);
+        return null;
+      }
+      if (this.#waits(client, connection, packet, session, kept)) return null;
+      if (!kept) takeUnderWay(client, connection, packet, session);
     }
     connection.delivered += 1;
     connection.deliveredBytes += packet.payload.length;
@@ -144,6 +151,29 @@ export class Delivery {
     release(connection, packetId);
     if (!window || !wasInWindow) return;
     if (connection.isDraining || window.isHolding) this.#fill(client, connection);
+  }
+
+  /**
+   * [MQTT-4.1.0-1] A retained message that a SUBSCRIBE is sent belongs to the session until it is acknowledged: the client may be gone
+   * before that. Undefined: there is no room in the queue, so it is sent once; and in a cluster, whose queues change on all nodes.
+   */
+  #keepRetained(session: Session, { topic, payload, qos, properties }: AedesPublishPacket): QueueEntry | undefined {
+    const { queues, shared } = this.#options.store;
+    if (shared || qos === 0) return undefined;
+    const message = { topic, payload, properties: takenIn(properties as MessageProperties | undefined, Date.now()) };
+    if (!queues.hasRoom(session, message)) return undefined;
+    const stored = queues.add(new Map([[session, { qos, retain: true }]]), message);
+    if (!stored) return undefined;
+    const number = this.number();
+    queues.number(stored, number);
+    return session.byCounter.get(number.counter);
+  }
+
+  /** The queue of a session has a message that `left` is not sent any more: the connection that took the session over is sent it. */
+  #sendToOwner({ owner }: Session, left: Connection): void {
+    if (!(owner instanceof Connection) || owner === left || !owner.isReady || !owner.client) return;
+    owner.isDraining = true;
+    this.drained(owner.client, owner);
   }
 
   /** Whether the packet is not to be sent by aedes: it waits for its turn, or was sent from here. */

@@ -3,6 +3,7 @@ import type { Client } from 'aedes';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
 import type { ReleaseIntake } from './release-intake.ts';
+import type { RetainedReadings } from './retained-readings.ts';
 
 /** Told what was thrown, or by what a promise was rejected that aedes does not look at, and for which client. */
 export type OnFault = (client: ClientRef, error: unknown) => void;
@@ -24,9 +25,13 @@ const OF_CLIENT = [
 
 /**
  * The persistence as aedes is given it. aedes goes on with a client's packet in a callback of the promise, and neither catches what that
- * throws nor what `finally` is told, which would end the thread; here `onFault` is told. PUBREL is served by `releases`.
+ * throws nor what `finally` is told, which would end the thread; here `onFault` is told. PUBREL is served by `releases`, and retained
+ * messages after a SUBSCRIBE by `retained`.
  */
-export function guardPersistence(persistence: Persistence, releases: ReleaseIntake, onFault: OnFault): object {
+export function guardPersistence(
+  persistence: Persistence,
+  { releases, retained, onFault }: { releases: ReleaseIntake; retained: RetainedReadings; onFault: OnFault },
+): object {
   const guarded: Record<string, unknown> = Object.create(null);
   for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(persistence))) {
     const member = persistence[name as keyof Persistence];
@@ -58,6 +63,7 @@ export function guardPersistence(persistence: Persistence, releases: ReleaseInta
           : incomingDelPacket.call(persistence, client, packet as never),
       onFault,
     );
+  guarded.createRetainedStreamCombi = (filters: readonly string[]) => retained.read(filters);
   guarded.outgoingStream = (client: ClientRef) => {
     try {
       return persistence.outgoingStream(client);

@@ -9,6 +9,12 @@ export interface DeliveryNumber {
   readonly counter: number;
 }
 
+export interface NewMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array | string;
+  readonly properties?: MessageProperties | undefined;
+}
+
 /** How one session gets a message. */
 export interface Grant {
   readonly qos: 1 | 2;
@@ -107,23 +113,19 @@ export class MessageQueues {
     return messages;
   }
 
+  /** Whether `add` would queue a message for the session. */
+  hasRoom(session: Session, { topic, payload, properties }: NewMessage): boolean {
+    const size = sizeOf(topic, payload, toText(properties));
+    return this.#hasRoom(session, size, ENTRY_BYTES + size);
+  }
+
   /** Queues a message for each session as it is granted; null: for none. */
-  add(
-    granted: ReadonlyMap<Session, Grant>,
-    {
-      topic,
-      payload,
-      properties,
-    }: Pick<StoredMessage, 'topic' | 'payload'> & { properties?: MessageProperties | undefined },
-  ): StoredMessage | null {
+  add(granted: ReadonlyMap<Session, Grant>, { topic, payload, properties }: NewMessage): StoredMessage | null {
     const text = toText(properties);
-    const size = topic.length + payload.length + (text?.length ?? 0);
+    const size = sizeOf(topic, payload, text);
     let message: StoredMessage | null = null;
     for (const [session, { qos, retain }] of granted) {
-      const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
-      const isFull = session.queue.size >= limit || session.queuedBytes + size > this.#limits.sessionBytes;
-      const more = message ? ENTRY_BYTES : ENTRY_BYTES + size;
-      if (isFull || this.#bytes + this.#entries * ENTRY_BYTES + more > this.#limits.totalBytes) {
+      if (!this.#hasRoom(session, size, message ? ENTRY_BYTES : ENTRY_BYTES + size)) {
         session.dropped += 1;
         this.#dropped += 1;
         continue;
@@ -137,6 +139,12 @@ export class MessageQueues {
       this.#journal.add(sql, session.id, position, message.id, qos, retain ? 1 : 0);
     }
     return message;
+  }
+
+  #hasRoom(session: Session, size: number, more: number): boolean {
+    const limit = session.online ? this.#limits.onlineMessages : this.#limits.offlineMessages;
+    const isFull = session.queue.size >= limit || session.queuedBytes + size > this.#limits.sessionBytes;
+    return !isFull && this.#bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
   }
 
   /** The id of the next message. */
@@ -264,6 +272,9 @@ export class MessageQueues {
     this.#journal.add('DELETE FROM message WHERE id = ?', message.id);
   }
 }
+
+const sizeOf = (topic: string, payload: Uint8Array | string, properties: string | null): number =>
+  topic.length + payload.length + (properties?.length ?? 0);
 
 function setPacketId(session: Session, entry: QueueEntry, packetId: number): void {
   if (entry.packetId === packetId) return;

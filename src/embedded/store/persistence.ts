@@ -83,7 +83,7 @@ export class Persistence {
   }
 
   createRetainedStreamCombi(filters: readonly string[]): Readable {
-    return Readable.from(this.#store.retained.forSubscriber(filters));
+    return Readable.from(this.#store.retained.matching(filters));
   }
 
   addSubscriptions(client: ClientRef, subscriptions: readonly SubscriptionRequest[]): Promise<void> {

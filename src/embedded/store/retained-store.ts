@@ -11,6 +11,16 @@ export interface RetainedPacket {
   readonly properties?: MessageProperties | undefined;
 }
 
+interface Kept {
+  readonly packet: RetainedPacket;
+  /** Its place in the order in which messages were handed to subscribers; infinite: it was not yet. */
+  handedOn: number;
+}
+
+/** Characters of topics that are compared with a filter between two pauses, and what a topic costs besides: about 0.1 ms. */
+const PAUSE_AFTER = 32_768;
+const TOPIC_COST = 32;
+
 /**
  * The last retained message of each topic: all in memory, and in the journal except `$SYS`, which the broker makes anew.
  * Bounds: `maxCount` messages and `maxBytes` of payload and properties. What does not fit is not retained (it is still delivered) and counted.
@@ -19,9 +29,10 @@ export class RetainedStore {
   readonly #journal: Journal;
   readonly #maxCount: number;
   readonly #maxBytes: number;
-  readonly #packets = new Map<string, RetainedPacket>();
+  readonly #kept = new Map<string, Kept>();
   /** By topic: messages that were taken in and are not handed to subscribers yet. */
   readonly #arriving = new Map<string, number>();
+  #handedOn = 0;
   #bytes = 0;
   #refused = 0;
 
@@ -37,7 +48,7 @@ export class RetainedStore {
   }
 
   get count(): number {
-    return this.#packets.size;
+    return this.#kept.size;
   }
 
   get refused(): number {
@@ -51,9 +62,9 @@ export class RetainedStore {
     if (payload.length === 0) {
       return this.#remove(topic) && journaled;
     }
-    const before = this.#packets.get(topic);
+    const before = this.#kept.get(topic)?.packet;
     const growth = sizeOf(packet) - (before ? sizeOf(before) : 0);
-    if ((!before && this.#packets.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
+    if ((!before && this.#kept.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
       this.#refused += 1;
       return false;
     }
@@ -68,6 +79,8 @@ export class RetainedStore {
   /** It was taken in, and will be handed to those who are subscribed by then; `handedOn` is to follow. */
   takenIn(topic: string): void {
     this.#arriving.set(topic, (this.#arriving.get(topic) ?? 0) + 1);
+    const kept = this.#kept.get(topic);
+    if (kept) kept.handedOn = Number.POSITIVE_INFINITY;
   }
 
   /** It was handed on, or cannot be. */
@@ -75,52 +88,84 @@ export class RetainedStore {
     // A subscription that had it just now is about to ask for what is retained: aedes does that in an earlier turn than this one.
     setImmediate(() => {
       const left = (this.#arriving.get(topic) ?? 1) - 1;
-      if (left > 0) this.#arriving.set(topic, left);
-      else this.#arriving.delete(topic);
+      if (left > 0) {
+        this.#arriving.set(topic, left);
+        return;
+      }
+      this.#arriving.delete(topic);
+      const kept = this.#kept.get(topic);
+      if (kept) kept.handedOn = this.#nextPlace();
     });
   }
 
-  /** As `matching`, for a subscription that live messages reach from now on: without those that it is about to get as such. */
-  *forSubscriber(filters: readonly string[]): Generator<RetainedPacket> {
-    for (const packet of this.matching(filters)) if (!this.#arriving.has(packet.topic)) yield packet;
+  /**
+   * As `matching`, for a subscription that live messages reach from this call on: without those that it gets as such, however long the
+   * caller takes. Null: many topics were compared that do not match, and the caller may pause.
+   */
+  forSubscriber(filters: readonly string[]): Generator<RetainedPacket | null> {
+    return this.#matching(filters, { handedOn: this.#handedOn });
   }
 
   /** As they may be sent now; those that expired are removed. */
   *matching(filters: readonly string[], now = Date.now()): Generator<RetainedPacket> {
-    for (const packet of this.#matching(filters)) {
-      const { properties } = packet;
-      if (!properties) yield packet;
-      else if (isExpired(properties, now)) this.#remove(packet.topic);
-      else yield { ...packet, properties: outgoing(properties, now) };
-    }
+    for (const packet of this.#matching(filters, { now })) if (packet !== null) yield packet;
   }
 
   /** Those that did not expire. They may change meanwhile: what is put again may come once more. */
   *all(): Generator<RetainedPacket> {
-    for (const packet of this.#packets.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
+    for (const { packet } of this.#kept.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
   }
 
-  *#matching(filters: readonly string[]): Generator<RetainedPacket> {
+  /** Those whose place is not after `handedOn`; default: all. */
+  *#matching(
+    filters: readonly string[],
+    { handedOn, now }: { readonly handedOn?: number; readonly now?: number },
+  ): Generator<RetainedPacket | null> {
+    const isWanted = (kept: Kept) => handedOn === undefined || kept.handedOn <= handedOn;
+    let compared = 0;
     for (const filter of filters) {
       if (!hasWildcard(filter)) {
-        const packet = this.#packets.get(filter);
-        if (packet) yield packet;
+        const kept = this.#kept.get(filter);
+        if (kept && isWanted(kept)) yield* this.#sendable(kept.packet, now);
         continue;
       }
-      for (const packet of this.#packets.values()) if (filterMatches(filter, packet.topic)) yield packet;
+      // What is put meanwhile comes last, and could go on without end.
+      let left = this.#kept.size;
+      for (const kept of this.#kept.values()) {
+        if (left === 0) break;
+        left -= 1;
+        const { packet } = kept;
+        if (isWanted(kept) && filterMatches(filter, packet.topic)) yield* this.#sendable(packet, now);
+        compared += packet.topic.length + TOPIC_COST;
+        if (compared < PAUSE_AFTER) continue;
+        compared = 0;
+        yield null;
+      }
     }
   }
 
+  *#sendable(packet: RetainedPacket, now = Date.now()): Generator<RetainedPacket> {
+    const { properties } = packet;
+    if (!properties) yield packet;
+    else if (isExpired(properties, now)) this.#remove(packet.topic);
+    else yield { ...packet, properties: outgoing(properties, now) };
+  }
+
   #set(packet: RetainedPacket): void {
-    this.#packets.set(packet.topic, packet);
+    this.#kept.set(packet.topic, { packet, handedOn: this.#nextPlace() });
     this.#bytes += sizeOf(packet);
   }
 
   #delete(topic: string): boolean {
-    const packet = this.#packets.get(topic);
-    if (!packet) return false;
-    this.#bytes -= sizeOf(packet);
-    return this.#packets.delete(topic);
+    const kept = this.#kept.get(topic);
+    if (!kept) return false;
+    this.#bytes -= sizeOf(kept.packet);
+    return this.#kept.delete(topic);
+  }
+
+  #nextPlace(): number {
+    this.#handedOn += 1;
+    return this.#handedOn;
   }
 
   #remove(topic: string): boolean {

@@ -183,6 +183,14 @@ async function manyRetained(target: Target, run: number): Promise<string> {
   return 'accepted';
 }
 
+/** Filters that are compared with all retained messages, of which none matches. */
+async function retainedFilters(target: Target, run: number): Promise<string> {
+  await manyRetained(target, run);
+  const connection = await open(target, { clientId: `compare-${run}` });
+  await connection.subscribe(...times(500, (i) => `retained/+/other-${i}`));
+  return closedWithin(connection.socket, 1_000);
+}
+
 export const mqttClient: Group = {
   who: 'MQTT client',
   inputs: [
@@ -198,6 +206,12 @@ export const mqttClient: Group = {
     { name: 'queued-messages', what: '5 MB for a session that is away', attack: tried(queuedMessages) },
     { name: 'odd-names', what: 'client ids, filters and properties like __proto__', attack: tried(oddConnections) },
     { name: 'retained', what: '2,000 retained messages', attack: tried(manyRetained) },
+    {
+      name: 'retained-filters',
+      what: '500 filters over all retained messages',
+      atOnce: 20,
+      attack: tried(retainedFilters),
+    },
     {
       name: 'large-connect',
       what: 'a CONNECT of 10 MB',
