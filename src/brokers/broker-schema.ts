@@ -1,3 +1,4 @@
+import { mayControl } from '../auth/viewer.ts';
 import type { ControlCapability } from '../control/plugin.ts';
 import { invalid } from '../errors.ts';
 import { builder, inProject, onBroker, requires } from '../graphql/builder.ts';
@@ -354,12 +355,15 @@ builder.mutationFields((t) => ({
   }),
   updateBroker: t.field({
     description:
-      'Changes what is given; null clears. The connection is made anew only where its settings became different.',
+      'Changes what is given; null clears. The connection is made anew only where its settings became different. The address of a node of a cluster requires `ADMIN` in projects with `clusterPasswords`.',
     type: BrokerPayload,
     ...onBroker('EDITOR'),
     args: { input: t.arg({ type: UpdateBrokerInput, required: true }) },
     resolve: async (_root, { input: { brokerId, projectId: _, ...change } }, { services, viewer }) => ({
-      broker: await services.brokers.update(brokerId, change, { isRootAdmin: viewer?.isRootAdmin === true }),
+      broker: await services.brokers.update(brokerId, change, {
+        isRootAdmin: viewer?.isRootAdmin === true,
+        mayControl: mayControl(viewer, services.brokers.visible(brokerId, viewer, 'EDITOR')),
+      }),
     }),
   }),
   deleteBroker: t.field({

@@ -10,7 +10,13 @@ import type { Sealer } from '../storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../texts.ts';
 import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
 import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord, type BrokerRow } from './broker-directory.ts';
-import { connectionColumns, secretsForAnotherReceiver, secretsWithoutAddress } from './stored-secrets.ts';
+import {
+  changesReceiver,
+  connectionColumns,
+  passwordsNeedAdmin,
+  secretsForAnotherReceiver,
+  secretsWithoutAddress,
+} from './stored-secrets.ts';
 
 export interface BrokerInput extends BrokerConnectionInput {
   readonly name?: string | null | undefined;
@@ -26,6 +32,8 @@ export interface BrokerInput extends BrokerConnectionInput {
 export interface BrokerWriter {
   /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
   readonly isRootAdmin: boolean;
+  /** Whether it may change rights on `$CONTROL/` of the broker. Default: false. */
+  readonly mayControl?: boolean;
 }
 
 const ORDINARY: BrokerWriter = { isRootAdmin: false };
@@ -54,6 +62,8 @@ export interface BrokerCluster {
   readonly name: string;
   /** The entry stands for it; else it is a node. */
   readonly isEntry: boolean;
+  /** The node is sent passwords that are stored for the cluster. */
+  readonly isSentPasswords: boolean;
 }
 
 /** The brokers of projects as entries: who may see them, adding, changing, removing. Their live side is BrokerRuntimes. */
@@ -171,12 +181,18 @@ export class BrokerService {
     return tx.broker.update({ where: { id }, data: { name }, include: BROKER_PARTS });
   }
 
-  /** Only what is given changes; null clears. Errors: INVALID, NOT_FOUND. */
+  /**
+   * Only what is given changes; null clears. Errors: INVALID, NOT_FOUND; NOT_ALLOWED if stored passwords of a cluster would be sent to
+   * another address, and `by.mayControl` is false.
+   */
   async update(id: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
     const broker = this.#directory.get(id);
     if (broker === null) throw notFound('broker', id);
     if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
-    if (this.#clusterOf(id)?.isEntry) refuseConnection(input, 'a cluster is reached by its nodes', CLUSTER_KEYS);
+    const cluster = this.#clusterOf(id);
+    if (cluster?.isEntry) refuseConnection(input, 'a cluster is reached by its nodes', CLUSTER_KEYS);
+    if (cluster?.isSentPasswords && !by.mayControl && changesReceiver(broker, input))
+      throw passwordsNeedAdmin(cluster.name);
     await checkConnection(connectionOf(input), this.#rulesFor(by, isTrustedUrl(input.url, broker)));
     const issues = nameIssues(input);
     if (input.url === null && broker.type === 'SELF_HOSTED')
@@ -386,7 +402,7 @@ function refuseConnection(
 }
 
 /** Names the cluster to whom it is the entry; who sees a node need not see that there are others. */
-function usedBy({ name, isEntry }: BrokerCluster): ServiceError {
+function usedBy({ name, isEntry }: Pick<BrokerCluster, 'name' | 'isEntry'>): ServiceError {
   return new ServiceError(
     'IN_USE',
     isEntry

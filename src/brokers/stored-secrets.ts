@@ -1,4 +1,4 @@
-import type { InputIssue } from '../errors.ts';
+import { type InputIssue, ServiceError } from '../errors.ts';
 import type { BrokerConnectionInput } from './broker-connection.ts';
 import type { BrokerRecord } from './broker-directory.ts';
 
@@ -39,6 +39,16 @@ export function secretsForAnotherReceiver(broker: StoredConnection, input: Trust
   return passwordForAnotherTrust(broker, input);
 }
 
+/** Whether an update sends what this broker receives to another address, or to a server that is verified in another way. */
+export const changesReceiver = (broker: StoredConnection, input: TrustInput): boolean =>
+  isOtherAddress(broker.url, input.url ?? undefined) || otherTrust(broker, input) !== undefined;
+
+export const passwordsNeedAdmin = (cluster: string): ServiceError =>
+  new ServiceError(
+    'NOT_ALLOWED',
+    `Nodes of "${cluster}" receive the passwords that are stored for it: this requires the role ADMIN in the project`,
+  );
+
 /** The columns of stored secrets that an update deletes because the address they were given for is removed. */
 export function secretsWithoutAddress(input: BrokerConnectionInput): { sealedPassword?: null; sealedClientKey?: null } {
   return input.url === null ? { sealedPassword: null, sealedClientKey: null } : {};
@@ -50,12 +60,20 @@ const keptSecrets = (broker: StoredConnection, input: BrokerConnectionInput) =>
 /** A client key never leaves this service, and a server that was not verified before could already be any server. */
 function passwordForAnotherTrust(broker: StoredConnection, input: TrustInput): InputIssue[] {
   const isKept = broker.sealedPassword !== null && input.password === undefined;
-  if (!isKept || !broker.verifyCaCert || !/^(mqtts|wss):/i.test(broker.url ?? '')) return [];
-  const isOther = (name: (typeof AUTHORITIES)[number]) => input[name] !== undefined && input[name] !== broker[name];
-  const change = input.verifyCaCert === false ? 'verifyCaCert' : AUTHORITIES.find(isOther);
-  if (change === undefined) return [];
+  const change = otherTrust(broker, input);
+  if (!isKept || change === undefined) return [];
   const reason = `is stored for a server that was verified; give it again, or null, with ${change}`;
   return [{ path: 'input.password', reason }];
+}
+
+/** The field by which another server could be trusted than the one that was verified before. */
+function otherTrust(
+  broker: StoredConnection,
+  input: TrustInput,
+): 'verifyCaCert' | (typeof AUTHORITIES)[number] | undefined {
+  if (!broker.verifyCaCert || !/^(mqtts|wss):/i.test(broker.url ?? '')) return undefined;
+  const isOther = (name: (typeof AUTHORITIES)[number]) => input[name] !== undefined && input[name] !== broker[name];
+  return input.verifyCaCert === false ? 'verifyCaCert' : AUTHORITIES.find(isOther);
 }
 
 function isOtherAddress(stored: string | null, given: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import { passwordsNeedAdmin } from '../brokers/stored-secrets.ts';
 import { type ErrorCode, invalid, notFound, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
 import type { LeasedTurns } from '../storage/leased-turns.ts';
@@ -28,6 +29,8 @@ export interface ClusterServiceOptions {
   /** By cluster: one change of its nodes at a time, over all processes. */
   readonly turns: LeasedTurns;
   readonly sealer: Sealer;
+  /** Whether passwords that are set on the cluster are stored, and sent to nodes that join. */
+  readonly keepsPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
 }
 
@@ -104,10 +107,11 @@ export class ClusterService {
     }
   }
 
-  /** Errors: as `create`; NOT_FOUND. */
-  join(id: string, joining: JoiningNode): Promise<ClusterRecord> {
-    const { keepers, stored, brokerDirectory } = this.#options;
+  /** Errors: as `create`; NOT_FOUND; NOT_ALLOWED if the broker would receive stored passwords and `by.mayControl` is false. */
+  join(id: string, joining: JoiningNode, by: { readonly mayControl: boolean }): Promise<ClusterRecord> {
+    const { keepers, stored, brokerDirectory, keepsPasswords } = this.#options;
     return this.#inTurn(id, async (cluster) => {
+      if (!by.mayControl && keepsPasswords(cluster)) throw passwordsNeedAdmin(cluster.name);
       const node = completedNode(cluster, joining, brokerDirectory);
       checkJoining(cluster, node, this.#known);
       await keepers.checkNode(cluster, node);

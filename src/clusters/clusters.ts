@@ -110,8 +110,14 @@ export class Clusters {
   around(brokerId: string): BrokerCluster | null {
     const entry = this.#directory.get(brokerId);
     const cluster = entry ?? this.#directory.ofNode(brokerId);
-    return cluster && { name: cluster.name, isEntry: entry !== null };
+    if (cluster === null) return null;
+    const isEntry = entry !== null;
+    return { name: cluster.name, isEntry, isSentPasswords: !isEntry && this.#keepsPasswords(cluster) };
   }
+
+  /** Whether passwords that are set on the cluster are stored, and sent to nodes that join. */
+  readonly #keepsPasswords = ({ keeper, projectId }: ClusterRecord): boolean =>
+    keeper === 'GATEWAY' && this.#options.projects.get(projectId)?.clusterPasswords === true;
 
   /** For AccessControlService. */
   readonly sharedAccessOf = (broker: BrokerRecord): SharedAccess | null =>
@@ -169,6 +175,7 @@ export class Clusters {
       keepers,
       turns,
       sealer,
+      keepsPasswords: this.#keepsPasswords,
       log,
     });
     const clusters = new SeenClusters({ directory, keepers, reachedBy: (cluster) => this.#standIns.taken(cluster) });

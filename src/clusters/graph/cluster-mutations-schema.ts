@@ -222,13 +222,15 @@ builder.mutationFields((t) => ({
     }),
   }),
   joinCluster: t.field({
-    description: 'Brings a broker into a cluster. Its own access control gives way to that of the cluster.',
+    description:
+      'Brings a broker into a cluster. Its own access control gives way to that of the cluster. In projects with `clusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
     type: ClusterPayload,
     ...onCluster('EDITOR'),
     args: { input: t.arg({ description: 'Which broker, and where.', type: JoinClusterInput, required: true }) },
-    resolve: async (_root, { input: { clusterId, projectId: _, ...node } }, { services }) => ({
-      cluster: await services.clusterChanges.join(clusterId, node),
-    }),
+    resolve: async (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
+      const by = { mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')) };
+      return { cluster: await services.clusterChanges.join(clusterId, node, by) };
+    },
   }),
   leaveCluster: t.field({
     description: 'Takes a node out of a cluster. It keeps what it has.',

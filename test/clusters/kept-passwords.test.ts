@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { clusterWorld, nodeInput, startNodes } from './cluster-world.ts';
+
+const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId } } } }';
+const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { name } } }';
+const KEEP =
+  'mutation ($p: ID!, $keep: Boolean!) { updateProject(input: { projectId: $p, clusterPasswords: $keep }) { project { id } } }';
+
+async function world() {
+  const { service, nodes, clusterId } = await clusterWorld(2);
+  const [third] = await startNodes(service, 1);
+  const { token: editor } = await service.person('EDITOR');
+  const keep = (isKept: boolean) => service.graphql(KEEP, { p: service.projectId, keep: isKept });
+  const input = { clusterId, ...nodeInput({ brokerId: third?.brokerId ?? '', nodeId: 3 }) };
+  const join = (token: string) => service.graphql(JOIN, { input }, token);
+  const update = (token: string, change: object) =>
+    service.graphql(UPDATE, { input: { brokerId: nodes[0]?.brokerId, ...change } }, token);
+  return { service, editor, keep, join, update, third, clusterId };
+}
+
+test('where passwords of clusters are stored, only administrators bring a broker into one', async () => {
+  const { service, editor, keep, join, third, clusterId } = await world();
+  await keep(true);
+  expect((await join(editor)).errors).toMatchObject([{ path: ['joinCluster'], extensions: { code: 'NOT_ALLOWED' } }]);
+  const path = `/api/projects/${service.projectId}/clusters/${clusterId}/join`;
+  const { status } = await service.rest('PUT', path, editor, { url: third?.broker.url });
+  expect(status).toBe(403);
+  const joined = [{ nodeId: 1 }, { nodeId: 2 }, { nodeId: 3 }];
+  expect((await join(service.root)).data.joinCluster.cluster.nodes).toEqual(joined);
+});
+
+test('where passwords of clusters are not stored, an editor brings a broker into one', async () => {
+  const { editor, join } = await world();
+  expect((await join(editor)).errors).toBeUndefined();
+});
+
+test('where passwords of clusters are stored, only administrators change the address of a node', async () => {
+  const { service, editor, keep, update, third } = await world();
+  const other = { url: third?.broker.url, password: null };
+  await keep(true);
+  expect((await update(editor, other)).errors).toMatchObject([
+    { path: ['updateBroker'], extensions: { code: 'NOT_ALLOWED' } },
+  ]);
+  expect((await update(editor, { name: 'renamed' })).data.updateBroker.broker.name).toBe('renamed');
+  expect((await update(service.root, other)).errors).toBeUndefined();
+  await keep(false);
+  expect((await update(editor, { ...other, url: 'mqtt://127.0.0.1:9' })).errors).toBeUndefined();
+});
