@@ -186,6 +186,27 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
+  'a QoS 2 message whose PUBREL comes before PUBREC is delivered once (protocol %i)',
+  async (protocolVersion) => {
+    const { mqttPort } = await startBroker();
+    const subscriber = await rawClient(mqttPort, { protocolVersion: 4, clientId: 'subscriber' }, 'early');
+    const publisher = await rawClient(mqttPort, { protocolVersion, clientId: 'publisher' });
+    const message = (payload: string) => publish({ topic: 'early', payload, qos: 2, messageId: 5 });
+    const early = [message('first'), { cmd: 'pubrel', messageId: 5 } as const];
+    publisher.write(Buffer.concat(early.map(publisher.packet)));
+    await publisher.until('pubcomp', 1);
+    publisher.send(message('second'));
+    await publisher.until('pubrec', 2);
+    await subscriber.until('publish', 2);
+    await subscriber.settle();
+    const received = subscriber.packets.flatMap((packet) =>
+      packet.cmd === 'publish' ? [String((packet as IPublishPacket).payload)] : [],
+    );
+    expect(received).toEqual(['first', 'second']);
+  },
+);
+
+test.each(VERSIONS)(
   'names that objects inherit are filters, topics and client ids like others (protocol %i)',
   async (version) => {
     const { mqttPort, expectSound } = await startBroker();

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Client } from 'aedes';
+import { NOWHERE } from '../store/consumed-publish.ts';
 import type { ClientRef } from '../store/incoming-store.ts';
 import type { Persistence } from '../store/persistence.ts';
 import type { ReleaseIntake } from './release-intake.ts';
@@ -45,15 +46,14 @@ export function guardPersistence(
       new Attributed(client, () => run(client, argument), onFault);
   }
   const { incomingGetPacket, incomingDelPacket } = persistence;
+  const takenIn = (client: Client, packet: PacketRef): Promise<object> => {
+    if (packet.cmd === 'pubrel') return releases.take(client, packet.messageId);
+    // What was not consumed is delivered already. Its id is gone if PUBREL came before PUBREC: aedes would deliver it again.
+    if (packet.topic !== NOWHERE) return Promise.resolve(packet);
+    return incomingGetPacket.call(persistence, client, packet as never);
+  };
   guarded.incomingGetPacket = (client: Client, packet: PacketRef) =>
-    new Attributed(
-      client,
-      () =>
-        packet.cmd === 'pubrel'
-          ? releases.take(client, packet.messageId)
-          : incomingGetPacket.call(persistence, client, packet as never),
-      onFault,
-    );
+    new Attributed(client, () => takenIn(client, packet), onFault);
   guarded.incomingDelPacket = (client: Client, packet: PacketRef) =>
     new Attributed(
       client,
@@ -78,6 +78,7 @@ export function guardPersistence(
 interface PacketRef {
   readonly cmd: string;
   readonly messageId: number;
+  readonly topic?: string;
 }
 
 type Settled<Value, Result> = ((value: Value) => Result | PromiseLike<Result>) | null | undefined;
