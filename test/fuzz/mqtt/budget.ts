@@ -1,5 +1,7 @@
+export const seedOr = (usual: number): number => Number(process.env.FUZZ_SEED ?? usual);
+
 /** A run prints its seed; `FUZZ_SEED` repeats it. */
-export const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 1_000_000_000);
+export const seed = seedOr(Date.now() % 1_000_000_000);
 
 /** How long a run lasts, in seconds: `FUZZ_SECONDS`, or as long as it is worth in this place. */
 export const secondsOr = (usual: number): number => Number(process.env.FUZZ_SECONDS ?? usual);
