@@ -6,6 +6,10 @@ export interface BrokerLimits {
   readonly maxSessions: number;
   /** Topic filters of one client. */
   readonly maxFilters: number;
+  /** Their weight, see `filterWeight`. */
+  readonly maxFilterWeight: number;
+  /** Of all clients and persistent sessions: above it only those may have more that have a thousandth of it at most. */
+  readonly maxTotalFilterWeight: number;
   /**
    * QoS 2 publishes of one client that wait for PUBREL. MQTT 3.1.1 cannot tell a client to send fewer, and its PUBRELs come behind
    * its publishes, so the bound is the protocol's own: there are no more packet ids. It is what MQTT 5 takes for granted, too.
@@ -53,6 +57,8 @@ export const DEFAULT_BROKER_LIMITS: BrokerLimits = {
   maxPacketBytes: 10 * 1_048_576,
   maxSessions: 100_000,
   maxFilters: 10_000,
+  maxFilterWeight: 100_000,
+  maxTotalFilterWeight: 1_000_000,
   maxIncoming: 65_535,
   connectTimeoutMs: 10_000,
   maxHandshakes: 1_000,

@@ -4,7 +4,8 @@ import type { AccessControl, Identity } from '../access.ts';
 import type { BrokerLimits, QueueLimits } from '../limits.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import { NOWHERE } from '../store/consumed-publish.ts';
-import type { SessionAbout } from '../store/session.ts';
+import { filterWeight } from '../store/filter-weight.ts';
+import type { Session, SessionAbout } from '../store/session.ts';
 import type { WillPacket } from '../store/will-store.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
@@ -17,7 +18,10 @@ export interface AdmissionOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly access: AccessControl;
-  readonly limits: Pick<BrokerLimits, 'maxConnections' | 'maxSessions' | 'maxFilters'>;
+  readonly limits: Pick<
+    BrokerLimits,
+    'maxConnections' | 'maxSessions' | 'maxFilters' | 'maxFilterWeight' | 'maxTotalFilterWeight'
+  >;
   /** A client that was away is let in, before its session is looked at. */
   readonly onReturn: (clientId: string, connection: Connection) => void;
   /** In a cluster. */
@@ -32,6 +36,8 @@ export interface AdmissionOptions {
  */
 export class Admission {
   readonly #options: AdmissionOptions;
+  /** Of the filters of connections whose session ends with them; those of other sessions the store knows. */
+  #filterWeight = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -134,36 +140,86 @@ export class Admission {
     }
   }
 
-  /** Why somebody who has `count` filters, this one among them or not, may not have it; null: it may. */
-  refusal(identity: Identity, filter: string, isHeld: boolean, count: number): FilterRefusal | null {
-    const { access, limits } = this.#options;
+  /** Why somebody who has these filters, this one among them or not, may not have it; null: it may. */
+  refusal(identity: Identity, filter: string, held: HeldFilters): FilterRefusal | null {
+    const { access } = this.#options;
     if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';
-    if (count >= limits.maxFilters && !isHeld) return 'TOO_MANY';
+    if (!held.isAmong && this.#isTooMuch(filter, held)) return 'TOO_MANY';
     return access.maySubscribe(identity, filter) ? null : 'FORBIDDEN';
+  }
+
+  #isTooMuch(filter: string, { count, weight }: HeldFilters): boolean {
+    const { limits, store } = this.#options;
+    const own = weight + filterWeight(filter);
+    if (count >= limits.maxFilters || own > limits.maxFilterWeight) return true;
+    const total = this.#filterWeight + store.sessions.filterWeight - weight + own;
+    return total > limits.maxTotalFilterWeight && own > limits.maxTotalFilterWeight / 1_000;
   }
 
   /** The same for a connected client. aedes asks for the filters of a returning session, too. */
   refusalFor(client: Client, connection: Connection, filter: string): FilterRefusal | null {
-    const { identity, filters } = connection;
+    const { identity, filters: count, filterWeight: weight } = connection;
     if (!identity) return 'FORBIDDEN';
-    return this.refusal(identity, filter, subscriptionsOf(client)[filter] !== undefined, filters);
+    // The session has it already if the client returns.
+    const session = connection.isClean ? undefined : this.#options.store.sessions.get(identity.clientId);
+    const isAmong = subscriptionsOf(client)[filter] !== undefined || session?.subscriptions.has(filter) === true;
+    return this.refusal(identity, filter, { isAmong, count, weight });
   }
 
   /** Whether the session of a connected client keeps a filter of a SUBSCRIBE, of which aedes hands over those it refuses, too. */
   mayKeep({ identity }: Connection, filter: string): boolean {
     if (!identity) return false;
-    const { subscriptions } = this.#options.store.sessions.get(identity.clientId) ?? {};
-    return this.refusal(identity, filter, subscriptions?.has(filter) ?? false, subscriptions?.size ?? 0) === null;
+    const session = this.#options.store.sessions.get(identity.clientId);
+    return this.refusal(identity, filter, session ? heldBy(session, filter) : NO_FILTERS) === null;
   }
 
   /** Grants the subscription and counts it, or says no. */
   subscribe(client: Client, connection: Connection, filter: string, qos: 0 | 1 | 2): boolean {
     if (this.refusalFor(client, connection, filter) !== null) return false;
-    if (!subscriptionsOf(client)[filter]) connection.filters += 1;
+    if (!subscriptionsOf(client)[filter]) {
+      connection.filters += 1;
+      this.#weigh(connection, connection.filterWeight + filterWeight(filter));
+    }
     if (qos < connection.lowestQos) connection.lowestQos = qos;
     return true;
   }
+
+  unsubscribed(client: Client, connection: Connection): void {
+    const filters = Object.keys(subscriptionsOf(client));
+    connection.filters = filters.length;
+    this.#weigh(
+      connection,
+      filters.reduce((sum, filter) => sum + filterWeight(filter), 0),
+    );
+  }
+
+  left(connection: Connection): void {
+    if (connection.isClean) this.#filterWeight -= connection.filterWeight;
+    connection.filterWeight = 0;
+  }
+
+  #weigh(connection: Connection, weight: number): void {
+    // aedes goes on with a SUBSCRIBE whose connection has ended.
+    if (!this.#options.registry.open.has(connection)) return;
+    if (connection.isClean) this.#filterWeight += weight - connection.filterWeight;
+    connection.filterWeight = weight;
+  }
 }
+
+/** The filters that a client has: whether one is among them, how many there are, and their weight. */
+export interface HeldFilters {
+  readonly isAmong: boolean;
+  readonly count: number;
+  readonly weight: number;
+}
+
+const NO_FILTERS: HeldFilters = { isAmong: false, count: 0, weight: 0 };
+
+export const heldBy = ({ subscriptions, filterWeight: weight }: Session, filter: string): HeldFilters => ({
+  isAmong: subscriptions.has(filter),
+  count: subscriptions.size,
+  weight,
+});
 
 const REFUSALS = { REFUSED: 'credentials', THROTTLED: 'throttled', BUSY: 'busy' } as const;
 
@@ -194,7 +250,7 @@ function aboutOf(connection: Connection): SessionAbout {
   };
 }
 
-/** FORBIDDEN: by access control, or nobody may have it. TOO_MANY: beyond `maxFilters`. */
+/** FORBIDDEN: by access control, or nobody may have it. TOO_MANY: beyond `maxFilters`, or a bound on their weight. */
 export type FilterRefusal = 'FORBIDDEN' | 'TOO_MANY';
 
 /** aedes has sessions of MQTT 5 end by its own timers, and throws a queue away where the session ends with the connection. */

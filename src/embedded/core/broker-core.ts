@@ -271,7 +271,7 @@ export class BrokerCore {
   }
 
   #unsubscribed(client: Client, connection: Connection | undefined, filters: readonly string[]): void {
-    if (connection) connection.filters = Object.keys(subscriptionsOf(client)).length;
+    if (connection) this.#admission.unsubscribed(client, connection);
     if (this.briefSubscriptionListener === null || !client.clean) return;
     for (const filter of filters) this.briefSubscriptionListener.unsubscribed(client, filter);
   }
@@ -329,6 +329,7 @@ export class BrokerCore {
     connection.subscribing?.end();
     connection.window?.close();
     this.#retained.left(connection);
+    this.#admission.left(connection);
     const now = Date.now();
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;

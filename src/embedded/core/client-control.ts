@@ -2,7 +2,7 @@ import type { Client } from 'aedes';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { DeliveryNumber } from '../store/message-queues.ts';
 import type { Session } from '../store/session.ts';
-import type { Admission, FilterRefusal } from './admission.ts';
+import { type Admission, type FilterRefusal, heldBy } from './admission.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
 import type { SharedChanges } from './shared-changes.ts';
@@ -53,9 +53,9 @@ export class ClientControl {
       const found = await this.#find(clientId);
       if (!found) return 'NOT_FOUND';
       if ('session' in found) {
-        const { about, subscriptions } = found.session;
+        const { about } = found.session;
         const identity = { clientId, username: about?.username ?? null };
-        const refusal = admission.refusal(identity, filter, subscriptions.has(filter), subscriptions.size);
+        const refusal = admission.refusal(identity, filter, heldBy(found.session, filter));
         if (refusal) return refusal;
         const { shared } = this.#options;
         if (shared) {

@@ -94,8 +94,9 @@ export class Connection {
   hasIdentifiers = false;
   /** The lowest QoS it ever asked for: messages at or below it never need a smaller one. */
   lowestQos: 0 | 1 | 2 = 2;
-  /** An upper bound: filters that it asked for. */
+  /** An upper bound: filters that it asked for, and their weight. */
   filters = 0;
+  filterWeight = 0;
   published = 0;
   publishedBytes = 0;
   delivered = 0;

@@ -1,3 +1,4 @@
+import { filterWeight } from './filter-weight.ts';
 import type { Journal } from './journal.ts';
 import type { MessageProperties } from './message-properties.ts';
 import type { DeliveryNumber, Grant, MessageQueues } from './message-queues.ts';
@@ -45,6 +46,7 @@ export class SessionStore {
   readonly #queues: MessageQueues;
   readonly #sessions = new Map<string, Session>();
   readonly #tree = new SubscriptionTree<MatchedSubscription>();
+  #filterWeight = 0;
   /** Told each client id whose session began or ended; set by whoever lists them. */
   onMember: (clientId: string) => void = () => {};
   /** Set by whoever records them; null: nobody does. */
@@ -95,6 +97,11 @@ export class SessionStore {
     return this.#tree.size;
   }
 
+  /** Of the subscriptions of all sessions. */
+  get filterWeight(): number {
+    return this.#filterWeight;
+  }
+
   /** `owner` null: its client is connected to another node. */
   open(clientId: string, about: SessionAbout, owner: object | null): Session {
     const isResumed = this.#sessions.has(clientId);
@@ -127,6 +134,7 @@ export class SessionStore {
     const session = this.#sessions.get(clientId);
     if (!session) return false;
     for (const filter of session.subscriptions.keys()) this.#tree.remove(filter, clientId);
+    this.#filterWeight -= session.filterWeight;
     this.#queues.end(session);
     this.#sessions.delete(clientId);
     this.subscriptionListener?.ended(session);
@@ -161,6 +169,7 @@ export class SessionStore {
     const session = this.#sessions.get(clientId);
     if (!session?.subscriptions.delete(filter)) return;
     this.#tree.remove(filter, clientId);
+    this.#weigh(session, -filterWeight(filter));
     this.subscriptionListener?.unsubscribed(session, filter);
     this.#journal.add('DELETE FROM subscription WHERE client_id = ? AND filter = ?', clientId, filter);
     // A session that never connected here has nothing left to be kept for.
@@ -215,7 +224,13 @@ export class SessionStore {
     this.#journal.add('INSERT OR REPLACE INTO session VALUES (?, ?)', session.id, JSON.stringify(about));
   }
 
+  #weigh(session: Session, weight: number): void {
+    session.filterWeight += weight;
+    this.#filterWeight += weight;
+  }
+
   #index(session: Session, filter: string, record: SubscriptionRecord): void {
+    if (!session.subscriptions.has(filter)) this.#weigh(session, filterWeight(filter));
     session.subscriptions.set(filter, record);
     // QoS 0 subscriptions are restored with the session but never queued for.
     if (record.qos > 0) {

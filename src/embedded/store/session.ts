@@ -84,6 +84,8 @@ export class Session {
   isResumed = false;
   /** The connection that it was last opened for in this run. */
   owner: object | null = null;
+  /** Of its subscriptions. */
+  filterWeight = 0;
   /** Of topic, payload and properties, as the limits count. */
   queuedBytes = 0;
   /** Of payload alone. */

@@ -1,0 +1,61 @@
+import type { ISubackPacket } from 'mqtt-packet';
+import { expect, test } from 'vitest';
+import { startTestBroker } from './embedded.ts';
+import { rawClient } from './raw-client.ts';
+
+/** Number `n` of many filters with 90 levels, of which each weighs 831: 120 of them are the bound of a client. */
+const deep = (n: number): string =>
+  Array.from({ length: 90 }, (_, level) => ((n >> (level % 12)) & 1 ? '+' : `l${level % 10}`)).join('/');
+const FITTING = 120;
+
+async function open(port: number, clientId: string, clean = true) {
+  const client = await rawClient(port, { protocolVersion: 4, clientId, clean });
+  let packetId = 0;
+  /** Numbers of the filters that are granted. */
+  const subscribe = async (from: number, count: number): Promise<number[]> => {
+    packetId += 1;
+    const topics = Array.from({ length: count }, (_, i) => deep(from + i));
+    client.send({ cmd: 'subscribe', messageId: packetId, subscriptions: topics.map((topic) => ({ topic, qos: 1 })) });
+    await client.until('suback', packetId);
+    const { granted } = client.packets.findLast(({ cmd }) => cmd === 'suback') as ISubackPacket;
+    return granted.flatMap((code, i) => (code === 1 ? [from + i] : []));
+  };
+  const unsubscribe = async (n: number) => {
+    client.send({ cmd: 'unsubscribe', messageId: 60_000 + n, unsubscriptions: [deep(n)] });
+    await client.until('unsuback', client.count('unsuback') + 1);
+  };
+  return { ...client, subscribe, unsubscribe };
+}
+
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
+
+test('a client has deep filters up to their weight, and room again when it gives one up', async () => {
+  const { mqttPort } = await startTestBroker();
+  const client = await open(mqttPort, 'deep');
+  expect(await client.subscribe(0, 200)).toEqual(numbers(0, FITTING));
+  expect(await client.subscribe(0, 2)).toEqual([0, 1]);
+  await client.unsubscribe(5);
+  expect(await client.subscribe(300, 2)).toEqual([300]);
+});
+
+test('the filters of all clients and sessions have a bound, beyond which each client still has a few', async () => {
+  const { mqttPort } = await startTestBroker();
+  // Half of them have sessions, whose filters count while they are away, too.
+  const clients = [];
+  for (const n of numbers(0, 10)) {
+    const client = await open(mqttPort, `client-${n}`, n % 2 === 0);
+    expect(await client.subscribe(n * FITTING, FITTING)).toHaveLength(FITTING);
+    if (n % 2 === 1) await client.leave();
+    clients.push(client);
+  }
+  const late = await open(mqttPort, 'late');
+  const [first = 0] = await late.subscribe(3_000, 10);
+  expect(first).toBe(3_000);
+  expect(await late.subscribe(3_100, 1)).toEqual([]);
+  // A session that returns keeps what it has.
+  const back = await open(mqttPort, 'client-1', false);
+  expect(await back.subscribe(FITTING, FITTING)).toHaveLength(FITTING);
+  // One that ends makes room.
+  await clients[0]?.leave();
+  await expect.poll(async () => (await late.subscribe(3_200, 20)).length).toBe(20);
+});
