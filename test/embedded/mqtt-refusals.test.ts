@@ -58,7 +58,7 @@ test('refused log-ins are counted by reason, and a burst of them is one line whe
   const throttled = codes.filter((code) => code === CODES.throttled).length;
   expect(throttled).toBeGreaterThan(40);
   await expect.poll(() => metric('throttled')).toBe(throttled);
-  expect(await metric('credentials')).toBe(3 + 80 - throttled);
+  await expect.poll(() => metric('credentials')).toBe(3 + 80 - throttled);
   const read = async () => (await service.graphql(AUDIT, {}, service.root)).data.auditEvents;
   await expect.poll(async () => (await read()).totalCount).toBe(1);
   const [entry] = (await read()).nodes;

@@ -59,6 +59,12 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'TLS handshakes of one listener': ['embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
   'Topic filters of one MQTT client': ['embedded/limits.ts', 'maxFilters'],
+  'Weight of the topic filters of one MQTT client: 1 for each level, 10 more for each level beyond the 16th, 1 for each 128 characters':
+    ['embedded/limits.ts', 'maxFilterWeight'],
+  'Weight of the topic filters of all MQTT clients and persistent sessions of a broker': [
+    'embedded/limits.ts',
+    'maxTotalFilterWeight',
+  ],
   'Persistent MQTT sessions of a broker': ['embedded/limits.ts', 'maxSessions'],
   'Bytes that an MQTT client has not taken': ['embedded/limits.ts', 'unsentBytes'],
   'Bytes that all MQTT clients of a broker have not taken': ['embedded/limits.ts', 'unsentTotalBytes'],
@@ -68,6 +74,14 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'Bytes queued for all MQTT sessions': ['embedded/limits.ts', 'totalBytes'],
   'Retained messages of a broker': ['embedded/limits.ts', 'retainedMessages'],
   'Bytes of retained messages': ['embedded/limits.ts', 'retainedBytes'],
+  'SUBSCRIBEs of one client whose retained messages are being sent': [
+    'embedded/core/retained-readings.ts',
+    'MAX_WAITING',
+  ],
+  'Clients with a persistent session that left before their retained messages were in its queue': [
+    'embedded/core/retained-readings.ts',
+    'MAX_AWAY',
+  ],
   'Different wrong MQTT passwords of one account from one network': [
     'embedded/dynamic-security/login-throttle.ts',
     'FREE_OF_ACCOUNT',

@@ -199,6 +199,8 @@ test('a restarted broker is followed anew, and forgets who it had', async () => 
   const { since } = await listClients(controls);
   const events: number[] = [];
   controls.onEvent('cedalo/inspect', ({ sequence }) => events.push(Number(sequence)));
+  await broker.client({ clientId: 'older' });
+  await expect.poll(() => events).not.toEqual([]);
   const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
   await broker.kill();
   await expect.poll(() => listClients(controls).catch(({ code }) => code)).toBe('BROKER_UNREACHABLE');
