@@ -13,7 +13,11 @@ async function open({ port }: TestService, token: string | null, from = '127.0.0
   const closed = once(socket, 'close').then(([code]) => code as number);
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'connection_init', payload: token === null ? {} : { token } }));
-  await once(socket, 'message');
+  const refused = closed.then((code) => {
+    throw new Error(`the service closed the socket with ${code}`);
+  });
+  await Promise.race([once(socket, 'message'), refused]);
+  refused.catch(() => undefined);
   return { socket, closed };
 }
 
