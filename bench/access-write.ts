@@ -76,11 +76,11 @@ try {
     gatewayUsername: ADMIN.username,
   };
   const plan = () => inTurns(planImport(policy, dialect, { document: DOCUMENT }, options));
-  await writer.write((await plan()).changes, { dryRun: true });
+  await writer.write((await plan()).changes, { dryRun: true, mayControl: true });
   const imported = await measured(plan);
   const { changes } = imported.result;
-  const planned = await measured(() => writer.write(changes, { dryRun: true }));
-  const written = await measured(() => writer.write(changes, { dryRun: false }));
+  const planned = await measured(() => writer.write(changes, { dryRun: true, mayControl: true }));
+  const written = await measured(() => writer.write(changes, { dryRun: false, mayControl: true }));
   if (written.result.outcome !== 'APPLIED') throw new Error(`The list was ${written.result.outcome}`);
   const commands = commandsOf(written.result);
   const now = await index.current();
