@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { startTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
-/** Number `n` of many filters with 90 levels, of which each weighs 831: 120 of them are the bound of a client. */
+/** Number `n` of many filters with 90 levels, of which each weighs 835: 119 of them are the bound of a client. */
 const deep = (n: number): string =>
-  Array.from({ length: 90 }, (_, level) => ((n >> (level % 12)) & 1 ? '+' : `l${level % 10}`)).join('/');
-const FITTING = 120;
+  Array.from({ length: 90 }, (_, level) => ((n >> (level % 12)) & 1 ? '+' : String(level % 10))).join('/');
+const FITTING = 119;
 
 async function open(port: number, clientId: string, clean = true) {
   const client = await rawClient(port, { protocolVersion: 4, clientId, clean });

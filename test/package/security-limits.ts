@@ -59,7 +59,7 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'TLS handshakes of one listener': ['embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
   'Topic filters of one MQTT client': ['embedded/limits.ts', 'maxFilters'],
-  'Weight of the topic filters of one MQTT client: 1 for each level, 10 more for each level beyond the 16th, 1 for each 128 characters':
+  'Weight of the topic filters of one MQTT client: 1 for each level, 10 more for each level beyond the 16th, 1 for each 32 characters':
     ['embedded/limits.ts', 'maxFilterWeight'],
   'Weight of the topic filters of all MQTT clients and persistent sessions of a broker': [
     'embedded/limits.ts',

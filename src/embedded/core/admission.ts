@@ -186,6 +186,7 @@ export class Admission {
 
   unsubscribed(client: Client, connection: Connection): void {
     const filters = Object.keys(subscriptionsOf(client));
+    if (filters.length === connection.filters) return;
     connection.filters = filters.length;
     this.#weigh(
       connection,

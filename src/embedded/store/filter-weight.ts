@@ -1,8 +1,8 @@
 /** Levels that topics usually have at most. Each further one counts DEEP_WEIGHT more. */
 const USUAL_LEVELS = 16;
 const DEEP_WEIGHT = 10;
-/** Length whose characters take as much memory as a level. */
-const LENGTH_OF_LEVEL = 128;
+/** Characters that count as a level, for their memory and because each of them is looked at. */
+const LENGTH_OF_LEVEL = 32;
 const SLASH = 47;
 
 /**
