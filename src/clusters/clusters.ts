@@ -131,8 +131,7 @@ export class Clusters {
 
   connect({ runtimes, access, clients, topics, streams }: ClusterParts): ClusterServices {
     this.serving.connect({ runtimes, clients, topics, streams });
-    const { storage, sealer, brokers, brokerDirectory, projects, cloudBrokers, redisUrl, timeoutMs, log } =
-      this.#options;
+    const { storage, sealer, brokers, brokerDirectory, cloudBrokers, redisUrl, timeoutMs, log } = this.#options;
     const { db } = storage;
     const directory = this.#directory;
     const rows = new ClusterRows({ db, directory, sealer });
@@ -146,7 +145,7 @@ export class Clusters {
       passwordCopies: new PasswordCopies({ runtimes, sealer }),
       // A write waits for those before it, of which each may take long.
       turns: this.#turns('this cluster', 'cluster', timeoutMs * 6),
-      keepsPasswords: (projectId) => projects.get(projectId)?.clusterPasswords === true,
+      keepsPasswords: this.#keepsPasswords,
       log,
     });
     const shared = new SharedDriver({

@@ -25,8 +25,8 @@ export interface DynsecDriverOptions {
   readonly passwordCopies: PasswordCopies;
   /** By cluster. */
   readonly turns: LeasedTurns;
-  /** Of a project: passwords are kept for nodes that are away. */
-  readonly keepsPasswords: (projectId: string) => boolean;
+  /** Whether passwords that are set on the cluster are stored, and sent to nodes that were away or join. */
+  readonly keepsPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
   /** How often nodes are compared, beside when they come back and when somebody else's write is seen. Default POLL_MS. */
   readonly pollMs?: number;
@@ -215,7 +215,10 @@ export class DynsecDriver implements ClusterDriver {
           return work();
         }),
       refresh: () => directory.refresh(id),
-      keepsPasswords: () => keepsPasswords(directory.get(id)?.projectId ?? ''),
+      keepsPasswords: () => {
+        const record = directory.get(id);
+        return record !== null && keepsPasswords(record);
+      },
       onFault: (error) => log.error({ err: error, clusterId: id }, 'a write on a cluster could not be stored'),
     });
     const kept = { cluster, states };

@@ -140,7 +140,7 @@ export class Admission {
     }
   }
 
-  /** Why somebody who has these filters, this one among them or not, may not have it; null: it may. */
+  /** The reason why a client with these filters may not subscribe to `filter`; `null` if it may. */
   refusal(identity: Identity, filter: string, held: HeldFilters): FilterRefusal | null {
     const { access } = this.#options;
     if (filter.startsWith('$share/') || filter.startsWith(NOWHERE)) return 'FORBIDDEN';

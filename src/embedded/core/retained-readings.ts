@@ -47,7 +47,7 @@ export interface RetainedReadingsOptions {
 export class RetainedReadings {
   readonly #options: RetainedReadingsOptions;
   readonly #rows = new Map<Connection, Row>();
-  /** Rows that wait for their turn. */
+  /** Rows whose next slice may be read, first in, first out. */
   #ready: Row[] = [];
   #isScheduled = false;
   #away = 0;
@@ -73,7 +73,7 @@ export class RetainedReadings {
   left(connection: Connection): void {
     const row = this.#rows.get(connection);
     if (!row) return;
-    if (connection.client?.clean === false && this.#away < MAX_AWAY) {
+    if (!connection.isClean && this.#away < MAX_AWAY) {
       row.isAway = true;
       this.#away += 1;
     } else this.#end(row);

@@ -11,10 +11,10 @@ export interface RetainedPacket {
   readonly properties?: MessageProperties | undefined;
 }
 
-interface Kept {
+interface Entry {
   readonly packet: RetainedPacket;
-  /** Its place in the order in which messages were handed to subscribers; infinite: it was not yet. */
-  handedOn: number;
+  /** Sequence number of its delivery to subscribers; infinite until it is delivered. */
+  delivered: number;
 }
 
 /** Characters of topics that are compared with a filter between two pauses, and what a topic costs besides: about 0.1 ms. */
@@ -29,10 +29,11 @@ export class RetainedStore {
   readonly #journal: Journal;
   readonly #maxCount: number;
   readonly #maxBytes: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #entries = new Map<string, Entry>();
   /** By topic: messages that were taken in and are not handed to subscribers yet. */
   readonly #arriving = new Map<string, number>();
-  #handedOn = 0;
+  /** Of the last delivery. */
+  #sequence = 0;
   #bytes = 0;
   #refused = 0;
 
@@ -48,7 +49,7 @@ export class RetainedStore {
   }
 
   get count(): number {
-    return this.#kept.size;
+    return this.#entries.size;
   }
 
   get refused(): number {
@@ -62,9 +63,9 @@ export class RetainedStore {
     if (payload.length === 0) {
       return this.#remove(topic) && journaled;
     }
-    const before = this.#kept.get(topic)?.packet;
+    const before = this.#entries.get(topic)?.packet;
     const growth = sizeOf(packet) - (before ? sizeOf(before) : 0);
-    if ((!before && this.#kept.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
+    if ((!before && this.#entries.size >= this.#maxCount) || this.#bytes + growth > this.#maxBytes) {
       this.#refused += 1;
       return false;
     }
@@ -79,8 +80,8 @@ export class RetainedStore {
   /** It was taken in, and will be handed to those who are subscribed by then; `handedOn` is to follow. */
   takenIn(topic: string): void {
     this.#arriving.set(topic, (this.#arriving.get(topic) ?? 0) + 1);
-    const kept = this.#kept.get(topic);
-    if (kept) kept.handedOn = Number.POSITIVE_INFINITY;
+    const entry = this.#entries.get(topic);
+    if (entry) entry.delivered = Number.POSITIVE_INFINITY;
   }
 
   /** It was handed on, or cannot be. */
@@ -93,8 +94,8 @@ export class RetainedStore {
         return;
       }
       this.#arriving.delete(topic);
-      const kept = this.#kept.get(topic);
-      if (kept) kept.handedOn = this.#nextPlace();
+      const entry = this.#entries.get(topic);
+      if (entry) entry.delivered = this.#nextSequence();
     });
   }
 
@@ -103,7 +104,7 @@ export class RetainedStore {
    * caller takes. Null: many topics were compared that do not match, and the caller may pause.
    */
   forSubscriber(filters: readonly string[]): Generator<RetainedPacket | null> {
-    return this.#matching(filters, { handedOn: this.#handedOn });
+    return this.#matching(filters, { delivered: this.#sequence });
   }
 
   /** As they may be sent now; those that expired are removed. */
@@ -113,29 +114,29 @@ export class RetainedStore {
 
   /** Those that did not expire. They may change meanwhile: what is put again may come once more. */
   *all(): Generator<RetainedPacket> {
-    for (const { packet } of this.#kept.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
+    for (const { packet } of this.#entries.values()) if (!isExpired(packet.properties, Date.now())) yield packet;
   }
 
-  /** Those whose place is not after `handedOn`; default: all. */
+  /** `delivered`: the sequence number of the last delivery that is included. Default: all messages are included. */
   *#matching(
     filters: readonly string[],
-    { handedOn, now }: { readonly handedOn?: number; readonly now?: number },
+    { delivered, now }: { readonly delivered?: number; readonly now?: number },
   ): Generator<RetainedPacket | null> {
-    const isWanted = (kept: Kept) => handedOn === undefined || kept.handedOn <= handedOn;
+    const isIncluded = (entry: Entry) => delivered === undefined || entry.delivered <= delivered;
     let compared = 0;
     for (const filter of filters) {
       if (!hasWildcard(filter)) {
-        const kept = this.#kept.get(filter);
-        if (kept && isWanted(kept)) yield* this.#sendable(kept.packet, now);
+        const entry = this.#entries.get(filter);
+        if (entry && isIncluded(entry)) yield* this.#sendable(entry.packet, now);
         continue;
       }
       // What is put meanwhile comes last, and could go on without end.
-      let left = this.#kept.size;
-      for (const kept of this.#kept.values()) {
+      let left = this.#entries.size;
+      for (const entry of this.#entries.values()) {
         if (left === 0) break;
         left -= 1;
-        const { packet } = kept;
-        if (isWanted(kept) && filterMatches(filter, packet.topic)) yield* this.#sendable(packet, now);
+        const { packet } = entry;
+        if (isIncluded(entry) && filterMatches(filter, packet.topic)) yield* this.#sendable(packet, now);
         compared += packet.topic.length + TOPIC_COST;
         if (compared < PAUSE_AFTER) continue;
         compared = 0;
@@ -152,20 +153,20 @@ export class RetainedStore {
   }
 
   #set(packet: RetainedPacket): void {
-    this.#kept.set(packet.topic, { packet, handedOn: this.#nextPlace() });
+    this.#entries.set(packet.topic, { packet, delivered: this.#nextSequence() });
     this.#bytes += sizeOf(packet);
   }
 
   #delete(topic: string): boolean {
-    const kept = this.#kept.get(topic);
-    if (!kept) return false;
-    this.#bytes -= sizeOf(kept.packet);
-    return this.#kept.delete(topic);
+    const entry = this.#entries.get(topic);
+    if (!entry) return false;
+    this.#bytes -= sizeOf(entry.packet);
+    return this.#entries.delete(topic);
   }
 
-  #nextPlace(): number {
-    this.#handedOn += 1;
-    return this.#handedOn;
+  #nextSequence(): number {
+    this.#sequence += 1;
+    return this.#sequence;
   }
 
   #remove(topic: string): boolean {
