@@ -10,6 +10,8 @@ export const SLICE_MS = 4;
 const FREE = { perSecond: 20, burst: 50 } as const;
 /** After a slice of a throttled link none is read for so many times its length: throttled links together use a quarter of the thread. */
 const REST_FACTOR = 3;
+/** In every 16th turn callers that are behind go first, so that they wait for a bounded number of turns. */
+const BEHIND_FIRST_EVERY = 16;
 
 export interface Slice {
   readonly usedMs: number;
@@ -27,6 +29,8 @@ export class ReadingTime {
   readonly #free = new RateLimit(FREE);
   readonly #slices = new FairQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
   readonly #waiting: (() => void)[] = [];
+  readonly #behind: (() => void)[] = [];
+  #turns = 0;
   #turnMs = 0;
   #isArmed = false;
 
@@ -47,9 +51,9 @@ export class ReadingTime {
     return this.#free.waitOf(key) === 0;
   }
 
-  /** Calls back in a later turn that has time left, in the order of the calls. */
-  nextTurn(read: () => void): void {
-    this.#waiting.push(read);
+  /** Calls back in a later turn that has time left, in the order of the calls. `isBehind`: after all callers that are not. */
+  nextTurn(read: () => void, isBehind = false): void {
+    (isBehind ? this.#behind : this.#waiting).push(read);
     this.#arm();
   }
 
@@ -74,8 +78,12 @@ export class ReadingTime {
     setImmediate(() => {
       this.#isArmed = false;
       this.#turnMs = 0;
-      for (let left = this.#waiting.length; left > 0 && this.#turnMs < TURN_MS; left -= 1) this.#waiting.shift()?.();
-      if (this.#waiting.length > 0) this.#arm();
+      this.#turns += 1;
+      const rows = [this.#waiting, this.#behind];
+      if (this.#turns % BEHIND_FIRST_EVERY === 0) rows.reverse();
+      for (const row of rows)
+        for (let left = row.length; left > 0 && this.#turnMs < TURN_MS; left -= 1) row.shift()?.();
+      if (rows.some((row) => row.length > 0)) this.#arm();
     });
   }
 }

@@ -1,12 +1,13 @@
-import { generate, type IPublishPacket, type ISubscribePacket } from 'mqtt-packet';
-import { expect, test } from 'vitest';
-import { useTestBroker } from './embedded.ts';
+import { createConnection } from 'node:net';
+import { generate, type IPublishPacket, type ISubscribePacket, type Packet } from 'mqtt-packet';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ADMINISTRATOR, useTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
 const broker = useTestBroker();
 
-const LEVELS = 90;
-const FILTERS = 500;
+const LEVELS = 16;
+const FILTERS = 2_000;
 const topic = Array(LEVELS).fill('a').join('/');
 /** All match `topic`. */
 const filter = (i: number) =>
@@ -40,23 +41,53 @@ async function startWatching() {
   return { port, watcher, topics };
 }
 
-test('a client whose messages match thousands of filters delays those of another client by a few', async () => {
-  const { port, watcher, topics } = await startWatching();
-  const hostile = await rawClient(port, { clientId: 'hostile' });
-  const healthy = await rawClient(port, { clientId: 'healthy' });
-  hostile.write(Buffer.concat(Array.from({ length: 40 }, () => generate(publish(), { protocolVersion: 5 }))));
-  await watcher.until('publish', 1);
-  healthy.send(publish({ topic: 'healthy' }));
-  await watcher.until('publish', 41);
-  expect(topics().indexOf('healthy')).toBeLessThan(30);
+const bytesOf = (...packets: Packet[]) =>
+  Buffer.concat(packets.map((packet) => generate(packet, { protocolVersion: 5 })));
+const packets = (count: number, fields: Partial<IPublishPacket>): Packet[] =>
+  Array.from({ length: count }, (_, i) => publish({ messageId: i + 1, ...fields }));
+const CHEAP = 500;
+const EXPENSIVE = 200;
+const cheap = packets(CHEAP, { topic: 'cheap', payload: Buffer.alloc(1_000) });
+
+describe('a client whose messages match thousands of filters delays those of another client by a few', () => {
+  test.each([
+    ['from the beginning', 0, []],
+    ['behind cheap messages', 0, cheap],
+    ['that a session keeps', 1, cheap],
+  ] as const)('%s', async (_, qos, before) => {
+    const { port, watcher, topics } = await startWatching();
+    const session = await rawClient(port, { clientId: 'session', properties: { sessionExpiryInterval: 60 } });
+    session.send({ cmd: 'subscribe', messageId: 1, subscriptions: [{ topic, qos: 1, nl: false, rap: false, rh: 2 }] });
+    await session.until('suback', 1);
+    const hostile = await rawClient(port, { clientId: 'hostile' });
+    const healthy = await rawClient(port, { clientId: 'healthy' });
+    hostile.write(bytesOf(...before, ...packets(EXPENSIVE, { qos })));
+    await watcher.until('publish', before.length + 1);
+    healthy.send(publish({ topic: 'healthy' }));
+    await watcher.until('publish', before.length + EXPENSIVE + 1);
+    expect(topics().indexOf('healthy')).toBeLessThan(before.length + EXPENSIVE - 50);
+  });
+
+  test('together with CONNECT', async () => {
+    const { port, watcher, topics } = await startWatching();
+    const healthy = await rawClient(port, { clientId: 'healthy' });
+    const { username, password } = ADMINISTRATOR;
+    const connect = { cmd: 'connect', clientId: 'hostile', clean: true, keepalive: 0, username } as const;
+    const socket = createConnection(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write(bytesOf({ ...connect, password: Buffer.from(password) }, ...cheap, ...packets(EXPENSIVE, {})));
+    await watcher.until('publish', CHEAP + 1);
+    healthy.send(publish({ topic: 'healthy' }));
+    await watcher.until('publish', CHEAP + EXPENSIVE + 1);
+    expect(topics().indexOf('healthy')).toBeLessThan(CHEAP + EXPENSIVE - 50);
+  });
 });
 
 test('what a client has sent before it leaves is handled, however long it takes', async () => {
   const { port, watcher, topics } = await startWatching();
   const sender = await rawClient(port, { clientId: 'sender', will });
   const packets = Array.from({ length: 100 }, (_, i) => publish({ topic: i % 2 === 0 ? topic : `small/${i}` }));
-  const bytes = [...packets, { cmd: 'disconnect' } as const].map((packet) => generate(packet, { protocolVersion: 5 }));
-  sender.write(Buffer.concat(bytes));
+  sender.write(bytesOf(...packets, { cmd: 'disconnect' }));
   await sender.leave();
   await watcher.until('publish', 100);
   await watcher.settle();
@@ -69,7 +100,7 @@ test('large messages in a few pieces and many small ones behind them come whole 
   const sender = await rawClient(port, { clientId: 'sender' });
   const sizes = [300_000, ...Array(500).fill(10), 1_000_000, ...Array(500).fill(0), 70_000];
   const packets = sizes.map((size, i) => publish({ topic: `size/${i}`, payload: Buffer.alloc(size, i % 256) }));
-  sender.write(Buffer.concat(packets.map((packet) => generate(packet, { protocolVersion: 5 }))));
+  sender.write(bytesOf(...packets));
   await watcher.until('publish', sizes.length);
   const seen = watcher.packets.flatMap((packet) => (packet.cmd === 'publish' ? [packet] : []));
   expect(seen.map((packet) => packet.topic)).toEqual(packets.map((packet) => packet.topic));

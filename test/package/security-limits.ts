@@ -52,14 +52,18 @@ export const CONSTANTS: Readonly<Record<string, readonly [file: string, name: st
   'MQTT packet': ['embedded/limits.ts', 'maxPacketBytes'],
   'Bytes that are read of an MQTT client at once, except of one large packet': [
     'embedded/core/sliced-reading.ts',
-    'MAX_BYTES',
+    'PIECE_BYTES',
+  ],
+  'Messages of an MQTT publisher that are stored and wait for their delivery': [
+    'embedded/core/delivery-turns.ts',
+    'MAX_WAITING',
   ],
   'Bytes before a CONNECT is accepted': ['embedded/core/packet-meter.ts', 'MAX_CONNECT_BYTES'],
   'Time for a CONNECT': ['embedded/limits.ts', 'connectTimeoutMs'],
   'TLS handshakes of one listener': ['embedded/limits.ts', 'maxHandshakes'],
   'Levels of an MQTT topic, filter or will': ['embedded/topic-rules.ts', 'MAX_TOPIC_LEVELS'],
   'Topic filters of one MQTT client': ['embedded/limits.ts', 'maxFilters'],
-  'Weight of the topic filters of one MQTT client: 1 for each level, 10 more for each level beyond the 16th, 1 for each 32 characters':
+  'Weight of the topic filters of one MQTT client: 1 for each level, 20 more for each level beyond the 16th, 3 more for each `+`, 1 for each 32 characters':
     ['embedded/limits.ts', 'maxFilterWeight'],
   'Weight of the topic filters of all MQTT clients and persistent sessions of a broker': [
     'embedded/limits.ts',

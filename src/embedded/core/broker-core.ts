@@ -17,6 +17,7 @@ import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, subscriptionsOf, TOPIC_FILTER_INVALID } from './connection.ts';
 import { ControlIntake, type ServeControl } from './control-intake.ts';
 import { Delivery } from './delivery.ts';
+import { DeliveryTurns } from './delivery-turns.ts';
 import { Departures } from './departures.ts';
 import { type Fault, Faults } from './faults.ts';
 import { guardPersistence } from './guarded-persistence.ts';
@@ -158,6 +159,7 @@ export class BrokerCore {
       access,
       control,
       delivery: this.#delivery,
+      turns: new DeliveryTurns(this.#readingTime, faults),
       own: this.own,
       tap,
       delayWill,
@@ -232,6 +234,7 @@ export class BrokerCore {
       this.#faults.run(connection, 'what a client asked for could not be completed', () => work(connection));
     };
     aedes.on('client', (client) => guarded(client, (connection) => this.#connected(client, connection)));
+    aedes.on('connackSent', (_connack, client) => this.#connections.get(client)?.readOn());
     aedes.on('clientReady', (client) =>
       guarded(client, (connection) => {
         if (!connection) return;
@@ -312,7 +315,7 @@ export class BrokerCore {
       return null;
     };
     guardPackets(client, connection, { faults: this.#faults, before });
-    readInSlices(client, connection, this.#readingTime);
+    connection.readOn = readInSlices(client, connection, this.#readingTime);
     meterPackets(client, connection, limits.maxPacketBytes, (packetId) => {
       this.#delivery.settled(client, connection, packetId);
     });

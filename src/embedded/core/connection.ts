@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { AedesPublishPacket, Client } from 'aedes';
+import type { ReadingTime } from '../../mqtt/reading-time.ts';
 import type { Identity } from '../access.ts';
 import type { Traffic } from '../store/session.ts';
 import type { PacketRow } from './packet-row.ts';
@@ -82,6 +83,8 @@ export class Connection {
   /** Epoch milliseconds; when it was let in. */
   connectedAt = 0;
   previousDisconnect: number | null = null;
+  /** Reads what follows CONNECT. Called when CONNACK was sent. */
+  readOn: () => void = () => {};
   /** CONNACK and what was queued for it were sent. */
   isReady = false;
   /** The queue of its session is being sent; live messages of QoS 1 and 2 wait for their turn behind it. */
@@ -112,7 +115,9 @@ export class Connection {
   answers = 0;
   /** Messages of QoS 1 and 2 that it was sent and that no session keeps. */
   readonly underWay = new UnderWay();
-  /** Publishes whose journal group is not on disk yet, and bytes of their payload; and those of QoS 2 among them. */
+  /** Whether handling its packets has taken little time recently, so that it comes before clients that it has taken more for. */
+  hasTime = true;
+  /** Publishes that are not on disk, or not delivered yet, and bytes of their payload; and those of QoS 2 among them. */
   pendingCommits = 0;
   pendingBytes = 0;
   pendingQos2 = 0;
@@ -154,6 +159,12 @@ export class Connection {
 
   get bytesWritten(): number {
     return this.#socket.bytesWritten;
+  }
+
+  /** Notes the time that handling its packets has taken. */
+  spend(time: ReadingTime, ms: number): void {
+    time.spend(ms);
+    this.hasTime = time.charge(this.identity?.clientId ?? '', ms);
   }
 
   /** Ends it from this side; a client of MQTT 5 is told `reason`, unless it does not read. Resolves when its client is gone. */

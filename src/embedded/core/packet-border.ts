@@ -28,13 +28,6 @@ interface MqttParser {
 interface AedesClient {
   readonly _parser?: MqttParser;
   readonly closed: boolean;
-  readonly connecting: boolean;
-  readonly connackSent: boolean;
-  /** Packets that aedes is at. */
-  _parsingBatch: number;
-  listeners(event: 'connected'): (() => void)[];
-  removeAllListeners(event: 'connected'): void;
-  once(event: 'connected', listener: () => void): void;
 }
 
 export interface PacketBorderOptions {
@@ -80,8 +73,6 @@ export function guardPackets(client: Client, connection: Connection, { faults, b
         refuse(reason);
         return;
       }
-      // aedes puts off what comes with CONNECT until CONNACK was sent, but handles what comes in the next piece at once, before all that.
-      if (aedes.connecting && !aedes.connackSent) aedes._parsingBatch = Math.max(aedes._parsingBatch, 1);
       handle?.call(parser, packet);
     } catch (error) {
       failed(`a client's ${packet.cmd} could not be handled`, error);
@@ -105,17 +96,6 @@ export function guardPackets(client: Client, connection: Connection, { faults, b
       return 0;
     }
   };
-
-  // What came before CONNACK was sent is handled when the client is connected.
-  const [handleWaiting] = aedes.listeners('connected');
-  aedes.removeAllListeners('connected');
-  aedes.once('connected', () => {
-    try {
-      handleWaiting?.call(client);
-    } catch (error) {
-      failed("a client's packet could not be handled", error);
-    }
-  });
 }
 
 const ORIGINAL = Object.getPrototypeOf(createParser()) as MqttParser;

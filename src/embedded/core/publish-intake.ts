@@ -8,6 +8,7 @@ import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
 import type { ControlIntake } from './control-intake.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
+import type { DeliveryTurns } from './delivery-turns.ts';
 import type { OwnPublishes } from './own-publishes.ts';
 import { PacketRow } from './packet-row.ts';
 import type { PublishTap, TappedMessage } from './publish-tap.ts';
@@ -18,6 +19,7 @@ export interface PublishIntakeOptions {
   readonly access: AccessControl;
   readonly control: ControlIntake;
   readonly delivery: Delivery;
+  readonly turns: DeliveryTurns;
   readonly own: OwnPublishes;
   readonly tap: PublishTap;
   readonly delayWill: (clientId: string, will: DelayedWill) => void;
@@ -137,7 +139,7 @@ export class PublishIntake {
   }
 
   #takeAcknowledged(client: Client, connection: Connection, packet: PublishPacket, done: Done): void {
-    const { store, delivery, tap, maxIncoming, onProblem } = this.#options;
+    const { store, delivery, turns, tap, maxIncoming, onProblem } = this.#options;
     const { topic, payload, qos, retain } = packet;
     if (this.#isRepeated(client, packet)) {
       this.#takeRepeated(client, connection, packet, done);
@@ -170,15 +172,20 @@ export class PublishIntake {
     if (!isDurable && connection.pendingCommits === 0) deliver();
     else {
       countPending(connection, qos, payload.length, 1);
-      store
-        .commit()
-        .then(deliver, (error: Error) => {
+      const finished = () => countPending(connection, qos, payload.length, -1);
+      store.commit().then(
+        () => {
+          turns.add(connection, () => {
+            deliver();
+            finished();
+          });
+        },
+        (error: Error) => {
+          finished();
           onProblem('a publish could not be stored', error);
           done(error);
-        })
-        .finally(() => {
-          countPending(connection, qos, payload.length, -1);
-        });
+        },
+      );
     }
     tapped?.tell();
   }
