@@ -3,25 +3,27 @@ import { expect, test } from 'vitest';
 import { startTestBroker } from './embedded.ts';
 import { rawClient } from './raw-client.ts';
 
-/** Number `n` of many filters with 90 levels, of which each weighs 835: 119 of them are the bound of a client. */
+/** Number `n` of many filters with 90 levels, of which each weighs 1,575: 63 of them are the bound of a client. */
 const deep = (n: number): string =>
-  Array.from({ length: 90 }, (_, level) => ((n >> (level % 12)) & 1 ? '+' : String(level % 10))).join('/');
-const FITTING = 119;
+  Array.from({ length: 90 }, (_, level) => ((n >> (level % 12)) & 1 ? 'a' : String(level % 10))).join('/');
+const FITTING = 63;
+/** Number `n` of many filters with 15 wildcards, of which each weighs 62. */
+const wild = (n: number): string => [1_000 + n, ...Array(15).fill('+')].join('/');
 
-async function open(port: number, clientId: string, clean = true) {
+async function open(port: number, clientId: string, clean = true, filter = deep) {
   const client = await rawClient(port, { protocolVersion: 4, clientId, clean });
   let packetId = 0;
   /** Numbers of the filters that are granted. */
   const subscribe = async (from: number, count: number): Promise<number[]> => {
     packetId += 1;
-    const topics = Array.from({ length: count }, (_, i) => deep(from + i));
+    const topics = Array.from({ length: count }, (_, i) => filter(from + i));
     client.send({ cmd: 'subscribe', messageId: packetId, subscriptions: topics.map((topic) => ({ topic, qos: 1 })) });
     await client.until('suback', packetId);
     const { granted } = client.packets.findLast(({ cmd }) => cmd === 'suback') as ISubackPacket;
     return granted.flatMap((code, i) => (code === 1 ? [from + i] : []));
   };
   const unsubscribe = async (n: number) => {
-    client.send({ cmd: 'unsubscribe', messageId: 60_000 + n, unsubscriptions: [deep(n)] });
+    client.send({ cmd: 'unsubscribe', messageId: 60_000 + n, unsubscriptions: [filter(n)] });
     await client.until('unsuback', client.count('unsuback') + 1);
   };
   return { ...client, subscribe, unsubscribe };
@@ -36,6 +38,12 @@ test('a client has deep filters up to their weight, and room again when it gives
   expect(await client.subscribe(0, 2)).toEqual([0, 1]);
   await client.unsubscribe(5);
   expect(await client.subscribe(300, 2)).toEqual([300]);
+});
+
+test('each + counts as four levels', async () => {
+  const { mqttPort } = await startTestBroker();
+  const client = await open(mqttPort, 'wild', true, wild);
+  expect(await client.subscribe(0, 2_000)).toEqual(numbers(0, 1_612));
 });
 
 test('the filters of all clients and sessions have a bound, beyond which each client still has a few', async () => {

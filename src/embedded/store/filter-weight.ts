@@ -1,9 +1,12 @@
 /** Levels that topics usually have at most. Each further one counts DEEP_WEIGHT more. */
 const USUAL_LEVELS = 16;
-const DEEP_WEIGHT = 10;
+const DEEP_WEIGHT = 20;
+/** What each + counts more than another level. */
+const WILDCARD_WEIGHT = 3;
 /** Characters that count as a level, for their memory and because each of them is looked at. */
 const LENGTH_OF_LEVEL = 32;
 const SLASH = 47;
+const PLUS = 43;
 
 /**
  * What a topic filter costs a broker: a level takes about 170 bytes in the index of subscriptions. A message is compared with all filters
@@ -11,6 +14,12 @@ const SLASH = 47;
  */
 export function filterWeight(filter: string): number {
   let levels = 1;
-  for (let at = 0; at < filter.length; at += 1) if (filter.charCodeAt(at) === SLASH) levels += 1;
-  return levels + DEEP_WEIGHT * Math.max(0, levels - USUAL_LEVELS) + Math.floor(filter.length / LENGTH_OF_LEVEL);
+  let wildcards = 0;
+  for (let at = 0; at < filter.length; at += 1) {
+    const code = filter.charCodeAt(at);
+    if (code === SLASH) levels += 1;
+    else if (code === PLUS) wildcards += 1;
+  }
+  const length = Math.floor(filter.length / LENGTH_OF_LEVEL);
+  return levels + DEEP_WEIGHT * Math.max(0, levels - USUAL_LEVELS) + WILDCARD_WEIGHT * wildcards + length;
 }

@@ -105,16 +105,18 @@ async function deepTopics(target: Target, run: number): Promise<string> {
   return closedWithin(socket, 1_000);
 }
 
-/** As many different filters of 90 levels as a client may ask for, half of the levels wildcards, and messages that match all of them. */
-async function wildcards(target: Target, run: number): Promise<string> {
-  const connection = await open(target, { clientId: `wild-${run}` });
-  const filter = () => Array.from(randomBytes(90), (byte) => (byte & 1 ? '+' : 'a')).join('/');
-  for (let packet = 0; packet < 20; packet += 1) await connection.subscribe(...times(500, filter));
-  const topic = times(90, () => 'a').join('/');
-  await Promise.all(times(20, () => connection.publish(topic, 'x', 1)));
-  connection.socket.destroy();
-  return 'accepted';
-}
+/** As many filters of so many levels as a client may ask for, half of the levels wildcards, and messages that match all of them. */
+const wildcards =
+  (levels: number) =>
+  async (target: Target, run: number): Promise<string> => {
+    const connection = await open(target, { clientId: `wild-${levels}-${run}` });
+    const filter = () => Array.from(randomBytes(levels), (byte) => (byte & 1 ? '+' : 'a')).join('/');
+    for (let packet = 0; packet < 20; packet += 1) await connection.subscribe(...times(500, filter));
+    const topic = times(levels, () => 'a').join('/');
+    await Promise.all(times(20, () => connection.publish(topic, 'x', 1)));
+    connection.socket.destroy();
+    return 'accepted';
+  };
 
 /** Messages of QoS 2 that are never released. */
 async function unreleased(target: Target, run: number): Promise<string> {
@@ -201,7 +203,8 @@ export const mqttClient: Group = {
     { name: 'slow-reader', what: 'a subscriber that does not read 1 MB messages, 5 s', attack: tried(slowReader) },
     { name: 'mqtt-passwords', what: '10 wrong passwords of admin', atOnce: 20, attack: wrongPasswords },
     { name: 'deep-topics', what: 'SUBSCRIBE and PUBLISH of 101 and 60,000 levels', attack: tried(deepTopics) },
-    { name: 'wildcards', what: '10,000 filters of 90 levels with wildcards', attack: tried(wildcards) },
+    { name: 'wildcards', what: '10,000 filters of 90 levels with wildcards', attack: tried(wildcards(90)) },
+    { name: 'many-wildcards', what: '10,000 filters of 16 levels with wildcards', attack: tried(wildcards(16)) },
     { name: 'unreleased', what: '2,000 QoS 2 messages that are not released', attack: tried(unreleased) },
     { name: 'queued-messages', what: '5 MB for a session that is away', attack: tried(queuedMessages) },
     { name: 'odd-names', what: 'client ids, filters and properties like __proto__', attack: tried(oddConnections) },
