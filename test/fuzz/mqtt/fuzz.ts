@@ -18,9 +18,9 @@ export interface FuzzReport {
   readonly packets: number;
   readonly restarts: number;
   readonly roundTrips: number;
-  /** Milliseconds. */
+  /** See `HealthyClient`. Milliseconds. */
   readonly longestStall: number;
-  /** Round trips of the healthy client of more than 200 ms, but for restarts. */
+  /** Number of stalls of more than 200 ms. */
   readonly stalls: number;
   /** Bytes. */
   readonly largestRss: number;

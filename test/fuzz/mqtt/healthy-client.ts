@@ -7,12 +7,14 @@ const MAX_ROUND_TRIP = 30_000;
 const TOPIC = 'healthy';
 /** Pause between two messages, in milliseconds. */
 const PAUSE = 20;
-/** Milliseconds; counted and reported, because a busy machine delays round trips, too. */
+/** Milliseconds of the broker's processor time. */
 const STALL = 200;
 
 export interface HealthyClientOptions {
   readonly port: number;
   readonly account: Account;
+  /** Milliseconds of processor time that the broker has taken so far. */
+  readonly processorMs: () => number;
   readonly onLost: (message: string) => void;
 }
 
@@ -23,13 +25,17 @@ export interface HealthyClientOptions {
 export class HealthyClient {
   /** Messages that arrived. */
   roundTrips = 0;
-  /** Longest round trip, but for those of restarts, and for delays of this process. Milliseconds. */
+  /**
+   * Longest round trip, but for those of restarts. Milliseconds: at most the processor time that the broker took meanwhile, because a
+   * busy machine and a busy disk delay round trips, too.
+   */
   longestStall = 0;
-  /** Round trips of more than `STALL`. */
+  /** Number of round trips with a stall of more than `STALL`. */
   stalls = 0;
   /** Whether the broker is restarted, so that round trips are not measured. */
   isRestarting = false;
   readonly #client: MqttClient;
+  readonly #processorMs: () => number;
   readonly #onLost: (message: string) => void;
   readonly #loopDelay = new LoopDelay();
   readonly #beating: Promise<void>;
@@ -39,8 +45,9 @@ export class HealthyClient {
   #giveUp: () => void = () => {};
   #hurry: () => void = () => {};
 
-  private constructor(client: MqttClient, onLost: (message: string) => void) {
+  private constructor(client: MqttClient, { processorMs, onLost }: HealthyClientOptions) {
     this.#client = client;
+    this.#processorMs = processorMs;
     this.#onLost = onLost;
     client.on('error', () => {});
     sendAtOnce(client);
@@ -48,7 +55,8 @@ export class HealthyClient {
     this.#beating = this.#beat();
   }
 
-  static async start({ port, account, onLost }: HealthyClientOptions): Promise<HealthyClient> {
+  static async start(options: HealthyClientOptions): Promise<HealthyClient> {
+    const { port, account } = options;
     const client = await connectAsync(`mqtt://127.0.0.1:${port}`, {
       ...account,
       clientId: 'healthy-client',
@@ -58,7 +66,7 @@ export class HealthyClient {
       reconnectPeriod: 20,
     });
     await client.subscribeAsync(TOPIC, { qos: 1 });
-    return new HealthyClient(client, onLost);
+    return new HealthyClient(client, options);
   }
 
   /** Resolves when a message that is published after the call has arrived, or when the client is closed. */
@@ -94,6 +102,7 @@ export class HealthyClient {
     const isMeasured = !this.isRestarting;
     const since = performance.now();
     const delayed = this.#loopDelay.total;
+    const processorMs = this.#processorMs();
     const arrived = new Promise<boolean>((resolve) => {
       const timer = setTimeout(resolve, MAX_ROUND_TRIP, false);
       const end = () => {
@@ -110,7 +119,8 @@ export class HealthyClient {
     if (!(await arrived)) this.#onLost(`the message of a healthy client did not arrive in ${MAX_ROUND_TRIP} ms`);
     this.roundTrips += 1;
     if (!isMeasured || this.isRestarting) return;
-    const stall = performance.now() - since - (this.#loopDelay.total - delayed);
+    const ms = performance.now() - since - (this.#loopDelay.total - delayed);
+    const stall = Math.min(ms, this.#processorMs() - processorMs);
     this.longestStall = Math.max(this.longestStall, stall);
     if (stall > STALL) this.stalls += 1;
   }

@@ -16,6 +16,7 @@ export function testSurvival(usualSeconds: number): void {
       console.log(text);
       expect(report.failure, text).toBeNull();
       expect(report.largestRss).toBeLessThan(MAX_RSS);
+      expect(report.stalls, text).toBe(0);
     },
     timeoutOf(seconds),
   );
