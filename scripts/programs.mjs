@@ -18,7 +18,6 @@ const PROGRAMS = {
   postgresql: () => existsSync('/usr/lib/postgresql') || onPath('initdb'),
   nginx: () => onPath('nginx') || existsSync('/usr/sbin/nginx'),
   openssl: () => onPath('openssl'),
-  'redis-server': () => onPath('redis-server'),
   slapd: () => onPath('slapd') || existsSync('/usr/sbin/slapd'),
   chromium: () => onPath('chromium'),
 };

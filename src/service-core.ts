@@ -88,7 +88,6 @@ export async function startCore(
       databaseUrl,
       secretKey,
       secretKeyPrevious,
-      redisUrl,
       brokerAllowedHosts,
       brokerTimeoutMs: timeoutMs,
     } = config;
@@ -160,7 +159,6 @@ export async function startCore(
         streamStorageBytes,
         topicTreeBytes,
         topicPayloads: topicTrees.payloads,
-        redisUrl,
         refusals: mqttRefusals,
         mosquitto: {
           binary: config.mosquittoBinary,
@@ -169,10 +167,6 @@ export async function startCore(
         },
         log,
       }),
-      memberships: {
-        of: (brokerId) => clusters.memberships.of(brokerId),
-        onChange: (listener) => clusters.memberships.onChange(listener),
-      },
       dataDir,
       maxBrokers: config.maxCloudBrokers,
       maxPerProject: config.maxCloudBrokersPerProject,
@@ -185,8 +179,7 @@ export async function startCore(
         brokerDirectory,
         projects: projectDirectory,
         bridges: bridges.hosting,
-        cloudBrokers,
-        redisUrl,
+        audit,
         timeoutMs,
       }),
     );

@@ -120,13 +120,6 @@ export const databaseUrl: Parse<string> = (value) => {
   return value;
 };
 
-export const redisUrl: Parse<string> = (value) => {
-  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
-    throw new BadValue('a URL that begins with redis:// or rediss:// (TLS)');
-  }
-  return value;
-};
-
 export const email: Parse<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new BadValue('an e-mail address');
   return value;

@@ -18,7 +18,6 @@ import {
   orOff,
   type Parse,
   port,
-  redisUrl,
   text,
   webAddress,
   webAddresses,
@@ -58,14 +57,6 @@ export const SETTINGS = {
     shownDefault: 'SQLite in DATA_DIR',
     parse: optional(databaseUrl),
     help: 'postgresql://… for production and several processes',
-    secret: true,
-  }),
-  redisUrl: setting({
-    env: 'REDIS_URL',
-    fallback: '',
-    shownDefault: 'such clusters are refused',
-    parse: optional(redisUrl),
-    help: 'redis://user:password@host:6379, or rediss:// with TLS: over it embedded brokers share sessions and messages in clusters',
     secret: true,
   }),
   embeddedBroker: setting({

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,7 +9,7 @@ import { passwordFile } from '../src/cloud-brokers/cloud-brokers.ts';
 import { ERROR_STATUS } from '../src/errors.ts';
 import { SETTINGS } from '../src/settings.ts';
 import { temporaryFolder } from './support/database.ts';
-import { ADMIN, FOLLOWED_LOG, freePort, startClient, startMosquitto } from './support/mosquitto.ts';
+import { ADMIN, FOLLOWED_LOG, startClient, startMosquitto } from './support/mosquitto.ts';
 import { usePostgres } from './support/postgres.ts';
 import { ROOT, startTestService, type TestService } from './support/service.ts';
 import { subscribe } from './support/subscription.ts';
@@ -435,37 +435,6 @@ test('a cluster is made, looked at and followed as printed', async () => {
   expect(output).toContain(']207\n');
   expect(output).toContain('"sync":{"state":"EQUAL","differences":[],"missingPasswords":[]},"error":null}');
   expect(output).toContain('"clusterStatus":{"kind":"SNAPSHOT","clusters":[{"state":"ACTIVE","nodes":[');
-});
-
-test('embedded brokers are made a cluster over Redis, and one of them is killed, as printed', async () => {
-  const folder = temporaryFolder();
-  const [redis = '', ...blocks] = shellBlocks('Clusters of embedded brokers');
-  expect(blocks).toHaveLength(3);
-  const port = await freePort();
-  const start = redis.replaceAll('6390', String(port)).replaceAll('/tmp/brokergraph-redis', `${folder}/redis`);
-  const { status } = spawnSync('bash', ['-ec', start], { stdio: 'ignore' });
-  expect(status).toBe(0);
-  // It goes into the background, and tells its number when it is there.
-  const pidFile = `${folder}/redis/redis.pid`;
-  await expect.poll(() => existsSync(pidFile)).toBe(true);
-  onTestFinished(() => void process.kill(Number(readFileSync(pidFile, 'utf8'))));
-  const service = await startTestService({
-    embeddedBroker: true,
-    env: { REDIS_URL: `redis://127.0.0.1:${port}`, BROKER_TIMEOUT_MS: '10000' },
-  });
-  const { id } = await service.storage.db.broker.findFirstOrThrow();
-  const [make = ''] = shellBlocks('Clusters');
-  const script = here([functions, make, ...blocks].join('\n'), service);
-  const env = { ...process.env, PROJECT: service.projectId, BROKER: id, TOKEN: service.root };
-  const shell = spawn('bash', ['-ec', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void shell.kill());
-  let output = '';
-  for await (const chunk of shell.stdout) output += chunk;
-  expect(output).toContain('"state":"ACTIVE","nodes":[{"nodeId":1,');
-  expect(output).toContain('204\n204\n204\n');
-  expect(output).toContain('heard at another node\n');
-  expect(output).toContain('published while its node was away\n');
-  expect(output).toMatch(/"nodeId":3,"isReachable":true,"lag":\d+,"error":null/);
 });
 
 test('certificates are made, stored, deployed and connected with as printed', async () => {

@@ -384,7 +384,7 @@ export class BrokerRuntimes {
     await Promise.all([runtime.observer.close(), this.#fleet.close(id)]);
   }
 
-  /** Brokers of this service answer in any case, but now and then late: a node of a cluster waits for the others. */
+  /** Embedded brokers respond to every request, so silence is no refusal. */
   #silenceOf(broker: BrokerRecord): { readonly silenceMs?: null } {
     const { standInOf = (itself) => itself } = this.#options;
     return standInOf(broker)?.engine === 'embedded' ? { silenceMs: null } : {};

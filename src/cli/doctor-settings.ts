@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts';
-import { checkRedis } from '../embedded/sharing/redis-log/redis-upkeep.ts';
 import type { Finding } from '../sign-in/finding.ts';
 import { examineLdap } from '../sign-in/ldap/ldap-examination.ts';
 import { examineOidc } from '../sign-in/oidc/oidc-examination.ts';
@@ -20,7 +19,6 @@ export async function examineSettings(config: Config, { out }: Terminal, { login
     config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
   const findings = (
     await Promise.all([
-      examineRedis(config),
       oidc === null ? [] : examineOidc(oidc, redirectUriOf(publicUrl)),
       ldap === null ? [] : examineLdap(ldap, login ?? null),
     ])
@@ -29,19 +27,8 @@ export async function examineSettings(config: Config, { out }: Terminal, { login
   if (findings.some(({ works }) => !works)) throw new AnsweredNo();
 }
 
-async function examineRedis({ redisUrl, brokerTimeoutMs }: Config): Promise<readonly Finding[]> {
-  if (redisUrl === undefined) return [];
-  try {
-    await checkRedis(redisUrl, brokerTimeoutMs);
-    return [{ setting: 'REDIS_URL', works: true, told: ['Redis answers, is new enough, and keeps what it is given'] }];
-  } catch (error) {
-    // Made for people, without the URL.
-    return [{ setting: 'REDIS_URL', works: false, told: [error instanceof Error ? error.message : 'unknown'] }];
-  }
-}
-
 function textOf(findings: readonly Finding[]): string {
-  if (findings.length === 0) return 'Nothing to try: none of REDIS_URL, OIDC_ISSUER and LDAP_URL is set.\n';
+  if (findings.length === 0) return 'Nothing to try: neither OIDC_ISSUER nor LDAP_URL is set.\n';
   return table(
     findings.flatMap(({ setting, works, told }) =>
       told.map((line, i) => (i === 0 ? [setting, works ? 'works' : 'FAILS', line] : ['', '', line])),

@@ -77,7 +77,7 @@ function createProgram(terminal: Terminal): Command {
   program
     .command('doctor [url]')
     .description(
-      'Connect to a broker as the service would, and tell what its configuration lacks; without a URL, try Redis and where people sign in, as the settings name them. Ends with 1 when something does not work.',
+      'Connect to a broker as the service would, and tell what its configuration lacks; without a URL, try where people sign in, as the settings name it. Ends with 1 when something does not work.',
     )
     .option('--username <name>', 'user to connect as')
     .option('--password-file <file>', 'file that holds the password')

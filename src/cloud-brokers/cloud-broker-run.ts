@@ -7,13 +7,8 @@ export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';
 export interface CloudBrokerRunOptions {
   /** What shall become of it, by what is known now. */
   readonly wanted: () => Wanted;
-  /** What it shall be started with, as a text: where it runs with something else, it is started anew. */
-  readonly settings: () => string;
-  /**
-   * Starts the engine; rejects where it cannot run, and soon after `signal`. `onState`: each change of it from then on, and FAILED with its
-   * reason; before, STARTING with why it takes so long.
-   */
-  readonly start: (onState: OnState, signal: AbortSignal) => Promise<RunningBroker>;
+  /** Starts the engine. Rejects if it cannot run. `onState` is called for each later change; FAILED has its reason. */
+  readonly start: (onState: OnState) => Promise<RunningBroker>;
   /** Notes a state, after those before it. Never rejects. */
   readonly note: (state: CloudBrokerState, running: RunningBroker | null) => Promise<void>;
   readonly stored: () => CloudBrokerState | null;
@@ -27,16 +22,13 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * One broker that this service runs, brought to what is wanted of it, one step after the other: PROVISIONING -> ACTIVE; ERROR while its
- * engine cannot run, which is tried again and again, with growing pauses; UPDATING while it takes other settings; SHUTTING_DOWN ->
+ * engine cannot run, which is tried again and again, with growing pauses; UPDATING while its engine starts again; SHUTTING_DOWN ->
  * INACTIVE. What is wanted may change at any time: the step under way comes to its end, and counts no more.
  */
 export class CloudBrokerRun {
   readonly #options: CloudBrokerRunOptions;
   #running: RunningBroker | null = null;
-  /** What it was started with. */
-  #settings = '';
   #problem: string | null = null;
-  #starting: AbortController | null = null;
   #isFollowing = false;
   #isDirty = false;
   #pauseMs = FIRST_PAUSE_MS;
@@ -60,8 +52,6 @@ export class CloudBrokerRun {
   wake(): Promise<void> {
     this.#isDirty = true;
     clearTimeout(this.#retry);
-    const { wanted, settings } = this.#options;
-    if (wanted() !== 'ACTIVE' || settings() !== this.#settings) this.#starting?.abort();
     if (!this.#isFollowing) {
       this.#isFollowing = true;
       this.#settled = this.#follow();
@@ -72,10 +62,8 @@ export class CloudBrokerRun {
   async #follow(): Promise<void> {
     while (this.#isDirty) {
       this.#isDirty = false;
-      const { wanted, settings } = this.#options;
-      if (wanted() !== 'ACTIVE') await this.#stop();
-      else if (this.#running === null) await this.#startFirst();
-      else if (settings() !== this.#settings) await this.#restart(this.#running);
+      if (this.#options.wanted() !== 'ACTIVE') await this.#stop();
+      else if (this.#running === null) await this.#start();
     }
     this.#isFollowing = false;
     if (this.#running !== null || this.#problem === null) return;
@@ -83,37 +71,19 @@ export class CloudBrokerRun {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  async #startFirst(): Promise<void> {
-    // Tried again it stays in ERROR until it runs.
-    if (this.#problem === null) await this.#options.note('PROVISIONING', null);
-    await this.#start();
-  }
-
-  async #restart(running: RunningBroker): Promise<void> {
-    this.#running = null;
-    this.#problem = null;
-    await this.#options.note('UPDATING', null);
-    await this.#end(running);
-    await this.#start();
-  }
-
   async #start(): Promise<void> {
-    const { start, settings, note, onFailure } = this.#options;
-    this.#settings = settings();
-    const starting = new AbortController();
-    this.#starting = starting;
+    const { start, note, onFailure } = this.#options;
+    // Tried again it stays in ERROR until it runs.
+    if (this.#problem === null) await note('PROVISIONING', null);
     try {
-      this.#running = await start((state, error) => this.#stateChanged(state, error), starting.signal);
+      this.#running = await start((state, error) => this.#stateChanged(state, error));
       this.#problem = null;
       this.#pauseMs = FIRST_PAUSE_MS;
       await note('ACTIVE', this.#running);
     } catch (error) {
-      if (starting.signal.aborted) return;
       onFailure(error);
       this.#problem = error instanceof Error ? error.message : String(error);
       await note('ERROR', null);
-    } finally {
-      this.#starting = null;
     }
   }
 
@@ -141,7 +111,7 @@ export class CloudBrokerRun {
   #stateChanged(state: RunningState, error?: string): void {
     const { note } = this.#options;
     // While it starts the first time, its start tells how that ends; while it is stopped, that does.
-    if (this.#running === null && (this.#starting === null || state !== 'STARTING' || error === undefined)) return;
+    if (this.#running === null) return;
     if (state === 'FAILED' || error !== undefined) {
       this.#problem = error ?? 'It ended';
       void note('ERROR', null);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from '../brokers/broker-directory.ts';
 import { addressOf, isEngine, type ListenerWanted, type RunningBroker } from '../brokers/broker-engine.ts';
@@ -11,15 +10,16 @@ import { invalid, ServiceError } from '../errors.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../generated/sqlite/client.ts';
 import { newId } from '../ids.ts';
 import { besideMosquitto } from '../mosquitto/beside-mosquitto.ts';
+import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { Database } from '../storage/database.ts';
 import { goneMeansNotFound } from '../storage/prisma-errors.ts';
 import type { Sealer } from '../storage/sealed.ts';
 import type { BrokerFaults } from './broker-faults.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
-import { type CloudEngines, isMosquitto, type Membership } from './cloud-engines.ts';
+import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
 import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
-import { endLeftBrokers, endLeftIn } from './left-brokers.ts';
+import { endLeftBrokers } from './left-brokers.ts';
 
 export interface CloudBrokersOptions {
   readonly db: Database;
@@ -27,21 +27,12 @@ export interface CloudBrokersOptions {
   readonly directory: BrokerDirectory;
   readonly sealer: Sealer;
   readonly engines: CloudEngines;
-  readonly memberships: Memberships;
   readonly dataDir: string;
   /** Maximum number in all projects. */
   readonly maxBrokers: number;
   /** Maximum number in one project, except for root administrators. */
   readonly maxPerProject: number;
   readonly log: Logger;
-}
-
-/** Which brokers are nodes that have sessions and messages in common. */
-export interface Memberships {
-  /** As it shall be now; null: it is a broker by itself. */
-  of(brokerId: string): Membership | null;
-  /** Tells of brokers of which it is another one. */
-  onChange(listener: (brokerId: string) => void): Stop;
 }
 
 /** The caller that a broker is created for. */
@@ -61,8 +52,6 @@ export interface FirstBroker {
 
 /** The user that a broker is made with; this service connects as it, too. */
 export const ADMINISTRATOR = 'admin';
-
-const NODES_PATIENCE_MS = 5_000;
 
 const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId);
 
@@ -160,38 +149,18 @@ export class CloudBrokers {
     return broker;
   }
 
-  /** Resolves when a broker is as it shall be, or cannot be for now; false: another process runs it. */
-  async settled(id: string): Promise<boolean> {
-    if (this.#phase !== 'STARTED') return false;
-    const broker = this.#options.directory.get(id);
-    await (broker === null ? this.gone(id) : this.#follow(broker));
-    return true;
-  }
-
   /** Resolves when nothing of a removed broker is left here. */
   async gone(id: string): Promise<void> {
     await this.#removals.get(id);
   }
 
-  /**
-   * Starts every broker that shall be active, and answers when each runs or cannot for now; follows their entries from then on. Nodes of
-   * clusters are not waited for long: they wait for each other, and for what they share.
-   */
+  /** Starts every broker that shall be active, and follows their entries. Resolves when each runs, or its first start has failed. */
   async start(): Promise<void> {
     this.#phase = 'STARTED';
     process.once('exit', this.#endAtOnce);
     await this.#endLeftBrokers();
-    const { directory, memberships } = this.#options;
-    const stop = memberships.onChange((id) => {
-      const broker = directory.get(id);
-      if (broker !== null) void this.#follow(broker);
-    });
-    this.#stops.push(stop);
-    const all = [...directory.all()].filter(({ type }) => type === 'CLOUD');
-    const alone = all.filter(({ id }) => memberships.of(id) === null);
-    const nodes = Promise.all(all.map((broker) => this.#follow(broker)));
-    await Promise.race([nodes, delay(NODES_PATIENCE_MS, undefined, { ref: false })]);
-    await Promise.all(alone.map((broker) => this.#follow(broker)));
+    const all = [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
+    await Promise.all(all.map((broker) => this.#follow(broker)));
   }
 
   /** Notes that brokers which were running when the service ended are not, where this service shall not start them. */
@@ -273,9 +242,8 @@ export class CloudBrokers {
     const { directory, log } = this.#options;
     return new CloudBrokerRun({
       wanted: () => this.#wanted(id),
-      settings: () => settingsOf(this.#options.memberships.of(id)),
       stored: () => directory.get(id)?.state ?? null,
-      start: (onState, signal) => this.#startEngine(id, onState, signal),
+      start: (onState) => this.#startEngine(id, onState),
       note: (state, running) => this.#note(id, state, running),
       onFailure: (error) => log.error({ err: error, brokerId: id }, 'a broker of this service cannot run'),
     });
@@ -288,8 +256,8 @@ export class CloudBrokers {
     return broker.targetState === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE';
   }
 
-  async #startEngine(id: string, onState: OnState, signal: AbortSignal): Promise<RunningBroker> {
-    const { directory, sealer, engines, memberships, dataDir } = this.#options;
+  async #startEngine(id: string, onState: OnState): Promise<RunningBroker> {
+    const { directory, sealer, engines, dataDir } = this.#options;
     const broker = directory.get(id);
     if (broker === null) throw new ServiceError('NOT_FOUND', 'The broker was removed');
     const password = sealer.open(broker.sealedPassword ?? '', `${id}/password`);
@@ -298,7 +266,7 @@ export class CloudBrokers {
     await chmod(folder, 0o700);
     await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
     const administrator = { username: ADMINISTRATOR, password };
-    return engines.start({ broker, folder, administrator, membership: memberships.of(id), onState, signal });
+    return engines.start({ broker, folder, administrator, onState });
   }
 
   /** `running`: it was just started, or stopped, by this service. */
@@ -356,7 +324,7 @@ export class CloudBrokers {
     await this.#runs.get(id)?.wake();
     this.#runs.delete(id);
     this.#writes.delete(id);
-    await endLeftIn(folder);
+    await endLeftOverIn(folder);
     await rm(folder, { recursive: true, force: true });
   }
 
@@ -379,11 +347,4 @@ export class CloudBrokers {
     this.#writes.set(id, done);
     await done;
   }
-}
-
-/** What it begins with counts for its first start as a node only. */
-function settingsOf(membership: Membership | null): string {
-  if (membership === null) return '';
-  const { isSeed: _, ...settings } = membership;
-  return JSON.stringify(settings);
 }

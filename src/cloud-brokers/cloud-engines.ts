@@ -9,7 +9,6 @@ import {
   type RunningState,
 } from '../brokers/broker-engine.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
-import type { ClusterOptions } from '../embedded/worker-protocol.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
 import type { KeptPayloads } from '../topic-tree/hosting/kept-payloads.ts';
@@ -27,8 +26,6 @@ export interface CloudEnginesOptions {
   readonly topicTreeBytes?: number;
   /** Of which embedded brokers payloads of topics are kept; of all. */
   readonly topicPayloads?: KeptPayloads;
-  /** By which nodes of clusters have sessions and messages in common; undefined: there can be none. May hold a password. */
-  readonly redisUrl?: string | undefined;
   /** Notified of CONNECTs that embedded brokers refuse. */
   readonly refusals?: Pick<MqttRefusals, 'reported'>;
   readonly mosquitto: MosquittoPlaces;
@@ -39,15 +36,8 @@ export interface EngineStart {
   readonly broker: BrokerRecord;
   readonly folder: string;
   readonly administrator: { readonly username: string; readonly password: string };
-  /** Null: a broker by itself. */
-  readonly membership: Membership | null;
   readonly onState: (state: RunningState, error?: string) => void;
-  /** Nobody wants it any more. */
-  readonly signal: AbortSignal;
 }
-
-/** As what node of what cluster a broker has sessions and messages in common with others. */
-export type Membership = Omit<ClusterOptions, 'redisUrl'>;
 
 /** Starts brokers on either engine. */
 export class CloudEngines {
@@ -66,7 +56,7 @@ export class CloudEngines {
   }
 
   /** Rejects where it cannot run; the reason is for the operator. */
-  async start({ broker, folder, administrator, membership, onState, signal }: EngineStart): Promise<RunningBroker> {
+  async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
     const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloads, refusals, mosquitto, log } = this.#options;
     const { id, engine } = broker;
     const listeners = this.listenersOf(broker.listeners);
@@ -80,27 +70,16 @@ export class CloudEngines {
         ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
         ...(topicTreeBytes === undefined ? {} : { topicTreeBytes }),
         ...(topicPayloads === undefined ? {} : { topicPayloads: topicPayloads.of(id) }),
-        cluster: membership === null ? undefined : { ...membership, redisUrl: this.#redisUrl() },
         log,
         onState,
         onRefused: (message) => refusals?.reported(id, message),
         onFault: this.faults.add,
-        signal,
       });
     }
     if (engine !== 'mosquitto') throw new Error(`There is no engine "${engine}"`);
     const program = findMosquitto(mosquitto);
     if (typeof program === 'string') throw new Error(program);
     return startMosquittoBroker({ id, folder: resolve(folder), listeners, administrator, program, log, onState });
-  }
-
-  /** By itself it would forget the sessions that it has in common with others. Errors: for the operator. */
-  #redisUrl(): string {
-    const { redisUrl } = this.#options;
-    if (redisUrl !== undefined) return redisUrl;
-    throw new Error(
-      'It is a node of a cluster whose nodes have sessions in common over Redis: set REDIS_URL as it was',
-    );
   }
 
   /**

@@ -1,14 +1,7 @@
 import { basename } from 'node:path';
 import type { Logger } from 'pino';
-import { endLeftProcess } from '../embedded/hosting/broker-process.ts';
 import { leftFolders } from '../hosting/left-folders.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
-
-/** Ends what runs in the folder of a broker, on either engine, although no service does; answers whether there was something. */
-export async function endLeftIn(folder: string): Promise<boolean> {
-  const ended = await Promise.all([endLeftOverIn(folder), endLeftProcess(folder)]);
-  return ended.includes(true);
-}
 
 /**
  * Ends the processes that a service which was killed has left, in folders that bear the ids of brokers: of those that shall run, that shall
@@ -17,7 +10,7 @@ export async function endLeftIn(folder: string): Promise<boolean> {
 export async function endLeftBrokers(folder: string, isThere: (id: string) => boolean, log: Logger): Promise<void> {
   try {
     const folders = await leftFolders(folder, () => false);
-    const ended = await Promise.all(folders.map(endLeftIn));
+    const ended = await Promise.all(folders.map(endLeftOverIn));
     const left = folders.filter((_folder, index) => ended[index]);
     if (left.length > 0) log.warn({ folders: left }, 'ended brokers that an earlier run of this service had left');
     // A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased.

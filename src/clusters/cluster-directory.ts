@@ -113,7 +113,7 @@ function toRecord(
   { nodes, broker, document: _, writing, keeper, createdAt, ...row }: ClusterRow,
   document: AccessDocument | null,
 ): ClusterRecord {
-  const { id, name, mode, revision, autoRepair, seed } = row;
+  const { id, name, mode, revision, autoRepair } = row;
   return {
     id,
     projectId: broker.projectId,
@@ -125,7 +125,6 @@ function toRecord(
     revision,
     writing: writing === null ? null : (JSON.parse(writing) as BegunWrite),
     autoRepair,
-    seed,
     createdAt: createdAt.toISOString(),
     nodes: nodes.map(nodeOf),
   };

@@ -4,16 +4,11 @@ import type { ControlApi } from '../control/envelope.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import type { ClusterMode } from '../generated/sqlite/client.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
-import { type ClusterKeeper, type ClusterRecord, isShared, type NewNode } from './model/cluster.ts';
+import type { ClusterKeeper, ClusterRecord, NewNode } from './model/cluster.ts';
 import type { ClusterDriver } from './model/cluster-driver.ts';
 
-/** Each way in which clusters are held together; SHARED: by this service, which runs their nodes. */
-export type ClusterWay = 'HA' | 'DYNSEC' | 'SHARED';
-
 export interface ClusterKeepersOptions {
-  readonly drivers: Readonly<Record<ClusterWay, ClusterDriver>>;
-  /** Why nodes cannot have sessions and messages in common here, and what would help; null: they can. */
-  readonly sharingLacks: string | null;
+  readonly drivers: Readonly<Record<ClusterKeeper, ClusterDriver>>;
   readonly brokers: BrokerDirectory;
   readonly runtimes: BrokerRuntimes;
 }
@@ -31,10 +26,8 @@ export class ClusterKeepers {
     this.#options = options;
   }
 
-  of(cluster: Pick<ClusterRecord, 'keeper' | 'mode'>): ClusterDriver {
-    const { drivers } = this.#options;
-    if (cluster.keeper === 'BROKER') return drivers.HA;
-    return isShared(cluster) ? drivers.SHARED : drivers.DYNSEC;
+  of({ keeper }: Pick<ClusterRecord, 'keeper'>): ClusterDriver {
+    return this.#options.drivers[keeper];
   }
 
   /** Tells that status or stand-in of a cluster may be another one. */
@@ -54,7 +47,7 @@ export class ClusterKeepers {
       const without = brokers.filter((_broker, index) => !serving[index]);
       throw unsupported(`${names(without)} cannot be in a cluster with brokers that hold it together themselves`);
     }
-    if (mode !== 'DYNSEC') this.#needSharing(mode, brokers);
+    if (mode !== 'DYNSEC') throw unsupported(withoutClusterApi(mode, brokers));
     await Promise.all(brokers.map((broker) => this.#needAccess(broker)));
     return 'GATEWAY';
   }
@@ -68,17 +61,6 @@ export class ClusterKeepers {
         ? `${names([this.#broker(node.brokerId)])} has no ${CLUSTER_API}, as the other nodes have`
         : `${names([this.#broker(node.brokerId)])} holds clusters together itself, which the other nodes do not`,
     );
-  }
-
-  #needSharing(mode: ClusterMode, brokers: readonly BrokerRecord[]): void {
-    const { sharingLacks } = this.#options;
-    const others = brokers.filter((broker) => !isOwn(broker));
-    if (others.length > 0) {
-      throw unsupported(
-        `${names(others)} cannot have sessions and messages in common with other brokers (mode ${mode}): those can that hold a cluster together themselves (${CLUSTER_API}), and those that this service runs on its own engine (createCloudBroker with engine EMBEDDED). Access control alone (mode DYNSEC) is kept equal for any with dynamic security`,
-      );
-    }
-    if (sharingLacks !== null) throw unsupported(sharingLacks);
   }
 
   async #needAccess(broker: BrokerRecord): Promise<void> {
@@ -99,9 +81,9 @@ export class ClusterKeepers {
   }
 }
 
-/** It runs in this service, on an engine that can be a node. */
-const isOwn = ({ type, engine }: BrokerRecord): boolean => type === 'CLOUD' && engine === 'embedded';
-
 const names = (brokers: readonly BrokerRecord[]) => brokers.map(({ name }) => `"${name}"`).join(', ');
 
 const unsupported = (reason: string) => new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+
+const withoutClusterApi = (mode: ClusterMode, brokers: readonly BrokerRecord[]) =>
+  `${names(brokers)} cannot share sessions and messages with other brokers (mode ${mode}): that needs brokers with the control API ${CLUSTER_API}. Mode DYNSEC, which keeps access control equal, works with any brokers that have dynamic security`;

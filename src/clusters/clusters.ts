@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
 import type { AccessControlService, SharedAccess } from '../access-control/access-control-service.ts';
+import type { AuditService } from '../audit/audit-service.ts';
 import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { ClientService } from '../clients/client-service.ts';
-import type { CloudBrokers } from '../cloud-brokers/cloud-brokers.ts';
-import { checkRedis, removeRedisLog } from '../embedded/sharing/redis-log/redis-upkeep.ts';
 import type { Hosting } from '../hosting/hosting.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
@@ -26,9 +25,7 @@ import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import { SeenClusters } from './seen-clusters.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
-import { eraseLeftLogs } from './shared/left-logs.ts';
-import { SharedDriver } from './shared/shared-driver.ts';
-import { SharedMemberships } from './shared/shared-memberships.ts';
+import { removeSharedClusters } from './shared-clusters.ts';
 import { StoredClusters } from './stored-clusters.ts';
 
 export interface ClustersOptions {
@@ -39,10 +36,7 @@ export interface ClustersOptions {
   readonly projects: ProjectDirectory;
   /** Those that this service runs beside brokers. */
   readonly bridges: Hosting;
-  /** Brokers that this service runs. */
-  readonly cloudBrokers: Pick<CloudBrokers, 'problemOf' | 'settled'>;
-  /** By which nodes have sessions and messages in common; undefined: there are none. May hold a password. */
-  readonly redisUrl: string | undefined;
+  readonly audit: Pick<AuditService, 'record'>;
   readonly timeoutMs: number;
   readonly log: Logger;
 }
@@ -68,7 +62,6 @@ interface Connected {
   readonly keepers: ClusterKeepers;
   readonly ha: HaDriver;
   readonly dynsec: DynsecDriver;
-  readonly shared: SharedDriver;
   readonly rows: ClusterRows;
   readonly live: ClusterLive;
 }
@@ -79,8 +72,6 @@ export class Clusters {
   readonly #directory: ClusterDirectory;
   readonly #standIns: ClusterStandIns;
   readonly serving: ClusterServing;
-  /** For CloudBrokers. */
-  readonly memberships: SharedMemberships;
   #connected: Connected | null = null;
   readonly #stops: Stop[] = [];
 
@@ -89,7 +80,6 @@ export class Clusters {
     this.#options = options;
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
     this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
-    this.memberships = new SharedMemberships(this.#directory);
     this.serving = new ClusterServing({
       directory: this.#directory,
       brokers: brokerDirectory,
@@ -99,8 +89,12 @@ export class Clusters {
     });
   }
 
-  load(): Promise<void> {
-    return this.#directory.load();
+  async load(): Promise<void> {
+    const { storage, brokers, audit, log } = this.#options;
+    const directory = this.#directory;
+    await directory.load();
+    const stored = new StoredClusters({ db: storage.db, directory, brokers });
+    await removeSharedClusters({ directory, stored, audit, log });
   }
 
   /** For BrokerRuntimes. */
@@ -131,7 +125,7 @@ export class Clusters {
 
   connect({ runtimes, access, clients, topics, streams }: ClusterParts): ClusterServices {
     this.serving.connect({ runtimes, clients, topics, streams });
-    const { storage, sealer, brokers, brokerDirectory, cloudBrokers, redisUrl, timeoutMs, log } = this.#options;
+    const { storage, sealer, brokers, brokerDirectory, timeoutMs, log } = this.#options;
     const { db } = storage;
     const directory = this.#directory;
     const rows = new ClusterRows({ db, directory, sealer });
@@ -148,20 +142,8 @@ export class Clusters {
       keepsPasswords: this.#keepsPasswords,
       log,
     });
-    const shared = new SharedDriver({
-      directory,
-      brokers: brokerDirectory,
-      runtimes,
-      access: dynsec,
-      rows,
-      joinMs: timeoutMs * 6,
-      checkShared: () => checkRedis(redisUrl ?? '', timeoutMs),
-      problemOf: (brokerId) => cloudBrokers.problemOf(brokerId),
-      onFault: (error) => log.error({ err: error }, 'a cluster whose making was interrupted could not go on'),
-    });
     const keepers = new ClusterKeepers({
-      drivers: { HA: ha, DYNSEC: dynsec, SHARED: shared },
-      sharingLacks: redisUrl === undefined ? WITHOUT_REDIS : null,
+      drivers: { BROKER: ha, GATEWAY: dynsec },
       brokers: brokerDirectory,
       runtimes,
     });
@@ -180,15 +162,15 @@ export class Clusters {
     const clusters = new SeenClusters({ directory, keepers, reachedBy: (cluster) => this.#standIns.taken(cluster) });
     const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
     const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { service, runtimes, keepers, ha, dynsec, shared, rows, live };
+    this.#connected = { service, runtimes, keepers, ha, dynsec, rows, live };
     return { clusters, clusterChanges: service, clusterLive: live };
   }
 
   /** From here on clusters are followed, and kept together. */
   start(): void {
     if (this.#connected === null) return;
-    const { service, runtimes, keepers, ha, dynsec, shared, rows } = this.#connected;
-    const { projects, cloudBrokers, redisUrl, timeoutMs, log } = this.#options;
+    const { service, runtimes, keepers, ha, dynsec, rows } = this.#connected;
+    const { projects, log } = this.#options;
     const stop = projects.onChange((after, before) => {
       if (after === null || after.clusterPasswords || before?.clusterPasswords !== true) return;
       const ids = this.#directory.ofProject(after.id).map(({ id }) => id);
@@ -197,14 +179,9 @@ export class Clusters {
       });
     });
     this.#stops.push(stop);
-    if (redisUrl !== undefined) {
-      const erase = (clusterId: string) => removeRedisLog(redisUrl, clusterId, timeoutMs);
-      this.#stops.push(eraseLeftLogs({ directory: this.#directory, cloudBrokers, erase, log }));
-    }
     this.#standIns.start(keepers, runtimes);
     ha.start();
     dynsec.start();
-    shared.start();
     this.serving.start();
     service.removeUnmade().catch((error: unknown) => {
       log.error({ err: error }, 'clusters whose making was interrupted could not be removed');
@@ -222,10 +199,6 @@ export class Clusters {
     this.#connected?.live.close();
     this.#connected?.ha.close();
     this.#connected?.dynsec.close();
-    this.#connected?.shared.close();
     await this.#directory.close();
   }
 }
-
-const WITHOUT_REDIS =
-  'Brokers of this service have sessions and messages in common over Redis: set REDIS_URL, and start the service anew';

@@ -29,7 +29,6 @@ const PROBES: Readonly<Record<string, readonly [command: string, fields: Readonl
   'certificate-management': ['getCapabilities', {}],
   'cedalo/ha': ['getCluster', {}],
   'cedalo/license': ['getLicenseInformation', {}],
-  'brokergraph/cluster': ['getNode', {}],
 };
 const BRIDGE_PROBE = ['getStatus', {}] as const;
 
@@ -40,7 +39,6 @@ const REASONS: Readonly<Record<string, string>> = {
   'certificate-management':
     'The broker has no certificate management: Mosquitto reads certificates from the files that its configuration names, and again at SIGHUP; brokers that this service runs, and those with the commercial plugin, take them from here',
   'cedalo/ha': 'The broker has no cluster plugin',
-  'brokergraph/cluster': 'The broker is no node of a cluster that this service runs',
 };
 
 export interface ProbeResult {

@@ -9,8 +9,7 @@ export type ControlApi =
   | 'cedalo/topictree'
   | 'cedalo/ha'
   | 'cedalo/license'
-  | 'brokergraph/cluster'
-  | 'brokergraph/membership'
+  | 'brokergraph/password-copies'
   | `cedalo/${string}-bridge`;
 
 /** One command: its name and its fields as they stand beside it in the envelope. */

@@ -17,15 +17,12 @@ import { ensureAdministrator } from './dynamic-security/administrator.ts';
 import { DynamicSecurityAccess } from './dynamic-security/dynamic-security-access.ts';
 import { DynamicSecurityPlugin } from './dynamic-security/dynamic-security-plugin.ts';
 import { PasswordCheck } from './dynamic-security/password-check.ts';
+import { PasswordCopyPlugin } from './dynamic-security/password-copy-plugin.ts';
 import { DEFAULT_BROKER_LIMITS, DEFAULT_STORE_LIMITS } from './limits.ts';
 import { type Listener, startListener } from './listening/listener.ts';
 import { ListenerCertificates } from './listening/listener-certificates.ts';
 import { RefusalLog } from './listening/refusal-log.ts';
 import { RefusedConnects } from './listening/refused-connects.ts';
-import { ClusterNode } from './sharing/cluster-node.ts';
-import { beAlone } from './sharing/cluster-place.ts';
-import { ClusterPlugin } from './sharing/cluster-plugin.ts';
-import { MembershipPlugin } from './sharing/membership-plugin.ts';
 import { BrokerStore } from './store/broker-store.ts';
 import { CertificateStore } from './store/certificate-store.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
@@ -49,7 +46,7 @@ export interface BrokerHooks {
   readonly onQuarantined: (record: QuarantinedRecord) => void;
   /** Now. */
   readonly areTopicPayloadsKept: () => boolean;
-  /** The journal cannot be written, or the cluster goes on without this node: the broker must end now. */
+  /** The journal cannot be written: the broker must end now. */
   readonly onBroken: (error: Error) => void;
 }
 
@@ -64,12 +61,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   };
   try {
     const { folder } = options;
-    const { cluster } = options;
     const { onProblem, areTopicPayloadsKept: arePayloadsKept } = hooks;
-    const node = cluster ? await ClusterNode.open({ cluster, folder, onProblem, onEnd: hooks.onBroken }) : null;
-    // Again below: what comes between may fail.
-    if (node) closers.push(() => node.close());
-    else await beAlone(folder);
     const store = new BrokerStore({
       folder,
       limits: DEFAULT_STORE_LIMITS,
@@ -78,7 +70,6 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       suspicion: options.suspicion,
     });
     closers.push(() => store.close());
-    if (node) closers.push(() => node.close());
     const accessStore = new AccessStore(store.journal, DEFAULT_ACCESS_LIMITS);
     const passwords = new PasswordCheck();
     const access = await DynamicSecurityAccess.create(accessStore.state, passwords);
@@ -118,8 +109,6 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
       onProblem,
       onRefused: ({ address }, username, reason) => refused.add(address, username, reason),
       onFault: hooks.onFault,
-      join: node ? (parts) => node.join(store, registry, limits, parts) : undefined,
-      isService: serviceOf([options.id, ...(cluster ? [cluster.clusterId] : [])]),
     });
     closers.push(() => within(CLOSE_TIMEOUT_MS, core.close()));
 
@@ -148,17 +137,8 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     );
     control.register(new BrokerPlugin(options.version, apis, () => listeners.map(({ info }) => info)));
     const { journal } = store;
-    if (node) control.register(new ClusterPlugin(node, journal));
-    control.register(
-      new MembershipPlugin({
-        journal,
-        access: accessStore,
-        administratorPassword: options.administrator.password,
-        isNode: node !== null,
-        kick: core.kick,
-        onRestart: (reason) => hooks.onBroken(new Error(reason)),
-      }),
-    );
+    const { password } = options.administrator;
+    control.register(new PasswordCopyPlugin(accessStore, password, core.kick));
     const withTls = options.listeners.filter(({ tls }) => tls).map(({ number }) => number);
     const certificates = new ListenerCertificates(new CertificateStore(journal, withTls), listeners);
     control.register(new CertificatePlugin(certificates));
@@ -168,8 +148,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     const recorded = await startTopics({ core, registry, store, control, ...own, onProblem });
     topics = recorded;
     const maxStreamBytes = options.streamStorageBytes;
-    streams = await startStreams({ folder, maxBytes: maxStreamBytes, journal, core, control, reach: node, onProblem });
-    await node?.begin();
+    streams = await startStreams({ folder, maxBytes: maxStreamBytes, journal, core, control, onProblem });
     await core.resume();
 
     const { version, sysIntervalMs: intervalMs } = options;
@@ -202,15 +181,6 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     await close();
     throw error;
   }
-}
-
-/** As the service names the links that it looks after brokers and clusters with. What bridges and streams have are sessions as any other. */
-function serviceOf(ids: readonly string[]): (clientId: string) => boolean {
-  return (clientId) =>
-    ids.some((id) => {
-      const name = `brokergraph-${id}-`;
-      return clientId.startsWith(name) && /^[0-9a-f]{8}$/.test(clientId.slice(name.length));
-    });
 }
 
 async function within(timeoutMs: number, work: Promise<void>): Promise<void> {

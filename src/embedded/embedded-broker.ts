@@ -2,12 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../brokers/broker-engine.ts';
 import type { TopicPayloads } from '../topic-tree/hosting/kept-payloads.ts';
 import type { Fault } from './core/faults.ts';
-import type { BrokerHost, HostEnd } from './hosting/broker-host.ts';
-import { endLeftProcess, startBrokerProcess } from './hosting/broker-process.ts';
-import { startBrokerThread } from './hosting/broker-thread.ts';
+import { type BrokerThread, startBrokerThread, type ThreadEnd } from './hosting/broker-thread.ts';
 import { FailureRecord } from './hosting/failure-record.ts';
 import type { QuarantinedRecord } from './store/quarantine.ts';
-import type { ClusterOptions, RefusalMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+import type { RefusalMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 /** What is used of a logger; pino's shape. */
 export interface BrokerLog {
@@ -29,10 +27,7 @@ export interface EmbeddedBrokerOptions {
   /** The compiled worker; by default the one beside this file. */
   readonly workerUrl?: URL;
   readonly log: BrokerLog;
-  /**
-   * STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED, and
-   * with STARTING once more for each problem that keeps a node of a cluster from joining the others.
-   */
+  /** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED. */
   readonly onState?: (state: RunningState, error?: string) => void;
   /** Called when CONNECTs were refused, at most once a second, and for bursts of them. */
   readonly onRefused?: (message: RefusalMessage) => void;
@@ -48,12 +43,6 @@ export interface EmbeddedBrokerOptions {
   readonly topicTreeBytes?: number;
   /** Whether payloads of its topics are kept; always. */
   readonly topicPayloads?: TopicPayloads;
-  /** Missing: a broker by itself. */
-  readonly cluster?: ClusterOptions | undefined;
-  /** Ends the first start, which of a node of a cluster takes as long as it cannot reach what the nodes share. */
-  readonly signal?: AbortSignal;
-  /** Runs in a process of its own, not in a thread of this one: as a node of a cluster does, so that no other one fails with it. */
-  readonly ownProcess?: boolean;
 }
 
 /** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
@@ -78,7 +67,7 @@ class BrokerSupervisor implements RunningBroker {
   readonly #quarantined: QuarantinedRecord[] = [];
   #quarantinedCount = 0;
   #listeners: readonly ListenerWanted[];
-  #host: BrokerHost | null = null;
+  #thread: BrokerThread | null = null;
   #closing = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
   #closed: Promise<void> | null = null;
@@ -102,9 +91,6 @@ class BrokerSupervisor implements RunningBroker {
   }
 
   async start(): Promise<void> {
-    const { id, folder, log } = this.#options;
-    const wasThere = await endLeftProcess(folder);
-    if (wasThere) log.warn({ broker: id }, 'ended an embedded broker that an earlier run of this service had left');
     this.#supervision = this.#supervise(await this.#run());
   }
 
@@ -115,10 +101,10 @@ class BrokerSupervisor implements RunningBroker {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    const host = this.#host;
-    if (host) {
-      host.send({ type: 'close' });
-      const timer = setTimeout(() => host.terminate(), CLOSE_TIMEOUT_MS);
+    const thread = this.#thread;
+    if (thread) {
+      thread.send({ type: 'close' });
+      const timer = setTimeout(() => thread.terminate(), CLOSE_TIMEOUT_MS);
       await this.#supervision;
       clearTimeout(timer);
     }
@@ -127,8 +113,8 @@ class BrokerSupervisor implements RunningBroker {
     this.#options.onState?.('STOPPED');
   }
 
-  async #supervise(first: BrokerHost): Promise<void> {
-    let running: BrokerHost | null = first;
+  async #supervise(first: BrokerThread): Promise<void> {
+    let running: BrokerThread | null = first;
     let pauseMs = FIRST_PAUSE_MS;
     while (running) {
       const startedAt = Date.now();
@@ -149,11 +135,11 @@ class BrokerSupervisor implements RunningBroker {
     }
   }
 
-  #failed(end: HostEnd): void {
+  #failed(end: ThreadEnd): void {
     const { id, log, onState } = this.#options;
-    const { reason, output, stack } = end;
+    const { reason, stack } = end;
     this.#failures.failed(end);
-    log.error({ broker: id, reason, ...(output && { output }), ...(stack && { stack }) }, 'embedded broker failed');
+    log.error({ broker: id, reason, ...(stack && { stack }) }, 'embedded broker failed');
     onState?.('FAILED', reason);
   }
 
@@ -174,8 +160,8 @@ class BrokerSupervisor implements RunningBroker {
     log.error({ broker: id, record: name, reason }, 'a stored record was moved into quarantine');
   }
 
-  async #run(): Promise<BrokerHost> {
-    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads, cluster } = this.#options;
+  async #run(): Promise<BrokerThread> {
+    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads } = this.#options;
     onState?.('STARTING');
     const options: WorkerOptions = {
       id,
@@ -187,17 +173,14 @@ class BrokerSupervisor implements RunningBroker {
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
       topicPayloads: topicPayloads?.areKept() ?? true,
-      cluster,
       suspicion: this.#failures.suspicion,
     };
-    let failure: Pick<HostEnd, 'reason' | 'stack'> | null = null;
-    let isStarting = true;
+    let failure: ThreadEnd | null = null;
     let isRunning: (listeners: readonly ListenerWanted[]) => void = () => undefined;
     const running = new Promise<readonly ListenerWanted[]>((resolve) => {
       isRunning = resolve;
     });
-    const { ownProcess = cluster !== undefined } = this.#options;
-    const started = (ownProcess ? startBrokerProcess : startBrokerThread)({
+    const started = startBrokerThread({
       workerUrl: workerUrl ?? new URL('./worker.js', import.meta.url),
       options,
       maxHeapMegabytes: this.#options.maxHeapMegabytes ?? 512,
@@ -209,39 +192,31 @@ class BrokerSupervisor implements RunningBroker {
         else if (message.type === 'log') {
           const { level, text, reason } = message;
           log[level]({ broker: id, reason }, text);
-          if (isStarting && cluster !== undefined) onState?.('STARTING', reason ? `${text}: ${reason}` : text);
         }
       },
     });
-    const { signal } = this.#options;
-    const onAbort = () => started.terminate();
-    if (signal?.aborted) onAbort();
-    signal?.addEventListener('abort', onAbort);
     const unwatch = topicPayloads?.watch(() => {
       started.send({ type: 'topicPayloads', areKept: topicPayloads.areKept() });
     });
-    const host: BrokerHost = {
+    const thread: BrokerThread = {
       ...started,
       ended: started.ended.then((end) => {
-        if (this.#host === host) this.#host = null;
+        if (this.#thread === thread) this.#thread = null;
         unwatch?.();
-        return failure === null ? end : { ...end, ...failure };
+        return failure ?? end;
       }),
     };
-    this.#host = host;
-    const listeners = await Promise.race([running, host.ended.then(() => null)]);
-    isStarting = false;
-    signal?.removeEventListener('abort', onAbort);
+    this.#thread = thread;
+    const listeners = await Promise.race([running, thread.ended.then(() => null)]);
     if (!listeners) {
-      const end = await host.ended;
-      // An aborted start is what the caller wanted, not a failure of the broker.
-      if (!signal?.aborted) this.#failed(end);
+      const end = await thread.ended;
+      this.#failed(end);
       throw new Error(`the embedded broker did not start: ${end.reason}`);
     }
     this.#listeners = listeners;
     onState?.('RUNNING');
     const ports = listeners.map(({ port }) => port);
-    log.info({ broker: id, ports, ...(host.pid === null ? {} : { pid: host.pid }) }, 'embedded broker listens');
-    return host;
+    log.info({ broker: id, ports }, 'embedded broker listens');
+    return thread;
   }
 }

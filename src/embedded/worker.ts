@@ -3,11 +3,11 @@
  * connections, writes what is left and tells `closed`. What it does not survive (a journal that cannot be written, a bug, memory
  * at its limit) ends the thread with an error, and the service starts another one from what is on disk.
  */
+import { parentPort, workerData } from 'node:worker_threads';
 import { writeToStream } from 'mqtt-packet';
 import { type AssembledBroker, startBroker } from './broker-assembly.ts';
 import type { Fault } from './core/faults.ts';
-import { openServicePort } from './hosting/service-port.ts';
-import type { ServiceMessage } from './worker-protocol.ts';
+import type { ServiceMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
 
 // What aedes writes packets with keeps a table of all two-byte numbers, 65,536 buffers and 7 MB, for one small allocation less per packet.
 Object.assign(writeToStream, { cacheNumbers: false });
@@ -16,8 +16,11 @@ Object.assign(writeToStream, { cacheNumbers: false });
 // is a name like any other, here and in every library of this thread; Node has `--disable-proto=delete` for the same.
 Reflect.deleteProperty(Object.prototype, '__proto__');
 
-const port = await openServicePort();
-const { options, tell } = port;
+if (parentPort === null) throw new Error('this module runs in a worker thread');
+const port = parentPort;
+// Passed by `startBrokerThread`.
+const options = workerData as WorkerOptions;
+const tell = (message: WorkerMessage) => port.postMessage(message);
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? '') : '');
 
@@ -48,7 +51,7 @@ const shutDown = async (running: AssembledBroker) => {
   tell({ type: 'closed' });
   port.close();
 };
-port.onMessage((message: ServiceMessage) => {
+port.on('message', (message: ServiceMessage) => {
   if (message.type === 'topicPayloads') {
     areTopicPayloadsKept = message.areKept;
     broker?.topicPayloadsChanged();
@@ -58,8 +61,6 @@ port.onMessage((message: ServiceMessage) => {
   isClosing = true;
   // While it starts, the end of the start sees to it. A rejection is uncaught and ends the worker, which is what is wanted.
   if (broker) void shutDown(broker);
-  // It may wait for the other nodes, or for what they share, as long as that takes.
-  else if (options.cluster !== undefined) port.close();
 });
 
 try {

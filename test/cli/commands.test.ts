@@ -351,6 +351,7 @@ test('migrate brings the database up to date and says when it is', async () => {
       '0007_people_and_audit',
       '0008_known_networks',
       '0009_trusted_addresses',
+      '0010_no_shared_clusters',
     ],
   });
   expect((await runHere(['migrate'], env)).out).toContain('up to date');

@@ -7,7 +7,6 @@ import { runCommand } from '../../src/cli/program.ts';
 import { temporaryFolder } from '../support/database.ts';
 import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../support/mosquitto.ts';
 import { startOidc } from '../support/oidc.ts';
-import { startRedis } from '../support/redis.ts';
 import { hasSlapd, LDAP_PASSWORD, startSlapd } from '../support/slapd.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -84,20 +83,6 @@ describe('what the settings name', () => {
 
   test('nothing is tried where nothing is set', async () => {
     expect(await examine({})).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to try') });
-  });
-
-  test('Redis is asked whether it answers and keeps what it is given', async () => {
-    const redis = await startRedis({ password: ADMIN.password });
-    expect(await examine({ REDIS_URL: redis.url })).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^REDIS_URL +works/),
-    });
-    const wrong = await examine({ REDIS_URL: redis.url.replace(ADMIN.password, 'another') });
-    expect(wrong).toMatchObject({ code: 1, out: expect.stringMatching(/^REDIS_URL +FAILS .*WRONGPASS/) });
-    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-    expect((await examine({ REDIS_URL: redis.url })).out).toContain('set it to noeviction');
-    await redis.stop();
-    expect((await examine({ REDIS_URL: redis.url })).code).toBe(1);
   });
 
   test('the provider is asked about itself, the client and the redirect address', async () => {

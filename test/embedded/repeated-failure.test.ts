@@ -23,59 +23,55 @@ async function folderWithWills(): Promise<string> {
   return folder;
 }
 
-test.each([false, true])(
-  'a broker that failed three times in the same way starts without the record at fault, and says so (own process: %s)',
-  async (ownProcess) => {
-    const folder = await folderWithWills();
-    const errors: { readonly text: string; readonly stack?: string; readonly record?: string }[] = [];
-    const log = {
-      info: () => {},
-      warn: () => {},
-      error: (fields: object, text: string) => void errors.push({ ...fields, text }),
-    };
-    const faults: string[] = [];
-    const states: string[] = [];
-    const broker = await startEmbeddedBroker({
-      id: 'test',
-      folder,
-      listeners: [listener()],
-      administrator: ADMINISTRATOR,
-      workerUrl: new URL('./faulty-worker.mjs', import.meta.url),
-      ownProcess,
-      log,
-      onState: (state) => void states.push(state),
-      onFault: (kind) => void faults.push(kind),
-    });
-    onTestFinished(() => broker.close());
-    await expect.poll(() => broker.notice).not.toBeNull();
-    await expect.poll(() => states.at(-1)).toBe('RUNNING');
-    const failures = errors.filter(({ text }) => text === 'embedded broker failed');
-    expect(failures).toHaveLength(3);
-    for (const { stack } of failures) expect(stack).toMatch(/fatal number .*\n\s+at .*faulty-worker/);
-    expect(errors.at(-1)).toMatchObject({
-      text: 'a stored record was moved into quarantine',
-      record: 'will "blamed"',
-      reason: expect.stringMatching(/ended whenever it handled this: fatal number/),
-    });
-    expect(faults).toEqual(['record']);
-    expect(broker.notice).toMatch(/^It runs without 1 stored record, now in quarantine: will "blamed": /);
+test('a broker that failed three times in the same way starts without the record at fault, and says so', async () => {
+  const folder = await folderWithWills();
+  const errors: { readonly text: string; readonly stack?: string; readonly record?: string }[] = [];
+  const log = {
+    info: () => {},
+    warn: () => {},
+    error: (fields: object, text: string) => void errors.push({ ...fields, text }),
+  };
+  const faults: string[] = [];
+  const states: string[] = [];
+  const broker = await startEmbeddedBroker({
+    id: 'test',
+    folder,
+    listeners: [listener()],
+    administrator: ADMINISTRATOR,
+    workerUrl: new URL('./faulty-worker.mjs', import.meta.url),
+    log,
+    onState: (state) => void states.push(state),
+    onFault: (kind) => void faults.push(kind),
+  });
+  onTestFinished(() => broker.close());
+  await expect.poll(() => broker.notice).not.toBeNull();
+  await expect.poll(() => states.at(-1)).toBe('RUNNING');
+  const failures = errors.filter(({ text }) => text === 'embedded broker failed');
+  expect(failures).toHaveLength(3);
+  for (const { stack } of failures) expect(stack).toMatch(/fatal number .*\n\s+at .*faulty-worker/);
+  expect(errors.at(-1)).toMatchObject({
+    text: 'a stored record was moved into quarantine',
+    record: 'will "blamed"',
+    reason: expect.stringMatching(/ended whenever it handled this: fatal number/),
+  });
+  expect(faults).toEqual(['record']);
+  expect(broker.notice).toMatch(/^It runs without 1 stored record, now in quarantine: will "blamed": /);
 
-    const client = await connect(broker.listeners[0]?.port ?? 0);
-    const { until } = collect(client);
-    await client.subscribeAsync('sound/+');
-    const seen = await until((messages) => messages.length === 2);
-    expect(seen.map(({ topic }) => topic).sort()).toEqual(['sound/before', 'sound/behind']);
-    await client.endAsync();
-    await broker.close();
-    expect(existsSync(join(folder, 'failure.json'))).toBe(false);
+  const client = await connect(broker.listeners[0]?.port ?? 0);
+  const { until } = collect(client);
+  await client.subscribeAsync('sound/+');
+  const seen = await until((messages) => messages.length === 2);
+  expect(seen.map(({ topic }) => topic).sort()).toEqual(['sound/before', 'sound/behind']);
+  await client.endAsync();
+  await broker.close();
+  expect(existsSync(join(folder, 'failure.json'))).toBe(false);
 
-    const db = new Database(join(folder, 'broker.sqlite'), { readonly: true });
-    const rows = db.prepare('SELECT kind, name, record FROM quarantine').all() as { readonly record: string }[];
-    db.close();
-    expect(rows).toMatchObject([{ kind: 'will', name: 'blamed' }]);
-    expect(JSON.parse(rows[0]?.record ?? '')).toMatchObject({ client_id: 'blamed', topic: 'fatal' });
-  },
-);
+  const db = new Database(join(folder, 'broker.sqlite'), { readonly: true });
+  const rows = db.prepare('SELECT kind, name, record FROM quarantine').all() as { readonly record: string }[];
+  db.close();
+  expect(rows).toMatchObject([{ kind: 'will', name: 'blamed' }]);
+  expect(JSON.parse(rows[0]?.record ?? '')).toMatchObject({ client_id: 'blamed', topic: 'fatal' });
+});
 
 test('failures that have nothing to do with a record put none into quarantine', async () => {
   const folder = await folderWithWills();

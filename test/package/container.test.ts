@@ -65,7 +65,6 @@ test('without TLS, MQTT and HTTP are published on loopback, and databases not at
       '8883:8883',
     ],
     postgres: [],
-    redis: [],
   });
 });
 
@@ -74,8 +73,6 @@ test('databases have a password from the environment and no root user', () => {
     user: 'postgres',
     environment: { POSTGRES_PASSWORD: expect.stringContaining('POSTGRES_PASSWORD:?') },
   });
-  expect(services.redis).toMatchObject({ user: 'redis', environment: { REDIS_PASSWORD: expect.any(String) } });
-  expect(text('compose.yaml')).toMatch(/test -n "\$\$REDIS_PASSWORD".*requirepass/);
 });
 
 test('an image for a release is refused while a base image is not pinned by its digest', async () => {

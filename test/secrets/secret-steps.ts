@@ -514,13 +514,12 @@ export const SECRET_STEPS: readonly SecretStep[] = [
   },
   {
     name: 'settings that are wrong, or lead nowhere',
-    covers: ['DATABASE_URL', 'REDIS_URL'],
+    covers: ['DATABASE_URL'],
     run: async ({ cli, plant }) => {
       const wrong = {
         ROOT_PASSWORD: plant('too short').slice(0, 7),
         SECRET_KEY: plant('short key').slice(0, 20),
         DATABASE_URL: `mysql://me:${plant('of another database')}@127.0.0.1:1/x`,
-        REDIS_URL: `http://me:${plant('of no Redis')}@127.0.0.1:1`,
         OIDC_ISSUER: `no issuer`,
         OIDC_CLIENT_SECRET: plant('client secret'),
         LDAP_URL: `ldap://me:${plant('in an LDAP address')}@127.0.0.1:1`,

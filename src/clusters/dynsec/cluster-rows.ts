@@ -49,12 +49,6 @@ export class ClusterRows {
     return this.#written(id);
   }
 
-  /** The node from which the others take sessions and messages; null: they have them. */
-  async seed(id: string, nodeId: number | null): Promise<ClusterRecord> {
-    await this.#update(id, { seed: nodeId });
-    return this.#written(id);
-  }
-
   /** Nothing was changed. */
   async abandon(id: string): Promise<ClusterRecord> {
     await this.#update(id, { writing: null });
@@ -160,7 +154,7 @@ export class ClusterRows {
     await this.#options.db.clusterPassword.deleteMany({ where });
   }
 
-  async #update(id: string, data: { readonly writing?: string | null; readonly seed?: number | null }): Promise<void> {
+  async #update(id: string, data: { readonly writing: string | null }): Promise<void> {
     await this.#options.db.cluster.update({ where: { id }, data }).catch(goneMeansNotFound('cluster', id));
   }
 

@@ -2,7 +2,7 @@ import type { BrokerRecord } from '../../brokers/broker-directory.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ControlApi } from '../../control/envelope.ts';
 import { isFields } from '../../control/fields.ts';
-import { openHashes, sealHashes } from '../../embedded/sharing/sealed-passwords.ts';
+import { openHashes, sealHashes } from '../../embedded/dynamic-security/sealed-hashes.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Sealer } from '../../storage/sealed.ts';
 
@@ -11,7 +11,7 @@ export interface PasswordCopiesOptions {
   readonly sealer: Sealer;
 }
 
-const MEMBERSHIP_API: ControlApi = 'brokergraph/membership';
+const PASSWORD_API: ControlApi = 'brokergraph/password-copies';
 /** Accounts of one question, which has to fit into a payload. */
 const AT_ONCE = 500;
 
@@ -44,7 +44,7 @@ export class PasswordCopies {
   }
 
   #call(broker: BrokerRecord, command: string, fields: Readonly<Record<string, unknown>>): Promise<unknown> {
-    return this.#options.runtimes.ask(broker, ({ controls }) => controls.call(MEMBERSHIP_API, command, fields));
+    return this.#options.runtimes.ask(broker, ({ controls }) => controls.call(PASSWORD_API, command, fields));
   }
 
   #passwordOf({ id, sealedPassword }: BrokerRecord): string {

@@ -20,17 +20,11 @@ export interface ClusterRecord {
   readonly writing: BegunWrite | null;
   /** A node that somebody changed otherwise is brought back without being asked. */
   readonly autoRepair: boolean;
-  /** The node whose sessions and messages those of all begin with, until they have begun; null: they have, or there are none in common. */
-  readonly seed: number | null;
   /** ISO 8601. */
   readonly createdAt: string;
   /** By nodeId. */
   readonly nodes: readonly ClusterNodeRecord[];
 }
-
-/** The nodes are brokers of this service that have sessions, retained messages and what is published in common. */
-export const isShared = ({ mode, keeper }: Pick<ClusterRecord, 'mode' | 'keeper'>): boolean =>
-  keeper === 'GATEWAY' && mode !== 'DYNSEC';
 
 /** What is known of a write when the process that did it is gone: it was done on this node at most. */
 export interface BegunWrite {

@@ -2,7 +2,6 @@ import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directo
 import type { BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
 import { licensePlugin } from '../../brokers/license-plugin.ts';
 import type { ClientService } from '../../clients/client-service.ts';
-import { allBeside } from '../../hosting/beside.ts';
 import type { Hosting } from '../../hosting/hosting.ts';
 import type { BrokerLinkOptions } from '../../mqtt/broker-link.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
@@ -11,19 +10,18 @@ import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
 import type { TopicNodes } from '../../topic-tree/topic-view.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
-import type { ClusterRecord } from '../model/cluster.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
 import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
 import { notMergedPlugin, notMergedReason } from './not-merged.ts';
-import { type AskNode, hasOwnClients, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
+import { type AskNode, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
 
 export interface ClusterServingOptions {
   readonly directory: ClusterDirectory;
   readonly brokers: BrokerDirectory;
   /** Bridges that this service runs beside brokers. */
-  readonly bridges: Pick<Hosting, 'apis' | 'beside'>;
+  readonly bridges: Pick<Hosting, 'apis'>;
   /** By cluster. */
   readonly streamTurns: LeasedTurns;
   /** Longest wait for a broker's answer, milliseconds. */
@@ -59,30 +57,27 @@ export class ClusterServing {
   beside(link: BrokerLinkOptions): HostedBeside | null {
     const { id: brokerId } = link;
     const cluster = this.#options.directory.get(brokerId);
-    if (cluster === null || !hasOwnClients(cluster)) return null;
+    if (cluster === null || !isSplit(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
     const { runtimes, clients, topics, streams } = this.#connected;
     const { streamTurns, timeoutMs, bridges } = this.#options;
     const ask: AskNode = ({ broker }, question) => runtimes.ask(broker, ({ controls }) => question(controls));
-    const merged = {
+    return {
       plugins: [
         licensePlugin,
         mergedInspectPlugin({ nodes, clients, ask }),
         mergedClientControlPlugin({ nodes, clients, ask }),
-        ...(hasOwnTopics(cluster)
-          ? [mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) })]
-          : []),
+        mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) }),
         mergedStreamsPlugin({
           nodes,
           ask: ({ broker }, question) => streams.askAt(broker, question),
           inTurn: (work) => streamTurns.run(brokerId, work),
           timeoutMs,
         }),
-        ...(isSplit(cluster) ? bridges.apis.map((api) => notMergedPlugin(api, 'a bridge', nodes)) : []),
+        ...bridges.apis.map((api) => notMergedPlugin(api, 'a bridge', nodes)),
       ],
       clientIds: [],
     };
-    return isSplit(cluster) ? merged : allBeside([merged, bridges.beside(link)]);
   }
 
   /** Why nothing that takes messages runs for a broker; null: it may. */
@@ -94,7 +89,7 @@ export class ClusterServing {
   /** For TopicService. */
   topicNodesOf({ id }: BrokerRecord): TopicNodes | null {
     const cluster = this.#options.directory.get(id);
-    if (cluster === null || !hasOwnTopics(cluster)) return null;
+    if (cluster === null || !isSplit(cluster)) return null;
     return { places: nodesOf(this.#options, id), isMerged: cluster.mode !== 'HP' };
   }
 
@@ -111,7 +106,7 @@ export class ClusterServing {
     });
     this.#stop = directory.onChange((after, before) => {
       // Of one that another process made, the entry may have come first.
-      if (after !== null && before === null && hasOwnClients(after)) runtimes.reopen(after.id);
+      if (after !== null && before === null && isSplit(after)) runtimes.reopen(after.id);
       if (after !== null) this.#tell(after.id);
     });
   }
@@ -149,6 +144,3 @@ export class ClusterServing {
     for (const listener of this.#listeners.get(clusterId) ?? []) listener();
   }
 }
-
-/** In mode HP nodes record what is published at each of them, also where they have it in common. */
-const hasOwnTopics = (cluster: ClusterRecord): boolean => isSplit(cluster) || cluster.mode === 'HP';

@@ -107,9 +107,7 @@ class MergedClientControl implements ControlPlugin {
         ...(info === undefined ? {} : { info }),
       });
     }
-    const places = placesOf(found);
-    const isOne = nodes.haveSessionsInCommon && !found.some(isConnected);
-    const results = await nodes.each((node) => work(node, clientid), isOne ? places.slice(0, 1) : places);
+    const results = await nodes.each((node) => work(node, clientid), placesOf(found));
     refusePartly(results);
     return results.answers.map(({ answer }) => answer);
   }

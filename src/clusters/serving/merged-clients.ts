@@ -28,8 +28,7 @@ export interface MergedChanges {
 
 /**
  * The clients of all nodes of a cluster, while somebody wants to know. A node that goes away takes its clients with it: nobody can tell
- * whether they are still there. Changes are collected until they are taken, each client once. Of nodes that have sessions in common a
- * client is listed once, where it is connected.
+ * whether they are still there. Changes are collected until they are taken, each client once.
  */
 export class MergedClients {
   readonly #options: MergedClientsOptions;
@@ -43,16 +42,12 @@ export class MergedClients {
 
   get size(): number {
     let size = 0;
-    if (this.#options.nodes.haveSessionsInCommon) for (const _ of this.all()) size += 1;
-    else for (const node of this.#followed.values()) size += node.size;
+    for (const node of this.#followed.values()) size += node.size;
     return size;
   }
 
   *all(): Generator<ConnectedClientSummary> {
-    const areCommon = this.#options.nodes.haveSessionsInCommon;
-    for (const node of this.#followed.values()) {
-      for (const client of node.all()) if (!areCommon || this.#shown(client.clientid) === client) yield client;
-    }
+    for (const node of this.#followed.values()) yield* node.all();
   }
 
   state(): MergedState {
@@ -85,9 +80,15 @@ export class MergedClients {
 
   /** Those that became different since this was asked last. */
   takeChanges(): MergedChanges {
-    const changes = this.#options.nodes.haveSessionsInCommon ? this.#commonChanges() : this.#ownChanges();
+    const changed: ConnectedClientSummary[] = [];
+    const removed: ClientPlace[] = [];
+    for (const place of this.#changed.values()) {
+      const client = this.#followed.get(place.node ?? 0)?.get(place.clientid);
+      if (client) changed.push(client);
+      else removed.push(place);
+    }
     this.#changed = new Map();
-    return changes;
+    return { changed, removed };
   }
 
   /** Nobody wants to know any more. */
@@ -97,42 +98,6 @@ export class MergedClients {
     for (const node of this.#followed.values()) node.close();
     this.#followed.clear();
     this.#changed = new Map();
-  }
-
-  #ownChanges(): MergedChanges {
-    const changed: ConnectedClientSummary[] = [];
-    const removed: ClientPlace[] = [];
-    for (const place of this.#changed.values()) {
-      const client = this.#followed.get(place.node ?? 0)?.get(place.clientid);
-      if (client) changed.push(client);
-      else removed.push(place);
-    }
-    return { changed, removed };
-  }
-
-  /** A client is at one node at most: what is told of it takes the place of what was told of another one. */
-  #commonChanges(): MergedChanges {
-    const clientids = new Set(Array.from(this.#changed.values(), ({ clientid }) => clientid));
-    const nodeIds = this.#options.nodes.all().map(({ nodeId }) => nodeId);
-    const changed: ConnectedClientSummary[] = [];
-    const removed: ClientPlace[] = [];
-    for (const clientid of clientids) {
-      const shown = this.#shown(clientid);
-      if (shown !== null) changed.push(shown);
-      for (const node of nodeIds) if (node !== shown?.node) removed.push({ clientid, node });
-    }
-    return { changed, removed };
-  }
-
-  /** Where the client is connected, else at the first node that has its session. */
-  #shown(clientid: string): ConnectedClientSummary | null {
-    let first: ConnectedClientSummary | null = null;
-    for (const node of this.#followed.values()) {
-      const client = node.get(clientid);
-      if (client !== null && client.connected !== false) return client;
-      first ??= client;
-    }
-    return first;
   }
 
   /** Nodes that are reached are followed, others are not. */

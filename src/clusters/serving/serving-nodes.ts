@@ -5,7 +5,7 @@ import type { ControlCaller } from '../../control/plugin.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Stop } from '../../mqtt/broker-session.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
-import { type ClusterRecord, isShared } from '../model/cluster.ts';
+import type { ClusterRecord } from '../model/cluster.ts';
 
 /** A node with clients and messages of its own. */
 export interface ServingNode {
@@ -30,12 +30,7 @@ export type AskNode = <T>(node: ServingNode, question: (controls: ControlCaller)
 const NODE_SHARE = 0.7;
 
 /** The nodes have messages of their own: who follows one of them sees those of that one alone. */
-export const isSplit = (cluster: Pick<ClusterRecord, 'mode' | 'keeper'>): boolean =>
-  cluster.mode !== 'FULL' && !isShared(cluster);
-
-/** Clients are connected to any node: what is to be known of them is asked of each. In mode FULL of commercial brokers the leader has all. */
-export const hasOwnClients = (cluster: Pick<ClusterRecord, 'mode' | 'keeper'>): boolean =>
-  isSplit(cluster) || isShared(cluster);
+export const isSplit = ({ mode }: Pick<ClusterRecord, 'mode'>): boolean => mode !== 'FULL';
 
 /** The nodes of one cluster, as they are when they are asked. */
 export class ServingNodes {
@@ -50,12 +45,6 @@ export class ServingNodes {
   /** By number. */
   all(): readonly ServingNode[] {
     return nodesOf(this.#parts, this.#clusterId);
-  }
-
-  /** A session that is connected nowhere is at each of them. */
-  get haveSessionsInCommon(): boolean {
-    const cluster = this.#parts.directory.get(this.#clusterId);
-    return cluster !== null && isShared(cluster);
   }
 
   isConnected({ broker }: ServingNode): boolean {

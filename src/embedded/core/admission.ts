@@ -11,7 +11,6 @@ import type { ClientRegistry } from './client-registry.ts';
 import type { RefusalReason } from './connect-refusal.ts';
 import { type Connection, SESSION_TAKEN_OVER, subscriptionsOf } from './connection.ts';
 import { type HeldBytes, SendWindow } from './send-window.ts';
-import type { SharedChanges } from './shared-changes.ts';
 import { willProperties } from './will-properties.ts';
 
 export interface AdmissionOptions {
@@ -24,10 +23,6 @@ export interface AdmissionOptions {
   >;
   /** A client that was away is let in, before its session is looked at. */
   readonly onReturn: (clientId: string, connection: Connection) => void;
-  /** In a cluster. */
-  readonly shared: SharedChanges | null;
-  /** In a cluster: whether it is the service that looks after this node. It is let in always, and known to this node alone. */
-  readonly isService: (clientId: string) => boolean;
 }
 
 /**
@@ -60,12 +55,6 @@ export class Admission {
     const verdict = await access.authenticate({ clientId, username, password, network, isWanted });
     if (verdict !== 'ACCEPTED') return isWanted() ? REFUSALS[verdict] : 'closed';
     if (connection.will?.topic.startsWith('$CONTROL/')) return 'will';
-    const { shared } = this.#options;
-    if (shared && !this.#isOfNode(clientId)) {
-      return this.#admitToCluster(shared, client, connection, username ?? null);
-    }
-    // It asks for what it needs whenever it connects.
-    if (shared) Object.assign(connection, { isClean: true, expirySeconds: 0 });
     // aedes takes over too, but later, when the old connection would delete the new one's will.
     const older = registry.connection(clientId);
     await older?.end(SESSION_TAKEN_OVER);
@@ -91,38 +80,6 @@ export class Admission {
     }
     connection.isDraining = true;
     store.sessions.open(clientId, aboutOf(connection), connection);
-    this.#dropForbidden(connection.identity);
-    await store.commit();
-    return null;
-  }
-
-  /** Whether it is the service, and nothing that other nodes know. */
-  #isOfNode(clientId: string): boolean {
-    const { isService, store } = this.#options;
-    return isService(clientId) && !store.sessions.get(clientId) && !store.presences.get(clientId);
-  }
-
-  /** The same on all nodes. The client id may be connected to another one, where a session goes on from here. */
-  async #admitToCluster(
-    shared: SharedChanges,
-    client: Client,
-    connection: Connection,
-    username: string | null,
-  ): Promise<RefusalReason | null> {
-    const { registry, store } = this.#options;
-    const clientId = client.id;
-    if (!shared.isReached) return 'cluster';
-    await registry.connection(clientId)?.end(SESSION_TAKEN_OVER);
-    if (connection.isClosed || client.closed) return 'closed';
-    connection.identity = { clientId, username };
-    connection.connectedAt = Date.now();
-    connection.previousDisconnect = store.sessions.get(clientId)?.about?.lastDisconnect ?? null;
-    const admission = await orAfter(ADMISSION_MS, shared.connect(clientId, connection, aboutOf(connection)));
-    if (!admission?.isAdmitted || connection.isClosed || client.closed) return 'cluster';
-    connection.isClean = admission.isClean;
-    keepSession(client, connection);
-    if (connection.isClean) return null;
-    connection.isDraining = true;
     this.#dropForbidden(connection.identity);
     await store.commit();
     return null;
@@ -223,17 +180,6 @@ export const heldBy = ({ subscriptions, filterWeight: weight }: Session, filter:
 });
 
 const REFUSALS = { REFUSED: 'credentials', THROTTLED: 'throttled', BUSY: 'busy' } as const;
-
-/** Longest that a client waits to be let in after its account was checked: then it may try another node. */
-const ADMISSION_MS = 10_000;
-
-async function orAfter<T>(ms: number, work: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
 
 function aboutOf(connection: Connection): SessionAbout {
   const { identity, address, remotePort, protocolVersion, keepalive, listener, expirySeconds } = connection;

@@ -30,7 +30,6 @@ import { ReleaseIntake } from './release-intake.ts';
 import { RetainedReadings } from './retained-readings.ts';
 import { HeldBytes } from './send-window.ts';
 import { SessionFaults } from './session-faults.ts';
-import type { SharedChanges } from './shared-changes.ts';
 import { readInSlices } from './sliced-reading.ts';
 import { type Emitter, SocketBudget } from './socket-budget.ts';
 import { SubscribeOrder } from './subscribe-order.ts';
@@ -55,17 +54,6 @@ export interface BrokerCoreOptions {
   readonly onRefused?: (connection: Connection, username: string | null, reason: RefusalReason) => void;
   /** Default: a problem. */
   readonly onFault?: (fault: Fault) => void;
-  /** Makes the broker a node of a cluster. The parts may be used once the core is started. */
-  readonly join?: ((parts: SharedParts) => SharedChanges) | undefined;
-  /** Of a node: whether it is the service that looks after it. */
-  readonly isService?: (clientId: string) => boolean;
-}
-
-/** What other nodes' changes are made with. */
-export interface SharedParts {
-  readonly delivery: Delivery;
-  readonly departures: Departures;
-  readonly tap: PublishTap;
 }
 
 /**
@@ -89,7 +77,6 @@ export class BrokerCore {
   readonly #delivery: Delivery;
   readonly #intake: PublishIntake;
   readonly #departures: Departures;
-  readonly #shared: SharedChanges | null;
   readonly #connections = new WeakMap<Client, Connection>();
   readonly #readingTime = new ReadingTime();
   readonly #retained: RetainedReadings;
@@ -126,31 +113,14 @@ export class BrokerCore {
       faults,
     });
     const delivery = this.#delivery;
-    // Each of both needs the other one, later.
-    const due = { sessionDue: (id: string) => shared?.sessionDue(id), willDue: (id: string) => shared?.willDue(id) };
-    const publishWill = (clientId: string, will: DelayedWill) => {
-      if (shared) shared.publishWill(clientId, will);
-      else this.#intake.publishWill(clientId, will);
-    };
-    const isShared = options.join !== undefined;
+    const publishWill = (clientId: string, will: DelayedWill) => this.#intake.publishWill(clientId, will);
     const publishOwn: OwnPublishes['publish'] = (...publish) => this.own.publish(...publish);
-    this.#departures = new Departures({
-      store,
-      registry,
-      publishOwn,
-      publishWill,
-      faults,
-      shared: isShared ? due : null,
-    });
-    const shared = options.join?.({ delivery, departures: this.#departures, tap }) ?? null;
-    this.#shared = shared;
-    registry.isShared = isShared;
-    this.own = new OwnPublishes({ store, delivery, tap, shared });
+    this.#departures = new Departures({ store, registry, publishOwn, publishWill, faults });
+    this.own = new OwnPublishes({ store, delivery, tap });
     const onReturn = (clientId: string, connection: Connection) => this.#departures.returned(clientId, connection);
-    const { isService = () => false } = options;
-    this.#admission = new Admission({ store, registry, access, limits, onReturn, shared, isService });
+    this.#admission = new Admission({ store, registry, access, limits, onReturn });
     const number = () => delivery.number();
-    this.clients = new ClientControl({ number, store, registry, admission: this.#admission, shared });
+    this.clients = new ClientControl({ number, store, registry, admission: this.#admission });
     const control = new ControlIntake({ incoming: store.incoming, serve: serveControl, onProblem });
     const { maxIncoming } = limits;
     const delayWill = (clientId: string, will: DelayedWill) => this.#departures.delayWill(clientId, will);
@@ -163,7 +133,6 @@ export class BrokerCore {
       own: this.own,
       tap,
       delayWill,
-      shared,
       maxIncoming,
       onProblem,
     });
@@ -337,14 +306,7 @@ export class BrokerCore {
     const { registry } = this.#options;
     const clientId = connection.identity?.clientId;
     const isLeft = registry.closed(connection, now);
-    if (this.#shared?.has(connection)) this.#shared.left(connection, now, this.#isWilled(connection));
-    else if (isLeft && clientId !== undefined) this.#departures.left(clientId, connection, now);
-  }
-
-  /** Whether it left without saying so, and may have published its will. */
-  #isWilled({ client, identity, will }: Connection): boolean {
-    if (!will || !identity || (client as unknown as { _disconnected: boolean } | null)?._disconnected) return false;
-    return this.#options.access.mayPublish(identity, will.topic);
+    if (isLeft && clientId !== undefined) this.#departures.left(clientId, connection, now);
   }
 
   /** Whether a client may publish on this topic now. */

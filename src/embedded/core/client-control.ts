@@ -5,7 +5,6 @@ import type { Session } from '../store/session.ts';
 import { type Admission, type FilterRefusal, heldBy } from './admission.ts';
 import type { ClientRegistry } from './client-registry.ts';
 import type { Connection } from './connection.ts';
-import type { SharedChanges } from './shared-changes.ts';
 import { type GivenSubscription, optionsOf, subscribeAway } from './subscribe-away.ts';
 
 export interface ClientControlOptions {
@@ -14,8 +13,6 @@ export interface ClientControlOptions {
   readonly store: BrokerStore;
   readonly registry: ClientRegistry;
   readonly admission: Admission;
-  /** In a cluster: of clients that are connected to another node nothing is known here. */
-  readonly shared: SharedChanges | null;
 }
 
 /** NOT_FOUND: neither connected, nor did it leave a session. */
@@ -57,12 +54,6 @@ export class ClientControl {
         const identity = { clientId, username: about?.username ?? null };
         const refusal = admission.refusal(identity, filter, heldBy(found.session, filter));
         if (refusal) return refusal;
-        const { shared } = this.#options;
-        if (shared) {
-          // It may have come back meanwhile.
-          if (await shared.subscribeAway(clientId, given)) return 'DONE';
-          continue;
-        }
         subscribeAway(store, found.session, given, number, Date.now());
         await store.commit();
         return 'DONE';
@@ -83,8 +74,7 @@ export class ClientControl {
     const { store } = this.#options;
     const found = await this.#find(clientId);
     if (!found) return false;
-    if (!this.#options.shared || 'client' in found) store.sessions.unsubscribe(clientId, filter);
-    else await this.#options.shared.unsubscribeAway(clientId, filter);
+    store.sessions.unsubscribe(clientId, filter);
     if ('client' in found) {
       const { connection, client } = found;
       // aedes takes names of filters, which its types leave out.

@@ -21,8 +21,6 @@ export interface Totals {
  */
 export class ClientRegistry {
   readonly #sessions: SessionStore;
-  /** The broker is a node of a cluster. */
-  isShared = false;
   readonly #connections = new Map<string, Connection>();
   readonly #open = new Set<Connection>();
   readonly #byUsername = new Map<string | null, Set<Connection>>();
@@ -51,9 +49,7 @@ export class ClientRegistry {
 
   get offlineCount(): number {
     let count = 0;
-    for (const { id, isElsewhere } of this.#sessions.all()) {
-      if (!isElsewhere && !this.#connections.has(id)) count += 1;
-    }
+    for (const { id } of this.#sessions.all()) if (!this.#connections.has(id)) count += 1;
     return count;
   }
 
@@ -63,7 +59,7 @@ export class ClientRegistry {
     for (const { client } of this.#connections.values())
       if (client) count += Object.keys(subscriptionsOf(client)).length;
     for (const session of this.#sessions.all()) {
-      if (!session.isElsewhere && !this.#connections.has(session.id)) count += session.subscriptions.size;
+      if (!this.#connections.has(session.id)) count += session.subscriptions.size;
     }
     return count;
   }
@@ -72,10 +68,8 @@ export class ClientRegistry {
     return this.#connections.get(clientId);
   }
 
-  /** Not while its client is connected to another node of the cluster. */
   session(clientId: string): Session | undefined {
-    const session = this.#sessions.get(clientId);
-    return session?.isElsewhere ? undefined : session;
+    return this.#sessions.get(clientId);
   }
 
   onChange(listener: (clientId: string) => void): () => void {
@@ -115,7 +109,7 @@ export class ClientRegistry {
   connected(clientId: string, connection: Connection): void {
     this.#connections.set(clientId, connection);
     const session = this.#sessions.get(clientId);
-    if (session && !session.isElsewhere) session.online = true;
+    if (session) session.online = true;
     this.#maximum = Math.max(this.#maximum, this.#connections.size);
     this.#changed(clientId);
   }
@@ -135,16 +129,15 @@ export class ClientRegistry {
     const session = this.#sessions.get(clientId);
     // Otherwise a newer connection, which is just being let in, has opened it.
     const isLeft = !session || session.owner === connection;
-    if (session && isLeft) session.dropped += droppedOn(connection);
-    // In a cluster its departure is a change that all nodes make.
-    if (session && isLeft && !this.isShared) {
+    if (session && isLeft) {
+      session.dropped += droppedOn(connection);
       this.#sessions.leave(session, now, connection.expirySeconds, connection.traffic);
     }
     this.#changed(clientId);
     return isLeft;
   }
 
-  /** The session of a client that is not connected here ended, or its client came or left at another node. */
+  /** The session of a client that is not connected ended. */
   changed(clientId: string): void {
     this.#changed(clientId);
   }

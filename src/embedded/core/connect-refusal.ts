@@ -10,7 +10,6 @@ import { generate } from 'mqtt-packet';
  * - `client_id`: no client id for a session that stays (MQTT 3).
  * - `will`: the will cannot be published, or is for a topic below `$CONTROL/`.
  * - `connections`, `sessions`: as many as the limits allow.
- * - `cluster`: the node does not reach the others, or lost the client to another connection.
  * - `closed`: the connection ended meanwhile.
  * - `error`: the broker failed; the log has the reason.
  */
@@ -22,7 +21,6 @@ export const REFUSAL_REASONS = [
   'will',
   'connections',
   'sessions',
-  'cluster',
   'closed',
   'error',
 ] as const;

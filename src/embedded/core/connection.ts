@@ -122,8 +122,6 @@ export class Connection {
   pendingBytes = 0;
   pendingQos2 = 0;
   pendingQos2Bytes = 0;
-  /** In a cluster: it publishes at QoS 0 to be retained, so that all it publishes at QoS 0 goes one way, in order. */
-  isRetaining = false;
   /**
    * Publishes whose acknowledgement somebody puts off, and those behind them: acknowledgements leave in the order in which the
    * publishes came [MQTT-4.6.0-2, MQTT-4.6.0-3]. Null: none yet.
@@ -137,8 +135,6 @@ export class Connection {
   /** While the broker answers it by itself: an answer needs no right to receive. */
   isAnswered = false;
   isClosed = false;
-  /** What the other nodes of the cluster know it by; 0: they do not. */
-  sharedNumber = 0;
 
   constructor(stream: Duplex, socket: Socket, listener: ListenerInfo) {
     this.#stream = stream;

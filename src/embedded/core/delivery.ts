@@ -155,11 +155,11 @@ export class Delivery {
 
   /**
    * [MQTT-4.1.0-1] A retained message that a SUBSCRIBE is sent belongs to the session until it is acknowledged: the client may be gone
-   * before that. Undefined: there is no room in the queue, so it is sent once; and in a cluster, whose queues change on all nodes.
+   * before that. Undefined: there is no room in the queue, so it is sent once.
    */
   #keepRetained(session: Session, { topic, payload, qos, properties }: AedesPublishPacket): QueueEntry | undefined {
-    const { queues, shared } = this.#options.store;
-    if (shared || qos === 0) return undefined;
+    const { queues } = this.#options.store;
+    if (qos === 0) return undefined;
     const message = { topic, payload, properties: takenIn(properties as MessageProperties | undefined, Date.now()) };
     if (!queues.hasRoom(session, message)) return undefined;
     const stored = queues.add(new Map([[session, { qos, retain: true }]]), message);
@@ -220,8 +220,8 @@ export class Delivery {
     if (!session) return;
     const now = Date.now();
     for (const entry of session.queue.values()) {
-      const { packetId, message, released, isDone } = entry;
-      if (released || isDone || (packetId !== undefined && window.has(packetId))) continue;
+      const { packetId, message, released } = entry;
+      if (released || (packetId !== undefined && window.has(packetId))) continue;
       // Not numbered: it will be delivered as a live message.
       if (packetId === undefined && message.counter === 0) continue;
       if (!window.isOpen) return;
@@ -245,7 +245,6 @@ export class Delivery {
       return;
     }
     const sendOnDisk = () => {
-      if (session.isElsewhere) return;
       sendNow();
       // It was too large, or is no longer allowed: nobody will acknowledge it, so the next one goes now.
       if (connection.isDraining && window && !window.has(packetId) && !client.closed) this.#fill(client, connection);

@@ -5,7 +5,6 @@ import type { Connection } from './connection.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Faults } from './faults.ts';
 import type { OwnPublishes } from './own-publishes.ts';
-import type { SharedChanges } from './shared-changes.ts';
 
 export interface DeparturesOptions {
   readonly store: BrokerStore;
@@ -13,8 +12,6 @@ export interface DeparturesOptions {
   readonly publishOwn: OwnPublishes['publish'];
   readonly publishWill: (clientId: string, will: DelayedWill) => void;
   readonly faults: Faults;
-  /** In a cluster: has all nodes do what is due. */
-  readonly shared?: Pick<SharedChanges, 'sessionDue' | 'willDue'> | null;
 }
 
 /**
@@ -24,18 +21,10 @@ export interface DeparturesOptions {
 export class Departures {
   readonly #options: DeparturesOptions;
   readonly #sessions = new Deadlines((clientId) =>
-    this.#guarded(`the session of "${clientId}" could not be ended`, () => {
-      const { shared } = this.#options;
-      if (shared) shared.sessionDue(clientId);
-      else this.endSession(clientId);
-    }),
+    this.#guarded(`the session of "${clientId}" could not be ended`, () => this.#endSession(clientId)),
   );
   readonly #wills = new Deadlines((clientId) =>
-    this.#guarded(`the delayed will of "${clientId}" could not be published`, () => {
-      const { shared } = this.#options;
-      if (shared) shared.willDue(clientId);
-      else this.publishWill(clientId);
-    }),
+    this.#guarded(`the delayed will of "${clientId}" could not be published`, () => this.#publishWill(clientId)),
   );
 
   constructor(options: DeparturesOptions) {
@@ -48,19 +37,18 @@ export class Departures {
     const left = wills.all();
     if (trial.isOn) for (const will of left) await this.#resumeWill(will, now);
     else await Promise.all(left.map((will) => this.#resumeWill(will, now)));
-    for (const { id, about, online } of [...sessions.all()]) {
-      if (online) continue;
+    for (const { id, about } of [...sessions.all()]) {
       const { expirySeconds = null, lastDisconnect } = about ?? {};
       if (expirySeconds === null) continue;
       const due = (lastDisconnect ?? now) + expirySeconds * 1000;
-      if (due <= now && !this.#options.shared) this.endSession(id);
+      if (due <= now) this.#endSession(id);
       else this.#sessions.set(id, due);
     }
     const delayed = [...wills.delayed()];
     for (const [clientId, { due }] of delayed) this.#wills.set(clientId, due);
-    if (!trial.isOn || this.#options.shared) return;
+    if (!trial.isOn) return;
     for (const [clientId, { due }] of delayed) {
-      if (due <= now) await trial.run('delayed will', clientId, async () => this.publishWill(clientId));
+      if (due <= now) await trial.run('delayed will', clientId, async () => this.#publishWill(clientId));
     }
   }
 
@@ -71,14 +59,14 @@ export class Departures {
     if (isClean) store.incoming.clear(clientId);
     // A newer connection has ended it.
     else if (!store.sessions.get(clientId)) return;
-    else if (expirySeconds === 0) this.endSession(clientId);
+    else if (expirySeconds === 0) this.#endSession(clientId);
     else if (expirySeconds !== null) this.#sessions.set(clientId, now + expirySeconds * 1000);
   }
 
   /** Its will is not published if it comes back in time, except that a session that it does not want ends now. */
   returned(clientId: string, { isCleanStart }: Pick<Connection, 'isCleanStart'>): void {
     this.#sessions.delete(clientId);
-    if (isCleanStart) this.publishWill(clientId);
+    if (isCleanStart) this.#publishWill(clientId);
     this.#wills.delete(clientId);
     this.#options.store.wills.takeDelayed(clientId);
   }
@@ -119,16 +107,16 @@ export class Departures {
     }
   }
 
-  endSession(clientId: string): void {
+  #endSession(clientId: string): void {
     const { store, registry } = this.#options;
     store.endSession(clientId);
     registry.changed(clientId);
     // The will is due when the session ends, at the latest [MQTT-3.1.3-9].
-    this.publishWill(clientId);
+    this.#publishWill(clientId);
   }
 
   /** If one is put off, it is no more. */
-  publishWill(clientId: string): void {
+  #publishWill(clientId: string): void {
     this.#wills.delete(clientId);
     const { store, publishWill } = this.#options;
     const will = store.wills.takeDelayed(clientId);

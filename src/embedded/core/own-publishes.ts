@@ -2,14 +2,11 @@ import type { BrokerStore } from '../store/broker-store.ts';
 import type { MessageProperties } from '../store/message-properties.ts';
 import type { Delivery, LiveMessage } from './delivery.ts';
 import type { PublishTap } from './publish-tap.ts';
-import { isOfNode, type SharedChanges } from './shared-changes.ts';
 
 export interface OwnPublishesOptions {
   readonly store: BrokerStore;
   readonly delivery: Delivery;
   readonly tap: PublishTap;
-  /** In a cluster. */
-  readonly shared: SharedChanges | null;
 }
 
 export interface PublishOptions {
@@ -45,11 +42,7 @@ export class OwnPublishes {
    * before this returns; with an error when it could not be stored. `publisherId` null: the broker itself.
    */
   send(publisherId: string | null, live: LiveMessage, done: (error: Error | null) => void): void {
-    const { store, delivery, tap, shared } = this.#options;
-    if (shared && !isOfNode(live.topic)) {
-      this.#share(shared, publisherId, live, done);
-      return;
-    }
+    const { store, delivery, tap } = this.#options;
     const { message, isDurable } = store.accept(publisherId === null ? null : { id: publisherId }, live);
     const tapped = tap.take(live, false);
     const delivered = () => {
@@ -76,21 +69,6 @@ export class OwnPublishes {
           done(error);
         },
       );
-    }
-    tapped?.tell();
-  }
-
-  #share(shared: SharedChanges, publisherId: string | null, live: LiveMessage, done: (error: null) => void): void {
-    const { delivery, tap } = this.#options;
-    const tapped = tap.take(live, false);
-    const taken = () => {
-      if (tapped) tapped.whenFree(() => done(null));
-      else done(null);
-    };
-    if (live.qos > 0 || live.retain) shared.publish({ ...live, connection: null, publisherId, held: tapped }, taken);
-    else {
-      shared.tell(publisherId, live);
-      delivery.deliver(publisherId, live, null, taken);
     }
     tapped?.tell();
   }

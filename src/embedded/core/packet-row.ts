@@ -16,16 +16,13 @@ interface Held {
  */
 export class PacketRow {
   readonly #connection: Connection;
-  readonly #isCongested: () => boolean;
   #row: Held[] = [];
   #bytes = 0;
   #isRunning = false;
   #isStopped = false;
 
-  /** `isCongested` says whether nothing more is to be read although there is room here. */
-  constructor(connection: Connection, isCongested: () => boolean = () => false) {
+  constructor(connection: Connection) {
     this.#connection = connection;
-    this.#isCongested = isCongested;
   }
 
   get isEmpty(): boolean {
@@ -65,7 +62,7 @@ export class PacketRow {
   #isFull(): boolean {
     // The end of the last one is what reading goes on with.
     if (this.#row.length === 0) return false;
-    return this.#row.length >= MAX_HELD || this.#bytes >= MAX_HELD_BYTES || this.#isCongested();
+    return this.#row.length >= MAX_HELD || this.#bytes >= MAX_HELD_BYTES;
   }
 }
 

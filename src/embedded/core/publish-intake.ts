@@ -7,12 +7,11 @@ import { forwardable } from '../store/message-properties.ts';
 import type { DelayedWill, WillPacket } from '../store/will-store.ts';
 import { type Connection, RECEIVE_MAXIMUM_EXCEEDED } from './connection.ts';
 import type { ControlIntake } from './control-intake.ts';
-import type { Delivery, LiveMessage } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
 import type { DeliveryTurns } from './delivery-turns.ts';
 import type { OwnPublishes } from './own-publishes.ts';
 import { PacketRow } from './packet-row.ts';
-import type { PublishTap, TappedMessage } from './publish-tap.ts';
-import { isOfNode, type SharedChanges } from './shared-changes.ts';
+import type { PublishTap } from './publish-tap.ts';
 
 export interface PublishIntakeOptions {
   readonly store: BrokerStore;
@@ -23,8 +22,6 @@ export interface PublishIntakeOptions {
   readonly own: OwnPublishes;
   readonly tap: PublishTap;
   readonly delayWill: (clientId: string, will: DelayedWill) => void;
-  /** In a cluster. */
-  readonly shared: SharedChanges | null;
   /** QoS 2 publishes of one client that wait for PUBREL; a client with more is disconnected. */
   readonly maxIncoming: number;
   readonly onProblem: (problem: string, error: Error) => void;
@@ -86,15 +83,6 @@ export class PublishIntake {
     }
     if (packet.properties) Object.assign(packet, { properties: forwardable(packet.properties) });
     const tapped = this.#options.tap.take(packet, true);
-    const { shared } = this.#options;
-    if (shared && !isOfNode(topic)) {
-      if (packet.retain) connection.isRetaining = true;
-      if (connection.isRetaining) {
-        this.#share(shared, client, connection, packet, tapped, done);
-        return;
-      }
-      shared.tell(client.id, packet as LiveMessage);
-    }
     if (!packet.retain && !tapped) {
       done();
       return;
@@ -114,9 +102,7 @@ export class PublishIntake {
     const { access, delayWill } = this.#options;
     const { topic, payload, qos, retain } = packet;
     const { delaySeconds = 0 } = packet as WillPacket;
-    // In a cluster all nodes know the will, and publish it when they read that its client is gone.
-    const isShared = this.#options.shared !== null;
-    if (!isShared && identity && access.mayPublish(identity, topic) && !topic.startsWith('$CONTROL/')) {
+    if (identity && access.mayPublish(identity, topic) && !topic.startsWith('$CONTROL/')) {
       const due = Date.now() + delaySeconds * 1000;
       const will = { topic, payload, qos, retain, properties: forwardable(packet.properties), due };
       if (delaySeconds > 0) delayWill(identity.clientId, will);
@@ -152,11 +138,6 @@ export class PublishIntake {
       return;
     }
     const tapped = tap.take(packet, true);
-    const { shared } = this.#options;
-    if (shared && !isOfNode(topic)) {
-      this.#share(shared, client, connection, packet, tapped, done);
-      return;
-    }
     const { message, isDurable } = store.accept(client, packet, tapped);
     const properties = forwardable(packet.properties);
     const delivered = putOff(connection, tapped, payload.length, () => {
@@ -187,32 +168,6 @@ export class PublishIntake {
         },
       );
     }
-    tapped?.tell();
-  }
-
-  /** `done` when all who are to have it here have it, and after those that its connection sent before. */
-  #share(
-    shared: SharedChanges,
-    client: Client,
-    connection: Connection,
-    packet: PublishPacket,
-    tapped: TappedMessage | null,
-    done: Done,
-  ): void {
-    const { topic, payload, qos, retain, messageId } = packet;
-    const properties = forwardable(packet.properties);
-    connection.held ??= new PacketRow(connection, () => shared.isCongested);
-    const ready = connection.held.add(payload.length, () => {
-      if (qos < 2) consume(packet);
-      done();
-    });
-    countPending(connection, qos, payload.length, 1);
-    const publish = { publisherId: client.id, connection, topic, payload, qos, retain, properties, messageId };
-    shared.publish({ ...publish, held: tapped }, () => {
-      countPending(connection, qos, payload.length, -1);
-      if (tapped) tapped.whenFree(ready);
-      else ready();
-    });
     tapped?.tell();
   }
 

@@ -6,7 +6,7 @@ const MAX_FAULTS = 3;
 
 /**
  * Finds sessions that their client cannot take up again, because of a fault of the broker each time. Such a session is moved into quarantine
- * before the next connection is let in, so that the client begins a new one. In a cluster, where other nodes have the session too, it stays.
+ * before the next connection is let in, so that the client begins a new one.
  */
 export class SessionFaults {
   readonly #store: BrokerStore;
@@ -30,7 +30,6 @@ export class SessionFaults {
   beforeAdmission(clientId: string): void {
     if ((this.#counts.get(clientId) ?? 0) < MAX_FAULTS) return;
     this.#counts.delete(clientId);
-    if (this.#store.shared) return;
     const reason = `its connection ended ${MAX_FAULTS} times while it was taken up; the log has the faults`;
     this.#store.quarantine.move('session', [clientId], reason);
     this.#store.endSession(clientId);

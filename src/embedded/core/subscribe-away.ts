@@ -30,11 +30,9 @@ export function subscribeAway(
   const isNew = !session.subscriptions.has(filter);
   const { topic: _filter, ...options } = optionsOf(given);
   const record = identifier === undefined ? options : { ...options, subscriptionIdentifier: identifier };
-  store.sessions.applySubscribe(session.id, filter, record);
+  store.sessions.subscribe(session.id, filter, record);
   if (retainHandling === 2 || (retainHandling === 1 && !isNew)) return;
-  // In an order that does not depend on how the messages came here.
-  const matching = [...store.retained.matching([filter], now)].sort((one, other) => (one.topic < other.topic ? -1 : 1));
-  for (const { topic, payload, qos: published, properties } of matching) {
+  for (const { topic, payload, qos: published, properties } of store.retained.matching([filter], now)) {
     const qos = Math.min(published, given.qos);
     if (qos === 0) continue;
     const grant = { qos: qos === 2 ? 2 : 1, retain: true } as const;

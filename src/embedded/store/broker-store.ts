@@ -3,7 +3,6 @@ import { type ClientRef, type Held, IncomingStore } from './incoming-store.ts';
 import { Journal } from './journal.ts';
 import { type MessageProperties, takenIn } from './message-properties.ts';
 import { type DeliveryNumber, MessageQueues } from './message-queues.ts';
-import { PresenceStore } from './presence-store.ts';
 import { Quarantine, type QuarantinedRecord } from './quarantine.ts';
 import { checkRecords } from './record-check.ts';
 import { RecordTrial } from './record-trial.ts';
@@ -52,11 +51,8 @@ export class BrokerStore {
   readonly retained: RetainedStore;
   readonly incoming: IncomingStore;
   readonly wills: WillStore;
-  readonly presences: PresenceStore;
   readonly quarantine: Quarantine;
   readonly trial: RecordTrial;
-  /** In a cluster: resolves when what was changed until now is so on all nodes that are up to date, and safe as the cluster's mode says. */
-  shared: (() => Promise<void>) | null = null;
 
   constructor({ folder, limits, onBroken, onQuarantined = () => {}, suspicion }: BrokerStoreOptions) {
     this.journal = new Journal({ folder, onBroken });
@@ -71,7 +67,6 @@ export class BrokerStore {
     this.retained = new RetainedStore(this.journal, { maxCount, maxBytes });
     this.incoming = new IncomingStore(this.journal);
     this.wills = new WillStore(this.journal);
-    this.presences = new PresenceStore(this.journal);
   }
 
   /** What earlier runs left; `number` gives each queued message its place among what the broker core delivers. */
@@ -79,16 +74,10 @@ export class BrokerStore {
     this.sessions.load(number, Date.now());
     this.incoming.load();
     this.wills.load();
-    if (!this.shared) return;
-    this.presences.load();
-    for (const { clientId } of this.presences.all()) {
-      const session = this.sessions.get(clientId);
-      if (session) Object.assign(session, { online: true, isElsewhere: true });
-    }
   }
 
   commit(): Promise<void> {
-    return this.shared ? this.shared() : this.journal.commit();
+    return this.journal.commit();
   }
 
   /**
@@ -96,7 +85,7 @@ export class BrokerStore {
    * the broker itself; without `clean` no packet id is remembered on disk. `held`: who needs it before it is acknowledged. Whoever calls
    * tells `retained` when one to be retained was handed on.
    */
-  accept(publisher: ClientRef | null, publish: Publish, held: Held | 'UNKNOWN' | null = null): Accepted {
+  accept(publisher: ClientRef | null, publish: Publish, held: Held | null = null): Accepted {
     const { topic, payload, qos, retain, messageId, properties } = publish;
     const matches = qos > 0 ? this.sessions.match(topic) : [];
     // What is kept must not hold on to the socket buffer it was read in.

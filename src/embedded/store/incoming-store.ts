@@ -34,8 +34,6 @@ interface Incomings {
 export class IncomingStore {
   readonly #journal: Journal;
   readonly #clients = new Map<string, Incomings>();
-  /** In a cluster: has packet ids of sessions that stay released on all nodes. */
-  shared: ((clientId: string, packetId: number) => void) | null = null;
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -72,12 +70,11 @@ export class IncomingStore {
   }
 
   /**
-   * A publish was taken in: only its packet id matters from then on. Says whether the journal has something to commit.
-   * `held` UNKNOWN: by somebody at another node.
+   * A publish was taken in: only its packet id matters from then on. Returns whether the journal has something to commit.
    */
-  take(client: ClientRef, packetId: number, bytes: number, held: Held | 'UNKNOWN' | null = null): boolean {
-    this.#set(client.id, packetId, held === 'UNKNOWN' ? { bytes, held } : { bytes });
-    if (held && held !== 'UNKNOWN') this.hold(client.id, packetId, held);
+  take(client: ClientRef, packetId: number, bytes: number, held: Held | null = null): boolean {
+    this.#set(client.id, packetId, { bytes });
+    if (held) this.hold(client.id, packetId, held);
     if (client.clean !== false) return false;
     const sql = 'INSERT OR IGNORE INTO incoming (client_id, packet_id, bytes, held) VALUES (?, ?, ?, ?)';
     this.#journal.add(sql, client.id, packetId, bytes, held ? 1 : 0);
@@ -100,13 +97,6 @@ export class IncomingStore {
 
   /** PUBREL came. False: no such packet id. */
   release(client: ClientRef, packetId: number): boolean {
-    if (!this.shared || client.clean !== false) return this.applyRelease(client, packetId);
-    if (!this.has(client.id, packetId)) return false;
-    this.shared(client.id, packetId);
-    return true;
-  }
-
-  applyRelease(client: ClientRef, packetId: number): boolean {
     const incomings = this.#clients.get(client.id);
     const incoming = incomings?.byPacketId.get(packetId);
     if (!incomings || !incoming) return false;

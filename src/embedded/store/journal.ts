@@ -150,6 +150,22 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
+const ACCESS_TABLES = ['access_client', 'access_group', 'access_role'];
+const SESSION_TABLES = ['retained', 'session', 'subscription', 'message', 'queue', 'incoming', 'delayed_will', 'will'];
+/** What nodes of clusters had copies of (`before_…`) until version 0.2. */
+const NODE_TABLES = [...ACCESS_TABLES, ...SESSION_TABLES];
+
+/** Puts the copies of tables back if the setting `keptCopy` has one of these values. */
+function restored(tables: readonly string[], kept: string): string {
+  const isKept = `EXISTS (SELECT 1 FROM setting WHERE name = 'keptCopy' AND value IN (${kept}))`;
+  return tables
+    .map(
+      (table) =>
+        `DELETE FROM ${table} WHERE ${isKept}; INSERT INTO ${table} SELECT * FROM before_${table} WHERE ${isKept};`,
+    )
+    .join('\n');
+}
+
 /** `message` holds a payload once, however many sessions queue it; `queue.packet_id` is set once it was sent. */
 const MIGRATIONS = [
   `
@@ -223,26 +239,28 @@ const MIGRATIONS = [
   ) WITHOUT ROWID;
   `,
   // What a broker had before it became a node of a cluster. Whoever adds a column to one of these adds it here, too.
-  [
-    'access_client',
-    'access_group',
-    'access_role',
-    'retained',
-    'session',
-    'subscription',
-    'message',
-    'queue',
-    'incoming',
-    'delayed_will',
-    'will',
-  ]
-    .map((table) => `CREATE TABLE before_${table} AS SELECT * FROM ${table} WHERE 0;`)
-    .join('\n'),
+  NODE_TABLES.map((table) => `CREATE TABLE before_${table} AS SELECT * FROM ${table} WHERE 0;`).join('\n'),
   // Records that the broker cannot serve: `record` is the row as JSON, its bytes as Base64.
   `
   CREATE TABLE quarantine (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, reason TEXT NOT NULL,
     record TEXT NOT NULL
   );
+  `,
+  // Clusters of embedded brokers that shared sessions are no more. A broker that was a node keeps its retained messages and the sessions of
+  // clients that were connected to it last. One whose cluster was still being created has what it had before.
+  `
+  ${restored(ACCESS_TABLES, "'ACCESS', 'ALL'")}
+  ${restored(SESSION_TABLES, "'ALL'")}
+  INSERT OR REPLACE INTO setting SELECT 'accessControl', value FROM setting
+    WHERE name = 'accessControlBefore' AND EXISTS (SELECT 1 FROM setting WHERE name = 'keptCopy' AND value IN ('ACCESS', 'ALL'));
+  CREATE TABLE other_session AS SELECT client_id FROM session, log_place
+    WHERE json_extract(about, '$.nodeId') <> node_id AND NOT EXISTS (SELECT 1 FROM setting WHERE name = 'keptCopy');
+  ${['subscription', 'queue', 'incoming', 'delayed_will', 'session'].map((table) => `DELETE FROM ${table} WHERE client_id IN (SELECT client_id FROM other_session);`).join('\n')}
+  DROP TABLE other_session;
+  DROP TABLE presence;
+  DROP TABLE log_place;
+  ${NODE_TABLES.map((table) => `DROP TABLE before_${table};`).join('\n')}
+  DELETE FROM setting WHERE name IN ('keptCopy', 'accessControlBefore');
   `,
 ];

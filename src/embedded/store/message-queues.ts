@@ -21,14 +21,6 @@ export interface Grant {
   readonly retain: boolean;
 }
 
-/** What becomes of queued messages on all nodes of a cluster; each is applied when all have it so. */
-export interface SharedQueueChanges {
-  /** False: the client goes on at another node, whose packet ids count. */
-  sent(session: Session, entry: QueueEntry, packetId: number): boolean;
-  released(session: Session, entry: QueueEntry): void;
-  settled(session: Session, entry: QueueEntry): void;
-}
-
 /** Memory of one queue entry without the message, which several queues share. */
 const ENTRY_BYTES = 256;
 
@@ -41,8 +33,6 @@ const ENTRY_BYTES = 256;
 export class MessageQueues {
   readonly #journal: Journal;
   readonly #limits: QueueLimits;
-  /** In a cluster: who makes these changes on all nodes. */
-  shared: SharedQueueChanges | null = null;
   #nextMessageId = 1;
   #count = 0;
   #entries = 0;
@@ -88,7 +78,7 @@ export class MessageQueues {
       const packetId = row.packet_id ?? undefined;
       const dup = packetId !== undefined;
       const { position, qos } = row;
-      const about = { retain: row.retain === 1, packetId, sharedPacketId: packetId, released: row.released === 1, dup };
+      const about = { retain: row.retain === 1, packetId, released: row.released === 1, dup };
       const entry = { position, message, qos, ...about };
       this.#link(session, entry);
       session.byCounter.set(message.counter, entry);
@@ -107,9 +97,7 @@ export class MessageQueues {
     }
     // Those that are about to be deleted, too: their ids are still taken.
     const [last] = this.#journal.rows<{ id: number | null }>('SELECT max(id) AS id FROM message');
-    // What the nodes of a cluster count in common goes on where it was, whatever is left of it.
-    const [place] = this.#journal.rows<{ next: number }>('SELECT next_message AS next FROM log_place');
-    this.#nextMessageId = Math.max((last?.id ?? 0) + 1, place?.next ?? 1);
+    this.#nextMessageId = (last?.id ?? 0) + 1;
     return messages;
   }
 
@@ -147,11 +135,6 @@ export class MessageQueues {
     return !isFull && this.#bytes + this.#entries * ENTRY_BYTES + more <= this.#limits.totalBytes;
   }
 
-  /** The id of the next message. */
-  get nextMessageId(): number {
-    return this.#nextMessageId;
-  }
-
   /** The broker core delivers the message from now on under this number. */
   number(message: StoredMessage, { brokerId, counter }: DeliveryNumber): void {
     message.brokerId = brokerId;
@@ -162,58 +145,21 @@ export class MessageQueues {
     message.queued = [];
   }
 
-  /** In a cluster the other nodes, and the journal, have it when `applySent` was called. */
   sent(session: Session, entry: QueueEntry, packetId: number): void {
-    if (this.shared) {
-      const isNew = entry.sharedPacketId !== packetId;
-      if (isNew && !this.shared.sent(session, entry, packetId)) return;
-      setPacketId(session, entry, packetId);
-    } else if (entry.packetId !== packetId) this.applySent(session, entry, packetId);
-  }
-
-  applySent(session: Session, entry: QueueEntry, packetId: number): void {
+    if (entry.packetId === packetId) return;
     setPacketId(session, entry, packetId);
-    if (this.shared) entry.sharedPacketId = packetId;
     const sql = 'UPDATE queue SET packet_id = ? WHERE client_id = ? AND position = ?';
     this.#journal.add(sql, packetId, session.id, entry.position);
   }
 
-  /**
-   * In a cluster, as the session goes to another connection: what was sent here, and not noted before by all, is unsent. Another node
-   * may give its packet id to another message.
-   */
-  unsend(session: Session): void {
-    if (!this.shared) return;
-    for (const entry of session.queue.values()) {
-      if (entry.packetId === undefined || entry.packetId === entry.sharedPacketId) continue;
-      if (session.byPacketId.get(entry.packetId) === entry) session.byPacketId.delete(entry.packetId);
-      countSent(session, entry, -1);
-      entry.packetId = undefined;
-      if (entry.sharedPacketId !== undefined) setPacketId(session, entry, entry.sharedPacketId);
-    }
-  }
-
   released(session: Session, entry: QueueEntry): void {
     if (entry.released) return;
-    if (this.shared) this.shared.released(session, entry);
-    else this.applyReleased(session, entry);
-  }
-
-  applyReleased(session: Session, entry: QueueEntry): void {
     entry.released = true;
     this.#journal.add('UPDATE queue SET released = 1 WHERE client_id = ? AND position = ?', session.id, entry.position);
   }
 
   /** Done with: acknowledged, or no longer allowed. */
   settle(session: Session, entry: QueueEntry): void {
-    if (!this.shared) this.applySettled(session, entry);
-    else if (!entry.isDone) {
-      entry.isDone = true;
-      this.shared.settled(session, entry);
-    }
-  }
-
-  applySettled(session: Session, entry: QueueEntry): void {
     this.#unlink(session, entry);
     session.queue.delete(entry.position);
     this.#journal.add('DELETE FROM queue WHERE client_id = ? AND position = ?', session.id, entry.position);
@@ -277,7 +223,6 @@ const sizeOf = (topic: string, payload: Uint8Array | string, properties: string 
   topic.length + payload.length + (properties?.length ?? 0);
 
 function setPacketId(session: Session, entry: QueueEntry, packetId: number): void {
-  if (entry.packetId === packetId) return;
   if (entry.packetId === undefined) countSent(session, entry, 1);
   else if (session.byPacketId.get(entry.packetId) === entry) session.byPacketId.delete(entry.packetId);
   entry.packetId = packetId;

@@ -126,8 +126,7 @@ export class Persistence {
    * already and began a new one, which this call would end.
    */
   async cleanSubscriptions(client: ClientRef): Promise<void> {
-    // In a cluster that is a part of being let in.
-    if (client.clean === false || this.#store.shared) return;
+    if (client.clean === false) return;
     if (this.#store.sessions.remove(client.id)) await this.#store.commit();
   }
 
@@ -171,7 +170,6 @@ export class Persistence {
     queues.sent(session, entry, packet.messageId);
     // QoS 2 is sent again under the same packet id or the receiver sees it twice.
     if (entry.qos === 2) await this.#store.commit();
-    if (session.isElsewhere) throw new Error('the session was taken over');
   }
 
   /** Without a packet id nothing is cleared: aedes asks so for any message it did not forward, duplicates among them. */
@@ -187,8 +185,6 @@ export class Persistence {
   }
 
   outgoingStream(client: ClientRef): Readable {
-    // aedes throws the queue of a clean session away; in a cluster another node may have a session of this client by then.
-    if (client.clean === true && this.#store.shared) return Readable.from([]);
     const session = this.#store.sessions.get(client.id);
     return Readable.from(session ? this.#outgoing(client, session) : []);
   }
@@ -230,8 +226,6 @@ export class Persistence {
   }
 
   async putWill(client: ClientRef, packet: WillPacket): Promise<void> {
-    // In a cluster all nodes have it since the client was let in.
-    if (this.#store.shared) return;
     if (this.#broker) packet.brokerId = this.#broker.id;
     packet.clientId = client.id;
     this.#store.wills.put(client.id, packet);

@@ -35,14 +35,10 @@ export function isSendable({ message, packetId }: QueueEntry, now: number): bool
  * delivered as a live message.
  */
 export function queuedEntries(session: Session): QueueEntry[] {
-  return [...session.queue.values()].filter(
-    ({ message, packetId, isDone }) => !isDone && (message.counter > 0 || packetId !== undefined),
-  );
+  return [...session.queue.values()].filter(({ message, packetId }) => message.counter > 0 || packetId !== undefined);
 }
 
 /** Messages of a session that no connection has sent yet, oldest first. */
 export function unsentEntries(session: Session): QueueEntry[] {
-  return [...session.queue.values()].filter(
-    ({ message, packetId, isDone }) => !isDone && packetId === undefined && message.counter > 0,
-  );
+  return [...session.queue.values()].filter(({ message, packetId }) => packetId === undefined && message.counter > 0);
 }

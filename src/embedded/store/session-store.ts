@@ -30,12 +30,6 @@ export interface SubscriptionListener {
   ended(session: Session): void;
 }
 
-/** What becomes of the subscriptions of a client that is connected to this node, on all nodes of a cluster. */
-export interface SharedSubscriptions {
-  subscribe(clientId: string, filter: string, record: SubscriptionRecord): void;
-  unsubscribe(clientId: string, filter: string): void;
-}
-
 /**
  * Persistent sessions and their subscriptions, indexed in memory, written to the journal; their queues are in `MessageQueues`.
  * Whoever acknowledges anything to a client waits for the journal's commit first; nothing here waits. How many sessions and
@@ -51,15 +45,13 @@ export class SessionStore {
   onMember: (clientId: string) => void = () => {};
   /** Set by whoever records them; null: nobody does. */
   subscriptionListener: SubscriptionListener | null = null;
-  /** In a cluster: who makes changes of subscriptions on all nodes. */
-  shared: SharedSubscriptions | null = null;
 
   constructor(journal: Journal, queues: MessageQueues) {
     this.#journal = journal;
     this.#queues = queues;
   }
 
-  /** Also loads the queues. In a cluster, where its client may be connected to another node, nobody is taken for gone. */
+  /** Also loads the queues. */
   load(number: () => DeliveryNumber, now: number): void {
     type SessionRow = { client_id: string; about: string };
     for (const row of this.#journal.rows<SessionRow>('SELECT client_id, about FROM session')) {
@@ -68,7 +60,7 @@ export class SessionStore {
       session.about = JSON.parse(row.about) as SessionAbout;
       // The broker ended before the client did, so this start is the first moment it is known to be away.
       const { lastDisconnect, lastConnect } = session.about;
-      if (!this.shared && (!lastDisconnect || lastDisconnect < lastConnect)) {
+      if (!lastDisconnect || lastDisconnect < lastConnect) {
         this.#describe(session, { ...session.about, lastDisconnect: now });
       }
     }
@@ -102,15 +94,12 @@ export class SessionStore {
     return this.#filterWeight;
   }
 
-  /** `owner` null: its client is connected to another node. */
-  open(clientId: string, about: SessionAbout, owner: object | null): Session {
+  open(clientId: string, about: SessionAbout, owner: object): Session {
     const isResumed = this.#sessions.has(clientId);
     const session = this.#ensure(clientId);
     session.isResumed = isResumed;
     session.owner = owner;
     session.online = true;
-    session.isElsewhere = owner === null;
-    this.#queues.unsend(session);
     session.markDuplicates();
     this.#describe(session, about);
     return session;
@@ -119,10 +108,8 @@ export class SessionStore {
   /** The client went; its session stays, for as long as `expirySeconds` says. */
   leave(session: Session, now: number, expirySeconds: number | null, traffic?: Traffic): void {
     session.online = false;
-    session.isElsewhere = false;
     // Its sockets and buffers would stay in memory as long as the session waits, several times what the session takes.
     session.owner = null;
-    this.#queues.unsend(session);
     session.markDuplicates();
     if (session.about && this.#sessions.get(session.id) === session) {
       const about = { ...session.about, lastDisconnect: now, expirySeconds };
@@ -145,11 +132,6 @@ export class SessionStore {
   }
 
   subscribe(clientId: string, filter: string, record: SubscriptionRecord): void {
-    if (this.shared) this.shared.subscribe(clientId, filter, record);
-    else this.applySubscribe(clientId, filter, record);
-  }
-
-  applySubscribe(clientId: string, filter: string, record: SubscriptionRecord): void {
     const session = this.#ensure(clientId);
     const isNew = !session.subscriptions.has(filter);
     this.#index(session, filter, record);
@@ -161,11 +143,6 @@ export class SessionStore {
   }
 
   unsubscribe(clientId: string, filter: string): void {
-    if (this.shared) this.shared.unsubscribe(clientId, filter);
-    else this.applyUnsubscribe(clientId, filter);
-  }
-
-  applyUnsubscribe(clientId: string, filter: string): void {
     const session = this.#sessions.get(clientId);
     if (!session?.subscriptions.delete(filter)) return;
     this.#tree.remove(filter, clientId);

@@ -21,8 +21,6 @@ export interface SessionAbout {
   readonly lastDisconnect: number | null;
   /** Seconds that the session outlives its connection; null or missing (written by an earlier version): without end. */
   readonly expirySeconds?: number | null;
-  /** In a cluster: to which its client was connected last. */
-  readonly nodeId?: number;
   /** Of the last connection; missing: the broker ended before it did, or it was an earlier version. */
   readonly traffic?: Traffic;
 }
@@ -63,10 +61,6 @@ export interface QueueEntry {
   released: boolean;
   /** It was sent on a connection that ended. */
   dup: boolean;
-  /** In a cluster: the packet id that all nodes know. */
-  sharedPacketId?: number | undefined;
-  /** In a cluster: it is done with, and leaves the queue when all nodes have it so. It is not sent any more. */
-  isDone?: boolean;
 }
 
 /** One client's persistent session in memory. Who changes it also writes the journal: `SessionStore` and `MessageQueues`. */
@@ -78,8 +72,6 @@ export class Session {
   readonly byCounter = new Map<number, QueueEntry>();
   about: SessionAbout | null = null;
   online = false;
-  /** In a cluster: its client is connected to another node. */
-  isElsewhere = false;
   /** It was there before it was opened for the connection that has it now, or had it last. */
   isResumed = false;
   /** The connection that it was last opened for in this run. */

@@ -7,16 +7,8 @@ import { topicNameProblem } from '../topic-rules.ts';
 /** Publishes, and ends of publishes, within each other. */
 const MAX_DEPTH = 50;
 
-/** What publishes go through before they are done. */
-export interface Reach {
-  /** Why they cannot be done now, for people; null: they can. */
-  readonly problem: string | null;
-  onReach(listener: () => void): Stop;
-}
-
 /**
- * What streams know of the broker whose thread they run in: its tap, and its own publishes. CONNECTED until it is closed, but for a node
- * that does not reach the others: there it is UNREACHABLE, and goes on to hear and to publish what is done as soon as it does.
+ * What streams know of the broker whose thread they run in: its tap, and its own publishes. CONNECTED until it is closed.
  *
  * While paused, publishers of messages that match wait; what streams publish goes on. A publish is done when whatever other streams
  * need of it is done, too.
@@ -28,19 +20,12 @@ export class EmbeddedStreamSession implements StreamSession {
   #depth = 0;
   #status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
 
-  readonly #reach: Reach | null;
-  readonly #stop: Stop;
-
-  /** `reach` null: nothing but the broker itself is needed. */
-  constructor(core: Pick<BrokerCore, 'tap' | 'own'>, reach: Reach | null = null) {
+  constructor(core: Pick<BrokerCore, 'tap' | 'own'>) {
     this.#core = core;
-    this.#reach = reach;
-    this.#stop = reach?.onReach(() => this.#changed()) ?? (() => undefined);
   }
 
   get status(): LinkStatus {
-    const lastError = this.#reach?.problem ?? null;
-    return this.#isClosed || lastError === null ? this.#status : { ...this.#status, state: 'UNREACHABLE', lastError };
+    return this.#status;
   }
 
   onStatus(listener: (status: LinkStatus) => void): Stop {
@@ -94,13 +79,7 @@ export class EmbeddedStreamSession implements StreamSession {
     this.#status = { state: 'CLOSED', since: Date.now() };
     for (const stop of [...this.#subscriptions]) stop();
     this.#core.tap.resume();
-    this.#stop();
-    this.#changed();
-  }
-
-  #changed(): void {
-    const { status } = this;
-    for (const listener of this.#listeners) listener(status);
+    for (const listener of this.#listeners) listener(this.#status);
   }
 
   /** One stream feeds the next one from within its publish, thousands in a row maybe: more than the stack holds go on in a later turn. */

@@ -7,7 +7,7 @@ import { openSegmentStore } from '../../streams/store/segment-store.ts';
 import type { ControlServer } from '../control/control-server.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { Journal } from '../store/journal.ts';
-import { EmbeddedStreamSession, type Reach } from './embedded-stream-session.ts';
+import { EmbeddedStreamSession } from './embedded-stream-session.ts';
 import { JournalStreamDefinitions } from './journal-stream-definitions.ts';
 
 export interface EmbeddedStreamsOptions {
@@ -18,8 +18,6 @@ export interface EmbeddedStreamsOptions {
   readonly journal: Journal;
   readonly core: BrokerCore;
   readonly control: ControlServer;
-  /** Of a node of a cluster. */
-  readonly reach: Reach | null;
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
@@ -30,13 +28,13 @@ export interface EmbeddedStreams {
 
 /** Registers `stream-processing`. When it resolves, all streams that are kept run: nothing that is published now passes them by. */
 export async function startStreams(options: EmbeddedStreamsOptions): Promise<EmbeddedStreams> {
-  const { folder, maxBytes, journal, core, control, reach, onProblem } = options;
+  const { folder, maxBytes, journal, core, control, onProblem } = options;
   const store = openSegmentStore({
     folder: join(folder, 'streams'),
     maxBytes,
     onProblem: (streamId, reason) => onProblem(`stored messages of streams: ${reason}`, streamId ?? 'all streams'),
   });
-  const session = new EmbeddedStreamSession(core, reach);
+  const session = new EmbeddedStreamSession(core);
   const engine = new StreamEngineCore({ session, store, compile: compileQuery });
   const plugin = new StreamPlugin({
     definitions: new JournalStreamDefinitions(journal),

@@ -1,10 +1,10 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunningBroker } from '../../../src/brokers/broker-engine.ts';
-import { startEmbeddedBroker } from '../../../src/embedded/embedded-broker.ts';
+import { type BrokerProcessMessage, forkBroker, runningListeners } from '../../embedded/broker-process.ts';
 import { ADMINISTRATOR, listener } from '../../embedded/embedded.ts';
-import { workerUrl } from '../../support/workers.ts';
 import { HealthyClient } from './healthy-client.ts';
 import type { Stage } from './play.ts';
 
@@ -24,13 +24,12 @@ export class FuzzedBroker implements Stage {
   restarts = 0;
   /** Bytes. */
   largestRss = 0;
-  /** The stack of the fault, or what the broker wrote before it failed. */
+  /** The stack of the fault. */
   output = '';
   readonly #folder = mkdtempSync(join(tmpdir(), 'fuzzed-broker-'));
-  #broker: RunningBroker | null = null;
+  #process: ChildProcess | null = null;
   #client: HealthyClient | null = null;
   #port = 0;
-  #pid: number | null = null;
   #isClosed = false;
   readonly #memory = setInterval(() => this.#readMemory(), RSS_INTERVAL);
 
@@ -75,8 +74,7 @@ export class FuzzedBroker implements Stage {
   async restart(how: 'close' | 'kill'): Promise<void> {
     if (this.#client) this.#client.isRestarting = true;
     this.restarts += 1;
-    if (how === 'kill') this.#kill();
-    await this.#broker?.close();
+    await this.#end(how);
     await this.#start();
     await this.settle();
     if (this.#client) this.#client.isRestarting = false;
@@ -86,46 +84,42 @@ export class FuzzedBroker implements Stage {
     this.#isClosed = true;
     clearInterval(this.#memory);
     await this.#client?.close();
-    await this.#broker?.close();
+    await this.#end('close');
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
   async #start(): Promise<void> {
+    const child = forkBroker(this.#folder, [listener({ port: this.#port })]);
+    this.#process = child;
+    child.on('message', (message: BrokerProcessMessage) => this.#heard(message));
     try {
-      this.#broker = await startEmbeddedBroker({
-        id: 'fuzzed',
-        folder: this.#folder,
-        listeners: [listener({ port: this.#port })],
-        administrator: ADMINISTRATOR,
-        workerUrl: workerUrl('embedded/worker.js'),
-        ownProcess: true,
-        log: {
-          info: (fields) => {
-            if ('pid' in fields) this.#pid = Number(fields.pid);
-          },
-          warn: (fields, text) => this.#warn('reason' in fields ? `${text}: ${fields.reason}` : text),
-          error: (fields: { readonly reason?: string; readonly output?: string; readonly stack?: string }, text) => {
-            this.output = fields.stack ?? fields.output ?? '';
-            // An exception that ended one connection or moved one record is a defect, too. A failure of the broker is a change of its state.
-            if (text !== FAILURE) this.#fault(`${text}: ${fields.reason}`);
-          },
-        },
-        onState: (state, error) => {
-          if (state === 'FAILED') this.#fault(`the broker failed: ${error}`);
-        },
-      });
-      this.#port = this.#broker.listeners[0]?.port ?? 0;
+      const listeners = await runningListeners(child);
+      this.#port = listeners[0]?.port ?? 0;
     } catch (error) {
       this.#fault(`the broker did not start: ${error instanceof Error ? error.message : error}`);
     }
   }
 
-  #kill(): void {
-    try {
-      if (this.#pid !== null) process.kill(this.#pid, 'SIGKILL');
-    } catch {
-      // It has just failed, which is a fault.
+  #heard(message: BrokerProcessMessage): void {
+    if (message.type === 'state' && message.state === 'FAILED') this.#fault(`the broker failed: ${message.error}`);
+    if (message.type !== 'log') return;
+    const { level, fields, text } = message;
+    if (level === 'warn') {
+      this.#warn(fields.reason === undefined ? text : `${text}: ${fields.reason}`);
+      return;
     }
+    this.output = fields.stack ?? '';
+    // An exception that ended one connection or moved one record is a defect, too. A failure of the broker is a change of its state.
+    if (text !== FAILURE) this.#fault(`${text}: ${fields.reason}`);
+  }
+
+  async #end(how: 'close' | 'kill'): Promise<void> {
+    const child = this.#process;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    if (how === 'kill') child.kill('SIGKILL');
+    else child.send('close');
+    await exited;
   }
 
   #warn(line: string): void {
@@ -143,7 +137,7 @@ export class FuzzedBroker implements Stage {
   #processorMs(): number {
     try {
       // Behind the name, which may hold anything: utime and stime in ticks of 10 ms (proc_pid_stat(5)).
-      const fields = readFileSync(`/proc/${this.#pid}/stat`, 'latin1')
+      const fields = readFileSync(`/proc/${this.#process?.pid}/stat`, 'latin1')
         .replace(/^.*\) /s, '')
         .split(' ');
       return (Number(fields[11]) + Number(fields[12])) * 10;
@@ -154,7 +148,7 @@ export class FuzzedBroker implements Stage {
 
   #readMemory(): void {
     try {
-      const rss = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#pid}/status`, 'latin1'))?.[1];
+      const rss = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#process?.pid}/status`, 'latin1'))?.[1];
       this.largestRss = Math.max(this.largestRss, Number(rss ?? 0) * 1_024);
     } catch {
       // The process has ended, and the next one is not known yet.

@@ -37,4 +37,4 @@ export function openHashes(sealed: string, password: string, direction: Directio
 }
 
 const keyOf = (password: string, direction: Direction) =>
-  Buffer.from(hkdfSync('sha256', password, 'brokergraph/membership', direction, 32));
+  Buffer.from(hkdfSync('sha256', password, 'brokergraph/password-copies', direction, 32));

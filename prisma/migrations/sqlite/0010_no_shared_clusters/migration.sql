@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Cluster" DROP COLUMN "seed";
