@@ -1,20 +1,24 @@
 /** How late a deadline may be noticed. */
 const PRECISION_MS = 1_000;
 
-/** Names and the moment each is due. One timer for all, and none while there is nothing to wait for. */
+/**
+ * Names and the moment each is due. One timer for all, and none while there is nothing to wait for. `onDue` is called for one name after
+ * the other, when the promise that it returned for the previous name is resolved. It must not reject.
+ */
 export class Deadlines {
-  readonly #onDue: (name: string) => void;
+  readonly #onDue: (name: string) => Promise<void> | void;
   readonly #due = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
+  #isSweeping = false;
 
-  constructor(onDue: (name: string) => void) {
+  constructor(onDue: (name: string) => Promise<void> | void) {
     this.#onDue = onDue;
   }
 
   /** `due` is in epoch milliseconds. */
   set(name: string, due: number): void {
     this.#due.set(name, due);
-    this.#timer ??= setInterval(() => this.#sweep(), PRECISION_MS).unref();
+    this.#timer ??= setInterval(() => void this.#sweep(), PRECISION_MS).unref();
   }
 
   delete(name: string): void {
@@ -27,12 +31,16 @@ export class Deadlines {
     this.#timer = null;
   }
 
-  #sweep(): void {
+  async #sweep(): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
     const now = Date.now();
     for (const [name, due] of this.#due) {
-      if (due > now) continue;
+      if (due > now || this.#timer === null) continue;
       this.delete(name);
-      this.#onDue(name);
+      const done = this.#onDue(name);
+      if (done !== undefined) await done;
     }
+    this.#isSweeping = false;
   }
 }
