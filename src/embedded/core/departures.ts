@@ -6,7 +6,7 @@ import { Deadlines } from './deadlines.ts';
 import type { Faults } from './faults.ts';
 import type { OwnPublishes } from './own-publishes.ts';
 
-/** Bytes of queued messages that sessions which expire at the same time have deleted in one transaction, and what a message counts more. */
+/** Bytes of queued messages from which sessions that expire together commit their deletion. Each message counts MESSAGE_BYTES more. */
 const MAX_DELETED_BYTES = 1_048_576;
 const MESSAGE_BYTES = 1_024;
 
@@ -103,7 +103,7 @@ export class Departures {
     store.wills.remove(clientId);
   }
 
-  /** To delete hundreds of megabytes in one transaction takes a third of a second. */
+  /** Ends the session. Commits large deletions, because one transaction for hundreds of megabytes takes a third of a second. */
   async #expire(clientId: string): Promise<void> {
     const { store } = this.#options;
     const session = store.sessions.get(clientId);

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** By account, as the embedded broker keeps it; null: it has no password. */
+/** Password hashes by account, as the embedded broker stores them. `null` if the account has no password. */
 export type PasswordHashes = ReadonlyMap<string, string | null>;
 
-/** GIVEN: by a broker. TO_TAKE: by one. */
+/** GIVEN: a broker sends the hashes. TO_TAKE: a broker receives them. */
 export type Direction = 'GIVEN' | 'TO_TAKE';
 
 const CIPHER = 'aes-256-gcm';
@@ -21,7 +21,7 @@ export function sealHashes(hashes: PasswordHashes, password: string, direction: 
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64');
 }
 
-/** Null: it was sealed otherwise. */
+/** Returns `null` if the hashes were not sealed with this password and direction. */
 export function openHashes(sealed: string, password: string, direction: Direction): PasswordHashes | null {
   const bytes = Buffer.from(sealed, 'base64');
   if (bytes.length < IV_BYTES + TAG_BYTES) return null;
@@ -29,7 +29,7 @@ export function openHashes(sealed: string, password: string, direction: Directio
   decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   try {
     const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
-    // Written by sealHashes: nobody else has the key.
+    // Written by `sealHashes`, since only the service and the broker have the key.
     return new Map(JSON.parse(text.toString()) as [string, string | null][]);
   } catch {
     return null;
