@@ -8,7 +8,7 @@ const long = process.env.TEST_LONG === 'on';
  * the service and its schema are loaded once, not once per file, which takes most files longer than their tests. So they leave their
  * process as it was: timers that are real (as-it-was.ts sees to it), no variable of the environment, no listener.
  */
-const APART = ['test/graphql/compiled-programs.test.ts', 'test/graphql/live/slow-reader.test.ts'];
+const APART = ['test/gateway/graphql/compiled-programs.test.ts', 'test/gateway/graphql/live/slow-reader.test.ts'];
 
 export default defineConfig({
   resolve: {

@@ -9,16 +9,16 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { connectAsync } from 'mqtt';
-import { planImport } from '../src/access-control/documents/access-import.ts';
-import { whoCan } from '../src/access-control/explain/access-explainer.ts';
-import { AccessIndex } from '../src/access-control/reading/access-index.ts';
-import type { WriteReport } from '../src/access-control/writing/access-report.ts';
-import { AccessWriter } from '../src/access-control/writing/access-writer.ts';
-import type { RunningBroker } from '../src/brokers/broker-engine.ts';
-import { BrokerControls } from '../src/control/broker-controls.ts';
-import { startEmbeddedBroker } from '../src/embedded/embedded-broker.ts';
-import { BrokerLink } from '../src/mqtt/broker-link.ts';
-import { inTurns } from '../src/steps.ts';
+import { planImport } from '../src/domains/access-control/documents/access-import.ts';
+import { whoCan } from '../src/domains/access-control/explain/access-explainer.ts';
+import { AccessIndex } from '../src/domains/access-control/reading/access-index.ts';
+import type { WriteReport } from '../src/domains/access-control/writing/access-report.ts';
+import { AccessWriter } from '../src/domains/access-control/writing/access-writer.ts';
+import type { RunningBroker } from '../src/domains/brokers/broker-engine.ts';
+import { startEmbeddedBroker } from '../src/engines/embedded/embedded-broker.ts';
+import { inTurns } from '../src/platform/scheduling/steps.ts';
+import { BrokerControls } from '../src/protocol/control/broker-controls.ts';
+import { BrokerLink } from '../src/protocol/mqtt/broker-link.ts';
 
 const ACCOUNTS = 20_000;
 const OTHERS = 500;
@@ -162,7 +162,7 @@ async function start(id: string): Promise<RunningBroker> {
     folder: join(folder, id),
     listeners: [{ number: 1, protocol: 'MQTT', host: '127.0.0.1', port: 0, tls: false, requireCertificate: false }],
     administrator: ADMIN,
-    workerUrl: pathToFileURL(join(process.cwd(), 'dist/embedded/worker.js')),
+    workerUrl: pathToFileURL(join(process.cwd(), 'dist/engines/embedded/worker.js')),
     log: { info: () => {}, warn: console.error, error: console.error },
   });
   brokers.push(broker);

@@ -11,12 +11,12 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
-import { COLUMNS, chained, GENESIS, Marks, type UnchainedEntry } from '../src/audit/audit-chain.ts';
-import { readConfig } from '../src/config.ts';
+import { COLUMNS, chained, GENESIS, Marks, type UnchainedEntry } from '../src/domains/audit/audit-chain.ts';
 import type { AuditEntry } from '../src/generated/sqlite/client.ts';
-import { newId } from '../src/ids.ts';
-import type { Engine } from '../src/storage/database.ts';
-import { openSealer } from '../src/storage/sealed.ts';
+import { readConfig } from '../src/platform/config/config.ts';
+import { newId } from '../src/platform/ids.ts';
+import type { Engine } from '../src/platform/storage/database.ts';
+import { openSealer } from '../src/platform/storage/sealed.ts';
 import { memoryOf } from './support/memory.ts';
 import { startPostgres } from './support/postgres.ts';
 
@@ -29,8 +29,10 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
 // As they were built: they read files beside themselves.
-const { startService }: typeof import('../src/service.ts') = await import(worker('service.js').href);
-const { openStorage }: typeof import('../src/storage/storage.ts') = await import(worker('storage/storage.js').href);
+const { startService }: typeof import('../src/app/service.ts') = await import(worker('service.js').href);
+const { openStorage }: typeof import('../src/platform/storage/storage.ts') = await import(
+  worker('storage/storage.js').href
+);
 const log = pino({ level: 'error' });
 
 let good = true;

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
-import type { AuditedCall } from '../src/audit/audit-service.ts';
-import { readConfig } from '../src/config.ts';
+import type { AuditedCall } from '../src/domains/audit/audit-service.ts';
+import { readConfig } from '../src/platform/config/config.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15);
 const ROUND_MS = 400;
@@ -19,7 +19,7 @@ const LEAST_RATIO = { 16: 0.5, 1: 0.35 } as const;
 const folder = mkdtempSync(join(tmpdir(), 'brokergraph-audit-'));
 const worker = (file: string) => pathToFileURL(join(process.cwd(), 'dist', file));
 // As it was built: it reads files beside itself.
-const { startService }: typeof import('../src/service.ts') = await import(worker('service.js').href);
+const { startService }: typeof import('../src/app/service.ts') = await import(worker('service.js').href);
 const { DATABASE_URL } = process.env;
 const config = readConfig({
   DATA_DIR: folder,

@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { schema } from '../src/graphql/schema.ts';
-import { startHttpServer } from '../src/http/http-server.ts';
+import { schema } from '../src/app/schema.ts';
+import { startHttpServer } from '../src/gateway/http/http-server.ts';
 import { contextFor, surroundings, unused } from './plant.ts';
 import { serveBench } from './support/serve.ts';
 
@@ -23,7 +23,7 @@ const contextOf = (req: IncomingMessage) =>
 const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
   async brokergraph() {
     // Loaded here only: it mends graphql-jit, which Mercurius shall run as it comes.
-    const { createGraphqlServer } = await import('../src/graphql/server.ts');
+    const { createGraphqlServer } = await import('../src/gateway/graphql/server.ts');
     const graphql = createGraphqlServer({ schema, contextFor, log: console });
     const { port, serve } = await startHttpServer({ host: '127.0.0.1', port: 0 });
     serve({ graphql, rest: unused, ...surroundings() });

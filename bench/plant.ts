@@ -1,12 +1,13 @@
 /** What the benchmarks ask for: five projects with ten brokers each and one with fifty, in memory, behind the product's own graph. */
-import { SignInCounts } from '../src/auth/sign-in-counts.ts';
-import type { Viewer } from '../src/auth/viewer.ts';
-import type { BrokerRecord } from '../src/brokers/broker-directory.ts';
-import type { RequestContext } from '../src/context.ts';
-import { notFound } from '../src/errors.ts';
-import type { RequestFacts } from '../src/graphql/endpoint.ts';
-import { Metrics } from '../src/metrics.ts';
-import type { ProjectRecord } from '../src/projects/project-directory.ts';
+
+import { Metrics } from '../src/app/metrics.ts';
+import type { BrokerRecord } from '../src/domains/brokers/broker-directory.ts';
+import type { ProjectRecord } from '../src/domains/projects/project-directory.ts';
+import type { RequestContext } from '../src/gateway/context.ts';
+import type { RequestFacts } from '../src/gateway/graphql/endpoint.ts';
+import { SignInCounts } from '../src/platform/auth/sign-in-counts.ts';
+import type { Viewer } from '../src/platform/auth/viewer.ts';
+import { notFound } from '../src/platform/errors.ts';
 
 /** The project with COUNT brokers. */
 export const PROJECT = 'prj_bench';

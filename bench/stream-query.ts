@@ -2,8 +2,8 @@
  * What a compiled query costs for each message, in nanoseconds of one core, beside two peers that do the least one can do by hand:
  * JSON.parse and JSON.stringify of the whole message, and the same selection written as JavaScript.
  */
-import type { StreamQuery } from '../src/streams/model/stream-query.ts';
-import { compileQuery } from '../src/streams/query/compile-query.ts';
+import type { StreamQuery } from '../src/domains/streams/model/stream-query.ts';
+import { compileQuery } from '../src/domains/streams/query/compile-query.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 31);
 const MESSAGES = 100_000;

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import type { MessageLog } from '../src/streams/store/message-store.ts';
-import { openSegmentStore } from '../src/streams/store/segment-store.ts';
+import type { MessageLog } from '../src/domains/streams/store/message-store.ts';
+import { openSegmentStore } from '../src/domains/streams/store/segment-store.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const BATCH = 1_000;

@@ -6,6 +6,6 @@ import { root } from './stamps.mjs';
 
 generate();
 compile();
-const { schema } = await import('../dist/graphql/schema.js');
-const { printedSchema } = await import('../dist/graphql/printed.js');
+const { schema } = await import('../dist/app/schema.js');
+const { printedSchema } = await import('../dist/gateway/graphql/printed.js');
 writeFileSync(join(root, 'schema.graphql'), printedSchema(schema));

@@ -114,10 +114,10 @@ if (long) runs.push(vitest('long tests', { TEST_LONG: 'on', TEST_POSTGRES: 'shar
 else {
   runs.push(vitest('all tests on SQLite', rest.length === 0 ? { TEST_POSTGRES: 'shared' } : {}, ...rest));
   if (rest.length === 0) {
-    const suites = ['test/users', 'test/projects', 'test/contract', 'test/tokens']
-      .concat(ON_POSTGRESQL.auth.map((name) => `test/auth/${name}`))
-      .concat(ON_POSTGRESQL.brokers.map((name) => `test/brokers/${name}`))
-      .concat('test/streams/hosting/lease.test.ts');
+    const suites = ['test/domains/users', 'test/domains/projects', 'test/contract', 'test/domains/tokens']
+      .concat(ON_POSTGRESQL.auth.map((name) => `test/platform/auth/${name}`))
+      .concat(ON_POSTGRESQL.brokers.map((name) => `test/domains/brokers/${name}`))
+      .concat('test/domains/streams/hosting/lease.test.ts');
     runs.push(vitest('storage and contract on PostgreSQL', { TEST_ENGINE: 'postgresql' }, ...suites));
   }
 }

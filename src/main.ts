@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers';
-import { holdHeap } from './cli/heap.ts';
-import { runCommand } from './cli/program.ts';
-import { askForSecret } from './cli/secret-question.ts';
+import { holdHeap } from './app/cli/heap.ts';
+import { runCommand } from './app/cli/program.ts';
+import { askForSecret } from './app/cli/secret-question.ts';
 
 // The only file that touches the process: arguments, environment, streams, signals and the exit code.
 holdHeap();

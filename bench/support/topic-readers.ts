@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
-import { Rests } from '../../src/mqtt/rests.ts';
-import { Turns } from '../../src/mqtt/turns.ts';
-import type { TopicQuestions } from '../../src/topic-tree/model/topic-recorder.ts';
-import { DEFAULT_TOPIC_SETTINGS, MAX_TOPIC_LIMIT } from '../../src/topic-tree/model/topic-settings.ts';
-import { RemoteTopicRecorder } from '../../src/topic-tree/recorder/remote-topic-recorder.ts';
+import type { TopicQuestions } from '../../src/domains/topic-tree/model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, MAX_TOPIC_LIMIT } from '../../src/domains/topic-tree/model/topic-settings.ts';
+import { RemoteTopicRecorder } from '../../src/domains/topic-tree/recorder/remote-topic-recorder.ts';
+import { Rests } from '../../src/protocol/mqtt/rests.ts';
+import { Turns } from '../../src/protocol/mqtt/turns.ts';
 
 export type TopicQuestion = {
   [Type in keyof TopicQuestions]: { readonly type: Type; readonly question: TopicQuestions[Type]['question'] };

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { type DocumentNode, getOperationAST, isObjectType, Kind, parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { PROJECT_ROLES, type RequiredRole } from '../../src/auth/viewer.ts';
-import { compileOperation } from '../../src/graphql/operations.ts';
-import { schema } from '../../src/graphql/schema.ts';
-import { createValidator } from '../../src/json-schema.ts';
-import { apiRoutes } from '../../src/rest/api-routes.ts';
-import { openApiOf } from '../../src/rest/openapi.ts';
-import { prepareRoute } from '../../src/rest/prepared-route.ts';
+import { apiRoutes } from '../../src/app/api-routes.ts';
+import { schema } from '../../src/app/schema.ts';
+import { compileOperation } from '../../src/gateway/graphql/operations.ts';
+import { openApiOf } from '../../src/gateway/rest/openapi.ts';
+import { prepareRoute } from '../../src/gateway/rest/prepared-route.ts';
+import { PROJECT_ROLES, type RequiredRole } from '../../src/platform/auth/viewer.ts';
+import { createValidator } from '../../src/platform/text/json-schema.ts';
 
 interface DocumentedOperation {
   readonly method: string;

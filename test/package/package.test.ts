@@ -146,7 +146,7 @@ test('the package holds what runs, and nothing else', () => {
     'schema.graphql',
   ]);
   expect(files).toContain('dist/main.js');
-  expect(files).toContain('dist/embedded/worker.js');
+  expect(files).toContain('dist/engines/embedded/worker.js');
   expect(files.filter((path) => path.startsWith('dist/') && !path.endsWith('.js'))).toEqual([]);
   expect(files.some((path) => /^prisma\/migrations\/sqlite\/.*\/migration\.sql$/.test(path))).toBe(true);
   expect(files.some((path) => /^prisma\/migrations\/postgresql\/.*\/migration\.sql$/.test(path))).toBe(true);

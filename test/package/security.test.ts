@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { SETTINGS } from '../../src/settings.ts';
+import { SETTINGS } from '../../src/platform/config/settings.ts';
 import { amountOf, CONSTANTS, constantOf, limitRows } from './security-limits.ts';
 
 const rows = limitRows(readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8'));

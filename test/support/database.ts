@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
-import type { Engine } from '../../src/storage/database.ts';
-import { openStorage, type Storage } from '../../src/storage/storage.ts';
+import type { Engine } from '../../src/platform/storage/database.ts';
+import { openStorage, type Storage } from '../../src/platform/storage/storage.ts';
 import { createDatabase, type TestPostgres } from './postgres.ts';
 
 export const silentLog = pino({ level: 'silent' });

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import type { Engine } from '../../src/storage/database.ts';
+import type { Engine } from '../../src/platform/storage/database.ts';
 import { type TestPostgres, UNAVAILABLE, usePostgres } from './postgres.ts';
 
 /** The same tests on each engine; those on PostgreSQL are skipped, with the reason in their title, where there is none. */

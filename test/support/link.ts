@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { BrokerLink, type BrokerLinkOptions } from '../../src/mqtt/broker-link.ts';
-import type { BrokerSession, LinkState, LinkStatus } from '../../src/mqtt/broker-session.ts';
+import { BrokerLink, type BrokerLinkOptions } from '../../src/protocol/mqtt/broker-link.ts';
+import type { BrokerSession, LinkState, LinkStatus } from '../../src/protocol/mqtt/broker-session.ts';
 
 /** An opened link, closed when the test ends. */
 export function openLink(options: Partial<BrokerLinkOptions> & { readonly url: string }): BrokerLink {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { hashPassword } from '../../src/auth/passwords.ts';
-import type { ProjectRole } from '../../src/auth/viewer.ts';
-import { type Config, readConfig } from '../../src/config.ts';
-import { type RunningService, startService } from '../../src/service.ts';
+import { type RunningService, startService } from '../../src/app/service.ts';
+import { hashPassword } from '../../src/platform/auth/passwords.ts';
+import type { ProjectRole } from '../../src/platform/auth/viewer.ts';
+import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { databaseOfRun, temporaryFolder } from './database.ts';
 import { workerUrl } from './workers.ts';
 
@@ -70,10 +70,10 @@ export interface TestServiceOptions {
 const LOGIN = 'mutation ($input: LoginInput!) { login(input: $input) { token user { id } } }';
 
 const WORKERS = {
-  embeddedWorker: workerUrl('embedded/worker.js'),
-  streamWorker: workerUrl('streams/hosting/stream-worker.js'),
-  bridgeWorker: workerUrl('bridges/hosting/bridge-worker.js'),
-  topicWorker: workerUrl('topic-tree/hosting/topic-worker.js'),
+  embeddedWorker: workerUrl('engines/embedded/worker.js'),
+  streamWorker: workerUrl('domains/streams/hosting/stream-worker.js'),
+  bridgeWorker: workerUrl('domains/bridges/hosting/bridge-worker.js'),
+  topicWorker: workerUrl('domains/topic-tree/hosting/topic-worker.js'),
 };
 
 const SETTINGS = {

@@ -22,8 +22,8 @@ export async function startStorageProcess(
   dataDir: string,
   databaseUrl: string | undefined,
 ): Promise<StorageProcess> {
-  if (!existsSync(`${root}dist/storage/storage.js`)) spawnSync(process.execPath, [`${root}scripts/build.mjs`]);
-  const script = `${root}test/storage/storage-process.mjs`;
+  if (!existsSync(`${root}dist/platform/storage/storage.js`)) spawnSync(process.execPath, [`${root}scripts/build.mjs`]);
+  const script = `${root}test/platform/storage/storage-process.mjs`;
   const args = databaseUrl === undefined ? [mode, dataDir] : [mode, dataDir, databaseUrl];
   const child = spawn(process.execPath, [script, ...args], { stdio: 'pipe' });
   const kill = () => killed(child);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrokerProcessMessage, forkBroker, runningListeners } from '../../embedded/broker-process.ts';
-import { ADMINISTRATOR, listener } from '../../embedded/embedded.ts';
+import { type BrokerProcessMessage, forkBroker, runningListeners } from '../../engines/embedded/broker-process.ts';
+import { ADMINISTRATOR, listener } from '../../engines/embedded/embedded.ts';
 import { HealthyClient } from './healthy-client.ts';
 import type { Stage } from './play.ts';
 

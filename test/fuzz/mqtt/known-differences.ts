@@ -1,4 +1,4 @@
-import { filterMatches } from '../../../src/mqtt/filter-match.ts';
+import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
 import { bytesOf, type ConnectPacket, type SubscribePacket, type Text } from './packets.ts';
 import type { Sequence, Step } from './sequence.ts';
 

@@ -10,7 +10,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql';
-import { schema } from '../../../src/graphql/schema.ts';
+import { schema } from '../../../src/app/schema.ts';
 import type { Random } from '../random.ts';
 import type { KnownValues } from './fuzz-world.ts';
 import { hostileJson, hostileNumber, hostileText } from './hostile-values.ts';

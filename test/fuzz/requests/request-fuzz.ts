@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import WebSocket from 'ws';
-import { ERROR_STATUS } from '../../../src/errors.ts';
+import { ERROR_STATUS } from '../../../src/platform/errors.ts';
 import { bearer, type TestService } from '../../support/service.ts';
 import { Random } from '../random.ts';
 import { type FuzzWorld, furnish, startFuzzService } from './fuzz-world.ts';

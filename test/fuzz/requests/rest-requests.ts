@@ -1,5 +1,5 @@
-import { apiRoutes } from '../../../src/rest/api-routes.ts';
-import type { JsonSchema } from '../../../src/rest/route.ts';
+import { apiRoutes } from '../../../src/app/api-routes.ts';
+import type { JsonSchema } from '../../../src/gateway/rest/route.ts';
 import type { Random } from '../random.ts';
 import type { KnownValues } from './fuzz-world.ts';
 import { hostileJson, hostileNumber, hostileText } from './hostile-values.ts';

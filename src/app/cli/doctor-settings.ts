@@ -1,0 +1,37 @@
+import type { Finding } from '../../domains/sign-in/finding.ts';
+import { examineLdap } from '../../domains/sign-in/ldap/ldap-examination.ts';
+import { examineOidc } from '../../domains/sign-in/oidc/oidc-examination.ts';
+import { redirectUriOf } from '../../domains/sign-in/oidc/oidc-sign-in.ts';
+import { ldapOptions, oidcOptions } from '../../domains/sign-in/sign-in.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { AnsweredNo, type Terminal, table } from './terminal.ts';
+
+interface Options {
+  readonly login?: string;
+  readonly json?: boolean;
+}
+
+/** Tries what the settings name beside brokers, as the service would use it. Errors: AnsweredNo when something does not work, after telling what. */
+export async function examineSettings(config: Config, { out }: Terminal, { login, json }: Options): Promise<void> {
+  const oidc = oidcOptions(config);
+  const ldap = ldapOptions(config);
+  const publicUrl =
+    config.publicUrl ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  const findings = (
+    await Promise.all([
+      oidc === null ? [] : examineOidc(oidc, redirectUriOf(publicUrl)),
+      ldap === null ? [] : examineLdap(ldap, login ?? null),
+    ])
+  ).flat();
+  out(json ? `${JSON.stringify({ findings })}\n` : textOf(findings));
+  if (findings.some(({ works }) => !works)) throw new AnsweredNo();
+}
+
+function textOf(findings: readonly Finding[]): string {
+  if (findings.length === 0) return 'Nothing to try: neither OIDC_ISSUER nor LDAP_URL is set.\n';
+  return table(
+    findings.flatMap(({ setting, works, told }) =>
+      told.map((line, i) => (i === 0 ? [setting, works ? 'works' : 'FAILS', line] : ['', '', line])),
+    ),
+  );
+}

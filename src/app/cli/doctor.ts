@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { licensePlugin } from '../../domains/brokers/license-plugin.ts';
+import { clientControlPlugin } from '../../domains/clients/control/client-control-plugin.ts';
+import { inspectPlugin } from '../../domains/clients/inspect/inspect-plugin.ts';
+import { STREAM_API } from '../../domains/streams/control/stream-control.ts';
+import { TOPIC_API } from '../../domains/topic-tree/control/topic-control.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { BrokerControls } from '../../protocol/control/broker-controls.ts';
+import { KNOWN_APIS } from '../../protocol/control/capability-probe.ts';
+import type { ControlApi } from '../../protocol/control/envelope.ts';
+import { type ControlCapability, ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
+import { BrokerLink } from '../../protocol/mqtt/broker-link.ts';
+import { whenConnected } from '../../protocol/mqtt/when-connected.ts';
+import { shown, type Terminal, table } from './terminal.ts';
+
+interface DoctorOptions {
+  readonly username?: string;
+  readonly passwordFile?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly insecure?: boolean;
+  readonly json?: boolean;
+}
+
+interface Report {
+  readonly connected: true;
+  readonly mqttVersion: string;
+  readonly capabilities: readonly ControlCapability[];
+  /** What the operator of the broker could change, in words. */
+  readonly advice: readonly string[];
+}
+
+/** Slower than this, an acknowledgement waited for Nagle's algorithm and the delayed ACK of TCP (40 ms). */
+const SLOW_ACK_MS = 25;
+
+/** The service runs streams, and records topics, beside every broker that does not. Nobody asks for any here. */
+const runByService = (api: ControlApi): PluginFactory => ({
+  api,
+  create: async () => ({
+    api,
+    execute: () => {
+      throw new ControlRefusal('The service does that');
+    },
+    close: async () => undefined,
+  }),
+});
+
+/** Connects to a broker as the service would, and tells what its configuration lacks. Errors: BROKER_UNREACHABLE with why. */
+export async function doctor(config: Config, { out }: Terminal, url: string, options: DoctorOptions): Promise<void> {
+  const file = async (path: string | undefined) => {
+    if (path === undefined) return undefined;
+    return readFile(path, 'utf8').catch((cause: unknown) => {
+      throw new ServiceError('INVALID', `The file ${path} cannot be read`, { cause });
+    });
+  };
+  const [password, ca, cert, key] = await Promise.all([
+    file(options.passwordFile),
+    file(options.ca),
+    file(options.cert),
+    file(options.key),
+  ]);
+  const link = new BrokerLink({
+    id: 'doctor',
+    url,
+    timeoutMs: config.brokerTimeoutMs,
+    verifyCa: !options.insecure,
+    ...(options.username === undefined ? {} : { username: options.username }),
+    ...(password === undefined ? {} : { password: password.trim() }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  });
+  link.open();
+  const besides = [runByService(STREAM_API), runByService(TOPIC_API)];
+  const plugins = [inspectPlugin, clientControlPlugin, licensePlugin, ...besides];
+  const controls = new BrokerControls(link, { timeoutMs: config.brokerTimeoutMs, plugins });
+  try {
+    await whenConnected(link, config.brokerTimeoutMs);
+    const capabilities = await Promise.all(KNOWN_APIS.map((api) => controls.capability(api)));
+    const report: Report = {
+      connected: true,
+      mqttVersion: link.protocolVersion === 5 ? '5' : '3.1.1',
+      capabilities,
+      advice: [...reasons(capabilities), ...(await slowAcknowledgement(link))],
+    };
+    out(options.json ? `${JSON.stringify(report)}\n` : asText(report));
+  } finally {
+    await controls.close();
+    await link.close();
+  }
+}
+
+const reasons = (capabilities: readonly ControlCapability[]) =>
+  capabilities.filter(({ reason }) => reason !== undefined).map(({ api, reason }) => `${api}: ${reason}`);
+
+async function slowAcknowledgement(link: BrokerLink): Promise<string[]> {
+  try {
+    const started = performance.now();
+    await link.publish(`brokergraph/doctor/${link.clientId}`, '', { qos: 1 });
+    if (performance.now() - started < SLOW_ACK_MS) return [];
+    return ['Acknowledgements are slow: set_tcp_nodelay true in mosquitto.conf makes QoS 1 some hundred times faster'];
+  } catch {
+    // Not allowed to publish there, and that is fine.
+    return [];
+  }
+}
+
+function asText({ mqttVersion, capabilities, advice }: Report): string {
+  const rows = capabilities.map(({ api, provider }) => [
+    api,
+    { BROKER: 'the broker', GATEWAY: 'this service', NONE: '-' }[provider],
+  ]);
+  const list =
+    advice.length === 0
+      ? 'Nothing is missing.\n'
+      : `What would help:\n${advice.map((line) => `  - ${shown(line)}\n`).join('')}`;
+  return `Connected with MQTT ${mqttVersion}.\n\n${table([['API', 'SERVED BY'], ...rows])}\n${list}`;
+}

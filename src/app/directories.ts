@@ -1,0 +1,29 @@
+import type { Logger } from 'pino';
+import { BrokerDirectory } from '../domains/brokers/broker-directory.ts';
+import { CertificateDirectory } from '../domains/certificates/certificate-directory.ts';
+import { ProjectDirectory } from '../domains/projects/project-directory.ts';
+import type { Closers } from '../platform/closers.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+
+/** What almost everything looks up, so that all of it is held in memory. */
+export interface Directories {
+  readonly projects: ProjectDirectory;
+  readonly brokers: BrokerDirectory;
+  readonly certificates: CertificateDirectory;
+}
+
+export interface DirectoriesOptions {
+  readonly storage: Pick<Storage, 'db' | 'changes'>;
+  readonly closers: Closers;
+  readonly log: Logger;
+}
+
+export async function loadDirectories({ storage, closers, log }: DirectoriesOptions): Promise<Directories> {
+  const { db, changes } = storage;
+  const projects = closers.keep(new ProjectDirectory({ db, changes, log }));
+  const brokers = closers.keep(new BrokerDirectory({ db, changes, log }));
+  const certificates = closers.keep(new CertificateDirectory({ db, changes, log }));
+  await Promise.all([projects.load(), brokers.load(), certificates.load()]);
+  projects.onRemove(({ id }) => certificates.projectRemoved(id));
+  return { projects, brokers, certificates };
+}

@@ -1,0 +1,92 @@
+import type { BrokerDirectory, BrokerRecord } from '../domains/brokers/broker-directory.ts';
+import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
+import { ADMINISTRATOR, type CloudBrokers, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
+import type { ListenerProtocol } from '../generated/sqlite/client.ts';
+import type { Config } from '../platform/config/config.ts';
+import { SETTINGS } from '../platform/config/settings.ts';
+import { LeasedTurns } from '../platform/storage/leased-turns.ts';
+import type { Storage } from '../platform/storage/storage.ts';
+import type { Services } from './services.ts';
+
+export interface FirstBrokerParts {
+  readonly services: Pick<Services, 'projects'>;
+  readonly storage: Pick<Storage, 'db' | 'leases'>;
+  readonly cloudBrokers: CloudBrokers;
+  readonly brokerDirectory: BrokerDirectory;
+}
+
+/** Longest wait for another process that makes it. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * A first project with a broker in it, so that the first start already shows everything working. Of processes that start for the first
+ * time at the same moment one makes it; the others have none to tell of. Errors: IN_USE.
+ */
+export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts): Promise<BrokerRecord | null> {
+  const { db, leases } = parts.storage;
+  for (const broker of parts.brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
+  if ((await db.project.count()) > 0) return null;
+  const turns = new LeasedTurns({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
+  return turns.run('broker', async () => ((await db.project.count()) > 0 ? null : makeFirst(config, parts)));
+}
+
+async function makeFirst(
+  config: Config,
+  { services, storage, cloudBrokers }: FirstBrokerParts,
+): Promise<BrokerRecord | null> {
+  const root = await storage.db.user.findFirst({ where: { isRoot: true }, orderBy: { id: 'asc' } });
+  if (root === null) return null;
+  const project = await services.projects.createFor({ name: 'First project', description: '' }, root.id);
+  const listeners = wantedPorts(config).flatMap(({ protocol, tls, port }) =>
+    port === null ? [] : [{ protocol, tls, port, requireCertificate: false }],
+  );
+  return cloudBrokers.createFirst({ projectId: project.id, listeners, issuedTo: root.email });
+}
+
+interface WantedPort {
+  readonly env: string;
+  readonly protocol: ListenerProtocol;
+  readonly tls: boolean;
+  /** Null: no such listener. */
+  readonly port: number | null;
+}
+
+const wantedPorts = ({ mqttPort, mqttWsPort, mqttTlsPort, mqttWssPort }: Config): readonly WantedPort[] => [
+  { env: SETTINGS.mqttPort.env, protocol: 'MQTT', tls: false, port: mqttPort },
+  { env: SETTINGS.mqttWsPort.env, protocol: 'WEBSOCKET', tls: false, port: mqttWsPort },
+  { env: SETTINGS.mqttTlsPort.env, protocol: 'MQTT', tls: true, port: mqttTlsPort },
+  { env: SETTINGS.mqttWssPort.env, protocol: 'WEBSOCKET', tls: true, port: mqttWssPort },
+];
+
+/**
+ * Settings of ports that say something else than the broker was made with: `MQTT_PORT=1884`. They do not move it. 0 asks for no
+ * port in particular, so that the one the broker has will do; what is at its default asks for nothing that the broker lacks.
+ */
+export function unusedPorts(config: Config, { listeners }: BrokerRecord): string[] {
+  return wantedPorts(config).flatMap(({ env, protocol, tls, port: set }) => {
+    const made = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls)?.port;
+    if (set === 0 || set === null || set === made) return [];
+    return made === undefined && env === SETTINGS.mqttTlsPort.env && isDefault(set) ? [] : [`${env}=${set}`];
+  });
+}
+
+/** A broker of before has no listener for TLS, and nobody asked for one. */
+const isDefault = (port: number): boolean => String(port) === SETTINGS.mqttTlsPort.fallback;
+
+/** Where it is reached, for the start message. */
+export function mqttReport({ dataDir }: Config, brokerId: string, listeners: readonly ListenerWanted[]) {
+  const urls = { MQTT: ['mqtt', 'mqtts'], WEBSOCKET: ['ws', 'wss'] } as const;
+  const url = (protocol: ListenerProtocol, tls: boolean): string | null => {
+    const found = listeners.find((listener) => listener.protocol === protocol && listener.tls === tls);
+    if (found === undefined) return null;
+    const host = found.host.includes(':') ? `[${found.host}]` : found.host;
+    return `${urls[protocol][tls ? 1 : 0]}://${host}:${found.port}`;
+  };
+  return {
+    url: url('MQTT', false) ?? '',
+    wsUrl: url('WEBSOCKET', false),
+    tlsUrls: [url('MQTT', true), url('WEBSOCKET', true)].filter((one) => one !== null),
+    username: ADMINISTRATOR,
+    passwordFile: passwordFile(dataDir, brokerId),
+  };
+}

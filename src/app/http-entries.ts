@@ -1,0 +1,136 @@
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from 'pino';
+import { AUDIT_PATH, AuditDownload } from '../domains/audit/audit-download.ts';
+import { oidcEntries } from '../domains/sign-in/oidc/oidc-entries.ts';
+import type { RequestContext } from '../gateway/context.ts';
+import { DEFAULT_LIMITS } from '../gateway/graphql/limits.ts';
+import { compileOperation } from '../gateway/graphql/operations.ts';
+import { createGraphqlServer } from '../gateway/graphql/server.ts';
+import { forOrigins } from '../gateway/http/cross-origin.ts';
+import type { HttpServer } from '../gateway/http/http-server.ts';
+import { isLocal, MetricsEntry } from '../gateway/http/metrics-entry.ts';
+import type { Traffic } from '../gateway/http/traffic.ts';
+import { authorizeRoute } from '../gateway/rest/authorize.ts';
+import { apiDocuments } from '../gateway/rest/documents.ts';
+import { createRestServer } from '../gateway/rest/router.ts';
+import type { Config } from '../platform/config/config.ts';
+import { RequestRates } from '../platform/limits/request-rates.ts';
+import { VERSION } from '../platform/version.ts';
+import { apiRoutes } from './api-routes.ts';
+import { callerOf, contextMaker } from './context-maker.ts';
+import { Metrics } from './metrics.ts';
+import { schema } from './schema.ts';
+import type { ServiceCore } from './service-core.ts';
+
+/** Shared by all services of the process. */
+const DOCUMENTS = apiDocuments(apiRoutes, { version: VERSION });
+
+export interface HttpEntriesOptions {
+  /** Address of this service, to which browsers return after single sign-on. */
+  readonly url: string;
+  readonly log: Logger;
+  /** Budgets of bytes under way. */
+  readonly traffic: Traffic;
+  readonly connections: HttpServer['connections'];
+}
+
+/** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
+export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
+  const {
+    services,
+    storage,
+    cloudBrokers,
+    brokerDirectory,
+    certificateDirectory,
+    streamHosting,
+    bridgeHosting,
+    signIn,
+  } = core;
+  const browserWay = signIn.browserWay(url);
+  const { trustProxy } = config;
+  const rates = new RequestRates({
+    requests: config.rateRequests,
+    requestBytes: config.rateRequestBytes,
+    subscriptions: config.rateSubscriptions,
+  });
+  const contextFor = contextMaker(services, storage.db, { trustProxy, rates });
+  const restContextFor = contextMaker(services, storage.db, { trustProxy, rates, via: 'REST' });
+  const graphql = createGraphqlServer({
+    schema,
+    contextFor,
+    log,
+    limits: { ...DEFAULT_LIMITS, cost: config.maxQueryCost, depth: config.maxQueryDepth },
+    preparationMsPerSecond: config.queryPreparationMs,
+    introspection: config.introspection,
+    onIntrospectionRefused: (context, error) =>
+      services.audit.refusedRead({ operation: '__schema', input: {} }, context, error),
+    maxBodyBytes: config.maxBodyBytes,
+    corsOrigins: config.corsOrigins,
+    traffic,
+    rates,
+  });
+  const rest = createRestServer<RequestContext>({
+    routes: apiRoutes,
+    schema,
+    contextFor: restContextFor,
+    authorize: authorizeRoute,
+    onRefused: ({ name: operation, isMutation, input }, context, error) =>
+      isMutation
+        ? services.audit.refused(operation, input, context, error)
+        : services.audit.refusedRead({ operation, input }, context, error),
+    compileOperation,
+    log,
+    maxBodyBytes: config.maxBodyBytes,
+    tokenInQuery: config.tokenInQuery,
+    documents: DOCUMENTS,
+    isKnown: ({ viewer }) => viewer !== null,
+    callerOf: (context) => context,
+    onBody: (context, bytes) => rates.body(context, bytes),
+    traffic,
+  });
+  const metrics = new Metrics({
+    brokers: function* () {
+      for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
+    },
+    cloudBrokers: () => brokerDirectory.all(),
+    brokerFaults: services.cloudBrokers.faults,
+    subscriptions: () => services.auth.guardCount,
+    webSockets: () => graphql.webSocketCount,
+    http: { traffic, connections },
+    signIns: services.auth.signInCounts,
+    mqttRefusals: core.mqttRefusals,
+    audit: () => services.audit.backlog,
+    clusters: () => services.clusters.statuses(),
+    bridges: () => services.bridges.totals(brokerDirectory.all().filter(({ id }) => bridgeHosting.runs(id))),
+    certificates: () => certificateDirectory.all(),
+    streams: () =>
+      services.streams.totals(
+        brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
+      ),
+  });
+  const addressOf = ({ headers, socket }: IncomingMessage) =>
+    callerOf(headers, socket.remoteAddress ?? '', config.trustProxy);
+  const metricsEntry = new MetricsEntry({
+    metrics,
+    token: config.metricsToken ?? null,
+    // A listener that was configured for metrics alone needs no credentials.
+    isOpenFor: config.metricsHost === undefined ? isLocal : () => true,
+    viewerOf: (req) => services.auth.viewerOf(req.headers.authorization, addressOf(req)),
+  });
+  return {
+    graphql,
+    downloads: { [AUDIT_PATH]: new AuditDownload({ contextFor: restContextFor, log }) },
+    ...(browserWay && {
+      auth: oidcEntries({
+        signIn: browserWay,
+        addressOf,
+        log,
+      }),
+    }),
+    rest: forOrigins(config.corsOrigins, 'GET, HEAD, POST, PUT, DELETE', rest),
+    metrics,
+    metricsEntry,
+    ready: () => storage.ping(),
+    log,
+  };
+}

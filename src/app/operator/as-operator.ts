@@ -1,0 +1,36 @@
+import type { RequestContext } from '../../gateway/context.ts';
+import { compileOperation } from '../../gateway/graphql/operations.ts';
+import type { Viewer } from '../../platform/auth/viewer.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { schema } from '../schema.ts';
+import type { Services } from '../services.ts';
+import type { RunOperation } from './operator-door.ts';
+
+/** As many as the largest request of the operator's socket can hold in practice, see `openOperatorDoor`. */
+const MAX_VARIABLE_ENTRIES = 8_000_000;
+
+/** The operator of the machine: whoever owns the data folder. */
+const OPERATOR: Viewer = {
+  kind: 'OPERATOR',
+  id: 'operator',
+  name: 'operator',
+  credentialId: 'operator',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: true,
+  projectRoles: new Map(),
+  brokers: null,
+};
+
+/** Operations on the graph as the operator, who needs no credentials. */
+export function asOperator(db: Database, services: Services): RunOperation {
+  const context: RequestContext = {
+    viewer: OPERATOR,
+    requestId: 'operator',
+    address: 'operator',
+    via: 'OPERATOR',
+    db,
+    services,
+  };
+  return async (document, variables) =>
+    compileOperation(schema, document, { maxVariableEntries: MAX_VARIABLE_ENTRIES }).execute(context, variables);
+}

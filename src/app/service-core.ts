@@ -1,0 +1,289 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { AccessControlService } from '../domains/access-control/access-control-service.ts';
+import { AuditService } from '../domains/audit/audit-service.ts';
+import { openBridges } from '../domains/bridges/bridges.ts';
+import type { BrokerDirectory } from '../domains/brokers/broker-directory.ts';
+import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
+import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
+import { BrokerService } from '../domains/brokers/broker-service.ts';
+import { licensePlugin } from '../domains/brokers/license-plugin.ts';
+import type { CertificateDirectory } from '../domains/certificates/certificate-directory.ts';
+import { openCertificates } from '../domains/certificates/certificates.ts';
+import { openClients } from '../domains/clients/clients.ts';
+import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
+import { inspectPlugin } from '../domains/clients/inspect/inspect-plugin.ts';
+import { Clusters } from '../domains/clusters/clusters.ts';
+import { MessageService } from '../domains/messages/message-service.ts';
+import { ProjectService } from '../domains/projects/project-service.ts';
+import { checkSecretKey } from '../domains/secrets/key-check.ts';
+import { SecretRotator } from '../domains/secrets/secret-rotation.ts';
+import { SignIn } from '../domains/sign-in/sign-in.ts';
+import { openStreams } from '../domains/streams/streams.ts';
+import { TokenService } from '../domains/tokens/token-service.ts';
+import { openTopicTrees } from '../domains/topic-tree/topic-trees.ts';
+import { OrganisationService } from '../domains/users/organisation-service.ts';
+import { OwnBound } from '../domains/users/own-bound.ts';
+import { UserService } from '../domains/users/user-service.ts';
+import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
+import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
+import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
+import { Closers } from '../platform/closers.ts';
+import type { Config } from '../platform/config/config.ts';
+import { openSealer } from '../platform/storage/sealed.ts';
+import { openStorage, type Storage } from '../platform/storage/storage.ts';
+import { allBeside } from '../protocol/hosting/beside.ts';
+import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
+import type { Hosting } from '../protocol/hosting/hosting.ts';
+import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
+import { loadDirectories } from './directories.ts';
+import { asOperator } from './operator/as-operator.ts';
+import type { RunOperation } from './operator/operator-door.ts';
+import type { Services } from './services.ts';
+
+export interface ServiceParts {
+  readonly log: Logger;
+  /** Compiled worker of the embedded broker, where it is not beside its module (tests run from the sources). */
+  readonly embeddedWorker?: URL;
+  /** Compiled worker of the streams beside brokers, likewise. */
+  readonly streamWorker?: URL;
+  /** That of the bridges beside brokers, likewise. */
+  readonly bridgeWorker?: URL;
+  /** That of the recorders of topics beside brokers, likewise. */
+  readonly topicWorker?: URL;
+}
+
+/** Everything that works without a network: storage, services, and operations on the graph as the operator. */
+export interface ServiceCore {
+  readonly storage: Storage;
+  readonly services: Services;
+  readonly cloudBrokers: CloudBrokers;
+  readonly mqttRefusals: MqttRefusals;
+  readonly brokerDirectory: BrokerDirectory;
+  readonly certificateDirectory: CertificateDirectory;
+  /** Streams beside brokers. */
+  readonly streamHosting: Hosting;
+  /** Bridges beside brokers. */
+  readonly bridgeHosting: Hosting;
+  /** From here on runs what this service runs beside brokers, and clusters are followed. */
+  readonly startBeside: () => void;
+  readonly signIn: SignIn;
+  /** Refuses a key that no stored secret can be opened with. Errors: INVALID. */
+  readonly checkSecretKey: () => Promise<void>;
+  readonly runAsOperator: RunOperation;
+  close(): Promise<void>;
+}
+
+const MIB = 1_048_576;
+
+/** Errors: ServiceError IN_USE when another process owns the data folder. */
+export async function startCore(
+  config: Config,
+  { log, embeddedWorker, streamWorker, bridgeWorker, topicWorker }: ServiceParts,
+): Promise<ServiceCore> {
+  const closers = new Closers();
+  try {
+    const {
+      dataDir,
+      databaseUrl,
+      secretKey,
+      secretKeyPrevious,
+      brokerAllowedHosts,
+      brokerTimeoutMs: timeoutMs,
+    } = config;
+    const storage = closers.keep(await openStorage({ dataDir, databaseUrl, log }));
+    const { db, changes } = storage;
+    const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
+    const ground = { storage, sealer, closers, log };
+    const directories = await loadDirectories(ground);
+    const { projects: projectDirectory, brokers: brokerDirectory, certificates: certificateDirectory } = directories;
+
+    const retentionDays = config.auditRetentionDays;
+    const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
+    await audit.start();
+    const signIn = new SignIn({ ...ground, config, audit, projects: projectDirectory });
+    const users = new UserService({ db, changes, waysIn: signIn.waysIn });
+    const bound = new OwnBound({ db, limit: config.maxProjectsPerUser });
+
+    // A broker on the machine of a service that only this machine reaches is the ordinary case of development.
+    const insideBrokers = isLocalHost(config.host) ? 'LOCAL' : 'NONE';
+    const rules = { filesDir: config.brokerFilesDir, allowedHosts: brokerAllowedHosts, inside: insideBrokers } as const;
+    const brokers = new BrokerService({
+      db,
+      changes,
+      directory: brokerDirectory,
+      sealer,
+      rules,
+      maxPerProject: config.maxBrokersPerProject,
+      clusterOf: (brokerId) => clusters.around(brokerId),
+    });
+
+    const calls = storage.engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
+    closers.add(() => calls?.close());
+    const hosting = { ...ground, brokers: brokerDirectory, calls };
+    const streamStorageBytes = config.streamStorageMaxMb * MIB;
+    const topicTreeBytes = config.topicTreeMaxMb * MIB;
+    const streams = await openStreams({
+      ...hosting,
+      folder: join(dataDir, 'streams'),
+      maxBytes: streamStorageBytes,
+      workerUrl: streamWorker,
+    });
+    const bridges = await openBridges({
+      ...hosting,
+      rules: {
+        allowedHosts: brokerAllowedHosts,
+        inside: 'NONE',
+        insideBrokers,
+        storageMaxBytes: config.bridgeStorageMaxMb * MIB,
+      },
+      folder: join(dataDir, 'bridges'),
+      workerUrl: bridgeWorker,
+    });
+    const topicTrees = await openTopicTrees({
+      ...hosting,
+      projects: projectDirectory,
+      maxBytes: topicTreeBytes,
+      workerUrl: topicWorker,
+    });
+
+    const mqttRefusals = new MqttRefusals({ directory: brokerDirectory, audit, log });
+    const cloudBrokers = new CloudBrokers({
+      db,
+      brokers,
+      directory: brokerDirectory,
+      sealer,
+      engines: new CloudEngines({
+        host: config.mqttHost,
+        workerUrl: embeddedWorker,
+        streamStorageBytes,
+        topicTreeBytes,
+        topicPayloads: topicTrees.payloads,
+        refusals: mqttRefusals,
+        mosquitto: {
+          binary: config.mosquittoBinary,
+          plugin: config.mosquittoDynsecPlugin,
+          searchPath: process.env.PATH ?? '',
+        },
+        log,
+      }),
+      dataDir,
+      maxBrokers: config.maxCloudBrokers,
+      maxPerProject: config.maxCloudBrokersPerProject,
+      log,
+    });
+    const clusters = closers.keep(
+      new Clusters({
+        ...ground,
+        brokers,
+        brokerDirectory,
+        projects: projectDirectory,
+        bridges: bridges.hosting,
+        audit,
+        timeoutMs,
+      }),
+    );
+    await clusters.load();
+
+    const hostings = [streams.hosting, bridges.hosting, topicTrees.hosting];
+    const runtimes = closers.keep(
+      new BrokerRuntimes({
+        directory: brokerDirectory,
+        sealer,
+        rules,
+        timeoutMs,
+        maxLinks: config.maxBrokerLinks,
+        ownerOf: (projectId) => {
+          const owner = projectDirectory.get(projectId)?.owner;
+          return owner?.userId ?? owner?.organisationId ?? projectId;
+        },
+        beside: (link) => {
+          const ofEach = { plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] };
+          const single = () => [cloudBrokers.beside(link.id), ...hostings.map((hosting) => hosting.beside(link))];
+          return clusters.serving.beside(link) ?? allBeside([ofEach, ...single()]);
+        },
+        standInOf: clusters.standInOf,
+        log,
+      }),
+    );
+
+    const ofBrokers = { runtimes, directory: brokerDirectory };
+    const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
+    const { clients, clientControl } = openClients({ ...ofBrokers, closers });
+    const messages = closers.keep(
+      new MessageService({
+        ...ofBrokers,
+        refusalOf: (broker) => clusters.serving.refusalOf(broker, 'a tail'),
+        timeoutMs,
+      }),
+    );
+    const accessControl = closers.keep(
+      new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf, sharedBy: clusters.keeperOf }),
+    );
+    const streamService = streams.connect(runtimes);
+    const bridgeService = bridges.connect(runtimes, {
+      refusalOf: (broker) => clusters.serving.refusalOf(broker, 'a bridge'),
+    });
+    const topics = topicTrees.connect(runtimes, { nodesOf: (broker) => clusters.serving.topicNodesOf(broker) });
+
+    const services: Services = {
+      audit,
+      secrets: new SecretRotator({ db, sealer, audit }),
+      ...signIn.services,
+      users,
+      organisations: new OrganisationService({ db, changes, users, bound }),
+      projects: new ProjectService({
+        db,
+        changes,
+        directory: projectDirectory,
+        users,
+        bound,
+        strictRoles: config.strictRoles,
+        // The rows of its brokers went with it; this ends what runs for them.
+        afterRemove: (projectId) => brokers.projectRemoved(projectId),
+      }),
+      tokens: new TokenService({ db, changes }),
+      brokers,
+      cloudBrokers,
+      runtimes,
+      metrics,
+      ...openCertificates({
+        ...ground,
+        directory: certificateDirectory,
+        brokerDirectory,
+        brokers,
+        runtimes,
+        timeoutMs,
+      }),
+      clients,
+      clientControl,
+      messages,
+      accessControl,
+      streams: streamService,
+      bridges: bridgeService,
+      topics,
+      ...clusters.connect({ runtimes, access: accessControl, clients, topics, streams: streamService }),
+    };
+    return {
+      storage,
+      services,
+      cloudBrokers,
+      mqttRefusals,
+      brokerDirectory,
+      certificateDirectory,
+      streamHosting: streams.hosting,
+      bridgeHosting: bridges.hosting,
+      startBeside: () => {
+        for (const hosting of hostings) hosting.start(runtimes);
+        clusters.start();
+      },
+      signIn,
+      checkSecretKey: () => checkSecretKey(db, sealer, log),
+      runAsOperator: asOperator(db, services),
+      close: closers.close,
+    };
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}

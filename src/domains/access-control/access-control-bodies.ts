@@ -1,0 +1,243 @@
+import type { JsonSchema } from '../../gateway/rest/route.ts';
+import { BOOLEAN, closed, FILTER_QUERY, INTEGER, PAGE_QUERY, STRING } from '../../gateway/rest/schemas.ts';
+import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from './policy/access-model.ts';
+
+/** Fields of an entry that a list is filtered by, by the names that the interface has for them. */
+export const CLIENT_TARGETS = {
+  USERNAME: 'username',
+  CLIENT_ID: 'clientid',
+  TEXT_NAME: 'textname',
+  TEXT_DESCRIPTION: 'textdescription',
+  ROLENAME: 'rolename',
+  GROUPNAME: 'groupname',
+} as const;
+export const GROUP_TARGETS = {
+  GROUPNAME: 'groupname',
+  TEXT_NAME: 'textname',
+  TEXT_DESCRIPTION: 'textdescription',
+  ROLENAME: 'rolename',
+  USERNAME: 'username',
+} as const;
+export const ROLE_TARGETS = {
+  ROLENAME: 'rolename',
+  TEXT_NAME: 'textname',
+  TEXT_DESCRIPTION: 'textdescription',
+  TOPIC: 'topic',
+} as const;
+
+export const ACL_SPELLING = {
+  PUBLISH_CLIENT_SEND: 'publishClientSend',
+  PUBLISH_CLIENT_RECEIVE: 'publishClientReceive',
+  SUBSCRIBE_LITERAL: 'subscribeLiteral',
+  SUBSCRIBE_PATTERN: 'subscribePattern',
+  UNSUBSCRIBE_LITERAL: 'unsubscribeLiteral',
+  UNSUBSCRIBE_PATTERN: 'unsubscribePattern',
+} as const;
+export const DEFAULT_ACL_SPELLING = {
+  PUBLISH_CLIENT_SEND: 'publishClientSend',
+  PUBLISH_CLIENT_RECEIVE: 'publishClientReceive',
+  SUBSCRIBE: 'subscribe',
+  UNSUBSCRIBE: 'unsubscribe',
+} as const;
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+const MAX_TEXT = 65_535;
+const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: MAX_TEXT };
+const TEXT: JsonSchema = { type: 'string', maxLength: MAX_TEXT };
+const nullable = (schema: JsonSchema, description: string): JsonSchema => ({
+  ...schema,
+  type: [schema.type, 'null'],
+  description,
+});
+const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items });
+
+const ROLE_REFERENCE = closed({ rolename: NAME });
+const GROUP_REFERENCE = closed({ groupname: NAME });
+const CLIENT_REFERENCE = closed({ username: NAME });
+
+const filterQuery = (targets: Readonly<Record<string, string>>, fallback: string): Properties => ({
+  ...PAGE_QUERY,
+  ...FILTER_QUERY,
+  filterTarget: {
+    type: 'string',
+    enum: Object.values(targets),
+    default: fallback,
+    description: 'The text of an entry that is compared.',
+  },
+});
+
+/** Names instead of objects with `verbose=false`. */
+const listOrNames = (item: JsonSchema): JsonSchema => ({
+  oneOf: [listOf(item), { type: 'array', items: STRING, minItems: 1 }],
+});
+
+const named = (key: string): JsonSchema => ({ type: 'object', properties: { [key]: NAME }, required: [key] });
+
+export const ACCESS_CLIENTS_QUERY: JsonSchema = {
+  type: 'object',
+  properties: {
+    ...filterQuery(CLIENT_TARGETS, 'username'),
+    username: {
+      ...NAME,
+      description: 'Only the client of this name; 404 when there is none. Others are ignored then.',
+    },
+  },
+};
+export const ACCESS_GROUPS_QUERY: JsonSchema = {
+  type: 'object',
+  properties: filterQuery(GROUP_TARGETS, 'groupname'),
+};
+export const ACCESS_ROLES_QUERY: JsonSchema = { type: 'object', properties: filterQuery(ROLE_TARGETS, 'rolename') };
+export const USERNAME_QUERY = named('username');
+export const GROUPNAME_QUERY = named('groupname');
+export const ROLENAME_QUERY = named('rolename');
+
+const ACCESS_CLIENT: JsonSchema = closed(
+  {
+    username: STRING,
+    clientid: { type: 'string', description: 'The only client id that may use the account; left out: any.' },
+    textname: STRING,
+    textdescription: STRING,
+    roles: listOf(ROLE_REFERENCE),
+    groups: listOf(GROUP_REFERENCE),
+    connections: {
+      type: 'array',
+      items: closed({ address: STRING }, { required: [] }),
+      description: 'Who is connected with it; left out where nobody can tell.',
+    },
+  },
+  { required: ['username', 'roles', 'groups'], title: 'AccessClient' },
+);
+export const ACCESS_CLIENTS = listOrNames(ACCESS_CLIENT);
+
+const clientBody = (absent: string, cleared: string): Properties => ({
+  username: NAME,
+  password: nullable({ ...NAME }, `${absent} Never answered.`),
+  clientid: nullable(TEXT, `The only client id that may use the account. ${cleared}`),
+  textname: nullable(TEXT, cleared),
+  textdescription: nullable(TEXT, cleared),
+  groups: nullable(listOf(GROUP_REFERENCE), `The whole list. ${absent}`),
+  roles: { ...listOf(ROLE_REFERENCE), description: 'The whole list.' },
+});
+
+export const NEW_ACCESS_CLIENT: JsonSchema = closed(clientBody('Null is none.', 'Null is none.'), {
+  required: ['username'],
+  title: 'NewAccessClient',
+  examples: [{ username: 'meter-1', password: 'a long secret', roles: [{ rolename: 'sensor' }] }],
+});
+export const ACCESS_CLIENT_CHANGE: JsonSchema = closed(clientBody('Null leaves it as it is.', 'Null clears it.'), {
+  required: ['username'],
+  title: 'AccessClientChange',
+  description: 'What is not given stays as it is. Roles and groups that stay keep their priorities.',
+  examples: [{ username: 'meter-1', textname: 'Meter 1', groups: [{ groupname: 'plant' }] }],
+});
+export const ACCESS_CLIENT_ENABLE: JsonSchema = closed(
+  { username: NAME, enable: BOOLEAN },
+  { title: 'AccessClientEnable', examples: [{ username: 'meter-1', enable: false }] },
+);
+
+const ACCESS_GROUP: JsonSchema = closed(
+  {
+    groupname: STRING,
+    textname: STRING,
+    textdescription: STRING,
+    clients: listOf(closed({ username: STRING })),
+    roles: listOf(ROLE_REFERENCE),
+  },
+  { required: ['groupname', 'clients', 'roles'], title: 'AccessGroup' },
+);
+export const ACCESS_GROUPS = listOrNames(ACCESS_GROUP);
+
+const GROUP_TEXTS: Properties = { groupname: NAME, textname: TEXT, textdescription: TEXT };
+
+export const NEW_ACCESS_GROUP: JsonSchema = closed(GROUP_TEXTS, {
+  required: ['groupname'],
+  title: 'NewAccessGroup',
+  examples: [{ groupname: 'plant', textname: 'Everything in the plant' }],
+});
+export const ACCESS_GROUP_CHANGE: JsonSchema = closed(
+  {
+    ...GROUP_TEXTS,
+    clients: nullable(listOf(CLIENT_REFERENCE), 'The whole list. Null leaves it as it is.'),
+    roles: nullable(listOf(ROLE_REFERENCE), 'The whole list. Null leaves it as it is.'),
+  },
+  {
+    required: ['groupname'],
+    title: 'AccessGroupChange',
+    description: 'What is not given stays as it is. Clients and roles that stay keep their priorities.',
+    examples: [{ groupname: 'plant', clients: [{ username: 'meter-1' }], roles: [{ rolename: 'sensor' }] }],
+  },
+);
+
+const ACL_TYPE: JsonSchema = { type: 'string', enum: [...ACL_TYPES] };
+
+const ACCESS_ROLE: JsonSchema = closed(
+  {
+    rolename: STRING,
+    textname: STRING,
+    textdescription: STRING,
+    allowwildcardsubs: {
+      type: 'boolean',
+      description: 'False: subscriptions with wildcards are denied. Left out: the broker does not know this.',
+    },
+    acls: listOf(closed({ acltype: ACL_TYPE, topic: STRING, priority: INTEGER, allow: BOOLEAN })),
+  },
+  { required: ['rolename', 'acls'], title: 'AccessRole' },
+);
+export const ACCESS_ROLES = listOrNames(ACCESS_ROLE);
+
+const roleTexts = (cleared: string): Properties => ({
+  rolename: NAME,
+  textname: nullable(TEXT, cleared),
+  textdescription: nullable(TEXT, cleared),
+});
+
+export const NEW_ACCESS_ROLE: JsonSchema = closed(roleTexts('Null is none.'), {
+  required: ['rolename'],
+  title: 'NewAccessRole',
+  examples: [{ rolename: 'sensor', textname: 'Sends measurements' }],
+});
+export const ACCESS_ROLE_CHANGE: JsonSchema = closed(
+  {
+    ...roleTexts('Null clears it.'),
+    allowwildcardsubs: nullable(BOOLEAN, 'Null leaves it as it is.'),
+    acls: nullable(
+      listOf(
+        closed({
+          acltype: ACL_TYPE,
+          topic: NAME,
+          priority: { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY },
+          allow: BOOLEAN,
+        }),
+      ),
+      'The whole list. Null leaves it as it is.',
+    ),
+  },
+  {
+    required: ['rolename'],
+    title: 'AccessRoleChange',
+    description: 'What is not given stays as it is.',
+    examples: [
+      {
+        rolename: 'sensor',
+        acls: [{ acltype: 'publishClientSend', topic: 'plant/+/data', priority: 0, allow: true }],
+      },
+    ],
+  },
+);
+
+const DEFAULT_ACL_ENTRY = closed(
+  { acltype: { type: 'string', enum: [...DEFAULT_ACL_TYPES] }, allow: BOOLEAN },
+  { title: 'DefaultAclEntry' },
+);
+
+/** The interface documents a list of lists. */
+export const DEFAULT_ACL: JsonSchema = closed({ acls: listOf(listOf(DEFAULT_ACL_ENTRY)) }, { title: 'DefaultAcl' });
+export const DEFAULT_ACL_CHANGE: JsonSchema = {
+  type: 'array',
+  items: DEFAULT_ACL_ENTRY,
+  maxItems: 100,
+  description: 'What is not given stays as it is; of two entries of one type the last counts.',
+  examples: [[{ acltype: 'subscribe', allow: false }]],
+};

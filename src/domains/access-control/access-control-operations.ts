@@ -1,0 +1,122 @@
+import { enumName, type RouteInput, type Spelling } from '../../gateway/rest/route.ts';
+import { FILTER_MODES } from '../../gateway/rest/schemas.ts';
+import { ACL_SPELLING } from './access-control-bodies.ts';
+
+/* What the REST entries of access control ask the graph, and how their input becomes its variables. */
+
+const list = (field: string, args: string, entry: string, [more, given]: readonly [string, string] = ['', '']) => `
+query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int, $filter: ${args}${more}) {
+  project(id: $projectId) {
+    broker(id: $brokerId) {
+      ${field}(first: $first, after: $after, offset: $offset, filter: $filter${given}) {
+        totalCount
+        nodes { ${entry} }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}`;
+
+export const CLIENTS = list(
+  'accessClients',
+  'AccessClientFilter',
+  `username
+   clientid: clientId
+   textname: textName
+   textdescription: textDescription
+   roles { rolename }
+   groups { groupname }
+   connections { address }`,
+  [', $username: String', ', username: $username'],
+);
+export const GROUPS = list(
+  'accessGroups',
+  'AccessGroupFilter',
+  `groupname textname: textName textdescription: textDescription clients: members { username } roles { rolename }`,
+);
+export const ROLES = list(
+  'accessRoles',
+  'AccessRoleFilter',
+  `rolename
+   textname: textName
+   textdescription: textDescription
+   allowwildcardsubs: allowWildcardSubs
+   acls { acltype: aclType topic priority allow }`,
+);
+export const DEFAULTS = `query ($projectId: ID!, $brokerId: ID!) {
+  project(id: $projectId) { broker(id: $brokerId) { defaultAcl { acls { acltype: aclType allow } } } }
+}`;
+
+export const mutation = (field: string) =>
+  `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { outcome } }`;
+
+/** What every change is made with: done, or an error. */
+export const target = ({ params }: RouteInput) => ({ ...params, mustApply: true });
+
+/** Texts are cleared by null; lists and passwords stay as they are. */
+const kept = (value: unknown) => value ?? undefined;
+
+const texts = ({ body: { textname, textdescription } }: RouteInput) => ({
+  textName: textname,
+  textDescription: textdescription,
+});
+
+export const clientInput = (input: RouteInput) => {
+  const { username, password, clientid, groups, roles } = input.body;
+  return {
+    input: {
+      ...target(input),
+      username,
+      password: kept(password),
+      clientId: clientid,
+      ...texts(input),
+      groups: kept(groups),
+      roles,
+    },
+  };
+};
+
+export const groupInput = (input: RouteInput) => {
+  const { groupname, clients, roles } = input.body;
+  return { input: { ...target(input), groupname, ...texts(input), clients: kept(clients), roles: kept(roles) } };
+};
+
+export const roleInput = (input: RouteInput) => {
+  const { rolename, allowwildcardsubs, acls } = input.body;
+  const rules = acls as readonly { readonly acltype: string }[] | null | undefined;
+  return {
+    input: {
+      ...target(input),
+      rolename,
+      ...texts(input),
+      allowWildcardSubs: kept(allowwildcardsubs),
+      acls: kept(rules?.map(({ acltype, ...rule }) => ({ ...rule, aclType: enumName(ACL_SPELLING, acltype) }))),
+    },
+  };
+};
+
+export const defaultAclInput = (input: RouteInput) => {
+  const entries = input.list as readonly { readonly acltype: string; readonly allow: boolean }[];
+  return { input: { ...target(input), ...Object.fromEntries(entries.map(({ acltype, allow }) => [acltype, allow])) } };
+};
+
+export const wantsAll = ({ query }: RouteInput) =>
+  query.username === undefined && (query.count === undefined || query.count === -1);
+
+export const page = (targets: Spelling, pageSize: number) => (input: RouteInput) => {
+  const { offset, count, filterValue, filterMode, filterTarget, username } = input.query;
+  return {
+    ...input.params,
+    first: wantsAll(input) || username !== undefined ? pageSize : count,
+    offset,
+    username,
+    filter:
+      filterValue === undefined || filterValue === ''
+        ? undefined
+        : { value: filterValue, mode: enumName(FILTER_MODES, filterMode), target: enumName(targets, filterTarget) },
+  };
+};
+
+export const CLIENT_PAGE = 1_000;
+/** A group tells all of its members. */
+export const GROUP_PAGE = 100;

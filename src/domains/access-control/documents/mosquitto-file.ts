@@ -1,0 +1,232 @@
+import { invalid } from '../../../platform/errors.ts';
+import type { Steps } from '../../../platform/scheduling/steps.ts';
+import { filterProblem } from '../../../protocol/mqtt/topics.ts';
+import {
+  ACL_TYPES,
+  type AccessClient,
+  type AccessGroup,
+  type AccessRole,
+  type AclRule,
+  DEFAULT_ACL_PRIORITY,
+  DEFAULT_ACL_TYPES,
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  type DefaultAcl,
+  MAX_PRIORITY,
+  type Membership,
+} from '../policy/access-model.ts';
+import { nameProblem, textProblem } from '../policy/access-names.ts';
+import { type AccessDocument, documentOf } from './access-document.ts';
+import { parseDocument } from './access-document-parser.ts';
+import { AccessNotes } from './access-notes.ts';
+
+/** What a Mosquitto's own file says, and what of it has no place in a document. */
+export interface ImportedFile {
+  readonly document: AccessDocument;
+  /** For people; one for each reason. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * The document of the file that Mosquitto's dynamic security keeps (`plugin_opt_config_file`, dynamic-security.json), 2.0 or 2.1.
+ * It is read as the broker reads it: keys in any case (`mosquitto_ctrl` writes `textName`, the plugin `textname`), what is not
+ * of the right type as if it were absent, references to what is not there left out. Errors: INVALID for what is not such a file.
+ */
+export function* parseMosquittoFile(text: string): Steps<ImportedFile> {
+  const file = readFile(text);
+  const reader = new FileReader(new AccessNotes());
+  const roles = yield* reader.objects(file, 'roles', 'rolename', (name, from) => reader.role(name, from));
+  const clients = yield* reader.objects(file, 'clients', 'username', (name, from) => reader.client(name, from, roles));
+  const groups = yield* reader.objects(file, 'groups', 'groupname', (name, from) => reader.group(name, from, roles));
+  for (const from of reader.list(file, 'groups')) yield reader.addMembers(from, clients, groups);
+  const document = yield* documentOf({
+    roles,
+    groups,
+    clients,
+    defaultAcl: defaultAclOf(file.get('defaultaclaccess')),
+    anonymousGroup: reader.reference(textOf(file, 'anonymousgroup'), groups, 'anonymousGroup'),
+  });
+  // The bounds of a document hold for files, too.
+  return { document: yield* parseDocument(document), warnings: reader.warnings() };
+}
+
+/** An object by its keys in lower case; the first of several counts. */
+type Entry = ReadonlyMap<string, unknown>;
+
+function readFile(text: string): Entry {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own words quote the file, and it has hashes of passwords in it.
+    throw invalid([{ path: '/', reason: 'is not JSON' }], 'The file is not JSON');
+  }
+  const file = entryOf(value);
+  if (!file || !['defaultaclaccess', 'clients', 'groups', 'roles'].some((key) => file.has(key))) {
+    throw invalid([{ path: '/', reason: 'is not what Mosquitto keeps its dynamic security in' }]);
+  }
+  return file;
+}
+
+const KNOWN_KEYS: Readonly<Record<'roles' | 'groups' | 'clients', readonly string[]>> = {
+  roles: ['rolename', 'textname', 'textdescription', 'allowwildcardsubs', 'acls'],
+  groups: ['groupname', 'textname', 'textdescription', 'roles', 'clients'],
+  clients: [
+    ...['username', 'clientid', 'textname', 'textdescription', 'disabled', 'roles'],
+    ...['password', 'salt', 'iterations', 'encoded_password'],
+  ],
+};
+
+class FileReader {
+  readonly #notes: AccessNotes;
+
+  constructor(notes: AccessNotes) {
+    this.#notes = notes;
+  }
+
+  warnings(): readonly string[] {
+    return this.#notes.texts();
+  }
+
+  *list(from: Entry, key: string): Generator<Entry> {
+    const list = from.get(key);
+    if (!Array.isArray(list)) return;
+    for (const item of list) {
+      const entry = entryOf(item);
+      if (entry !== null) yield entry;
+    }
+  }
+
+  *objects<T>(
+    file: Entry,
+    kind: keyof typeof KNOWN_KEYS,
+    key: string,
+    read: (name: string, from: Entry) => T,
+  ): Steps<Map<string, T>> {
+    const objects = new Map<string, T>();
+    for (const from of this.list(file, kind)) {
+      yield;
+      const name = textOf(from, key);
+      if (name === null) continue;
+      if (nameProblem(name) !== null) this.#notes.add(WARNING.name, `${kind} ${JSON.stringify(name)}`);
+      else {
+        if (objects.has(name)) this.#notes.add(WARNING.twice, `${kind} "${name}"`);
+        objects.set(name, read(name, from));
+        for (const other of from.keys()) {
+          if (!KNOWN_KEYS[kind].includes(other)) this.#notes.add(WARNING.unknown, `${other} of ${kind} "${name}"`);
+        }
+      }
+    }
+    return objects;
+  }
+
+  role(rolename: string, from: Entry): AccessRole {
+    const acls = [...this.list(from, 'acls')].flatMap((acl) => this.#rule(rolename, acl) ?? []);
+    return { rolename, ...textsOf(from), allowWildcardSubs: from.get('allowwildcardsubs') !== false, acls };
+  }
+
+  group(groupname: string, from: Entry, roles: ReadonlyMap<string, unknown>): AccessGroup {
+    return { groupname, ...textsOf(from), roles: this.#memberships(from, roles, `groups "${groupname}"`) };
+  }
+
+  client(username: string, from: Entry, roles: ReadonlyMap<string, unknown>): AccessClient {
+    if (from.has('password') || from.has('encoded_password')) this.#notes.add(WARNING.password, `"${username}"`);
+    const clientId = textOf(from, 'clientid') || null;
+    const usable = textProblem(clientId ?? '') === null;
+    // Without the id anybody could use the account from any client.
+    if (!usable) this.#notes.add(WARNING.clientId, `"${username}"`);
+    return {
+      username,
+      clientId: usable ? clientId : null,
+      ...textsOf(from),
+      disabled: from.get('disabled') === true || !usable,
+      roles: this.#memberships(from, roles, `clients "${username}"`),
+      groups: [],
+    };
+  }
+
+  /** The file names members in the group, a document names groups in the member. */
+  addMembers(from: Entry, clients: Map<string, AccessClient>, groups: ReadonlyMap<string, AccessGroup>): void {
+    const name = textOf(from, 'groupname');
+    if (name === null || !groups.has(name)) return;
+    for (const member of this.list(from, 'clients')) {
+      const username = this.reference(textOf(member, 'username'), clients, `member of groups "${name}"`);
+      const client = username === null ? undefined : clients.get(username);
+      if (!client || client.groups.some((group) => group.name === name)) continue;
+      const group = { name, priority: this.#priority(member, DEFAULT_MEMBERSHIP_PRIORITY) };
+      clients.set(client.username, { ...client, groups: [...client.groups, group] });
+    }
+  }
+
+  /** The name, if it is that of something there. */
+  reference(name: string | null, defined: ReadonlyMap<string, unknown>, where: string): string | null {
+    if (name === null || name === '' || defined.has(name)) return name || null;
+    this.#notes.add(WARNING.reference, `${JSON.stringify(name)} as ${where}`);
+    return null;
+  }
+
+  #memberships(from: Entry, roles: ReadonlyMap<string, unknown>, holder: string): Membership[] {
+    const found = new Map<string, Membership>();
+    for (const entry of this.list(from, 'roles')) {
+      const name = this.reference(textOf(entry, 'rolename'), roles, `role of ${holder}`);
+      if (name === null || found.has(name)) continue;
+      found.set(name, { name, priority: this.#priority(entry, DEFAULT_MEMBERSHIP_PRIORITY) });
+    }
+    return [...found.values()];
+  }
+
+  #rule(rolename: string, from: Entry): AclRule | null {
+    const said = textOf(from, 'acltype') ?? '';
+    const aclType = ACL_TYPES.find((type) => type.toLowerCase() === said.toLowerCase());
+    const topic = textOf(from, 'topic');
+    if (!aclType || topic === null || filterProblem(topic) !== null || textProblem(topic) !== null) {
+      this.#notes.add(WARNING.rule, `${said} ${JSON.stringify(topic)} of "${rolename}"`);
+      return null;
+    }
+    return { aclType, topic, priority: this.#priority(from, DEFAULT_ACL_PRIORITY), allow: from.get('allow') === true };
+  }
+
+  #priority(from: Entry, absent: number): number {
+    const value = from.get('priority');
+    if (typeof value !== 'number') return absent;
+    const priority = Math.max(-MAX_PRIORITY, Math.min(MAX_PRIORITY, Math.trunc(value)));
+    if (priority !== Math.trunc(value)) this.#notes.add(WARNING.priority, String(value));
+    return priority;
+  }
+}
+
+function defaultAclOf(value: unknown): DefaultAcl {
+  const from = entryOf(value);
+  return Object.fromEntries(
+    DEFAULT_ACL_TYPES.map((type) => [type, from?.get(type.toLowerCase()) === true]),
+  ) as unknown as DefaultAcl;
+}
+
+function entryOf(value: unknown): Entry | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const entry = new Map<string, unknown>();
+  for (const [key, part] of Object.entries(value)) {
+    if (!entry.has(key.toLowerCase())) entry.set(key.toLowerCase(), part);
+  }
+  return entry;
+}
+
+function textOf(from: Entry, key: string): string | null {
+  const value = from.get(key);
+  return typeof value === 'string' ? value : null;
+}
+
+const textsOf = (from: Entry) => ({
+  textName: textOf(from, 'textname'),
+  textDescription: textOf(from, 'textdescription'),
+});
+
+const WARNING = {
+  password: 'Passwords are kept as hashes in the file, which no command takes; they are left out',
+  name: 'No broker would take these names again; what has them is left out',
+  clientId: 'No broker would take their client id again; the accounts are disabled',
+  twice: 'Named twice in the file; the last one counts',
+  unknown: 'Not known here and left out',
+  reference: 'Named in the file and not there; left out',
+  rule: 'Rules of an unknown type or with a topic that is no filter; left out',
+  priority: `Priorities are limited to ${MAX_PRIORITY}`,
+} as const;

@@ -1,0 +1,186 @@
+import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import type { ControlCall } from '../../../protocol/control/plugin.ts';
+import {
+  ACL_TYPES,
+  type AccessClient,
+  type AccessDialect,
+  type AccessGroup,
+  type AccessRole,
+  type AclRule,
+  type AclType,
+  DEFAULT_ACL_PRIORITY,
+  DEFAULT_ACL_TYPES,
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  type DefaultAcl,
+  type DefaultAclType,
+  type Membership,
+} from '../policy/access-model.ts';
+import { membershipsInOrder } from '../policy/access-order.ts';
+
+/**
+ * The reading commands of the `dynamic-security` control API, and what their answers mean.
+ *
+ * Parsing is tolerant, since brokers differ: `priority` and `disabled` may be left out or always there, memberships may be names
+ * or objects, wrong types read as absent. What has no name is nothing (null), an ACL without a known type or topic is left out.
+ */
+export const DYNSEC_API = 'dynamic-security';
+
+export const getClient = (username: string): ControlCall => ({ command: 'getClient', fields: { username } });
+export const getGroup = (groupname: string): ControlCall => ({ command: 'getGroup', fields: { groupname } });
+export const getRole = (rolename: string): ControlCall => ({ command: 'getRole', fields: { rolename } });
+
+/** A group as the broker tells it; `members` are user names. */
+export interface ListedGroup extends AccessGroup {
+  readonly members: readonly string[];
+}
+
+/** `changeIndex` grows with each write; null: not told. */
+export interface DynsecDetails {
+  readonly changeIndex: number | null;
+}
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+/** Mosquitto keeps an emptied text as "", which says no more than none. */
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+/** Of 32 bits, as Mosquitto keeps them and the graph tells them. */
+const integerOr = (value: unknown, otherwise: number): number =>
+  typeof value === 'number' && Number.isFinite(value)
+    ? Math.trunc(Math.min(Math.max(value, -0x8000_0000), 0x7fff_ffff))
+    : otherwise;
+
+/** `{ client: … }` of `getClient`, or an entry of `listClients`. */
+export function parseClient(value: unknown): AccessClient | null {
+  const outer = fieldsOf(value);
+  const fields = isFields(outer.client) ? outer.client : outer;
+  const username = nameOf(typeof value === 'string' ? value : fields.username);
+  if (username === null) return null;
+  return {
+    username,
+    clientId: textOf(fields.clientid),
+    textName: textOf(fields.textname),
+    textDescription: textOf(fields.textdescription),
+    disabled: fields.disabled === true,
+    roles: membershipsOf(fields.roles, 'rolename'),
+    groups: membershipsOf(fields.groups, 'groupname'),
+  };
+}
+
+/** `{ group: … }` of `getGroup`, or an entry of `listGroups`. */
+export function parseGroup(value: unknown): ListedGroup | null {
+  const outer = fieldsOf(value);
+  const fields = isFields(outer.group) ? outer.group : outer;
+  const groupname = nameOf(typeof value === 'string' ? value : fields.groupname);
+  if (groupname === null) return null;
+  return {
+    groupname,
+    textName: textOf(fields.textname),
+    textDescription: textOf(fields.textdescription),
+    roles: membershipsOf(fields.roles, 'rolename'),
+    members: membershipsOf(fields.clients, 'username').map(({ name }) => name),
+  };
+}
+
+/** `{ role: … }` of `getRole`, or an entry of `listRoles`. */
+export function parseRole(value: unknown): AccessRole | null {
+  const outer = fieldsOf(value);
+  const fields = isFields(outer.role) ? outer.role : outer;
+  const rolename = nameOf(typeof value === 'string' ? value : fields.rolename);
+  if (rolename === null) return null;
+  const { allowwildcardsubs } = fields;
+  return {
+    rolename,
+    textName: textOf(fields.textname),
+    textDescription: textOf(fields.textdescription),
+    allowWildcardSubs: typeof allowwildcardsubs === 'boolean' ? allowwildcardsubs : null,
+    // In the broker's order: among equals of one type it looks at the older one first.
+    acls: listOf(fields.acls).flatMap((acl) => parseAcl(acl) ?? []),
+  };
+}
+
+const ACL_TYPE_BY_LOWER_CASE = new Map<string, AclType>(ACL_TYPES.map((type) => [type.toLowerCase(), type]));
+
+function parseAcl(value: unknown): AclRule | null {
+  const { acltype, topic, priority, allow } = fieldsOf(value);
+  const aclType = typeof acltype === 'string' ? ACL_TYPE_BY_LOWER_CASE.get(acltype.toLowerCase()) : undefined;
+  if (aclType === undefined || typeof topic !== 'string') return null;
+  return { aclType, topic, priority: integerOr(priority, DEFAULT_ACL_PRIORITY), allow: allow === true };
+}
+
+const DEFAULT_TYPE_BY_LOWER_CASE = new Map<string, DefaultAclType>(
+  DEFAULT_ACL_TYPES.map((type) => [type.toLowerCase(), type]),
+);
+
+/** `{ acls }` of `getDefaultACLAccess`. A type that is left out is denied. */
+export function parseDefaultAcl(data: unknown): DefaultAcl {
+  const acl = { publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: false };
+  for (const entry of listOf(fieldsOf(data).acls)) {
+    const { acltype, allow } = fieldsOf(entry);
+    const type = typeof acltype === 'string' ? DEFAULT_TYPE_BY_LOWER_CASE.get(acltype.toLowerCase()) : undefined;
+    if (type !== undefined) acl[type] = allow === true;
+  }
+  return acl;
+}
+
+/** `{ group: { groupname } }` of `getAnonymousGroup`; "" and nothing are null. */
+export function parseAnonymousGroup(data: unknown): string | null {
+  const { group } = fieldsOf(data);
+  return textOf(typeof group === 'string' ? group : fieldsOf(group).groupname);
+}
+
+/** Of `getDetails`. */
+export function parseDetails(data: unknown): DynsecDetails {
+  const { changeIndex } = fieldsOf(data);
+  return { changeIndex: typeof changeIndex === 'number' && Number.isFinite(changeIndex) ? changeIndex : null };
+}
+
+/**
+ * What the broker understands. `details` null: it does not know `getDetails`, which came with Mosquitto 2.1; `version` is
+ * `$SYS/broker/version`, null where that is not told.
+ */
+export function dialectOf(details: DynsecDetails | null, version: string | null): AccessDialect {
+  const isNew = details !== null || isMosquitto(version, [2, 1, 0]);
+  return {
+    substitution: isNew,
+    wildcardFlag: isNew,
+    guardsDollar: isNew,
+    kicksOnRoleAcls: isNew,
+    guardsAnonymousGroup: isNew || isMosquitto(version, [2, 0, 15]),
+    changeIndex: details !== null && details.changeIndex !== null,
+    decidesAlone: EMBEDDED.test(version ?? ''),
+    writesPerPayload: isNew ? 200 : 10,
+  };
+}
+
+/** How the embedded broker names itself on `$SYS/broker/version`. */
+const EMBEDDED = /^brokergraph embedded\b/;
+
+/** Whether the version is told, Mosquitto's, and not before `least`. */
+function isMosquitto(version: string | null, least: readonly [number, number, number]): boolean {
+  const told = /mosquitto.*?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?/i.exec(version ?? '');
+  if (told === null) return false;
+  for (const [place, number] of least.entries()) {
+    const other = Number(told[place + 1] ?? 0);
+    if (other !== number) return other > number;
+  }
+  return true;
+}
+
+/** Mosquitto 2.0 takes "" for a name too. */
+const nameOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const NONE: readonly Membership[] = [];
+
+/** In the order in which they are looked at. The first of one name counts. */
+function membershipsOf(value: unknown, key: string): readonly Membership[] {
+  const list = listOf(value);
+  if (list.length === 0) return NONE;
+  const found = new Map<string, Membership>();
+  for (const entry of list) {
+    const fields = fieldsOf(entry);
+    const name = nameOf(typeof entry === 'string' ? entry : fields[key]);
+    if (name === null || found.has(name)) continue;
+    found.set(name, { name, priority: integerOr(fields.priority, DEFAULT_MEMBERSHIP_PRIORITY) });
+  }
+  return membershipsInOrder([...found.values()]);
+}

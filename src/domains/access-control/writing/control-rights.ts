@@ -1,0 +1,155 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import type { AccessClient, AccessPolicy, AccessRole, AclRule, AclType, Membership } from '../policy/access-model.ts';
+import { anonymousHoldings, type Holdings, rolesOfGroup } from '../policy/access-order.ts';
+import type { PlannedCommand, TouchedObject } from './access-plan.ts';
+import type { PolicyDraft } from './policy-draft.ts';
+
+/** Unsubscribing gives no access. */
+const GRANTING_TYPES: ReadonlySet<AclType> = new Set([
+  'publishClientSend',
+  'publishClientReceive',
+  'subscribeLiteral',
+  'subscribePattern',
+]);
+
+/** A rule that allows topics below `$CONTROL/`, and its role. */
+interface ControlGrant {
+  readonly role: string;
+  readonly rule: AclRule;
+}
+
+/** What is known of one touched object at one moment. */
+interface Seen {
+  /** The first rule by which it reaches `$CONTROL/`; null: it does not. */
+  readonly grant: ControlGrant | null;
+  /** Its rules for `$CONTROL/`, allowing or denying, in the order in which they are evaluated. */
+  readonly controlRules: string;
+  readonly holders: readonly AccessClient[];
+  readonly client: AccessClient | null;
+}
+
+const NOTHING: Seen = { grant: null, controlRules: '', holders: [], client: null };
+
+/**
+ * Protects the rights on `$CONTROL/` from callers below ADMIN: whoever has them administers the broker itself.
+ *
+ * Refused with NOT_ALLOWED is each command that touches an account, group, role or anonymous group that reaches `$CONTROL/` before or
+ * after it, the account of this service, and a rule for `$CONTROL/` that other rights of such an account depend on.
+ *
+ * A rule reaches `$CONTROL/` if the first level of its topic is `$CONTROL`. Measured with Mosquitto 2.0.11 and the embedded broker: a
+ * wildcard in the first level never allows publishing to `$CONTROL/` or receiving from it, and neither does the default access.
+ * In Mosquitto before 2.1 `subscribePattern #` allows the subscription, but nothing is received without a rule for receiving.
+ *
+ * The decision is made on the policy that the write is planned on. If another client of the broker changes it in between, the run
+ * reads and plans again only after an unexpected response.
+ */
+export class ControlRights {
+  readonly #gatewayUsername: string | null;
+  /** Roles are replaced, never changed. */
+  readonly #rules = new WeakMap<AccessRole, readonly AclRule[]>();
+
+  constructor(gatewayUsername: string | null) {
+    this.#gatewayUsername = gatewayUsername;
+  }
+
+  /** Runs one command on the draft. Errors: NOT_ALLOWED, after the command was run on the draft. */
+  run(draft: PolicyDraft, command: PlannedCommand): void {
+    const before = command.touches.map((object) => this.#see(draft, object));
+    draft.run(command);
+    for (const [index, object] of command.touches.entries()) {
+      this.#check(draft, command, { object, before: before[index] ?? NOTHING, after: this.#see(draft, object) });
+    }
+  }
+
+  #check(
+    draft: PolicyDraft,
+    command: PlannedCommand,
+    { object, before, after }: { readonly object: TouchedObject; readonly before: Seen; readonly after: Seen },
+  ): void {
+    if (object.kind === 'CLIENT') {
+      // A command on a group names all of its members, also those that it leaves as they are.
+      if (!('username' in command.fields) && isSameClient(before.client, after.client)) return;
+      if (object.name === this.#gatewayUsername) throw ownAccount(object.name);
+    }
+    const grant = before.grant ?? after.grant;
+    if (grant !== null) throw refusal(nameOf(object), grant);
+    if (before.controlRules === after.controlRules) return;
+    for (const holder of new Set([...before.holders, ...after.holders])) {
+      const held = this.#grantOf(draft, holder);
+      if (held !== null) throw refusal(`The account "${holder.username}", which holds ${nameOf(object)},`, held);
+    }
+  }
+
+  #see(draft: PolicyDraft, object: TouchedObject): Seen {
+    switch (object.kind) {
+      case 'CLIENT': {
+        const client = draft.clients.get(object.name) ?? null;
+        return { ...NOTHING, client, grant: client && this.#grantOf(draft, client) };
+      }
+      case 'GROUP':
+        return this.#seen(draft, rolesOfGroup(draft, object.name), () => draft.membersOf(object.name));
+      case 'ROLE':
+        return this.#seen(draft, [{ name: object.name, priority: 0 }], () => draft.holdersOf(object.name));
+      case 'ANONYMOUS_GROUP':
+        return { ...NOTHING, grant: this.#grantOf(draft, anonymousHoldings(draft)) };
+      case 'DEFAULT_ACL':
+        return NOTHING;
+    }
+  }
+
+  #seen(draft: PolicyDraft, roles: readonly Membership[], holdersOf: () => readonly string[]): Seen {
+    const rules = roles.flatMap(({ name }) => this.#rulesOf(draft, name));
+    if (rules.length === 0) return NOTHING;
+    const holders = holdersOf().flatMap((username) => draft.clients.get(username) ?? []);
+    return { ...NOTHING, grant: this.#grantOfRoles(draft, roles), controlRules: JSON.stringify(rules), holders };
+  }
+
+  #grantOf(policy: AccessPolicy, { roles, groups }: Holdings): ControlGrant | null {
+    for (const list of [roles, ...groups.map(({ name }) => rolesOfGroup(policy, name))]) {
+      const grant = this.#grantOfRoles(policy, list);
+      if (grant !== null) return grant;
+    }
+    return null;
+  }
+
+  #grantOfRoles(policy: AccessPolicy, roles: readonly Membership[]): ControlGrant | null {
+    for (const { name } of roles) {
+      const rule = this.#rulesOf(policy, name).find(({ allow, aclType }) => allow && GRANTING_TYPES.has(aclType));
+      if (rule) return { role: name, rule };
+    }
+    return null;
+  }
+
+  /** The rules of a role for `$CONTROL/`. */
+  #rulesOf(policy: AccessPolicy, rolename: string): readonly AclRule[] {
+    const role = policy.roles.get(rolename);
+    if (!role) return [];
+    let rules = this.#rules.get(role);
+    if (!rules) {
+      rules = role.acls.filter(({ topic }) => topic === '$CONTROL' || topic.startsWith('$CONTROL/'));
+      this.#rules.set(role, rules);
+    }
+    return rules;
+  }
+}
+
+const isSameClient = (before: AccessClient | null, after: AccessClient | null): boolean =>
+  before === after || JSON.stringify(before) === JSON.stringify(after);
+
+function nameOf(object: TouchedObject): string {
+  if (object.kind === 'ANONYMOUS_GROUP') return 'The anonymous group';
+  return 'name' in object ? `The ${WORDS[object.kind]} "${object.name}"` : 'The default access';
+}
+
+const WORDS = { CLIENT: 'account', GROUP: 'group', ROLE: 'role' } as const;
+const REQUIRED = 'this change requires the ADMIN role in the project';
+
+function refusal(subject: string, { role, rule: { aclType, topic } }: ControlGrant): ServiceError {
+  const message = `${subject} has rights on $CONTROL/ by the rule ${aclType} "${topic}" of the role "${role}": ${REQUIRED}`;
+  return new ServiceError('NOT_ALLOWED', message, { info: { role, aclType, topic, requires: 'ADMIN' } });
+}
+
+const ownAccount = (username: string): ServiceError =>
+  new ServiceError('NOT_ALLOWED', `This service connects to the broker as "${username}": ${REQUIRED}`, {
+    info: { name: username, requires: 'ADMIN' },
+  });

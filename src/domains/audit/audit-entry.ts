@@ -1,0 +1,41 @@
+import { newId } from '../../platform/ids.ts';
+import type { UnchainedEntry } from './audit-chain.ts';
+import { type AuditFacts, SERVICE_ACTOR } from './audit-event.ts';
+import { withoutOwnSecrets } from './masked.ts';
+
+/** Of what callers choose; longer ones are cut. */
+export const MAX_NAME = 300;
+
+/** `before` and `after` as they are to be kept, without secrets. */
+export function entryOf({ operation, actor = SERVICE_ACTOR, target = null, ...facts }: AuditFacts): UnchainedEntry {
+  return {
+    id: newId('auditEvent'),
+    at: new Date(),
+    actorKind: actor.kind,
+    actorId: actor.id,
+    actorName: plain(actor.name),
+    actorIssuer: plain(actor.issuer),
+    address: plain(facts.address) ?? '',
+    requestId: plain(facts.requestId) ?? '',
+    via: facts.via ?? 'SERVICE',
+    operation,
+    projectId: facts.projectId ?? null,
+    brokerId: facts.brokerId ?? null,
+    targetKind: plain(target?.kind),
+    // People give a secret where its id belongs.
+    targetId: plain(target?.id == null ? null : withoutOwnSecrets(target.id)),
+    before: jsonOf(facts.before),
+    after: jsonOf(facts.after),
+    result: facts.result,
+    code: facts.code ?? null,
+  };
+}
+
+const jsonOf = (value: unknown): string | null =>
+  value === undefined || value === null ? null : JSON.stringify(value);
+
+/** As every database takes it: without U+0000 and halves of characters. */
+function plain(text: string | null | undefined): string | null {
+  if (text === null || text === undefined) return null;
+  return Buffer.from(text.slice(0, MAX_NAME)).toString().replaceAll('\0', '\ufffd');
+}

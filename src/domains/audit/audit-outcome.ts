@@ -1,0 +1,51 @@
+import { ERROR_STATUS, type ErrorCode, OutOfSight, ServiceError } from '../../platform/errors.ts';
+import { isImpossibleText } from '../../platform/storage/prisma-errors.ts';
+import type { AuditCaller, AuditResult, AuditTarget } from './audit-event.ts';
+
+/** Of what a mutation failed with. */
+export function codeOf(error: unknown): ErrorCode {
+  if (error instanceof ServiceError) return error.code;
+  const isInput = isImpossibleText(error) || (error instanceof Error && error.name === 'PothosValidationError');
+  return isInput ? 'INVALID' : 'INTERNAL_ERROR';
+}
+
+/** Refused is what the caller may not do. For all but those who see everything, that something is not there may be that, too. */
+export function resultOf(code: ErrorCode, { viewer }: AuditCaller): AuditResult {
+  const status: number = ERROR_STATUS[code];
+  if (status === 401 || status === 403 || status === 429) return 'REFUSED';
+  return status === 404 && viewer?.isRootAdmin !== true ? 'REFUSED' : 'FAILED';
+}
+
+interface RefusedRead {
+  readonly code: ErrorCode;
+  /** What is there and was not shown, where the caller was told that there is nothing. */
+  readonly hidden: AuditTarget | null;
+}
+
+/** Why a read was refused to whoever asked; null: it was not, or would have been to everybody. What nobody has is no refusal. */
+export function refusedReadOf(error: unknown): RefusedRead | null {
+  if (!(error instanceof ServiceError)) return null;
+  if (error instanceof OutOfSight) return { code: error.code, hidden: error.hidden };
+  return error.status === 401 || error.status === 403 ? { code: error.code, hidden: null } : null;
+}
+
+interface Outcome {
+  readonly text: string;
+  /** Nothing was done. */
+  readonly isNothing: boolean;
+  readonly code: ErrorCode;
+}
+
+/** What payloads tell that have parts which may fail while others are done. */
+export function outcomeOf(payload: unknown): Outcome | null {
+  if (typeof payload !== 'object' || payload === null) return null;
+  const { outcome, report, outcomes, results } = payload as Readonly<Record<string, unknown>>;
+  const code = 'BROKER_REJECTED';
+  if (typeof outcome === 'string') return { text: outcome, isNothing: outcome === 'REJECTED', code };
+  if (typeof report === 'object' && report !== null) return outcomeOf(report);
+  const parts = outcomes ?? results;
+  if (!Array.isArray(parts)) return null;
+  const failed = parts.filter((part) => typeof part === 'object' && part !== null && part.error != null).length;
+  if (failed === 0) return null;
+  return { text: `${failed} of ${parts.length} failed`, isNothing: failed === parts.length, code };
+}

@@ -1,0 +1,132 @@
+import { setImmediate as others } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { AuditMark } from '../../generated/sqlite/client.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { isTransactionConflict, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
+import { ChainCheck, GENESIS, type Marks } from './audit-chain.ts';
+import type { AuditFacts } from './audit-event.ts';
+
+const DAY_MS = 86_400_000;
+const EVERY_MS = 6 * 3_600_000;
+/** Entries that go in one transaction: others write meanwhile. All of them are read before, to look whether they are good. */
+const CHUNK = 250;
+
+export interface AuditRetentionOptions {
+  readonly db: Database;
+  readonly marks: Marks;
+  readonly log: Logger;
+  /** 0: for ever. */
+  readonly days: number;
+  readonly record: (facts: AuditFacts) => Promise<void>;
+}
+
+/**
+ * Removes entries that are older than so many days, the oldest first, and marks where those that stay begin, so that the chain can be
+ * followed from there. What was tampered with is not removed, nor what comes after it: it would not be seen any more.
+ */
+export class AuditRetention {
+  readonly #options: AuditRetentionOptions;
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: AuditRetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Now, and every few hours from then on. */
+  start(): void {
+    if (this.#options.days === 0) return;
+    this.#next();
+    this.#timer = setInterval(() => this.#next(), EVERY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer) clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  /** Answers how many went. */
+  async run(now = Date.now()): Promise<number> {
+    const before = new Date(now - this.#options.days * DAY_MS);
+    let removed = 0;
+    let last = 0;
+    for (;;) {
+      // SQLite answers within the turn: nothing else would run until the end.
+      await others();
+      const chunk = this.#isClosed ? null : await this.#removeChunk(before);
+      if (chunk === null) break;
+      removed += chunk.count;
+      last = chunk.last;
+    }
+    if (removed > 0) {
+      const after = { count: removed, lastSequence: last, before };
+      await this.#options.record({ operation: 'removeOldAuditEvents', after, result: 'DONE' });
+    }
+    return removed;
+  }
+
+  #next(): void {
+    this.#running = this.#running
+      .then(() => this.run())
+      .then(
+        () => undefined,
+        (error: unknown) => this.#options.log.error({ err: error }, 'old audit entries could not be removed'),
+      );
+  }
+
+  /** Null: there is nothing to remove, or nothing that may be. */
+  async #removeChunk(before: Date): Promise<{ readonly count: number; readonly last: number } | null> {
+    const { db, marks, log } = this.#options;
+    const mark = await db.auditMark.findUnique({ where: { name: 'start' } });
+    const start = mark ?? GENESIS;
+    const rows = await db.auditEntry.findMany({
+      where: { sequence: { gt: start.sequence } },
+      orderBy: { sequence: 'asc' },
+      take: CHUNK,
+    });
+    const firstToStay = rows.findIndex(({ at }) => at >= before);
+    const old = firstToStay < 0 ? rows : rows.slice(0, firstToStay);
+    const check = new ChainCheck(start);
+    const isGood = mark === null || marks.check(mark) === 'GOOD';
+    const problem = isGood
+      ? firstOf(old, (entry) => check.next(entry))
+      : { sequence: start.sequence, reason: 'its start was moved' };
+    if (problem !== null) {
+      log.error(problem, 'old audit entries stay: they were tampered with');
+      return null;
+    }
+    if (old.length === 0) return null;
+    const { place } = check;
+    const isDone = await this.#move(mark, marks.of('start', place));
+    if (!isDone) return null;
+    return { count: old.length, last: place.sequence };
+  }
+
+  /** False: another process is at it, too. Only one of them moves the start from where it is. */
+  async #move(from: AuditMark | null, { name, ...to }: AuditMark): Promise<boolean> {
+    try {
+      return await this.#options.db.$transaction(async (tx) => {
+        if (from === null) await tx.auditMark.create({ data: { name, ...to } });
+        else {
+          const { count } = await tx.auditMark.updateMany({ where: { name, sequence: from.sequence }, data: to });
+          if (count === 0) return false;
+        }
+        await tx.auditEntry.deleteMany({ where: { sequence: { lte: to.sequence } } });
+        return true;
+      });
+    } catch (error) {
+      if (isUniqueViolation(error) || isTransactionConflict(error)) return false;
+      throw error;
+    }
+  }
+}
+
+function firstOf<T, R>(list: readonly T[], look: (item: T) => R | null): R | null {
+  for (const item of list) {
+    const found = look(item);
+    if (found !== null) return found;
+  }
+  return null;
+}

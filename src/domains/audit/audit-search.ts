@@ -1,0 +1,66 @@
+/**
+ * Entries that fit a filter, looked for in WINDOW places of the chain at a time: without an index that helps, the database looks at each
+ * of them, and SQLite does so within one turn of this process. So however many there are, others have their turn between windows.
+ */
+import { setImmediate as others } from 'node:timers/promises';
+import type { AuditEntry, Prisma } from '../../generated/sqlite/client.ts';
+import type { Database } from '../../platform/storage/database.ts';
+
+const WINDOW = 20_000;
+
+/** The page that a connection asks Prisma for. */
+export interface AuditPage {
+  /** Maximum number of entries, from the newest on; negative: from the oldest on. Default: 20,000. */
+  readonly take?: number | undefined;
+  /** The page begins beyond this entry, in the direction of `take`. */
+  readonly cursor?: { readonly sequence?: number | undefined } | undefined;
+  readonly skip?: number | undefined;
+  /** Columns that are needed. Default: all. */
+  readonly select?: Prisma.AuditEntrySelect | undefined;
+}
+
+/** Finds a page of entries, the newest first. */
+export async function findEntries(
+  db: Database,
+  where: Prisma.AuditEntryWhereInput,
+  { take = WINDOW, cursor, select }: AuditPage,
+  window = WINDOW,
+): Promise<AuditEntry[]> {
+  const isUpwards = take < 0;
+  const wanted = Math.abs(take);
+  let { first, last } = await endsOf(db);
+  if (isUpwards) first = Math.max(first, (cursor?.sequence ?? 0) + 1);
+  else last = Math.min(last, (cursor?.sequence ?? last + 1) - 1);
+  const found: AuditEntry[] = [];
+  while (first <= last && found.length < wanted) {
+    await others();
+    const from = isUpwards ? first : Math.max(first, last - window + 1);
+    const to = isUpwards ? Math.min(last, first + window - 1) : last;
+    const rows = await db.auditEntry.findMany({
+      ...(select && { select }),
+      where: { AND: [where, { sequence: { gte: from, lte: to } }] },
+      orderBy: { sequence: isUpwards ? 'asc' : 'desc' },
+      take: wanted - found.length,
+    });
+    found.push(...rows);
+    if (isUpwards) first = to + 1;
+    else last = from - 1;
+  }
+  return isUpwards ? found.reverse() : found;
+}
+
+export async function countEntries(db: Database, where: Prisma.AuditEntryWhereInput, window = WINDOW): Promise<number> {
+  const { first, last } = await endsOf(db);
+  let count = 0;
+  for (let from = first; from <= last; from += window) {
+    await others();
+    const sequence = { gte: from, lte: Math.min(last, from + window - 1) };
+    count += await db.auditEntry.count({ where: { AND: [where, { sequence }] } });
+  }
+  return count;
+}
+
+async function endsOf(db: Database): Promise<{ first: number; last: number }> {
+  const { _min, _max } = await db.auditEntry.aggregate({ _min: { sequence: true }, _max: { sequence: true } });
+  return { first: _min.sequence ?? 1, last: _max.sequence ?? 0 };
+}

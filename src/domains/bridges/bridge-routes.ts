@@ -1,0 +1,73 @@
+import type { Route, RouteInput } from '../../gateway/rest/route.ts';
+import { BRIDGE_CONFIG, BRIDGE_STATUS, BRIDGES } from './bridge-bodies.ts';
+
+const BRIDGES_PATH = '/api/projects/{projectId}/brokers/{brokerId}/bridges';
+const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
+const DOCUMENTED = { role: 'VIEWER', section: '4.2', tags: ['Bridges'], since: '3.3' } as const;
+const PARAMS = { bridgeId: 'As in the list of bridges.' } as const;
+const LIMITED =
+  '405 NOT_SUPPORTED_BY_BROKER for a bridge that a Mosquitto runs from its configuration file; the message says what would help.';
+
+const read = (selection: string) =>
+  `query ($projectId: ID!, $brokerId: ID!, $bridgeId: ID!) {
+  project(id: $projectId) { broker(id: $brokerId) { bridge(id: $bridgeId) { ${selection} } } }
+}`;
+
+const noBridge = ({ params }: RouteInput) => `There is no bridge "${params.bridgeId?.slice(0, 200)}"`;
+
+export const bridgeRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: BRIDGES_PATH,
+    ...DOCUMENTED,
+    summary: 'List the bridges of a broker',
+    description: 'Those that this service runs, and those of the broker itself.',
+    operation: `query ($projectId: ID!, $brokerId: ID!) {
+  project(id: $projectId) { broker(id: $brokerId) { bridges { id isActive } } }
+}`,
+    variables: ({ params }) => params,
+    pick: 'project.broker.bridges',
+    response: BRIDGES,
+    errors: READ_ERRORS,
+  },
+  {
+    method: 'GET',
+    path: `${BRIDGES_PATH}/{bridgeId}/config`,
+    ...DOCUMENTED,
+    params: PARAMS,
+    summary: 'Read the configuration of a bridge',
+    description: `Secrets are \`***\`. ${LIMITED}`,
+    operation: read('config(strict: true)'),
+    variables: ({ params }) => params,
+    pick: 'project.broker.bridge.config',
+    notFound: noBridge,
+    response: BRIDGE_CONFIG,
+    errors: READ_ERRORS,
+  },
+  {
+    method: 'PUT',
+    path: `${BRIDGES_PATH}/{bridgeId}/config`,
+    ...DOCUMENTED,
+    params: PARAMS,
+    summary: 'Change the configuration of a bridge',
+    description: `Whole; a secret that is \`***\` stays as it is. ${LIMITED}`,
+    body: BRIDGE_CONFIG,
+    operation: 'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { broker { id } } }',
+    variables: ({ params, body }) => ({ input: { ...params, config: body } }),
+    status: 204,
+    errors: [400, ...READ_ERRORS],
+  },
+  {
+    method: 'GET',
+    path: `${BRIDGES_PATH}/{bridgeId}/status`,
+    ...DOCUMENTED,
+    params: PARAMS,
+    summary: 'Read the status of a bridge',
+    operation: read('status'),
+    variables: ({ params }) => params,
+    pick: 'project.broker.bridge.status',
+    notFound: noBridge,
+    response: BRIDGE_STATUS,
+    errors: READ_ERRORS,
+  },
+];

@@ -1,0 +1,337 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../gateway/live/live-source.ts';
+import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { FairQueue, QueueFull } from '../../platform/limits/fair-queue.ts';
+import { isFields } from '../../protocol/control/fields.ts';
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { BridgeSums, type BridgeTotals } from './bridge-totals.ts';
+import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
+import {
+  bridgeApi,
+  configSizeIssues,
+  getBridgeConfig,
+  getBridgeSchema,
+  getBridgeStatus,
+  onBridgeStatus,
+  updateBridgeConfig,
+} from './control/bridge-control.ts';
+import { findBridgeIds, servesBridge } from './control/bridge-finder.ts';
+import { BY_ROOT_ADMIN } from './control/bridge-plugin.ts';
+import { masked } from './control/config-secrets.ts';
+import { refuseControlTopics } from './control/control-topics.ts';
+import { readForeignConfig, writeForeignConfig } from './control/foreign-config.ts';
+import { SecretPlace } from './control/secret-places.ts';
+import type { BridgeEvent, StatusSource } from './live/bridge-feed.ts';
+import { BrokerBridgeFeeds } from './live/broker-bridge-feeds.ts';
+import { SysBridges } from './live/sys-bridges.ts';
+import type { BridgeApi, BridgeKind } from './model/bridge-kind.ts';
+import type { BridgeConnectionStatus } from './model/bridge-status.ts';
+
+export interface BridgeServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  /** Those that this service runs beside brokers that do not have them. */
+  readonly kinds: readonly BridgeKind[];
+  /** Why a broker can have no bridges, since there are several brokers behind it; null: it can. Default: each can. */
+  readonly refusalOf?: (broker: BrokerRecord) => string | null;
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Configurations that wait to be read, of all requests. */
+const MAX_CONFIG_READS = 10_000;
+
+/** The caller that writes a configuration. */
+export interface BridgeWriter {
+  /** Whether it may give commands to the broker: the role ADMIN. */
+  readonly mayControl: boolean;
+  /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
+  readonly isRootAdmin: boolean;
+}
+
+/** What became of a configuration that was written. */
+export interface BridgeWrite {
+  readonly broker: BrokerRecord;
+  readonly bridgeId: string;
+  /** As it is after that; null: there is none any more. Errors: of a broker that cannot be asked. */
+  readonly readBridge: () => Promise<BridgeView | null>;
+}
+
+/**
+ * The bridges of brokers, whoever runs them: those of this service, those that commercial brokers have as plugins, and those that a
+ * Mosquitto runs from its configuration file, of which is known only whether they are connected. No secret of a configuration is told.
+ *
+ * Errors of all that asks a broker: NOT_FOUND, and those of a broker that cannot be asked. Bridges that this service runs are told, and
+ * configured, while the broker is away, too.
+ */
+export class BridgeService {
+  readonly #options: BridgeServiceOptions;
+  readonly #feeds = new Map<string, BrokerBridgeFeeds>();
+  readonly #sys = new Map<string, SysBridges>();
+  readonly #sums = new Map<string, { readonly sums: BridgeSums; readonly last: BridgeTotals | null }>();
+  /** The last write to each bridge of a broker: what is kept is read before it is replaced. Never reject. */
+  readonly #writes = new Map<string, Promise<unknown>>();
+  readonly #configReads = new FairQueue({ atOnce: 1, maxWaiting: MAX_CONFIG_READS });
+  readonly #stop: () => void;
+
+  constructor(options: BridgeServiceOptions) {
+    this.#options = options;
+    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    options.runtimes.onRuntime((runtime, change) => {
+      this.#sys.get(runtime.id)?.close();
+      this.#sys.delete(runtime.id);
+      if (change === 'OPENED') {
+        this.#sys.set(runtime.id, new SysBridges(runtime.sys, runtime.link));
+        this.#feeds.get(runtime.id)?.attach(runtime);
+      } else this.#feeds.get(runtime.id)?.detach();
+    });
+    this.#stop = options.directory.onRemove(({ id }) => {
+      this.#feeds.get(id)?.close();
+      this.#feeds.delete(id);
+      this.#sums.delete(id);
+    });
+  }
+
+  /**
+   * Those of this service first, then the broker's plugins, then the connections of a Mosquitto. Of a broker that has been away since this
+   * service began, those that are configured here.
+   */
+  async list(broker: BrokerRecord): Promise<BridgeView[]> {
+    return this.#ask(broker, async ({ controls }) => {
+      const answers = await Promise.allSettled([
+        ...this.#options.kinds.map((kind) => this.#ofKind(broker, controls, kind)),
+        this.#pluginsOf(broker, controls),
+      ]);
+      const bridges = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
+      const failed = answers.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+      if (failed !== undefined && !(isAway(failed.reason) && bridges.length > 0)) throw failed.reason;
+      return [...bridges, ...this.#sysViews(broker)];
+    });
+  }
+
+  /** Null when there is none of this id. */
+  async find(broker: BrokerRecord, id: string): Promise<BridgeView | null> {
+    if (remoteClientIdOf(id) !== null) {
+      return this.#ask(broker, async () => this.#sysViews(broker).find((bridge) => bridge.id === id) ?? null);
+    }
+    const kind = this.#options.kinds.find((one) => one.id === id);
+    return this.#ask(broker, async ({ controls }) => {
+      if (kind !== undefined) return this.#ofKind(broker, controls, kind);
+      // A broker is asked only for what it tells of itself: each question for a name leaves a subscription.
+      return (await findBridgeIds(controls)).includes(id) ? ofBroker(broker, controls, id) : null;
+    });
+  }
+
+  /** Errors: NOT_SUPPORTED_BY_BROKER for a bridge that a Mosquitto runs itself. */
+  async schema(bridge: BridgeView): Promise<unknown> {
+    const api = configurable(bridge);
+    return this.#ask(bridge.broker, ({ controls }) => getBridgeSchema(controls, api));
+  }
+
+  /**
+   * Without its secrets. Configurations of this service are read one after the other, with a turn of the event loop for each.
+   * `onTurn` may throw before the bridge is asked. Errors: as `schema`, RATE_LIMITED if too many wait.
+   */
+  async config(bridge: BridgeView, onTurn: () => void = () => undefined): Promise<unknown> {
+    const api = configurable(bridge);
+    if (bridge.provider === 'BROKER') {
+      onTurn();
+      return this.#ask(bridge.broker, ({ controls }) => readForeignConfig(controls, api));
+    }
+    const read = async () => {
+      onTurn();
+      const config = await this.#ask(bridge.broker, ({ controls }) => getBridgeConfig(controls, api));
+      await nextTurn();
+      return config;
+    };
+    return this.#configReads.run(bridge.broker.id, read).catch((error) => {
+      if (!(error instanceof QueueFull)) throw error;
+      const info = { retryAfterSeconds: 1 };
+      throw new ServiceError('RATE_LIMITED', 'Too many configurations are being read', { info });
+    });
+  }
+
+  /** Any JSON: usually one entry for each connection. */
+  status({ id, broker, api }: BridgeView): Promise<unknown> {
+    return this.#ask(broker, (runtime) => this.#source(runtime, id, api).read());
+  }
+
+  /**
+   * Replaces the whole configuration; secrets that are `***` stay as they are. Errors: INVALID with issues, NOT_SUPPORTED_BY_BROKER as
+   * `schema`; NOT_ALLOWED if a bridge of the broker itself names topics of `$CONTROL/` and `by.mayControl` is false.
+   */
+  async update(broker: BrokerRecord, id: string, config: unknown, by: BridgeWriter): Promise<BridgeWrite> {
+    if (!isFields(config)) throw invalid([{ path: '/', reason: 'must be a JSON object' }]);
+    const issues = configSizeIssues(config);
+    if (issues.length > 0) throw invalid(issues);
+    const bridge = await this.#found(broker, id);
+    const api = configurable(bridge);
+    if (bridge.provider === 'BROKER' && !by.mayControl) refuseControlTopics(config);
+    await this.#inOrder(`${broker.id}/${id}`, () =>
+      this.#ask(broker, ({ controls }) =>
+        bridge.provider === 'BROKER'
+          ? writeForeignConfig(controls, api, config)
+          : updateBridgeConfig(controls, api, config, { [BY_ROOT_ADMIN]: by.isRootAdmin }),
+      ),
+    );
+    return { broker, bridgeId: id, readBridge: () => this.find(broker, id) };
+  }
+
+  /** The status of a bridge now, then each change of it. */
+  async watch(broker: BrokerRecord, id: string, options: SubscriberOptions): Promise<LiveSource<BridgeEvent>> {
+    const { api } = await this.#found(broker, id);
+    return this.#ask(broker, (runtime) =>
+      this.#feedsOf(runtime).watch(id, (current) => this.#source(current, id, api), options),
+    );
+  }
+
+  /** Of the bridges that this service runs beside each of these brokers; of one that cannot be asked what was known last. */
+  async totals(brokers: readonly BrokerRecord[]): Promise<ReadonlyMap<string, BridgeTotals>> {
+    const totals = await Promise.all(
+      brokers.map(async (broker) => {
+        const connections = await this.#connectionsBeside(broker).catch(() => null);
+        const { sums, last } = this.#sums.get(broker.id) ?? { sums: new BridgeSums(), last: null };
+        const now = connections === null ? last : sums.take(connections);
+        this.#sums.set(broker.id, { sums, last: now });
+        return [broker.id, now] as const;
+      }),
+    );
+    return new Map(totals.flatMap(([id, now]) => (now === null ? [] : [[id, now]])));
+  }
+
+  close(): void {
+    this.#stop();
+    for (const feeds of this.#feeds.values()) feeds.close();
+    for (const sys of this.#sys.values()) sys.close();
+    this.#feeds.clear();
+    this.#sys.clear();
+  }
+
+  /** By bridge and name. */
+  #connectionsBeside(broker: BrokerRecord): Promise<ReadonlyMap<string, BridgeConnectionStatus>> {
+    return this.#ask(broker, async ({ controls }) => {
+      const found = new Map<string, BridgeConnectionStatus>();
+      for (const { id, api } of this.#options.kinds) {
+        if ((await controls.capability(api)).provider !== 'GATEWAY') continue;
+        const connections = (await getBridgeStatus(controls, api)) as readonly BridgeConnectionStatus[];
+        for (const connection of connections) found.set(`${id}/${connection.connectionName}`, connection);
+      }
+      return found;
+    });
+  }
+
+  /** Null: nobody runs it there. */
+  async #ofKind(broker: BrokerRecord, controls: ControlCaller, kind: BridgeKind): Promise<BridgeView | null> {
+    const { id, api, name } = kind;
+    const { provider } = await controls.capability(api);
+    if (provider === 'NONE') return null;
+    const isActive = provider === 'BROKER' || hasConnections(await getBridgeConfig(controls, api));
+    return { id, name, broker, provider, isActive, api, sys: null };
+  }
+
+  /** Those that the broker has itself, beside the kinds of this service. */
+  async #pluginsOf(broker: BrokerRecord, controls: ControlCaller): Promise<BridgeView[]> {
+    const known = new Set(this.#options.kinds.map(({ id }) => id));
+    const own = (await findBridgeIds(controls)).filter((id) => !known.has(id));
+    return Promise.all(own.map((id) => ofBroker(broker, controls, id)));
+  }
+
+  async #found(broker: BrokerRecord, id: string): Promise<BridgeView> {
+    const bridge = await this.find(broker, id);
+    if (bridge === null) throw notFound('bridge', id.slice(0, 200));
+    return bridge;
+  }
+
+  #sysViews(broker: BrokerRecord): BridgeView[] {
+    const bridges = this.#sys.get(broker.id);
+    if (bridges === undefined) return [];
+    return bridges.all().map((sys) => ({
+      id: sysBridgeId(sys),
+      name: sys.name ?? sys.remoteClientId,
+      broker,
+      provider: 'BROKER',
+      isActive: !bridges.isLeft(sys),
+      api: null,
+      sys,
+    }));
+  }
+
+  #source({ id: brokerId, controls }: BrokerRuntime, id: string, api: BridgeApi | null): StatusSource {
+    if (api !== null) {
+      return {
+        read: async () => open(await getBridgeStatus(controls, api)),
+        onStatus: (listener) => onBridgeStatus(controls, api, (status) => listener(open(status))),
+      };
+    }
+    const remoteClientId = remoteClientIdOf(id) ?? '';
+    const told = () => {
+      const bridges = this.#sys.get(brokerId);
+      const sys = bridges?.get(remoteClientId) ?? null;
+      return bridges === undefined || sys === null ? [] : sysStatus(sys, bridges.isLeft(sys));
+    };
+    return {
+      read: async () => told(),
+      onStatus: (listener) =>
+        this.#sys.get(brokerId)?.onChange((changed) => {
+          if (changed === remoteClientId) listener(told());
+        }) ?? (() => undefined),
+    };
+  }
+
+  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+    const { runtimes, refusalOf } = this.#options;
+    const reason = refusalOf?.(broker) ?? null;
+    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
+    return question(runtimes.get(broker));
+  }
+
+  #feedsOf(runtime: BrokerRuntime): BrokerBridgeFeeds {
+    let feeds = this.#feeds.get(runtime.id);
+    if (feeds === undefined) {
+      feeds = new BrokerBridgeFeeds(this.#options.onFault);
+      feeds.attach(runtime);
+      this.#feeds.set(runtime.id, feeds);
+    }
+    return feeds;
+  }
+
+  async #inOrder<T>(key: string, write: () => Promise<T>): Promise<T> {
+    const done = (this.#writes.get(key) ?? Promise.resolve()).then(write);
+    const settled = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#writes.set(key, settled);
+    try {
+      return await done;
+    } finally {
+      if (this.#writes.get(key) === settled) this.#writes.delete(key);
+    }
+  }
+}
+
+async function ofBroker(broker: BrokerRecord, controls: ControlCaller, id: string): Promise<BridgeView> {
+  const isActive = await servesBridge(controls, id);
+  return { id, name: id, broker, provider: 'BROKER', isActive, api: bridgeApi(id), sys: null };
+}
+
+const isAway = (error: unknown) => error instanceof ServiceError && error.code === 'BROKER_UNREACHABLE';
+
+const hasConnections = (config: unknown): boolean =>
+  isFields(config) && Array.isArray(config.connections) && config.connections.length > 0;
+
+/** Brokers may tell of credentials where they tell of connections. */
+const open = (status: unknown): unknown => masked(status, SecretPlace.whole(null, { byName: true }));
+
+const FROM_A_FILE =
+  'The broker runs this bridge from its configuration file, which nobody can read or change over MQTT: change mosquitto.conf, and start the broker again (2.1 reads it anew at SIGHUP). The `mqtt-bridge` that this service runs beside it can be configured here';
+
+function configurable({ api }: Pick<BridgeView, 'api'>): BridgeApi {
+  if (api !== null) return api;
+  throw new ServiceError('NOT_SUPPORTED_BY_BROKER', FROM_A_FILE, { info: { reason: FROM_A_FILE } });
+}

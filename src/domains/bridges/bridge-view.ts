@@ -1,0 +1,124 @@
+import { type Fields, isFields } from '../../protocol/control/fields.ts';
+import type { ControlProvider } from '../../protocol/control/plugin.ts';
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { SysBridge } from './live/sys-bridges.ts';
+import type { BridgeApi } from './model/bridge-kind.ts';
+import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';
+
+/** A bridge of a broker as callers see it. */
+export interface BridgeView {
+  /** Known by it in the graph and in paths; another broker's bridge may have the same. */
+  readonly id: string;
+  readonly name: string;
+  readonly broker: BrokerRecord;
+  /** Who runs it. */
+  readonly provider: ControlProvider;
+  /** It is configured. */
+  readonly isActive: boolean;
+  /** By which it is asked and configured; null: a Mosquitto runs it from its configuration file, and `sys` is all that is known. */
+  readonly api: BridgeApi | null;
+  readonly sys: SysBridge | null;
+}
+
+/** Of bridges that a Mosquitto runs itself. */
+const SYS_PREFIX = 'connection-';
+
+export const sysBridgeId = ({ remoteClientId }: SysBridge): string => `${SYS_PREFIX}${remoteClientId}`;
+
+/** Null: another kind of bridge has this id. */
+export const remoteClientIdOf = (id: string): string | null =>
+  id.startsWith(SYS_PREFIX) ? id.slice(SYS_PREFIX.length) : null;
+
+/** A connection of a bridge, as far as its provider tells. */
+export interface BridgeConnectionView {
+  readonly name: string;
+  readonly isConnected: boolean;
+  readonly state: BridgeConnectionState | null;
+  /** Epoch milliseconds. */
+  readonly since: number | null;
+  readonly error: string | null;
+  readonly queuedMessages: number | null;
+  readonly queuedBytes: number | null;
+  readonly received: number | null;
+  readonly delivered: number | null;
+  readonly dropped: number | null;
+  readonly rejected: number | null;
+  readonly lastRejection: BridgeRejection | null;
+}
+
+const STATES: ReadonlySet<unknown> = new Set<BridgeConnectionState>([
+  'INACTIVE',
+  'CONNECTING',
+  'CONNECTED',
+  'UNAUTHORISED',
+  'UNREACHABLE',
+  'FAILED',
+]);
+const MAX_CONNECTIONS = 1_000;
+const MAX_TEXT = 2_000;
+/** The last moment that a Date can hold. */
+const LAST_TIME = 8_640_000_000_000_000;
+
+/** Of any provider's status: what is odd is left out, and what has no name is no connection. */
+export function readConnections(status: unknown): BridgeConnectionView[] {
+  const list: readonly unknown[] = Array.isArray(status) ? status : isFields(status) ? listIn(status) : [];
+  return list.slice(0, MAX_CONNECTIONS).flatMap((entry) => {
+    const name = isFields(entry) ? textOf(entry.connectionName ?? entry.name) : null;
+    return name === null ? [] : [connectionOf(name, entry as Fields)];
+  });
+}
+
+const listIn = ({ connections }: Fields): readonly unknown[] => (Array.isArray(connections) ? connections : []);
+
+function connectionOf(name: string, fields: Fields): BridgeConnectionView {
+  const isConnected = fields.isConnected === true;
+  const { state, since } = fields;
+  return {
+    name,
+    isConnected,
+    state: STATES.has(state) ? (state as BridgeConnectionState) : isConnected ? 'CONNECTED' : null,
+    since: timeOf(since),
+    error: textOf(fields.error ?? fields.errorMessage ?? fields.message),
+    queuedMessages: countOf(fields.queuedMessages),
+    queuedBytes: countOf(fields.queuedBytes),
+    received: countOf(fields.received),
+    delivered: countOf(fields.delivered),
+    dropped: countOf(fields.dropped),
+    rejected: countOf(fields.rejected),
+    lastRejection: rejectionOf(fields.lastRejection),
+  };
+}
+
+function rejectionOf(value: unknown): BridgeRejection | null {
+  const at = isFields(value) ? timeOf(value.at) : null;
+  const reason = isFields(value) ? textOf(value.reason) : null;
+  return at === null || reason === null ? null : { at, reason };
+}
+
+const timeOf = (value: unknown): number | null =>
+  typeof value === 'number' && Math.abs(value) <= LAST_TIME ? value : null;
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;
+
+const countOf = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
+
+/** What is told of a bridge that a Mosquitto runs itself, in the form of the others. */
+export const sysStatus = (
+  { remoteClientId, name, isConnected, since, origin, address }: SysBridge,
+  isLeft: boolean,
+): Fields[] => [
+  {
+    connectionName: name ?? remoteClientId,
+    isConnected,
+    state: isConnected ? 'CONNECTED' : 'UNREACHABLE',
+    ...(since === null ? {} : { since }),
+    remoteClientId,
+    origin,
+    ...(address === null ? {} : { address }),
+    ...(isLeft ? { isLeftover: true, error: LEFT } : {}),
+  },
+];
+
+const LEFT =
+  'The broker does not try to connect it: probably a bridge that was removed, of which the broker keeps the last state';

@@ -1,0 +1,40 @@
+import type { Closers } from '../../platform/closers.ts';
+import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { BridgeService, type BridgeServiceOptions } from './bridge-service.ts';
+import { bridgeHosting } from './hosting/bridge-hosting.ts';
+import { BRIDGE_KINDS } from './hosting/bridge-kinds.ts';
+import { BridgeThread } from './hosting/bridge-thread.ts';
+import type { BridgeRules } from './model/bridge-kind.ts';
+
+export interface BridgesOptions extends HostingParts {
+  readonly sealer: Sealer;
+  readonly rules: BridgeRules;
+  /** Of queues, in `<brokerId>/<bridgeId>`. */
+  readonly folder: string;
+  /** The compiled worker; undefined: beside its module. */
+  readonly workerUrl: URL | undefined;
+  readonly closers: Closers;
+}
+
+/** The parts of bridges, put together in two steps: links to brokers need to know what runs beside them, and the service needs links. */
+export interface Bridges {
+  readonly hosting: Hosting;
+  connect(runtimes: BrokerRuntimes, rules: Required<Pick<BridgeServiceOptions, 'refusalOf'>>): BridgeService;
+}
+
+export async function openBridges(options: BridgesOptions): Promise<Bridges> {
+  const { sealer, rules, folder, workerUrl, closers, ...parts } = options;
+  const { brokers: directory, log } = parts;
+  const kinds = BRIDGE_KINDS;
+  const thread = closers.keep(new BridgeThread({ workerUrl, log }));
+  const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules, folder }));
+  await hosting.load();
+  const onFault = (error: unknown) => log.error({ err: error }, 'bridges could not be followed');
+  return {
+    hosting,
+    connect: (runtimes, { refusalOf }) =>
+      closers.keep(new BridgeService({ runtimes, directory, kinds, refusalOf, onFault })),
+  };
+}

@@ -1,0 +1,158 @@
+import type { InputIssue } from '../../../platform/errors.ts';
+import type { Steps } from '../../../platform/scheduling/steps.ts';
+import { pointerStep } from '../../../platform/text/json-pointer.ts';
+import { isFields } from '../../../protocol/control/fields.ts';
+import type { SecretPlace } from './secret-places.ts';
+import { isPlace, MASK, maskText, placeOf, restoreText } from './secret-text.ts';
+
+/** Configurations are not nested deeper; whoever walks one deeper would run out of stack. */
+export const MAX_DEPTH = 50;
+
+export function isTooDeep(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth >= MAX_DEPTH || Object.values(value).some((entry) => isTooDeep(entry, depth + 1));
+}
+
+/** A configuration as it is told: secrets as MASK, all else as it is. Not to be called for what is too deep. */
+export function masked(value: unknown, place: SecretPlace): unknown {
+  if (Array.isArray(value)) return value.map((entry, index) => masked(entry, place.item(index)));
+  if (isFields(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, masked(entry, place.key(key))]));
+  }
+  if (typeof value !== 'string') return place.isSecret && typeof value === 'number' ? MASK : value;
+  if (!place.isSecret) return maskText(value);
+  return value === '' ? '' : MASK;
+}
+
+/** All secrets of a configuration that are values of their own. */
+export function secretsIn(value: unknown, place: SecretPlace): string[] {
+  if (Array.isArray(value)) return value.flatMap((entry, index) => secretsIn(entry, place.item(index)));
+  if (isFields(value)) return Object.entries(value).flatMap(([key, entry]) => secretsIn(entry, place.key(key)));
+  return place.isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [];
+}
+
+export interface Unmasked {
+  readonly config: unknown;
+  /** Where MASK stands for nothing, or for what must be given again; paths are JSON pointers. */
+  readonly issues: readonly InputIssue[];
+}
+
+/**
+ * What was sent, with the secrets that are kept where it says MASK. Entries of lists are known by their `name`, those without one by
+ * their place. A secret is kept only where it goes to the same address as before (placeOf), over TLS as before: a caller who may write a
+ * configuration without knowing its secrets could have them sent anywhere otherwise. One step for each object, list and secret.
+ */
+export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): Steps<Unmasked> {
+  if (!JSON.stringify(given).includes(MASK)) return { config: given, issues: [] };
+  const issues: InputIssue[] = [];
+  const restored: Restored[] = [];
+  const config = yield* merge({ given, kept, place, path: '', above: [], issues, restored });
+  for (const { path, above } of restored) {
+    yield;
+    const moved = above.some(([{ now, before }, key]) => placesOf(now, key) !== placesOf(before, key));
+    if (moved) issues.push({ path, reason: ELSEWHERE });
+  }
+  return { config, issues };
+}
+
+/** An object that others stand in: as it becomes, once it is known, and as it was. */
+interface Container {
+  now: unknown;
+  readonly before: unknown;
+}
+
+/** The objects that a value stands in, each with the key that leads to it. */
+type Above = readonly (readonly [Container, key: string])[];
+
+interface Restored {
+  readonly path: string;
+  readonly above: Above;
+}
+
+interface Merging {
+  readonly given: unknown;
+  readonly kept: unknown;
+  readonly place: SecretPlace;
+  readonly path: string;
+  readonly above: Above;
+  readonly issues: InputIssue[];
+  readonly restored: Restored[];
+}
+
+const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
+const ELSEWHERE = `must be given again, because it would go to another host than before, to another path of a web address, or with other TLS settings: "${MASK}" keeps it for the same only`;
+
+function* merge(merging: Merging): Steps<unknown> {
+  const { given, kept, place, path, above } = merging;
+  if (typeof given === 'string') return restore(given, merging);
+  if (Array.isArray(given)) {
+    yield;
+    const partners = partnersOf(given, kept);
+    const list: unknown[] = [];
+    for (const [index, entry] of given.entries()) {
+      const at = { given: entry, kept: partners[index], place: place.item(index), path: `${path}/${index}` };
+      list.push(yield* merge({ ...merging, ...at }));
+    }
+    return list;
+  }
+  if (isFields(given)) {
+    yield;
+    const container: Container = { now: null, before: kept };
+    const known = isFields(kept) ? kept : {};
+    const entries: [string, unknown][] = [];
+    for (const [key, entry] of Object.entries(given)) {
+      const at = {
+        given: entry,
+        kept: Object.hasOwn(known, key) ? known[key] : undefined,
+        place: place.key(key),
+        path: `${path}/${pointerStep(key)}`,
+        above: [...above, [container, key]] as const,
+      };
+      entries.push([key, yield* merge({ ...merging, ...at })]);
+    }
+    container.now = Object.fromEntries(entries);
+    return container.now;
+  }
+  return given;
+}
+
+function restore(given: string, { kept, place, path, above, issues, restored }: Merging): unknown {
+  const isWhole = place.isSecret && given === MASK;
+  const value = isWhole ? keptSecret(kept) : restoreText(given, kept);
+  if (value === given && !isWhole) return given;
+  if (value === null) issues.push({ path: path || '/', reason: NOTHING_KEPT });
+  else restored.push({ path: path || '/', above });
+  return value ?? given;
+}
+
+const keptSecret = (kept: unknown): string | number | null =>
+  (typeof kept === 'string' && kept !== '') || typeof kept === 'number' ? kept : null;
+
+/** What was kept for each entry of a list. */
+function partnersOf(given: readonly unknown[], kept: unknown): readonly unknown[] {
+  if (!Array.isArray(kept)) return [];
+  const byName = new Map(kept.flatMap((entry) => (nameOf(entry) === null ? [] : [[nameOf(entry), entry] as const])));
+  return given.map((entry, index) => {
+    const name = nameOf(entry);
+    if (name !== null) return byName.get(name);
+    return nameOf(kept[index]) === null ? kept[index] : undefined;
+  });
+}
+
+const nameOf = (entry: unknown): string | null =>
+  isFields(entry) && typeof entry.name === 'string' ? entry.name : null;
+
+/** Where a secret may go that `key` of an object leads to: all in it that names a place, but not in a list whose entry the secret is in: each has places of its own. */
+function placesOf(value: unknown, key: string): string {
+  if (!isFields(value)) return '';
+  const others = Object.entries(value).filter(([name, entry]) => name !== key || !Array.isArray(entry));
+  return JSON.stringify(others.flatMap(([name, entry]) => placesIn(name, entry)).sort());
+}
+
+function placesIn(name: string, value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap((entry) => placesIn(name, entry));
+  if (isFields(value)) {
+    return Object.entries(value).flatMap(([key, entry]) => placesIn(key, entry).map((place) => `${name}.${place}`));
+  }
+  return isPlace(name, value) ? [`${name}=${placeOf(String(value))}`] : [];
+}

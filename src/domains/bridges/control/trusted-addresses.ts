@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { isFields } from '../../../protocol/control/fields.ts';
+import type { BridgeKind } from '../model/bridge-kind.ts';
+
+/*
+ * Addresses of a configuration that a root administrator entered, who may name this machine and its link. They are stored as digests,
+ * since the path of a web address may be a secret. Configurations fit the schema of their kind.
+ */
+
+/** Digests of all addresses of a configuration. */
+export const addressesOf = (kind: BridgeKind, config: unknown): readonly string[] => [
+  ...new Set(connectionsIn(config).flatMap((connection) => digestOf(kind, connection) ?? [])),
+];
+
+/** The configuration as it is checked and run: each connection says whether its address is trusted. */
+export function withTrust(kind: BridgeKind, config: unknown, trusted: ReadonlySet<string>): unknown {
+  if (!isFields(config) || kind.addressOf === undefined) return config;
+  const connections = connectionsIn(config).map((connection) => {
+    const digest = digestOf(kind, connection);
+    return digest !== null && trusted.has(digest) && isFields(connection)
+      ? { ...connection, isTrusted: true }
+      : connection;
+  });
+  return { ...config, connections };
+}
+
+function digestOf({ id, addressOf }: BridgeKind, connection: unknown): string | null {
+  if (addressOf === undefined) return null;
+  return createHash('sha256')
+    .update(`${id}\n${addressOf(connection)}`)
+    .digest('base64url');
+}
+
+const connectionsIn = (config: unknown): readonly unknown[] =>
+  isFields(config) && Array.isArray(config.connections) ? config.connections : [];

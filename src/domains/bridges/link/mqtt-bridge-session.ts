@@ -1,0 +1,161 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import { BrokerLink, type BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
+import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { FilterTree } from '../../../protocol/mqtt/filter-tree.ts';
+import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
+import {
+  type PublishProperties,
+  readPublishProperties,
+  writePublishProperties,
+} from '../../../protocol/mqtt/publish-properties.ts';
+import type { BridgeMessage } from '../model/bridge-message.ts';
+import type { ArrivedMessage, BridgeSession, BridgeSubscribeOptions } from './bridge-session.ts';
+import { Echoes } from './echoes.ts';
+
+/** How a bridge reaches one broker. */
+export interface BridgeSessionOptions
+  extends Omit<
+    BrokerLinkOptions,
+    'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller' | 'isClaimedByTopic'
+  > {
+  /** The same after a restart, and in each process that may run the bridge: the session is its. */
+  readonly clientId: string;
+}
+
+/** What the bridge is away for at most, for messages to wait for it (MQTT 5; with 3.1.1 the broker decides). */
+const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
+/** A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then drops them. */
+const RECEIVE_MAXIMUM = 4_000;
+
+/**
+ * One lasting link for both ways, without pauses: who listens takes what comes, and the queue of the bridge has the bounds. What it
+ * publishes itself does not come: by No Local, or with MQTT 3.1.1 by what is known of it.
+ */
+export class MqttBridgeSession implements BridgeSession {
+  readonly #link: BrokerLink;
+  /** With MQTT 3.1.1: filters that are subscribed, and what comes back by them. */
+  readonly #filters = new FilterTree<symbol>();
+  readonly #echoes = new Echoes();
+  /** Most messages carry the same or none: what was written last, and its bytes. */
+  #written: PublishProperties | null = null;
+  #bytes: Buffer | undefined;
+
+  constructor(options: BridgeSessionOptions) {
+    this.#link = new BrokerLink({
+      sessionExpirySeconds: SESSION_EXPIRY_SECONDS,
+      limits: MESSAGE_LINK_LIMITS,
+      ...options,
+      receiveMaximum: RECEIVE_MAXIMUM,
+      isLasting: true,
+      isBoundedByCaller: true,
+      // A filter that takes the place of another one gets what the broker has for that.
+      isClaimedByTopic: true,
+    });
+    this.#link.onStatus(({ state, resumed }) => {
+      if (state === 'CONNECTED' && resumed === false) this.#echoes.clear();
+    });
+  }
+
+  get status(): LinkStatus {
+    return this.#link.status;
+  }
+
+  get protocolVersion(): 4 | 5 | null {
+    return this.#link.protocolVersion;
+  }
+
+  onStatus(listener: (status: LinkStatus) => void): Stop {
+    return this.#link.onStatus(listener);
+  }
+
+  open(): void {
+    this.#link.open();
+  }
+
+  async subscribe(
+    filter: string,
+    listener: (message: ArrivedMessage) => void,
+    { qos, retained, onRefused }: BridgeSubscribeOptions,
+  ): Promise<Stop> {
+    const ownFilter = Symbol(filter);
+    this.#filters.add(filter, ownFilter);
+    const forget = () => this.#filters.remove(filter, ownFilter);
+    const tell = (message: BrokerMessage) => {
+      if (!this.#isEcho(message)) listener(new Arrived(message));
+    };
+    try {
+      const stop = await this.#link.subscribe(filter, tell, {
+        qos,
+        retained,
+        noLocal: true,
+        retainAsPublished: retained,
+        retainedOnce: true,
+        ...(onRefused ? { onRefused } : {}),
+      });
+      return () => {
+        forget();
+        stop();
+      };
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+
+  publish(message: BridgeMessage, done: (error: ServiceError | null) => void): void {
+    const { topic, payload, qos, retain } = message;
+    const properties = this.#propertyBytes(message.properties);
+    if (this.protocolVersion === 4 && this.#filters.match(topic).length > 0) this.#echoes.expect(topic, payload);
+    this.#link.send(topic, payload, { qos, retain, properties }, (error) => {
+      if (error?.code !== 'BROKER_TIMEOUT') {
+        done(error);
+        return;
+      }
+      // Whether it was taken cannot be known: with the end of the connection all that has no answer is to be sent again.
+      done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
+      this.#link.restart(error.message);
+    });
+  }
+
+  /** `forGood`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
+  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+    await this.#link.close({ keepSession: !forGood });
+  }
+
+  /** One that the broker kept, as it says with MQTT 3.1.1, was not sent because it was published now. */
+  #isEcho({ topic, payload, retain }: BrokerMessage): boolean {
+    return this.protocolVersion === 4 && !retain && this.#echoes.isEcho(topic, payload as Buffer);
+  }
+
+  #propertyBytes(properties: PublishProperties | null): Buffer | undefined {
+    if (properties !== this.#written) {
+      this.#bytes = properties === null ? undefined : writePublishProperties(properties);
+      this.#written = properties;
+    }
+    return this.#bytes;
+  }
+}
+
+class Arrived implements ArrivedMessage {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  readonly properties: PublishProperties | null;
+  readonly receivedAt = Date.now();
+  readonly #release: (() => void) | undefined;
+
+  constructor(message: BrokerMessage) {
+    this.topic = message.topic;
+    // Of a link that lasts, whose payloads are cut from what it reads.
+    this.payload = message.payload as Buffer;
+    this.qos = message.qos;
+    this.retain = message.retain;
+    this.properties = message.properties === undefined ? null : readPublishProperties(message.properties);
+    this.#release = message.hold?.();
+  }
+
+  taken(): void {
+    this.#release?.();
+  }
+}

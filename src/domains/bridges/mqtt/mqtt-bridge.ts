@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CommitTurns } from '../../../platform/storage/commit-turns.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { BridgeOptions } from '../hosting/bridge-options.ts';
+import type { Bridge } from '../model/bridge.ts';
+import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import { removeOtherQueues } from '../queue/open-bridge-queue.ts';
+import type { MqttBridgeConfig, MqttConnectionConfig } from './mqtt-bridge-config.ts';
+import { queueNames, RunningConnection } from './running-connection.ts';
+
+/** Milliseconds between two that tell of counts alone. */
+const COUNTS_MS = 500;
+/** Milliseconds after which what could not be opened is tried again. */
+const REOPEN_MS = 30_000;
+
+/**
+ * Connects one broker with others as configured. Messages of QoS 1 and 2 are acknowledged where they come from when the other side has
+ * them, or when they are on disk. Belongs in a worker thread: it waits for the disk.
+ */
+export function startMqttBridge(options: BridgeOptions): Bridge<MqttBridgeConfig> {
+  return new MqttBridge(options);
+}
+
+class MqttBridge implements Bridge<MqttBridgeConfig> {
+  readonly #options: BridgeOptions;
+  readonly #turns = new CommitTurns();
+  readonly #listeners = new Set<() => void>();
+  #connections: readonly RunningConnection[] = [];
+  /** One configuration after the other. */
+  #applying: Promise<void> = Promise.resolve();
+  #reopen: NodeJS.Timeout | undefined;
+  #isFirst = true;
+  #isClosed = false;
+  #counts: NodeJS.Timeout | null = null;
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+  }
+
+  apply(config: MqttBridgeConfig): Promise<void> {
+    return this.#inTurn(() => this.#apply(config));
+  }
+
+  status(): readonly BridgeConnectionStatus[] {
+    return this.#connections.map((connection) => connection.status());
+  }
+
+  onStatus(listener: () => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#isClosed = true;
+      if (this.#counts) clearTimeout(this.#counts);
+      clearTimeout(this.#reopen);
+      this.#listeners.clear();
+      await Promise.all(
+        this.#connections.map((each) => each.close({ sessionsForGood: forGood, queuesForGood: forGood, next: null })),
+      );
+      if (forGood) removeOtherQueues(this.#options.folder, []);
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#applying.then(() => (this.#isClosed ? undefined : work()));
+    this.#applying = done.catch(() => undefined);
+    return done;
+  }
+
+  async #apply(config: MqttBridgeConfig): Promise<void> {
+    const { connections } = config;
+    clearTimeout(this.#reopen);
+    if (this.#isFirst) removeOtherQueues(this.#options.folder, connections.flatMap(queueNames));
+    this.#isFirst = false;
+    const names = new Map(connections.map((each) => [each.name, each]));
+    const kept = new Map<string, RunningConnection>();
+    const earlier = new Map<string, RunningConnection['earlier']>();
+    await Promise.all(
+      this.#connections.map(async (running) => {
+        const next = names.get(running.config.name) ?? null;
+        if (next !== null && !running.isFailed && isDeepStrictEqual(beside(next), beside(running.config))) {
+          running.setBounds(next);
+          kept.set(next.name, running);
+          return;
+        }
+        // The client ids are free when it is closed.
+        const sessionsForGood = next === null || next.active === false;
+        await running.close({ sessionsForGood, queuesForGood: next === null, next });
+        if (next !== null) earlier.set(next.name, running.earlier);
+      }),
+    );
+    this.#connections = connections.map(
+      (config) => kept.get(config.name) ?? this.#start(config, earlier.get(config.name) ?? []),
+    );
+    if (this.#connections.some(({ isFailed }) => isFailed)) {
+      this.#reopen = setTimeout(() => void this.#inTurn(() => this.#apply(config)), REOPEN_MS);
+    }
+    this.#tell();
+  }
+
+  #start(config: MqttConnectionConfig, earlier: RunningConnection['earlier']): RunningConnection {
+    return new RunningConnection({
+      bridge: this.#options,
+      config,
+      earlier,
+      turns: this.#turns,
+      onState: () => this.#tell(),
+      onCount: () => {
+        this.#counts ??= setTimeout(() => this.#tell(), COUNTS_MS);
+      },
+    });
+  }
+
+  #tell(): void {
+    if (this.#counts) clearTimeout(this.#counts);
+    this.#counts = null;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** All that a connection has to be made anew for. */
+const beside = ({ queue: _, ...others }: MqttConnectionConfig) => others;

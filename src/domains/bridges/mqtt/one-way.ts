@@ -1,0 +1,207 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import { topicProblem } from '../../../protocol/mqtt/topics.ts';
+import type { ArrivedMessage, BridgeSession } from '../link/bridge-session.ts';
+import type { BridgeMessage } from '../model/bridge-message.ts';
+import type { BridgeRejection } from '../model/bridge-status.ts';
+import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
+import type { BridgePath } from './bridge-path.ts';
+import { DEFAULT_QOS, type TopicRule, targetTopic, type Way } from './mqtt-bridge-config.ts';
+import { CALM_MS, Suspicion } from './suspicion.ts';
+
+/** Messages that are published and not yet acknowledged, and what they may weigh together. */
+const MOST_UNDER_WAY = 2_000;
+const MOST_BYTES = 8 * 1_048_576;
+/** Milliseconds that what is under way has when all is closed. */
+const DRAIN_MS = 1_000;
+
+export interface OneWayOptions {
+  readonly way: Way;
+  readonly target: BridgeSession;
+  readonly queue: BridgeQueue;
+  readonly path: BridgePath;
+  /** A count changed. */
+  readonly onCount: () => void;
+}
+
+export interface WayCounts {
+  received: number;
+  delivered: number;
+  /** Of those that came, because they had expired before they could be delivered. */
+  expired: number;
+  rejected: number;
+}
+
+/**
+ * One direction of a connection: takes what the rules choose, queues it and publishes it on the other side. The source is told that a
+ * message was taken as the queue says; what the other side refuses for good is counted and gone.
+ */
+export class OneWay {
+  readonly counts: WayCounts = { received: 0, delivered: 0, expired: 0, rejected: 0 };
+  lastRejection: BridgeRejection | null = null;
+  readonly #options: OneWayOptions;
+  readonly #queue: BridgeQueue;
+  readonly #suspicion = new Suspicion();
+  #calm: NodeJS.Timeout | undefined;
+  #isConnected = false;
+  /** Answers of a connection before this one count no more. */
+  #connection = 0;
+  #underWay = 0;
+  #bytesUnderWay = 0;
+  #isPumping = false;
+  /** Of `drain`: nothing is under way any more. */
+  #onDrained: (() => void) | null = null;
+
+  constructor(options: OneWayOptions) {
+    this.#options = options;
+    this.#queue = options.queue;
+    this.#queue.setDelivering(false);
+    this.#queue.onReady(() => this.#pump());
+  }
+
+  get queue(): BridgeQueue {
+    return this.#queue;
+  }
+
+  /** A message that came for the filter of these rules. */
+  arrived(message: ArrivedMessage, rules: readonly TopicRule[]): void {
+    const { way, path } = this.#options;
+    const properties = path.extend(message.properties);
+    if (properties === null) {
+      message.taken();
+      return;
+    }
+    let left = rules.length;
+    const taken = () => {
+      left -= 1;
+      if (left === 0) message.taken();
+    };
+    for (const { qos = DEFAULT_QOS, retain = true, ...rule } of rules) {
+      const topic = targetTopic(rule, way, message.topic);
+      this.counts.received += 1;
+      const problem = topic.startsWith('$') ? 'begins with $' : topicProblem(topic);
+      if (problem !== null) {
+        this.#reject(`"${message.topic}" would become a topic that ${problem}`);
+        taken();
+        continue;
+      }
+      const passed: BridgeMessage = {
+        topic,
+        payload: message.payload,
+        qos: Math.min(message.qos, qos) as 0 | 1 | 2,
+        retain: retain && message.retain,
+        properties,
+        receivedAt: message.receivedAt,
+      };
+      this.#queue.push(passed, taken);
+    }
+    this.#options.onCount();
+  }
+
+  /** The other side is there, or not any more. */
+  targetChanged(): void {
+    const isConnected = this.#options.target.status.state === 'CONNECTED';
+    if (isConnected === this.#isConnected) return;
+    this.#isConnected = isConnected;
+    this.#connection += 1;
+    clearTimeout(this.#calm);
+    if (!isConnected) this.#blame(this.#suspicion.lost(this.#underWay));
+    else if (this.#suspicion.connected()) this.#calm = setTimeout(() => this.#calmed(), CALM_MS);
+    this.#underWay = 0;
+    this.#bytesUnderWay = 0;
+    this.#queue.setDelivering(isConnected);
+    if (!isConnected) this.#queue.restore();
+    this.#pump();
+  }
+
+  /** Nothing more is published; resolves when nothing is under way, or has had its time to come to its end: it would come twice. */
+  drain(): Promise<void> {
+    clearTimeout(this.#calm);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#onDrained?.(), DRAIN_MS);
+      this.#onDrained = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#underWay === 0) this.#onDrained();
+    });
+  }
+
+  #pump(): void {
+    if (this.#onDrained !== null) {
+      if (this.#underWay === 0) this.#onDrained();
+      return;
+    }
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    while (this.#isConnected && this.#bytesUnderWay < MOST_BYTES) {
+      const most = this.#suspicion.most(MOST_UNDER_WAY) - this.#underWay;
+      if (most <= 0) break;
+      const entries = this.#queue.take(most, MOST_BYTES - this.#bytesUnderWay);
+      if (entries.length === 0) break;
+      for (const entry of entries) this.#deliver(entry);
+    }
+    this.#isPumping = false;
+  }
+
+  #deliver(entry: QueueEntry): void {
+    const message = unexpired(entry.message);
+    if (message === null) {
+      this.counts.expired += 1;
+      this.#queue.settle(entry);
+      this.#options.onCount();
+      return;
+    }
+    const connection = this.#connection;
+    const bytes = message.payload.length;
+    this.#underWay += 1;
+    this.#bytesUnderWay += bytes;
+    this.#suspicion.sent(entry);
+    this.#options.target.publish(message, (error) => {
+      if (connection !== this.#connection) return;
+      // Lost with its connection: the queue gives it out again.
+      if (error?.code === 'BROKER_UNREACHABLE') {
+        if (error.cause instanceof ServiceError) this.#suspicion.unanswered();
+        return;
+      }
+      this.#underWay -= 1;
+      this.#bytesUnderWay -= bytes;
+      this.#done(entry, error);
+    });
+  }
+
+  #calmed(): void {
+    this.#suspicion.calm();
+    this.#pump();
+  }
+
+  #done(entry: QueueEntry, error: ServiceError | null): void {
+    if (error === null) this.counts.delivered += 1;
+    else this.#reject(`"${entry.message.topic}": ${error.message}`);
+    this.#suspicion.taken();
+    this.#queue.settle(entry);
+    this.#options.onCount();
+    this.#pump();
+  }
+
+  #blame(entry: QueueEntry | null): void {
+    if (entry === null) return;
+    this.#reject(`"${entry.message.topic}": The broker ended the connection each time that it came`);
+    this.#queue.settle(entry);
+    this.#options.onCount();
+  }
+
+  #reject(reason: string): void {
+    this.counts.rejected += 1;
+    this.lastRejection = { at: Date.now(), reason };
+  }
+}
+
+/** With the time taken off that it spent here [MQTT-3.3.2-6]; null: it is over. */
+function unexpired(message: BridgeMessage): BridgeMessage | null {
+  const interval = message.properties?.messageExpiryInterval;
+  if (interval === undefined) return message;
+  const messageExpiryInterval = interval - Math.floor((Date.now() - message.receivedAt) / 1_000);
+  if (messageExpiryInterval === interval) return message;
+  if (messageExpiryInterval <= 0) return null;
+  return { ...message, properties: { ...message.properties, messageExpiryInterval } };
+}

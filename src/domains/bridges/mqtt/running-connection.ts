@@ -1,0 +1,297 @@
+import type { CommitTurns } from '../../../platform/storage/commit-turns.ts';
+import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
+import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
+import type { BridgeOptions } from '../hosting/bridge-options.ts';
+import { bridgeClientId } from '../link/bridge-client-id.ts';
+import type { BridgeSession } from '../link/bridge-session.ts';
+import { MqttBridgeSession } from '../link/mqtt-bridge-session.ts';
+import { brokerHosts } from '../model/bridge-kind.ts';
+import type { BridgeConnectionState, BridgeConnectionStatus, BridgeRejection } from '../model/bridge-status.ts';
+import type { QueueBounds } from '../queue/bridge-queue.ts';
+import { openBridgeQueue } from '../queue/open-bridge-queue.ts';
+import { BridgePath, namesOfLocal, namesOfRemote } from './bridge-path.ts';
+import {
+  type MqttConnectionConfig,
+  QUEUE_BOUNDS,
+  sourceFilter,
+  targetFilter,
+  type Way,
+  waysOf,
+} from './mqtt-bridge-config.ts';
+import { OneWay } from './one-way.ts';
+import { filtersOf, WaySubscriptions } from './way-subscriptions.ts';
+
+export interface RunningConnectionOptions {
+  readonly bridge: BridgeOptions;
+  readonly config: MqttConnectionConfig;
+  readonly turns: CommitTurns;
+  /** What had its sessions before: all since they were made. */
+  readonly earlier: readonly MqttConnectionConfig[];
+  /** Its state or what went wrong with it. */
+  readonly onState: () => void;
+  readonly onCount: () => void;
+}
+
+export interface CloseOptions {
+  /** Nothing is to wait at a broker. */
+  readonly sessionsForGood: boolean;
+  readonly queuesForGood: boolean;
+  /** What runs under the same name from now on. */
+  readonly next: MqttConnectionConfig | null;
+}
+
+/** Configurations; what earlier ones left is ended when something comes for it. */
+const MOST_EARLIER = 10;
+
+/** From the worst to the best: the state of a connection is that of its worse side. */
+const STATES: readonly (BridgeConnectionState & LinkState)[] = [
+  'UNAUTHORISED',
+  'UNREACHABLE',
+  'CONNECTING',
+  'CONNECTED',
+];
+
+const ROUND =
+  'Both sides are the same broker, and with MQTT 3.1.1 its messages would go round for ever: use prefixes that lead to other topics';
+
+/** One connection of the configuration: a session with each of the two brokers, and between them one or two ways. */
+export class RunningConnection {
+  readonly #options: RunningConnectionOptions;
+  readonly #local: BridgeSession;
+  readonly #remote: BridgeSession;
+  readonly #ways: { readonly way: Way; readonly passing: OneWay; readonly subscriptions: WaySubscriptions }[] = [];
+  readonly #maybeRound: boolean;
+  #config: MqttConnectionConfig;
+  #state: BridgeConnectionState = 'CONNECTING';
+  #since = Date.now();
+  /** Why it cannot run at all. */
+  #failure: string | null = null;
+  #queueProblem: string | null = null;
+  /** Both sides were, so that nothing of before is left there. */
+  #isEverConnected = false;
+  #isClosed = false;
+
+  constructor(options: RunningConnectionOptions) {
+    const { bridge, config } = options;
+    this.#options = options;
+    this.#config = config;
+    this.#maybeRound = mayGoRound(bridge, config);
+    const clientId = bridgeClientId(bridge.brokerId, bridge.bridgeId, config.name);
+    const leftOver = (way: Way) => filtersLeft(options.earlier, config, way);
+    this.#local = new MqttBridgeSession({
+      ...bridge.local,
+      clientId,
+      onFault: bridge.onFault,
+      leftOver: leftOver('out'),
+    });
+    this.#remote = new MqttBridgeSession({ ...remoteOptions(bridge, config, clientId), leftOver: leftOver('in') });
+    try {
+      for (const way of ['out', 'in'] as const) this.#addWay(way);
+      this.#listen();
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : String(error);
+    }
+    this.#state = this.#currentState();
+  }
+
+  /** For what takes its place: all that may have left filters in its sessions. */
+  get earlier(): readonly MqttConnectionConfig[] {
+    return [...(this.#isEverConnected ? [] : this.#options.earlier.slice(1 - MOST_EARLIER)), this.#config];
+  }
+
+  /** It could not be begun, as with a queue that cannot be opened. */
+  get isFailed(): boolean {
+    return this.#failure !== null;
+  }
+
+  get config(): MqttConnectionConfig {
+    return this.#config;
+  }
+
+  status(): BridgeConnectionStatus {
+    const sum = (count: (way: OneWay) => number) => this.#ways.reduce((all, { passing }) => all + count(passing), 0);
+    const error = this.#error();
+    const lastRejection = this.#lastRejection();
+    return {
+      connectionName: this.#config.name,
+      isConnected: this.#sides.every(([, { status }]) => status.state === 'CONNECTED'),
+      state: this.#state,
+      since: this.#since,
+      ...(error === null ? {} : { error }),
+      queuedMessages: sum(({ queue }) => queue.length),
+      queuedBytes: sum(({ queue }) => queue.bytes),
+      received: sum(({ counts }) => counts.received),
+      delivered: sum(({ counts }) => counts.delivered),
+      dropped: sum(({ counts, queue }) => counts.expired + queue.dropped),
+      rejected: sum(({ counts }) => counts.rejected),
+      ...(lastRejection === null ? {} : { lastRejection }),
+    };
+  }
+
+  /** A configuration that differs in its queue alone. */
+  setBounds(config: MqttConnectionConfig): void {
+    this.#config = config;
+    for (const { passing } of this.#ways) passing.queue.setBounds(boundsOf(config));
+  }
+
+  /** What was taken is on disk first, and told as taken while there is still a connection. */
+  async close({ sessionsForGood, queuesForGood, next }: CloseOptions): Promise<void> {
+    this.#isClosed = true;
+    for (const { subscriptions } of this.#ways) subscriptions.close();
+    const drained = Promise.all(this.#ways.map(({ passing }) => passing.drain()));
+    if (!queuesForGood) await drained;
+    await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ forGood: queuesForGood })));
+    const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
+    await Promise.all([
+      this.#local.close({ forGood: sessionsForGood }),
+      this.#remote.close({ forGood: sessionsForGood || isElsewhere }),
+    ]);
+  }
+
+  get #sides(): readonly (readonly [name: string, session: BridgeSession])[] {
+    return [
+      ['Local broker', this.#local],
+      ['Remote broker', this.#remote],
+    ];
+  }
+
+  #addWay(way: Way): void {
+    const { bridge, turns, onCount } = this.#options;
+    const { name, topics, url, active = true } = this.#config;
+    if (filtersOf(topics, way).size === 0) return;
+    const queue = openBridgeQueue({
+      folder: bridge.folder,
+      name: queueName(name, way),
+      bounds: boundsOf(this.#config),
+      storage: bridge.storage,
+      turns,
+      onProblem: (reason) => {
+        this.#queueProblem = reason;
+        this.#options.onState();
+      },
+    });
+    const [source, target] = way === 'out' ? [this.#local, this.#remote] : [this.#remote, this.#local];
+    const names = [namesOfLocal(bridge.brokerId, bridge.local.url), namesOfRemote(url)] as const;
+    const path = way === 'out' ? new BridgePath(names[0], names[1]) : new BridgePath(names[1], names[0]);
+    const passing = new OneWay({ way, target, queue, path, onCount });
+    const subscriptions = new WaySubscriptions({
+      way,
+      source,
+      topics: active ? topics : [],
+      onMessage: (message, rules) => passing.arrived(message, rules),
+      onChange: () => this.#changed(),
+    });
+    this.#ways.push({ way, passing, subscriptions });
+  }
+
+  #listen(): void {
+    if (this.#config.active === false) return;
+    for (const [, session] of this.#sides) {
+      session.onStatus(() => {
+        for (const { passing, subscriptions } of this.#ways) {
+          passing.targetChanged();
+          if (!this.#goesRound) subscriptions.linkChanged();
+        }
+        this.#changed();
+      });
+      session.open();
+    }
+  }
+
+  #changed(): void {
+    if (this.#isClosed) return;
+    const state = this.#currentState();
+    if (state !== this.#state) {
+      this.#state = state;
+      this.#since = Date.now();
+    }
+    if (state === 'CONNECTED') this.#isEverConnected = true;
+    this.#options.onState();
+  }
+
+  #currentState(): BridgeConnectionState {
+    if (this.#failure !== null) return 'FAILED';
+    if (this.#config.active === false) return 'INACTIVE';
+    const states: readonly LinkState[] = this.#sides.map(([, { status }]) => status.state);
+    const worst = STATES.find((state) => states.includes(state)) ?? 'CONNECTING';
+    if (worst !== 'CONNECTED') return worst;
+    if (this.#refusal !== null) return 'FAILED';
+    return this.#ways.every(({ subscriptions }) => subscriptions.isComplete) ? 'CONNECTED' : 'CONNECTING';
+  }
+
+  /** With MQTT 5 it is known of each message where it has been. */
+  get #goesRound(): boolean {
+    return this.#maybeRound && (this.#local.protocolVersion === 4 || this.#remote.protocolVersion === 4);
+  }
+
+  get #refusal(): string | null {
+    if (this.#goesRound) return ROUND;
+    for (const { way, subscriptions } of this.#ways) {
+      const { problem } = subscriptions;
+      if (problem !== null) return `${way === 'out' ? 'Local' : 'Remote'} broker: ${problem}`;
+    }
+    return null;
+  }
+
+  #error(): string | null {
+    if (this.#failure !== null) return this.#failure;
+    if (this.#config.active === false) return null;
+    for (const [name, { status }] of this.#sides) {
+      if (status.state !== this.#state || status.lastError === undefined) continue;
+      const problem = this.#queueProblem === null ? '' : `; ${this.#queueProblem}`;
+      return `${name}: ${status.lastError}${problem}`;
+    }
+    return this.#refusal ?? this.#queueProblem;
+  }
+
+  #lastRejection(): BridgeRejection | null {
+    const rejections = this.#ways.flatMap(({ passing }) => passing.lastRejection ?? []);
+    return rejections.sort((one, other) => other.at - one.at)[0] ?? null;
+  }
+}
+
+/** Both sides are one broker, and what comes to one of its topics may be taken from there again. */
+function mayGoRound({ brokerId, local }: BridgeOptions, { url, topics }: MqttConnectionConfig): boolean {
+  const names = namesOfLocal(brokerId, local.url);
+  if (!namesOfRemote(url).some((name) => names.includes(name))) return false;
+  const all = (of: typeof sourceFilter) =>
+    topics.flatMap((rule) => waysOf(rule).map((way) => of(rule, way).split('/')));
+  const [sources, targets] = [all(sourceFilter), all(targetFilter)];
+  return targets.some((target) => sources.some((source) => filtersOverlap(source, target)));
+}
+
+/** Of all its queues: none of them is anybody else's. */
+export const queueNames = ({ name }: MqttConnectionConfig): string[] => [queueName(name, 'out'), queueName(name, 'in')];
+
+/** Filters of before that are none of this configuration's. */
+function filtersLeft(earlier: readonly MqttConnectionConfig[], { topics }: MqttConnectionConfig, way: Way): string[] {
+  const wanted = filtersOf(topics, way);
+  const before = new Set(earlier.flatMap((config) => [...filtersOf(config.topics, way).keys()]));
+  return [...before].filter((filter) => !wanted.has(filter));
+}
+
+const queueName = (connectionName: string, way: Way): string => `${connectionName}\n${way}`;
+
+function boundsOf({ queue }: MqttConnectionConfig): QueueBounds {
+  return { ...QUEUE_BOUNDS, ...queue };
+}
+
+function remoteOptions({ local, rules, onFault }: BridgeOptions, config: MqttConnectionConfig, localClientId: string) {
+  const { url, username, password, clientId = `${localClientId}-remote`, keepalive, ca, cert, key, verifyCa } = config;
+  return {
+    id: local.id,
+    url,
+    clientId,
+    ...brokerHosts(rules, config),
+    timeoutMs: local.timeoutMs,
+    ...(local.intake === undefined ? {} : { intake: local.intake }),
+    onFault,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(keepalive === undefined ? {} : { keepaliveSeconds: keepalive }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(verifyCa === undefined ? {} : { verifyCa }),
+  };
+}

@@ -1,0 +1,205 @@
+import type { InputIssue } from '../../../platform/errors.ts';
+import { type BridgeKind, type BridgeRules, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
+import type { BatchBounds } from '../sink/sink.ts';
+import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
+import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
+import { tlsMaterialIssues, tlsProperties } from '../sink/tls-material.ts';
+import { parseSource } from './column-source.ts';
+import {
+  DEFAULT_SCHEMA,
+  type MappingConfig,
+  type PostgresqlBridgeConfig,
+  type PostgresqlConnectionConfig,
+  STATEMENT_TIMEOUT_MS,
+} from './postgresql-config.ts';
+import { isAddress, serverAddress } from './server-address.ts';
+
+/** Under load batches grow by themselves: what comes while one is committed is the next one. */
+export const POSTGRESQL_BATCH: BatchBounds = { maxMessages: 500, maxBytes: 4_194_304, maxDelayMs: 0 };
+
+/** As long as PostgreSQL takes names without cutting them off: NAMEDATALEN, less one. */
+const LONGEST_NAME = 63;
+
+const identifier = (description: string): JsonSchema => ({
+  type: 'string',
+  minLength: 1,
+  maxLength: LONGEST_NAME,
+  description,
+});
+
+const columnSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['column', 'source'],
+  description: 'One column, and where its value comes from.',
+  properties: {
+    column: identifier('Name of the column, as the catalogue has it.'),
+    source: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 1_000,
+      description:
+        'topic; topic[0] one level of it, from 0, negative ones from the end; payload the whole: bytes for bytea, otherwise UTF-8 text; ' +
+        'payload.key, payload.key.list[0], payload["any key"] a value of a JSON payload, NULL where there is none; qos; retain; ' +
+        'receivedAt: for columns of time the time, for numbers milliseconds since 1970, else ISO 8601.',
+    },
+    type: {
+      enum: ['epochSeconds', 'epochMilliseconds', 'base64'],
+      description:
+        'How the value is to be read where it does not say it itself: a number that is seconds or milliseconds since 1970, for a ' +
+        'column of time; text that is base64, for bytea.',
+    },
+  },
+};
+
+const mappingSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'topics', 'table', 'columns'],
+  description:
+    'Topics whose messages become rows of one table. A message that several mappings match becomes a row for each.',
+  properties: {
+    name: { type: 'string', minLength: 1, maxLength: 200, description: 'Names the mapping; unique in its connection.' },
+    topics: filtersSchema,
+    qos: qosSchema,
+    schema: { ...identifier('Schema of the tables.'), default: DEFAULT_SCHEMA },
+    table: identifier('Name of the table, which must be there, as the catalogue has it.'),
+    columns: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 500,
+      items: columnSchema,
+      description: 'Columns that get a value; the others get their defaults.',
+    },
+    idColumn: identifier(
+      'A column with a unique index of its own. A row whose id is there already is left out, so that a batch whose commit got no answer ' +
+        'is not inserted twice. Unless it is among the columns, an id is made for each message; its type is then uuid or a text.',
+    ),
+    deadLetterTable: identifier(
+      'Table of the same schema for messages that cannot become rows, created if it is not there: topic text, payload bytea, ' +
+        'error text, received_at timestamptz. Without one they are counted as rejected, and gone.',
+    ),
+  },
+};
+
+const connectionSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'mappings'],
+  description: 'One connection to one database, with one queue; messages become rows in the order in which they came.',
+  properties: {
+    name: nameSchema,
+    active: activeSchema,
+    url: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 2_000,
+      description:
+        'postgresql://user:password@host:5432/database?sslmode=require, or the parts as properties of their own.',
+    },
+    host: { type: 'string', minLength: 1, maxLength: 255, description: 'Host name or address of the server.' },
+    port: { type: 'integer', minimum: 1, maximum: 65_535, default: 5_432, description: 'Port of the server.' },
+    database: { type: 'string', minLength: 1, maxLength: LONGEST_NAME, description: 'Name of the database.' },
+    username: { type: 'string', minLength: 1, maxLength: 200, description: 'Role to log in as.' },
+    password: { type: 'string', maxLength: 2_000, writeOnly: true, description: 'Password of the role.' },
+    tls: { type: 'boolean', default: false, description: 'Whether the connection is encrypted.' },
+    ...tlsProperties,
+    statementTimeoutMs: {
+      type: 'integer',
+      minimum: 100,
+      maximum: 600_000,
+      default: STATEMENT_TIMEOUT_MS,
+      description: 'Milliseconds after which the server gives up one statement.',
+    },
+    batch: batchSchema(POSTGRESQL_BATCH, 10_000),
+    queue: queueSchema,
+    mappings: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 100,
+      items: mappingSchema,
+      description: 'Which messages become rows of which tables.',
+    },
+  },
+};
+
+export const postgresqlBridgeKind: BridgeKind = {
+  id: 'postgresql-bridge',
+  api: 'cedalo/postgresql-bridge',
+  name: 'PostgreSQL bridge',
+  schema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'PostgreSQL bridge',
+    description: 'Brings messages into tables of PostgreSQL.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['connections'],
+    properties: {
+      connections: {
+        type: 'array',
+        maxItems: 100,
+        items: connectionSchema,
+        description: 'Connections to databases.',
+      },
+    },
+  },
+  empty: { connections: [] } satisfies PostgresqlBridgeConfig,
+  addressOf: (connection) => {
+    const address = serverAddress(connection as PostgresqlConnectionConfig);
+    return isAddress(address) ? `${address.host}:${address.port}` : '';
+  },
+  check: (config, rules) => {
+    const { connections } = config as PostgresqlBridgeConfig;
+    return [
+      ...nameIssues(connections),
+      ...connections.flatMap((connection, index) => connectionIssues(connection, rules, `/connections/${index}`)),
+    ];
+  },
+};
+
+function connectionIssues(connection: PostgresqlConnectionConfig, rules: BridgeRules, path: string): InputIssue[] {
+  const address = serverAddress(connection);
+  const addressIssues = isAddress(address)
+    ? hostIssues(address.host, connection.url === undefined ? '/host' : '/url', sinkHosts(rules, connection))
+    : address;
+  const taken = new Set<string>();
+  const mappingIssues = connection.mappings.flatMap((mapping, index) => {
+    const issues = issuesOfMapping(mapping).map((issue) => ({ ...issue, path: `/mappings/${index}${issue.path}` }));
+    if (taken.has(mapping.name))
+      issues.push({ path: `/mappings/${index}/name`, reason: 'is the name of another mapping' });
+    taken.add(mapping.name);
+    return issues;
+  });
+  return [...addressIssues, ...tlsMaterialIssues(connection), ...mappingIssues].map((issue) => ({
+    ...issue,
+    path: `${path}${issue.path}`,
+  }));
+}
+
+function issuesOfMapping(mapping: MappingConfig): InputIssue[] {
+  const issues = filterIssues(mapping.topics, '/topics');
+  for (const name of ['schema', 'table', 'idColumn', 'deadLetterTable'] as const) {
+    const reason = identifierProblem(mapping[name]);
+    if (reason !== null) issues.push({ path: `/${name}`, reason });
+  }
+  if (mapping.deadLetterTable === mapping.table) {
+    issues.push({ path: '/deadLetterTable', reason: 'must be another table than "table"' });
+  }
+  const columns = new Set<string>();
+  for (const [index, { column, source }] of mapping.columns.entries()) {
+    const reason = columns.has(column) ? 'is there twice' : identifierProblem(column);
+    columns.add(column);
+    if (reason !== null) issues.push({ path: `/columns/${index}/column`, reason });
+    if (parseSource(source) === null) issues.push({ path: `/columns/${index}/source`, reason: SOURCE_NEEDED });
+  }
+  return issues;
+}
+
+const SOURCE_NEEDED =
+  'must be topic, topic[<level>], payload, payload.<key>, payload["<key>"], payload[<index>], qos, retain or receivedAt';
+
+function identifierProblem(name: string | undefined): string | null {
+  if (name === undefined) return null;
+  if (name.includes('\0')) return 'must not contain NUL';
+  return Buffer.byteLength(name) > LONGEST_NAME ? `must not exceed ${LONGEST_NAME} bytes` : null;
+}

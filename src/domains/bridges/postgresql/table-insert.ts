@@ -1,0 +1,69 @@
+import type { Client } from 'pg';
+import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
+import { SinkFailure } from '../sink/sink.ts';
+import { compileColumn, type MessageParts, type ReadColumn, readMessageId, type SqlValue } from './column-value.ts';
+import { DEFAULT_SCHEMA, type MappingConfig } from './postgresql-config.ts';
+import { columnNamed, readColumns, type TableColumn } from './table-columns.ts';
+
+/** One mapping, ready for messages: its table is there and has what is needed. */
+export interface TableInsert {
+  readonly mapping: MappingConfig;
+  matches(topic: string): boolean;
+  /** Errors: BadBatch. */
+  rowOf(parts: MessageParts): readonly SqlValue[];
+  /** One statement for any number of rows. */
+  insert(client: Client, rows: readonly (readonly SqlValue[])[]): Promise<unknown>;
+}
+
+/** Errors: SinkFailure: the table or a column is not there or cannot be written. */
+export async function prepareInsert(client: Client, mapping: MappingConfig, number: number): Promise<TableInsert> {
+  const { schema = DEFAULT_SCHEMA, table, idColumn } = mapping;
+  const columns = await readColumns(client, schema, table);
+  const place = `"${schema}"."${table}"`;
+  if (columns === null) throw new SinkFailure('FAILED', `There is no table ${place}`);
+  const targets = mapping.columns.map(({ column }) => columnNamed(columns, column, place));
+  const readers: ReadColumn[] = mapping.columns.map((config, index) =>
+    compileColumn(config, targets[index] as TableColumn),
+  );
+  if (idColumn !== undefined) {
+    const column = columnNamed(columns, idColumn, place);
+    if (!column.isUnique) throw new SinkFailure('FAILED', `${place} has no unique index of "${idColumn}" alone`);
+    if (!targets.includes(column)) {
+      targets.push(column);
+      readers.push(readMessageId);
+    }
+  }
+  const text = insertText(schema, table, targets, idColumn);
+  return {
+    mapping,
+    matches: (topic) => mapping.topics.some((filter) => filterMatches(filter, topic)),
+    rowOf: (parts) => readers.map((read) => read(parts)),
+    insert: (client, rows) => {
+      const values = targets.map((_, column) => rows.map((row) => row[column] ?? null));
+      return client.query({ name: `insert-${number}`, text, values });
+    },
+  };
+}
+
+/**
+ * Each column is one parameter, a list; so the statement is the same for any number of rows, and is prepared once. Columns of lists get
+ * texts, because `unnest` would take lists of lists apart.
+ */
+function insertText(
+  schema: string,
+  table: string,
+  targets: readonly TableColumn[],
+  idColumn: string | undefined,
+): string {
+  const names = targets.map(({ name }) => quoted(name)).join(', ');
+  const values = targets.map(({ type, form }, index) => (form === 'list' ? `r.c${index}::${type}` : `r.c${index}`));
+  const lists = targets.map(({ type, form }, index) => `$${index + 1}::${form === 'list' ? 'text' : type}[]`);
+  const aliases = targets.map((_, index) => `c${index}`);
+  const conflict = idColumn === undefined ? '' : ` ON CONFLICT (${quoted(idColumn)}) DO NOTHING`;
+  return (
+    `INSERT INTO ${quoted(schema)}.${quoted(table)} (${names}) ` +
+    `SELECT ${values.join(', ')} FROM unnest(${lists.join(', ')}) AS r(${aliases.join(', ')})${conflict}`
+  );
+}
+
+export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`;

@@ -1,0 +1,513 @@
+import { existsSync } from 'node:fs';
+import { CommitTurns, type Committer } from '../../../platform/storage/commit-turns.ts';
+import { isDamage } from '../../../platform/storage/sqlite-damage.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { BridgeMessage } from '../model/bridge-message.ts';
+import type { BridgeQueue, QueueBounds, QueueEntry } from './bridge-queue.ts';
+import { QueueFile, type QueueRow, removeQueueFile } from './queue-file.ts';
+import type { BrokerStorage } from './queue-storage.ts';
+
+export interface DiskQueueOptions {
+  /** Of its file. */
+  readonly path: string;
+  readonly bounds: QueueBounds;
+  /** A disk that fails, a damaged file that was set aside, or storage that is used up; each once. Null: it has passed. */
+  readonly onProblem: (reason: string | null) => void;
+  /** Shared by queues of one thread, which then wait for the disk in turns. */
+  readonly turns?: CommitTurns;
+  /** Shared by the queues of one broker's bridges. Default: as much as the queue's own bounds allow. */
+  readonly storage?: BrokerStorage | undefined;
+}
+
+/** Messages that wait for their delivery in memory alone; as soon as there are more, all go to disk. */
+const MEMORY_MESSAGES = 2_000;
+const MEMORY_BYTES = 16 * 1_048_576;
+/** Milliseconds after which one goes to disk anyway: a broker that sends few at once waits for its acknowledgement. */
+const MEMORY_MS = 500;
+/** Messages of the disk that are kept in memory, too, to be given out next. */
+const AHEAD_MESSAGES = 1_000;
+const AHEAD_BYTES = 4 * 1_048_576;
+/** Of one transaction, so that a commit does not hold the event loop for long. */
+const BATCH_MESSAGES = 1_000;
+const BATCH_BYTES = 512 * 1024;
+/** Delivered messages that are left in the file at most, and for how long (ms): they are delivered again after a kill. */
+const LEFT_MESSAGES = 1_000;
+const LEFT_MS = 200;
+/** Milliseconds after which a disk that failed is tried again. */
+const RETRY_MS = 5_000;
+/** An empty file that is larger is removed. */
+const EMPTY_BYTES = 4 * 1_048_576;
+const STORAGE_FULL =
+  'The queues of bridges take as much disk space as BRIDGE_STORAGE_MAX_MB allows: messages are dropped';
+/** What a message takes beside its topic and payload. */
+const MESSAGE_BYTES = 64;
+
+type Place = 'MEMORY' | 'WRITING' | 'DISK';
+
+class Entry implements QueueEntry, QueueRow {
+  readonly id: number;
+  readonly bytes: number;
+  message: BridgeMessage;
+  place: Place;
+  taken: (() => void) | null;
+  isSettled = false;
+
+  constructor(id: number, bytes: number, message: BridgeMessage, place: Place, taken: (() => void) | null) {
+    this.id = id;
+    this.bytes = bytes;
+    this.message = message;
+    this.place = place;
+    this.taken = taken;
+  }
+}
+
+/**
+ * In the order of their ids: `#window`, in memory, of which some are given out; `#unread` messages that are on disk alone; `#tail`, in
+ * memory until they are on disk. Any of those in memory may be on disk, too.
+ *
+ * What it takes of the storage is the size of its file, or what is to be in it. Messages beyond the storage are dropped and counted as
+ * those beyond its own bounds.
+ *
+ * A disk that fails leaves messages in memory, not told as taken, within the same bounds, and is tried again.
+ */
+export class DiskQueue implements BridgeQueue, Committer {
+  readonly #options: DiskQueueOptions;
+  readonly #turns: CommitTurns;
+  readonly #listeners = new Set<() => void>();
+  #bounds: QueueBounds;
+  #file: QueueFile | null = null;
+  #window: Entry[] = [];
+  /** Index of the first that is not settled, and of the next to be given out. */
+  #first = 0;
+  #next = 0;
+  #unread = 0;
+  #tail: Entry[] = [];
+  /** To be written, in any order. */
+  #writing: Entry[] = [];
+  /** Id of the last that was put into the window, and of the last that came. */
+  #readTo = 0;
+  #lastId = 0;
+  #length = 0;
+  #bytes = 0;
+  /** Size of the file, which keeps its room until it is empty. */
+  #fileBytes = 0;
+  /** Noted in the storage. */
+  #stored = 0;
+  #isStorageFull = false;
+  #dropped = 0;
+  #memoryMessages = 0;
+  #memoryBytes = 0;
+  /** In memory alone, and not about to be written. */
+  #unwritten = 0;
+  /** Settled and still in the file. */
+  #gone = nothingGone();
+  #isDelivering = true;
+  #isClosed = false;
+  #problem: string | null = null;
+  #ageTimer: NodeJS.Timeout | null = null;
+  #goneTimer: NodeJS.Timeout | null = null;
+  #retryTimer: NodeJS.Timeout | null = null;
+
+  /** Errors: those of the file that an earlier process left. */
+  constructor(options: DiskQueueOptions) {
+    this.#options = options;
+    this.#bounds = options.bounds;
+    this.#turns = options.turns ?? new CommitTurns();
+    if (!existsSync(options.path)) return;
+    const file = this.#openFile();
+    try {
+      const { messages, bytes } = file.tally();
+      this.#unread = messages;
+      this.#length = messages;
+      this.#bytes = bytes;
+      this.#fileBytes = file.size();
+      this.#noteStorage();
+      this.#lastId = file.lastId();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#recovered(error);
+    }
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  push(message: BridgeMessage, taken: () => void): void {
+    if (this.#isClosed) return;
+    const bytes = MESSAGE_BYTES + message.topic.length + message.payload.length + propertyBytes(message);
+    const { maxMessages, maxBytes } = this.#bounds;
+    const hasStorage = this.#hasStorage(bytes);
+    if (this.#length >= maxMessages || this.#bytes + bytes > maxBytes || !hasStorage) {
+      this.#dropped += 1;
+      if (!hasStorage) this.#storageIsFull(true);
+      taken();
+      return;
+    }
+    if (this.#isStorageFull) this.#storageIsFull(false);
+    const wasEmpty = !this.#hasWaiting;
+    this.#length += 1;
+    this.#bytes += bytes;
+    this.#noteStorage();
+    this.#memoryMessages += 1;
+    this.#memoryBytes += bytes;
+    this.#lastId += 1;
+    const isSequel = this.#unread === 0 && this.#tail.length === 0;
+    const isTooMuch = this.#memoryMessages > MEMORY_MESSAGES || this.#memoryBytes > MEMORY_BYTES;
+    const staysInMemory = isSequel && !isTooMuch && this.#isDelivering;
+    const entry = new Entry(this.#lastId, bytes, message, staysInMemory ? 'MEMORY' : 'WRITING', taken);
+    if (isSequel && (staysInMemory || this.#window.length - this.#next < AHEAD_MESSAGES)) this.#toWindow(entry);
+    else this.#tail.push(entry);
+    if (staysInMemory) {
+      this.#unwritten += 1;
+      this.#ageTimer ??= setTimeout(this.#checkAge, MEMORY_MS);
+    } else {
+      this.#writing.push(entry);
+      if (isTooMuch) this.#spill();
+      this.#commitSoon();
+    }
+    if (wasEmpty) this.#tellReady();
+  }
+
+  take(maxMessages: number, maxBytes: number): readonly QueueEntry[] {
+    const given: Entry[] = [];
+    let bytes = 0;
+    while (given.length < maxMessages) {
+      const entry = this.#window[this.#next];
+      if (entry === undefined) {
+        if (!this.#readAhead()) break;
+        continue;
+      }
+      bytes += entry.bytes;
+      if (given.length > 0 && bytes > maxBytes) break;
+      this.#next += 1;
+      if (entry.isSettled) bytes -= entry.bytes;
+      else given.push(entry);
+    }
+    return given;
+  }
+
+  settle(given: QueueEntry): void {
+    const entry = given as Entry;
+    if (entry.isSettled) return;
+    entry.isSettled = true;
+    this.#length -= 1;
+    this.#bytes -= entry.bytes;
+    this.#noteStorage();
+    // It may wait long behind another one.
+    entry.message = SETTLED;
+    if (entry.place === 'MEMORY') this.#unwritten -= 1;
+    if (entry.place !== 'DISK') this.#takenOf(entry);
+    for (let first = this.#window[this.#first]; first?.isSettled; first = this.#window[this.#first]) {
+      this.#first += 1;
+      if (first.place === 'DISK') this.#goneFromDisk(first);
+    }
+    if (this.#next < this.#first) this.#next = this.#first;
+    if (this.#first === this.#window.length || this.#first > MEMORY_MESSAGES) {
+      this.#window = this.#window.slice(this.#first);
+      this.#next -= this.#first;
+      this.#first = 0;
+    }
+  }
+
+  restore(): void {
+    this.#next = this.#first;
+    if (this.#hasWaiting) this.#tellReady();
+  }
+
+  setDelivering(isDelivering: boolean): void {
+    this.#isDelivering = isDelivering;
+    if (!isDelivering) this.#spill();
+  }
+
+  onReady(listener: () => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  setBounds(bounds: QueueBounds): void {
+    this.#bounds = bounds;
+  }
+
+  /** What is in memory is on disk when it resolves, and told as taken, unless the disk failed. */
+  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#options.storage?.add(-this.#stored);
+    this.#stored = 0;
+    for (const timer of [this.#ageTimer, this.#goneTimer, this.#retryTimer]) if (timer) clearTimeout(timer);
+    this.#turns.remove(this);
+    this.#listeners.clear();
+    if (!forGood) {
+      this.#spill();
+      while (this.#writing.length > 0 && this.#write());
+      this.#goneBehindOthers();
+      if (this.#gone.messages > 0) this.#write();
+    }
+    const isEmpty = this.#length === 0 && this.#writing.length === 0;
+    try {
+      this.#file?.close();
+      if (forGood || isEmpty) removeQueueFile(this.#options.path);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#file = null;
+  }
+
+  /** One transaction of its turn. */
+  commit(): boolean {
+    if (this.#isClosed || !this.#write()) return false;
+    return this.#writing.length > 0;
+  }
+
+  #hasStorage(bytes: number): boolean {
+    const { storage } = this.#options;
+    return storage === undefined || storage.hasRoom(this.#bytes + bytes - this.#stored);
+  }
+
+  #noteStorage(): void {
+    const { storage } = this.#options;
+    if (storage === undefined || this.#isClosed) return;
+    const bytes = Math.max(this.#bytes, this.#fileBytes);
+    storage.add(bytes - this.#stored);
+    this.#stored = bytes;
+  }
+
+  #storageIsFull(isFull: boolean): void {
+    if (this.#isStorageFull === isFull) return;
+    this.#isStorageFull = isFull;
+    this.#options.onProblem(isFull ? STORAGE_FULL : this.#problem);
+  }
+
+  get #hasWaiting(): boolean {
+    return this.#next < this.#window.length || this.#unread > 0 || this.#tail.length > 0;
+  }
+
+  #toWindow(entry: Entry): void {
+    this.#window.push(entry);
+    this.#readTo = entry.id;
+  }
+
+  /** What is in memory alone goes to disk. */
+  #spill(): void {
+    for (let index = this.#first; this.#unwritten > 0 && index < this.#window.length; index += 1) {
+      const entry = this.#window[index];
+      if (entry === undefined || entry.isSettled || entry.place !== 'MEMORY') continue;
+      entry.place = 'WRITING';
+      this.#unwritten -= 1;
+      this.#writing.push(entry);
+    }
+    if (this.#writing.length > 0) this.#commitSoon();
+  }
+
+  readonly #checkAge = (): void => {
+    this.#ageTimer = null;
+    const oldest = this.#window.find(
+      ({ isSettled, place }, index) => index >= this.#first && !isSettled && place === 'MEMORY',
+    );
+    if (oldest === undefined) return;
+    if (Date.now() - oldest.message.receivedAt >= MEMORY_MS) this.#spill();
+    this.#ageTimer = setTimeout(this.#checkAge, MEMORY_MS);
+  };
+
+  #commitSoon(): void {
+    if (!this.#isClosed && this.#retryTimer === null) this.#turns.add(this);
+  }
+
+  /** One transaction. False: the disk failed. */
+  #write(): boolean {
+    const batch: Entry[] = [];
+    let seen = 0;
+    for (
+      let bytes = 0;
+      seen < this.#writing.length && batch.length < BATCH_MESSAGES && bytes < BATCH_BYTES;
+      seen += 1
+    ) {
+      const entry = this.#writing[seen];
+      if (entry === undefined || entry.isSettled) continue;
+      bytes += entry.bytes;
+      batch.push(entry);
+    }
+    const gone = this.#gone;
+    if (batch.length > 0 || gone.messages > 0) {
+      try {
+        this.#file ??= this.#openFile();
+        this.#file.change(batch, gone);
+      } catch (error) {
+        // A disk that is full has no room to note what is gone; where all is, the file goes.
+        if (this.#length > 0 || !this.#removeFile()) return this.#recovered(error);
+      }
+    }
+    if (this.#problem !== null) this.#options.onProblem(this.#isStorageFull ? STORAGE_FULL : null);
+    this.#problem = null;
+    this.#fileBytes = this.#file?.size() ?? 0;
+    this.#noteStorage();
+    this.#writing = this.#writing.slice(seen);
+    this.#gone = nothingGone();
+    for (const entry of batch) entry.place = 'DISK';
+    this.#forgetWritten();
+    for (const entry of batch) this.#takenOf(entry);
+    this.#removeWhenEmpty();
+    return true;
+  }
+
+  /** Those of the tail that are written now need no memory. */
+  #forgetWritten(): void {
+    let written = 0;
+    while (this.#tail[written]?.place === 'DISK') written += 1;
+    if (written === 0) return;
+    this.#tail = this.#tail.slice(written);
+    this.#unread += written;
+  }
+
+  /** False: there is nothing more, or the disk does not give it. */
+  #readAhead(): boolean {
+    if (this.#unread === 0) {
+      const entries = this.#tail.splice(0, AHEAD_MESSAGES);
+      for (const entry of entries) this.#toWindow(entry);
+      return entries.length > 0;
+    }
+    try {
+      this.#file ??= this.#openFile();
+      const rows = this.#file.page(this.#readTo, AHEAD_MESSAGES, AHEAD_BYTES);
+      for (const { id, bytes, message } of rows) this.#toWindow(new Entry(id, bytes, message, 'DISK', null));
+      if (rows.length === 0) this.#length -= this.#unread;
+      this.#unread = rows.length === 0 ? 0 : this.#unread - rows.length;
+      return rows.length > 0 || this.#tail.length > 0;
+    } catch (error) {
+      return this.#recovered(error) && this.#hasWaiting;
+    }
+  }
+
+  /** A damaged file is set aside with what is on disk alone; all that is in memory goes into another one. False: the disk failed. */
+  #recovered(error: unknown): boolean {
+    if (!isDamage(error) || this.#file === null) {
+      this.#failed(error);
+      return false;
+    }
+    try {
+      this.#file.setAside();
+    } catch (failure) {
+      this.#failed(failure);
+      return false;
+    }
+    const { path, onProblem } = this.#options;
+    onProblem(`${path} is damaged and was set aside with ${this.#unread} messages: ${(error as Error).message}`);
+    this.#file = null;
+    this.#gone = nothingGone();
+    this.#unread = 0;
+    const inMemory = [...this.#window.slice(this.#first), ...this.#tail];
+    const left = inMemory.filter(({ isSettled }) => !isSettled);
+    this.#length = left.length;
+    this.#bytes = left.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.#fileBytes = 0;
+    this.#noteStorage();
+    for (const entry of inMemory.filter(({ place }) => place === 'DISK')) {
+      entry.place = 'WRITING';
+      if (!entry.isSettled) this.#writing.push(entry);
+    }
+    this.#commitSoon();
+    return true;
+  }
+
+  #goneFromDisk(entry: Entry): void {
+    this.#gone.messages += 1;
+    this.#gone.bytes += entry.bytes;
+    this.#gone.firstId = entry.id + 1;
+    if (this.#isClosed) return;
+    if (this.#gone.messages >= LEFT_MESSAGES) this.#commitSoon();
+    else {
+      this.#goneTimer ??= setTimeout(() => {
+        this.#goneTimer = null;
+        if (this.#gone.messages > 0) this.#commitSoon();
+      }, LEFT_MS);
+    }
+  }
+
+  /** Those that wait for one before them, to be removed with it. */
+  #goneBehindOthers(): void {
+    for (let index = this.#first; index < this.#window.length; index += 1) {
+      const entry = this.#window[index];
+      if (entry === undefined || !entry.isSettled || entry.place !== 'DISK') continue;
+      this.#gone.messages += 1;
+      this.#gone.bytes += entry.bytes;
+      this.#gone.ids.push(entry.id);
+    }
+  }
+
+  #takenOf(entry: Entry): void {
+    const { taken } = entry;
+    if (taken === null) return;
+    entry.taken = null;
+    this.#memoryMessages -= 1;
+    this.#memoryBytes -= entry.bytes;
+    taken();
+  }
+
+  #removeWhenEmpty(): void {
+    if (this.#length > 0 || this.#file === null || this.#isClosed) return;
+    if (this.#file.size() > EMPTY_BYTES) this.#removeFile();
+  }
+
+  /** False: the disk does not let it go. */
+  #removeFile(): boolean {
+    const file = this.#file;
+    this.#file = null;
+    try {
+      file?.remove();
+      this.#fileBytes = 0;
+      this.#noteStorage();
+      return file !== null;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+  }
+
+  #openFile(): QueueFile {
+    this.#file ??= QueueFile.open(this.#options.path, this.#options.onProblem);
+    return this.#file;
+  }
+
+  #failed(error: unknown): void {
+    const reason = `The disk failed: ${error instanceof Error ? error.message : String(error)}`;
+    if (this.#problem !== reason) this.#options.onProblem(reason);
+    this.#problem = reason;
+    if (this.#isClosed) return;
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = null;
+      this.#commitSoon();
+      if (this.#hasWaiting) this.#tellReady();
+    }, RETRY_MS);
+  }
+
+  #tellReady(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const nothingGone = () => ({ messages: 0, bytes: 0, firstId: 0, ids: [] as number[] });
+
+const SETTLED: BridgeMessage = {
+  topic: '',
+  payload: Buffer.alloc(0),
+  qos: 0,
+  retain: false,
+  properties: null,
+  receivedAt: 0,
+};
+
+function propertyBytes({ properties }: BridgeMessage): number {
+  if (properties === null) return 0;
+  const { contentType = '', responseTopic = '', correlationData, userProperties = [] } = properties;
+  const known = contentType.length + responseTopic.length + (correlationData?.length ?? 0);
+  return userProperties.reduce((sum, [name, value]) => sum + name.length + value.length, known);
+}

@@ -1,0 +1,207 @@
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { retryDelay } from '../../../protocol/mqtt/retry-delay.ts';
+import type { BridgeConnectionState } from '../model/bridge-status.ts';
+import type { BridgeQueue, QueueEntry } from '../queue/bridge-queue.ts';
+import { BadBatch, type BatchBounds, type Sink, SinkFailure } from './sink.ts';
+
+/** Milliseconds that a batch under way has to come to its end when all is closed. */
+const CLOSE_MS = 1_500;
+/** Of one attempt to the next, of a side that asks to be left alone: milliseconds. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
+export interface SinkDeliveryOptions {
+  readonly sink: Sink;
+  readonly queue: BridgeQueue;
+  readonly batch: BatchBounds;
+  /** Each change, and each failure. */
+  readonly onState: (state: BridgeConnectionState, error: string | null) => void;
+  readonly onDelivered: (delivered: number, rejected: number, reason: string | null) => void;
+  /** A bug: neither a failure of the sink nor of a batch. It goes on as with a failure. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * Brings what is queued to a sink, in order, one batch after the other.
+ *
+ * A batch that is bad because of some message is tried again with half of its messages, down to the one that is to blame, which is
+ * set aside; then batches grow again. After a failure everything goes back into the queue, which keeps it on disk, and comes in the
+ * same batch again, so that what is made of a batch is the same.
+ */
+export class SinkDelivery {
+  readonly #options: SinkDeliveryOptions;
+  readonly #stopReady: Stop;
+  readonly #running: Promise<void>;
+  /** Messages that the next batch has at most. */
+  #size: number;
+  #isOpen = false;
+  #isClosed = false;
+  #attempts = 0;
+  #downSince = 0;
+  #lost: SinkFailure | null = null;
+  /** Ends what is waited for. */
+  #wake: () => void = () => undefined;
+  /** Messages that are waited for. */
+  #wanted = 0;
+
+  constructor(options: SinkDeliveryOptions) {
+    this.#options = options;
+    this.#size = options.batch.maxMessages;
+    this.#stopReady = options.queue.onReady(() => this.arrived());
+    options.sink.onLost((failure) => {
+      if (!this.#isOpen) return;
+      this.#lost ??= failure;
+      this.#wake();
+    });
+    this.#running = this.#run();
+  }
+
+  /** Something was pushed into the queue. */
+  arrived(): void {
+    if (this.#wanted > 0 && this.#options.queue.length >= this.#wanted) this.#wake();
+  }
+
+  /** A batch that is under way may come to its end, or would be there twice; what is not settled is left to the queue. */
+  async close(): Promise<void> {
+    const { sink } = this.#options;
+    this.#isClosed = true;
+    this.#stopReady();
+    this.#wake();
+    const timer = setTimeout(() => void sink.close(), CLOSE_MS);
+    await this.#running;
+    clearTimeout(timer);
+    await sink.close();
+  }
+
+  async #run(): Promise<void> {
+    const { sink, queue, onState } = this.#options;
+    onState('CONNECTING', null);
+    queue.setDelivering(false);
+    this.#downSince = Date.now();
+    while (!this.#isClosed) {
+      try {
+        await this.#deliverAll();
+      } catch (error) {
+        const failure = this.#failureOf(error);
+        this.#isOpen = false;
+        queue.setDelivering(false);
+        queue.restore();
+        await sink.close();
+        if (!this.#isClosed) await this.#pause(failure);
+      }
+    }
+    queue.setDelivering(false);
+    queue.restore();
+  }
+
+  /** Ends by a failure, or when it is closed. */
+  async #deliverAll(): Promise<void> {
+    const { sink, queue, onState } = this.#options;
+    this.#lost = null;
+    await sink.open();
+    if (this.#isClosed) return;
+    this.#isOpen = true;
+    // What proves itself by deliveries alone is as it was until the next one.
+    let isProven = this.#attempts === 0;
+    if (isProven) onState('CONNECTED', null);
+    queue.setDelivering(true);
+    while (!this.#isClosed) {
+      if (this.#lost) throw this.#lost;
+      const entries = await this.#nextBatch();
+      if (entries.length === 0) {
+        if (!isProven && queue.length === 0) isProven = this.#proven();
+        await this.#ready();
+        continue;
+      }
+      await this.#deliver(entries);
+      if (!isProven) isProven = this.#proven();
+    }
+  }
+
+  #proven(): true {
+    this.#attempts = 0;
+    this.#options.onState('CONNECTED', null);
+    return true;
+  }
+
+  async #nextBatch(): Promise<readonly QueueEntry[]> {
+    const { queue, batch } = this.#options;
+    const { maxMessages, maxDelayMs, maxBytes } = batch;
+    // One that was tried before is complete, however small it is.
+    const waits = maxDelayMs > 0 && this.#size === maxMessages && queue.length > 0 && queue.length < maxMessages;
+    if (waits && queue.bytes < maxBytes) {
+      // Brokers send no more than a few that are not acknowledged: on disk they are.
+      queue.setDelivering(false);
+      await this.#until(maxMessages, maxDelayMs);
+      queue.setDelivering(true);
+      if (this.#isClosed || this.#lost) return [];
+    }
+    return queue.take(this.#size, maxBytes);
+  }
+
+  async #deliver(entries: readonly QueueEntry[]): Promise<void> {
+    const { sink, queue, batch, onDelivered } = this.#options;
+    const messages = entries.map(({ message }) => message);
+    try {
+      const { rejected, reason } = await sink.deliver(messages);
+      for (const entry of entries) queue.settle(entry);
+      this.#size = Math.min(batch.maxMessages, Math.max(this.#size, entries.length) * 2);
+      onDelivered(entries.length - rejected, rejected, reason);
+    } catch (error) {
+      if (!(error instanceof BadBatch)) {
+        // The same messages again, and no others.
+        this.#size = entries.length;
+        if (error instanceof SinkFailure && error.isTooMuch) this.#size = half(entries.length);
+        throw error;
+      }
+      const [message] = messages;
+      const [entry] = entries;
+      if (entries.length > 1 || message === undefined || entry === undefined) {
+        this.#size = half(entries.length);
+        queue.restore();
+        return;
+      }
+      const { rejected, reason } = await sink.setAside(message, error.message);
+      queue.settle(entry);
+      onDelivered(1 - rejected, rejected, reason);
+    }
+  }
+
+  #failureOf(error: unknown): SinkFailure {
+    if (error instanceof SinkFailure) return error;
+    this.#options.onFault(error);
+    return new SinkFailure('FAILED', 'It failed in an unexpected way', { cause: error });
+  }
+
+  async #pause(failure: SinkFailure): Promise<void> {
+    if (this.#attempts === 0) this.#downSince = Date.now();
+    this.#options.onState(failure.state, failure.message);
+    const pause = retryDelay(this.#attempts, Date.now() - this.#downSince);
+    this.#attempts += 1;
+    if (failure.isFinal) await this.#until(0, null);
+    else await this.#until(0, Math.max(pause, Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS)));
+  }
+
+  #ready(): Promise<void> {
+    return this.#options.queue.length > 0 ? this.#until(0, READ_AGAIN_MS) : this.#until(1, null);
+  }
+
+  /** Until so many messages are queued (0: none are waited for), the time is over, the connection is lost, or it is closed. */
+  #until(messages: number, ms: number | null): Promise<void> {
+    if (this.#isClosed || (this.#isOpen && this.#lost)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = ms === null ? undefined : setTimeout(() => this.#wake(), ms);
+      this.#wanted = messages;
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wanted = 0;
+        this.#wake = () => undefined;
+        resolve();
+      };
+    });
+  }
+}
+
+/** Where the queue has messages and gives none out: its disk failed. */
+const READ_AGAIN_MS = 1_000;
+
+const half = (count: number): number => Math.max(1, Math.floor(count / 2));

@@ -1,0 +1,20 @@
+import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
+import type { SinkTopic } from './sink.ts';
+
+/** What is to be subscribed to for these: each message once, as far as one filter covers another; with the higher QoS of the two. */
+export function subscribedTopics(topics: readonly SinkTopic[]): SinkTopic[] {
+  const byFilter = new Map<string, SinkTopic>();
+  for (const topic of topics) {
+    const known = byFilter.get(topic.filter);
+    if (known === undefined || known.qos < topic.qos) byFilter.set(topic.filter, topic);
+  }
+  const all = [...byFilter.values()];
+  const isCovered = ({ filter }: SinkTopic) =>
+    all.some((other) => other.filter !== filter && filterCovers(other.filter, filter));
+  return all
+    .filter((topic) => !isCovered(topic))
+    .map(({ filter }) => ({ filter, qos: highestQos(all.filter((other) => filterCovers(filter, other.filter))) }));
+}
+
+const highestQos = (topics: readonly SinkTopic[]): 0 | 1 | 2 =>
+  ([2, 1] as const).find((level) => topics.some(({ qos }) => qos === level)) ?? 0;

@@ -1,0 +1,61 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import type { InputIssue } from '../../../platform/errors.ts';
+import type { JsonSchema } from '../model/bridge-kind.ts';
+
+/** Whom a connection with TLS trusts, and who it is itself; PEM. */
+export interface TlsMaterial {
+  /** Default true. */
+  readonly verifyCa?: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export const tlsProperties: Readonly<Record<keyof TlsMaterial, JsonSchema>> = {
+  verifyCa: {
+    type: 'boolean',
+    default: true,
+    description: 'Whether the certificate of the server and its host name are verified.',
+  },
+  ca: {
+    type: 'string',
+    description:
+      'PEM. Authorities that may sign the certificate of the server, instead of those that are known everywhere.',
+  },
+  cert: { type: 'string', description: 'PEM. Certificate of this client.' },
+  key: { type: 'string', writeOnly: true, description: 'PEM. Private key of that certificate.' },
+};
+
+/** As sockets take it. */
+export const tlsOptions = ({ verifyCa = true, ca, cert, key }: TlsMaterial) => ({
+  rejectUnauthorized: verifyCa,
+  ...(ca === undefined ? {} : { ca }),
+  ...(cert === undefined ? {} : { cert }),
+  ...(key === undefined ? {} : { key }),
+});
+
+/** Of certificates and keys that TLS cannot use. */
+export function tlsMaterialIssues({ ca, cert, key }: TlsMaterial): InputIssue[] {
+  if ((cert === undefined) !== (key === undefined)) {
+    return [
+      { path: cert === undefined ? '/cert' : '/key', reason: 'is needed: a certificate and its key go together' },
+    ];
+  }
+  const issues: InputIssue[] = [];
+  if (ca !== undefined && !isUsable(() => new X509Certificate(ca)))
+    issues.push({ path: '/ca', reason: 'must be certificates in PEM' });
+  if (cert !== undefined && key !== undefined && !isUsable(() => createSecureContext({ cert, key }))) {
+    issues.push({ path: '/cert', reason: 'must be a certificate in PEM, and "key" its key' });
+  }
+  return issues;
+}
+
+function isUsable(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,143 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { InputIssue } from '../../../platform/errors.ts';
+import { pointerStep } from '../../../platform/text/json-pointer.ts';
+import type { AllowedHosts } from '../../../protocol/network/allowed-hosts.ts';
+import { type BridgeKind, type BridgeRules, hrefOf, type JsonSchema, sinkHosts } from '../model/bridge-kind.ts';
+import type { BatchBounds } from '../sink/sink.ts';
+import { filterIssues, hostIssues, nameIssues } from '../sink/sink-issues.ts';
+import { activeSchema, batchSchema, filtersSchema, nameSchema, qosSchema, queueSchema } from '../sink/sink-schema.ts';
+import { tlsMaterialIssues, tlsProperties } from '../sink/tls-material.ts';
+import { TIMEOUT_MS, type WebhookBridgeConfig, type WebhookConnectionConfig } from './webhook-config.ts';
+import { secretProblem } from './webhook-signature.ts';
+
+export const WEBHOOK_BATCH: BatchBounds = { maxMessages: 100, maxBytes: 1_048_576, maxDelayMs: 200 };
+
+const connectionSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'url', 'secret', 'topics'],
+  description: 'One endpoint, with one queue; batches come in the order of the messages, one request at a time.',
+  properties: {
+    name: nameSchema,
+    active: activeSchema,
+    url: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 2_000,
+      description: 'Where batches are sent to by POST, with http or https. Redirects are not followed.',
+    },
+    secret: {
+      type: 'string',
+      maxLength: 2_000,
+      writeOnly: true,
+      description:
+        'Signs the requests by Standard Webhooks: whsec_ and 24 to 64 bytes in base64. Several with a space between sign each, ' +
+        'for as long as receivers change theirs.',
+    },
+    headers: {
+      type: 'object',
+      maxProperties: 50,
+      additionalProperties: { type: 'string', maxLength: 8_192, description: 'Value of the header.' },
+      writeOnly: true,
+      description: 'Further headers of each request, such as Authorization.',
+    },
+    ...tlsProperties,
+    topics: filtersSchema,
+    qos: qosSchema,
+    payload: {
+      enum: ['text', 'json', 'base64'],
+      default: 'text',
+      description:
+        'How payloads are told. text: "payload" where it is UTF-8, otherwise "payloadBase64"; json: "json", the value, where it is JSON, ' +
+        'otherwise as with text; base64: always "payloadBase64".',
+    },
+    timeoutMs: {
+      type: 'integer',
+      minimum: 100,
+      maximum: 600_000,
+      default: TIMEOUT_MS,
+      description: 'Milliseconds within which an answer must be there.',
+    },
+    batch: batchSchema(WEBHOOK_BATCH, 10_000),
+    queue: queueSchema,
+  },
+};
+
+export const webhookBridgeKind: BridgeKind = {
+  id: 'webhook-bridge',
+  api: 'cedalo/webhook-bridge',
+  name: 'Webhook bridge',
+  schema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Webhook bridge',
+    description: 'Sends messages to HTTP endpoints, in batches that are signed by Standard Webhooks.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['connections'],
+    properties: {
+      connections: { type: 'array', maxItems: 100, items: connectionSchema, description: 'Endpoints.' },
+    },
+  },
+  empty: { connections: [] } satisfies WebhookBridgeConfig,
+  addressOf: (connection) => hrefOf((connection as WebhookConnectionConfig).url),
+  check: (config, rules) => {
+    const { connections } = config as WebhookBridgeConfig;
+    return [
+      ...nameIssues(connections),
+      ...connections.flatMap((connection, index) =>
+        connectionIssues(connection, rules).map((issue) => ({ ...issue, path: `/connections/${index}${issue.path}` })),
+      ),
+    ];
+  },
+};
+
+function connectionIssues(connection: WebhookConnectionConfig, rules: BridgeRules): InputIssue[] {
+  const { url, secret, headers = {}, topics } = connection;
+  const problem = secretProblem(secret);
+  return [
+    ...urlIssues(url, sinkHosts(rules, connection)),
+    ...tlsIssues(connection),
+    ...(problem === null ? [] : [{ path: '/secret', reason: problem }]),
+    ...headerIssues(headers),
+    ...filterIssues(topics, '/topics'),
+  ];
+}
+
+function urlIssues(text: string, hosts: AllowedHosts): InputIssue[] {
+  const refused = (reason: string) => [{ path: '/url', reason }];
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) return refused('must be a URL such as https://host/path');
+  if (url.username !== '' || url.password !== '') return refused('must not hold credentials; use headers');
+  if (url.hash !== '') return refused('must not have a fragment');
+  return hostIssues(url.hostname, '/url', hosts);
+}
+
+/** With plain HTTP nobody is verified, whoever may be trusted. */
+function tlsIssues(connection: WebhookConnectionConfig): InputIssue[] {
+  if (!/^http:/i.test(connection.url)) return tlsMaterialIssues(connection);
+  return (['ca', 'cert', 'key'] as const)
+    .filter((name) => connection[name] !== undefined)
+    .map((name) => ({ path: `/${name}`, reason: 'needs a "url" with https' }));
+}
+
+/** Set by the bridge itself, or by HTTP. */
+const RESERVED =
+  /^(webhook-.*|content-type|content-length|content-encoding|transfer-encoding|host|connection|keep-alive|upgrade|expect|te|trailer)$/i;
+
+function headerIssues(headers: Readonly<Record<string, string>>): InputIssue[] {
+  const seen = new Set<string>();
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const path = `/headers/${pointerStep(name)}`;
+    const isTwice = seen.has(name.toLowerCase());
+    seen.add(name.toLowerCase());
+    if (isTwice) return [{ path, reason: 'is there twice' }];
+    if (RESERVED.test(name)) return [{ path, reason: 'is set by the bridge itself' }];
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      return [];
+    } catch {
+      return [{ path, reason: 'must be a header that HTTP can carry' }];
+    }
+  });
+}

@@ -1,0 +1,123 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile, realpath } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
+import { textIssues } from '../../platform/text/texts.ts';
+import { AllowedHosts, type InsideRule } from '../../protocol/network/allowed-hosts.ts';
+
+/** How to reach a broker, as people enter it. Null clears, absent leaves as it is. */
+export interface BrokerConnectionInput {
+  readonly url?: string | null | undefined;
+  readonly username?: string | null | undefined;
+  readonly password?: string | null | undefined;
+  readonly caCert?: string | null | undefined;
+  readonly caCertFile?: string | null | undefined;
+  readonly clientCert?: string | null | undefined;
+  readonly clientCertFile?: string | null | undefined;
+  readonly clientKey?: string | null | undefined;
+  readonly clientKeyFile?: string | null | undefined;
+}
+
+export interface ConnectionRules {
+  /** Folder below which `*File` settings may point; undefined: they are refused. */
+  readonly filesDir: string | undefined;
+  /** Where brokers may be; see AllowedHosts. */
+  readonly allowedHosts: readonly string[];
+  readonly inside?: InsideRule;
+}
+
+/** Users and passwords: what MQTT can send. PEM: some fifty certificates. */
+const LONGEST: Readonly<Record<keyof BrokerConnectionInput, number>> = {
+  url: 2_048,
+  username: 65_535,
+  password: 65_535,
+  caCert: 100_000,
+  caCertFile: 4_096,
+  clientCert: 100_000,
+  clientCertFile: 4_096,
+  clientKey: 100_000,
+  clientKeyFile: 4_096,
+};
+
+const SCHEMES = ['mqtt:', 'mqtts:', 'ws:', 'wss:'];
+
+/** Checks everything that can be known without connecting. Errors: INVALID with all issues at once. */
+export async function checkConnection(input: BrokerConnectionInput, rules: ConnectionRules): Promise<void> {
+  const issues: InputIssue[] = [];
+  const check = (path: string, reason: string | null) => {
+    if (reason !== null) issues.push({ path: `input.${path}`, reason });
+  };
+  for (const [name, max] of Object.entries(LONGEST)) {
+    issues.push(...textIssues(`input.${name}`, input[name as keyof BrokerConnectionInput], { min: 1, max }));
+  }
+  if (input.url) check('url', urlProblem(input.url, rules));
+  if (input.caCert) check('caCert', certificateProblem(input.caCert));
+  if (input.clientCert) check('clientCert', certificateProblem(input.clientCert));
+  if (input.clientKey) check('clientKey', keyProblem(input.clientKey));
+  if (issues.length === 0 && input.clientCert && input.clientKey) {
+    check('clientKey', pairProblem(input.clientCert, input.clientKey));
+  }
+  for (const name of ['caCertFile', 'clientCertFile', 'clientKeyFile'] as const) {
+    const file = input[name];
+    if (file) check(name, await fileProblem(file, rules.filesDir));
+  }
+  if (issues.length > 0) throw invalid(issues);
+}
+
+/** Reads a file that a setting names. Errors: INVALID when it is outside the configured folder or cannot be read. */
+export async function readConnectionFile(file: string, filesDir: string | undefined): Promise<string> {
+  const problem = await fileProblem(file, filesDir);
+  if (problem !== null) throw new ServiceError('INVALID', `The file "${file}" ${problem}`);
+  return readFile(resolve(filesDir ?? '', file), 'utf8');
+}
+
+function urlProblem(url: string, { allowedHosts, inside }: ConnectionRules): string | null {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return 'must be a URL such as mqtt://host:1883';
+  }
+  if (!SCHEMES.includes(parsed.protocol)) return `must begin with ${SCHEMES.map((scheme) => `${scheme}//`).join(', ')}`;
+  if (parsed.hostname === '') return 'must name a host';
+  if (parsed.username !== '' || parsed.password !== '') return 'must not hold credentials; use username and password';
+  return new AllowedHosts(allowedHosts, inside).refusal(parsed.hostname);
+}
+
+function certificateProblem(pem: string): string | null {
+  try {
+    new X509Certificate(pem);
+    return null;
+  } catch {
+    return 'must be a certificate in PEM';
+  }
+}
+
+function keyProblem(pem: string): string | null {
+  try {
+    createPrivateKey(pem);
+    return null;
+  } catch {
+    return 'must be an unencrypted private key in PEM';
+  }
+}
+
+function pairProblem(certificate: string, key: string): string | null {
+  return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
+    ? null
+    : 'does not belong to clientCert';
+}
+
+/** Links are resolved before the comparison, so neither `..` nor a symbolic link leads out of the folder. */
+async function fileProblem(file: string, filesDir: string | undefined): Promise<string | null> {
+  if (filesDir === undefined)
+    return 'cannot be used: files of this machine are not opened to broker settings (BROKER_FILES_DIR)';
+  try {
+    const folder = await realpath(filesDir);
+    const inside = relative(folder, await realpath(resolve(folder, file)));
+    if (inside !== '' && !inside.startsWith('..') && !isAbsolute(inside)) return null;
+  } catch {
+    // Whether a file outside exists is nobody's business: the same words as for a missing one.
+  }
+  return 'must be a readable file below the configured folder';
+}

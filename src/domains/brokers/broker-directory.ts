@@ -1,0 +1,57 @@
+import type { Logger } from 'pino';
+import type { Broker, BrokerListener } from '../../generated/sqlite/client.ts';
+import { ANYTHING, type Changes } from '../../platform/storage/changes.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { Directory } from '../../platform/storage/directory.ts';
+
+type Moment = 'createdAt' | 'updatedAt' | 'canceledAt' | 'periodStart' | 'periodEnd' | 'deployedAt' | 'shutdownAt';
+
+/** What is read with each row. */
+export const BROKER_PARTS = { listeners: { orderBy: { number: 'asc' } } } as const;
+
+/** A broker's row, and where it shall listen when this service runs it. */
+export type BrokerRow = Broker & { readonly listeners: readonly BrokerListener[] };
+
+/** A broker as it is held in memory: its row, moments as ISO 8601 text. Sealed secrets stay sealed. */
+export type BrokerRecord = Readonly<
+  Omit<BrokerRow, Moment> & { [Key in Moment]: null extends Broker[Key] ? string | null : string }
+>;
+
+/** Every broker; a link is kept to each of them anyway. */
+export class BrokerDirectory extends Directory<BrokerRow, BrokerRecord> {
+  readonly #byProject = new Map<string, readonly BrokerRecord[]>();
+
+  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+    super({
+      changes,
+      log,
+      kinds: ['broker'],
+      rowsOf: (id) => db.broker.findMany({ where: id === ANYTHING ? {} : { id }, include: BROKER_PARTS }),
+      toEntry: toRecord,
+    });
+    // Before anybody else is told.
+    this.onChange((after, before) => this.#byProject.delete((after ?? before)?.projectId ?? ''));
+  }
+
+  /** In order of creation; the same array until one of them changes. */
+  ofProject(projectId: string): readonly BrokerRecord[] {
+    const known = this.#byProject.get(projectId);
+    if (known !== undefined) return known;
+    const brokers = this.all().filter((broker) => broker.projectId === projectId);
+    this.#byProject.set(projectId, brokers);
+    return brokers;
+  }
+}
+
+function toRecord(row: BrokerRow): BrokerRecord {
+  return {
+    ...row,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    canceledAt: row.canceledAt?.toISOString() ?? null,
+    periodStart: row.periodStart?.toISOString() ?? null,
+    periodEnd: row.periodEnd?.toISOString() ?? null,
+    deployedAt: row.deployedAt?.toISOString() ?? null,
+    shutdownAt: row.shutdownAt?.toISOString() ?? null,
+  };
+}

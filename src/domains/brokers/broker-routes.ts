@@ -1,0 +1,163 @@
+import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
+import { CREATED_ID } from '../../gateway/rest/schemas.ts';
+import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../projects/broker-fields.ts';
+import { BROKER, BROKER_CONNECTION, BROKER_INFO, BROKERS, CLUSTER_MODES, LICENSE } from './broker-bodies.ts';
+
+const BROKER_KINDS = `
+  ... on CloudBroker { ${CLOUD_FIELDS} description isConnected }
+  ... on SelfHostedBroker { ${SELF_HOSTED_FIELDS} description isConnected }
+  ... on OnPremiseSetup { ${ON_PREMISE_FIELDS} description isConnected }`;
+
+const LIST = `query ($projectId: ID!, $first: Int, $after: String) {
+  project(id: $projectId) {
+    brokers(first: $first, after: $after) { totalCount nodes { ${BROKER_KINDS} } pageInfo { hasNextPage endCursor } }
+  }
+}`;
+
+const READ = `query ($projectId: ID!, $brokerId: ID!) {
+  project(id: $projectId) { broker(id: $brokerId) { ${BROKER_KINDS} } }
+}`;
+
+const LICENSE_FIELDS = 'plan edition issuedBy issuedTo validSince validUntil features';
+
+const INFO = `query ($projectId: ID!, $brokerId: ID!) {
+  project(id: $projectId) {
+    broker(id: $brokerId) {
+      info {
+        id
+        url
+        name
+        project_id: projectId
+        isConnected
+        sysTopics { topics date }
+        sysTopicsHistory { topics date }
+        licenseInfo: license { ${LICENSE_FIELDS} }
+      }
+    }
+  }
+}`;
+
+const READ_LICENSE = `query ($projectId: ID!, $brokerId: ID!) {
+  project(id: $projectId) { broker(id: $brokerId) { license { ${LICENSE_FIELDS} } } }
+}`;
+
+const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
+const UPDATE = 'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }';
+const DELETE = 'mutation ($input: DeleteBrokerInput!) { deleteBroker(input: $input) { deletedBrokerId } }';
+
+/** The documented body as the graph's input: snake case and spelling become the graph's, absent keys stay absent. */
+function brokerInput({ params, body }: RouteInput): Record<string, unknown> {
+  const { ca_cert, ca_cert_file, client_cert, client_cert_file, client_key, client_key_file, ...others } = body;
+  const { verify_ca_cert, clustermode, ...same } = others;
+  return {
+    ...same,
+    projectId: params.projectId,
+    caCert: ca_cert,
+    caCertFile: ca_cert_file,
+    clientCert: client_cert,
+    clientCertFile: client_cert_file,
+    clientKey: client_key,
+    clientKeyFile: client_key_file,
+    verifyCaCert: verify_ca_cert,
+    clusterMode: enumName(CLUSTER_MODES, clustermode as string | null | undefined),
+  };
+}
+
+const LIST_PATH = '/api/projects/{projectId}/brokers';
+const BROKER_PATH = `${LIST_PATH}/{brokerId}`;
+const ERRORS = [401, 403, 404, 405, 500] as const;
+
+export const brokerRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: LIST_PATH,
+    role: 'VIEWER',
+    section: '4.2',
+    summary: 'List the brokers of a project',
+    operation: LIST,
+    variables: ({ params }) => ({ projectId: params.projectId, first: 1_000 }),
+    pick: 'project.brokers.nodes',
+    total: 'project.brokers.totalCount',
+    spell: BROKER_SPELLING,
+    stream: { when: () => true, pageInfo: 'project.brokers.pageInfo', pageSize: 1_000 },
+    response: BROKERS,
+    errors: ERRORS,
+  },
+  {
+    method: 'POST',
+    path: LIST_PATH,
+    role: 'ADMIN',
+    section: '4.2',
+    summary: 'Add a broker connection to a project',
+    description: 'The broker is connected to at once, and whenever it is away. Answers its id.',
+    body: BROKER_CONNECTION,
+    operation: ADD,
+    variables: (input) => ({ input: brokerInput(input) }),
+    pick: 'addBroker.broker',
+    response: CREATED_ID,
+    errors: [400, ...ERRORS],
+  },
+  {
+    method: 'GET',
+    path: BROKER_PATH,
+    role: 'VIEWER',
+    section: '4.2',
+    summary: 'Read a broker',
+    operation: READ,
+    variables: ({ params }) => params,
+    pick: 'project.broker',
+    spell: BROKER_SPELLING,
+    response: BROKER,
+    errors: ERRORS,
+  },
+  {
+    method: 'PUT',
+    path: BROKER_PATH,
+    role: 'EDITOR',
+    section: '4.2',
+    summary: 'Change a broker connection',
+    description: 'Only what is given changes; null clears.',
+    body: BROKER_CONNECTION,
+    operation: UPDATE,
+    variables: (input) => ({ input: { ...brokerInput(input), brokerId: input.params.brokerId } }),
+    status: 204,
+    errors: [400, ...ERRORS],
+  },
+  {
+    method: 'DELETE',
+    path: BROKER_PATH,
+    role: 'ADMIN',
+    section: '4.2',
+    summary: 'Remove a broker from its project',
+    operation: DELETE,
+    variables: ({ params }) => ({ input: params }),
+    status: 204,
+    errors: ERRORS,
+  },
+  {
+    method: 'GET',
+    path: `${BROKER_PATH}/info`,
+    role: 'VIEWER',
+    section: '4.2',
+    summary: 'Read what a broker says of itself',
+    description: 'Tries to connect. While the broker is down: the last that is known, with isConnected false.',
+    operation: INFO,
+    variables: ({ params }) => params,
+    pick: 'project.broker.info',
+    omitNull: ['licenseInfo', 'url'],
+    response: BROKER_INFO,
+    errors: ERRORS,
+  },
+  {
+    method: 'GET',
+    path: `${BROKER_PATH}/license`,
+    role: 'VIEWER',
+    section: '4.2',
+    summary: 'Read the licence of a broker',
+    operation: READ_LICENSE,
+    variables: ({ params }) => params,
+    pick: 'project.broker.license',
+    response: LICENSE,
+    errors: [...ERRORS, 503],
+  },
+];

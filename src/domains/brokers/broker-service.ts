@@ -1,0 +1,429 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Broker, ClusterMode, Prisma } from '../../generated/sqlite/client.ts';
+import {
+  type ProjectRole,
+  requireProjectRole,
+  requireSignedIn,
+  seesBroker,
+  type Viewer,
+} from '../../platform/auth/viewer.ts';
+import { type InputIssue, invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Changes } from '../../platform/storage/changes.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { goneMeansNotFound, isNotFound } from '../../platform/storage/prisma-errors.ts';
+import type { Sealer } from '../../platform/storage/sealed.ts';
+import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
+import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord, type BrokerRow } from './broker-directory.ts';
+import {
+  changesReceiver,
+  connectionColumns,
+  passwordsNeedAdmin,
+  secretsForAnotherReceiver,
+  secretsWithoutAddress,
+} from './stored-secrets.ts';
+
+export interface BrokerInput extends BrokerConnectionInput {
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly verifyCaCert?: boolean | null | undefined;
+  readonly metricsEnabled?: boolean | null | undefined;
+  readonly ha?: boolean | null | undefined;
+  readonly clusterMode?: ClusterMode | null | undefined;
+  readonly clientTakeover?: boolean | null | undefined;
+}
+
+/** The caller of a write. */
+export interface BrokerWriter {
+  /** Whether it is a root administrator, whose addresses may lead to the machine of this service. */
+  readonly isRootAdmin: boolean;
+  /** Whether it may change rights on `$CONTROL/` of the broker. Default: false. */
+  readonly mayControl?: boolean;
+}
+
+const ORDINARY: BrokerWriter = { isRootAdmin: false };
+
+/** What an installation under a product adds to its entry. */
+export interface SetupInput {
+  readonly issuedTo: string;
+  readonly productId: string;
+  readonly periodStart: Date;
+  readonly periodEnd?: Date | null | undefined;
+}
+
+export interface BrokerServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly directory: BrokerDirectory;
+  readonly sealer: Sealer;
+  readonly rules: ConnectionRules;
+  /** Entries of one project, as people add them; those that are added at the same time may come on top. Default: any number. */
+  readonly maxPerProject?: number;
+  /** The cluster that an entry stands for, or is a node of; null: none. Default: none. */
+  readonly clusterOf?: (brokerId: string) => BrokerCluster | null;
+}
+
+export interface BrokerCluster {
+  readonly name: string;
+  /** The entry stands for it; else it is a node. */
+  readonly isEntry: boolean;
+  /** The node is sent passwords that are stored for the cluster. */
+  readonly isSentPasswords: boolean;
+}
+
+/** The brokers of projects as entries: who may see them, adding, changing, removing. Their live side is BrokerRuntimes. */
+export class BrokerService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #directory: BrokerDirectory;
+  readonly #sealer: Sealer;
+  readonly #rules: ConnectionRules;
+  readonly #maxPerProject: number;
+  readonly #clusterOf: (brokerId: string) => BrokerCluster | null;
+
+  constructor({
+    db,
+    changes,
+    directory,
+    sealer,
+    rules,
+    maxPerProject = Number.POSITIVE_INFINITY,
+    clusterOf = () => null,
+  }: BrokerServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#directory = directory;
+    this.#sealer = sealer;
+    this.#rules = rules;
+    this.#maxPerProject = maxPerProject;
+    this.#clusterOf = clusterOf;
+  }
+
+  /**
+   * The broker if the viewer sees it, has the role, and it is in `projectId` where one is given.
+   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   */
+  visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): BrokerRecord {
+    const known = requireSignedIn(viewer);
+    const broker = this.#directory.get(id);
+    if (broker === null) throw notFound('broker', id);
+    if (!seesBroker(known, broker)) throw new OutOfSight('broker', id);
+    if (projectId != null && broker.projectId !== projectId) throw notFound('broker', id);
+    requireProjectRole(known, broker.projectId, role);
+    return broker;
+  }
+
+  /** Null where the viewer does not see it. */
+  seen(id: string, viewer: Viewer | null): BrokerRecord | null {
+    const broker = this.#directory.get(id);
+    return broker !== null && seesBroker(requireSignedIn(viewer), broker) ? broker : null;
+  }
+
+  /** The brokers of a project that the viewer sees, in order of creation. */
+  visibleIn(projectId: string, viewer: Viewer | null): readonly BrokerRecord[] {
+    const brokers = this.#directory.ofProject(projectId);
+    const only = viewer?.brokers;
+    return only ? brokers.filter(({ id }) => only.has(id)) : brokers;
+  }
+
+  /** Adds a connection to a broker that somebody else runs. Errors: INVALID. */
+  async addSelfHosted(projectId: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
+    await this.#check(input, by, { path: 'input.url', reason: 'is needed to reach the broker' });
+    return this.#create(projectId, 'SELF_HOSTED', input, by);
+  }
+
+  /** Adds an installation under a product; it may be without an address. Errors: INVALID. */
+  async addOnPremiseSetup(
+    projectId: string,
+    input: BrokerInput,
+    setup: SetupInput,
+    by = ORDINARY,
+  ): Promise<BrokerRecord> {
+    await this.#check(input, by, null);
+    const issues = (['issuedTo', 'productId'] as const).flatMap((name) =>
+      textIssues(`input.${name}`, setup[name].trim(), { min: 1, max: MAX_NAME }),
+    );
+    if (issues.length > 0) throw invalid(issues);
+    const { issuedTo, productId, periodStart, periodEnd } = setup;
+    return this.#create(projectId, 'ON_PREMISE_SETUP', input, by, {
+      issuedTo,
+      productId,
+      periodStart,
+      periodEnd: periodEnd ?? null,
+    });
+  }
+
+  /**
+   * The entry that stands for a cluster, within the transaction that makes the cluster; to be announced after it. It has the address
+   * of one of the nodes to show, and no secret: it is connected to as a node is, by the entry of that one.
+   */
+  createClusterEntry(
+    tx: Prisma.TransactionClient,
+    projectId: string,
+    { name, mode, like }: { readonly name: string; readonly mode: ClusterMode; readonly like: BrokerRecord },
+  ): Promise<BrokerRow> {
+    const id = newId('broker');
+    const { url, trustedUrl, username, caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert } =
+      like;
+    const tls = { caCert, caCertFile, clientCert, clientCertFile, clientKeyFile, verifyCaCert };
+    const data = {
+      url,
+      trustedUrl,
+      username,
+      ...tls,
+      id,
+      projectId,
+      type: 'SELF_HOSTED',
+      name,
+      ha: true,
+      clusterMode: mode,
+    } as const;
+    return tx.broker.create({ data, include: BROKER_PARTS });
+  }
+
+  /** With the cluster that it stands for, within one transaction; to be announced after it. */
+  renameClusterEntry(tx: Prisma.TransactionClient, id: string, name: string): Promise<BrokerRow> {
+    return tx.broker.update({ where: { id }, data: { name }, include: BROKER_PARTS });
+  }
+
+  /**
+   * Only what is given changes; null clears. Errors: INVALID, NOT_FOUND; NOT_ALLOWED if stored passwords of a cluster would be sent to
+   * another address, and `by.mayControl` is false.
+   */
+  async update(id: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
+    const broker = this.#directory.get(id);
+    if (broker === null) throw notFound('broker', id);
+    if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
+    const cluster = this.#clusterOf(id);
+    if (cluster?.isEntry) refuseConnection(input, 'a cluster is reached by its nodes', CLUSTER_KEYS);
+    if (cluster?.isSentPasswords && !by.mayControl && changesReceiver(broker, input))
+      throw passwordsNeedAdmin(cluster.name);
+    await checkConnection(connectionOf(input), this.#rulesFor(by, isTrustedUrl(input.url, broker)));
+    const issues = nameIssues(input);
+    if (input.url === null && broker.type === 'SELF_HOSTED')
+      issues.push({ path: 'input.url', reason: 'cannot be cleared' });
+    return this.announce(await this.#write(id, input, by, issues));
+  }
+
+  /**
+   * Writes what the input changes, on condition that the connection is still the one its secrets were checked against: another update
+   * may have stored a secret since. Errors: INVALID with `found` and the secrets to give again, NOT_FOUND, IN_USE.
+   */
+  async #write(id: string, input: BrokerInput, by: BrokerWriter, found: readonly InputIssue[]): Promise<BrokerRow> {
+    for (let attempt = 0; attempt < MAX_UPDATE_ATTEMPTS; attempt += 1) {
+      const stored = await this.#db.broker.findUnique({ where: { id } });
+      if (stored === null) throw notFound('broker', id);
+      const issues = [...found, ...secretsForAnotherReceiver(stored, input)];
+      if (issues.length > 0) throw invalid(issues);
+      const where = { id, ...connectionColumns(stored) };
+      const data = this.#columns(id, input, by, stored);
+      const row = await this.#db.broker.update({ where, data, include: BROKER_PARTS }).catch(missingIsNull);
+      if (row !== null) return row;
+    }
+    throw new ServiceError('IN_USE', `The broker ${id} is being changed by other requests; try again`);
+  }
+
+  /** Errors: NOT_FOUND, IN_USE (by a cluster). */
+  async remove(id: string): Promise<void> {
+    const cluster = this.#clusterOf(id);
+    if (cluster !== null) throw usedBy(cluster);
+    // Another process may have made it one just now: its node would be gone without a word.
+    const { count } = await this.#db.broker.deleteMany({ where: { id, cluster: null, clusterNode: null } });
+    if (count === 0) await this.#refuseUsed(id);
+    await this.#removed(id, count);
+  }
+
+  /** What stands for a cluster goes with it. Errors: NOT_FOUND. */
+  async removeClusterEntry(id: string): Promise<void> {
+    const { count } = await this.#db.broker.deleteMany({ where: { id } });
+    await this.#removed(id, count);
+  }
+
+  /** The project was removed, and the rows of its brokers with it. */
+  async projectRemoved(projectId: string): Promise<void> {
+    for (const { id } of this.#directory.ofProject(projectId)) {
+      this.#directory.drop(id);
+      await this.#changes.announce('broker', id);
+    }
+  }
+
+  /** Lets everybody know a row as it was just written. */
+  async announce(row: BrokerRow): Promise<BrokerRecord> {
+    const record = this.#directory.put(row);
+    await this.#changes.announce('broker', row.id);
+    return record;
+  }
+
+  #rulesFor({ isRootAdmin }: BrokerWriter, isTrusted = false): ConnectionRules {
+    return isRootAdmin || isTrusted ? { ...this.#rules, inside: 'ALL' } : this.#rules;
+  }
+
+  async #refuseUsed(id: string): Promise<void> {
+    const include = { cluster: true, clusterNode: { include: { cluster: true } } } as const;
+    const row = await this.#db.broker.findUnique({ where: { id }, include });
+    const cluster = row?.cluster ?? row?.clusterNode?.cluster ?? null;
+    if (cluster !== null) throw usedBy({ name: cluster.name, isEntry: cluster.id === id });
+  }
+
+  /** Errors: NOT_FOUND (there was none). */
+  async #removed(id: string, count: number): Promise<void> {
+    this.#directory.drop(id);
+    if (count === 0) throw notFound('broker', id);
+    await this.#changes.announce('broker', id);
+  }
+
+  async #check(input: BrokerInput, by: BrokerWriter, missingUrl: InputIssue | null): Promise<void> {
+    await checkConnection(connectionOf(input), this.#rulesFor(by));
+    const issues = nameIssues(input);
+    if (input.url == null && missingUrl !== null) issues.push(missingUrl);
+    if (issues.length > 0) throw invalid(issues);
+  }
+
+  async #create(
+    projectId: string,
+    type: 'SELF_HOSTED' | 'ON_PREMISE_SETUP',
+    input: BrokerInput,
+    by: BrokerWriter,
+    setup: Partial<Broker> = {},
+  ): Promise<BrokerRecord> {
+    if (this.#directory.ofProject(projectId).length >= this.#maxPerProject) throw tooMany(this.#maxPerProject);
+    const id = newId('broker');
+    const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
+    const row = await this.#db.broker
+      .create({ data: { ...this.#columns(id, input, by), ...setup, id, projectId, type, name }, include: BROKER_PARTS })
+      .catch(goneMeansNotFound('project', projectId));
+    return this.announce(row);
+  }
+
+  /**
+   * The columns that an input changes; secrets are sealed for this broker alone. One that is given again as it is stored stays
+   * sealed as it is: sealed anew it would look changed, and the broker be connected to anew.
+   */
+  #columns(id: string, input: BrokerInput, by: BrokerWriter, stored?: Broker): Partial<Broker> {
+    const { name, verifyCaCert, metricsEnabled, ha, clientTakeover, password, clientKey } = input;
+    const seal = (secret: string | null, sealed: string | null | undefined, what: 'password' | 'clientKey') => {
+      if (secret === null) return null;
+      const context = `${id}/${what}`;
+      return sealed != null && opensTo(this.#sealer, sealed, context, secret)
+        ? sealed
+        : this.#sealer.seal(secret, context);
+    };
+    return {
+      ...given(
+        input,
+        'description',
+        'url',
+        'username',
+        'caCert',
+        'caCertFile',
+        'clientCert',
+        'clientCertFile',
+        'clientKeyFile',
+      ),
+      ...given(input, 'clusterMode'),
+      ...(name == null ? {} : { name: name.trim() }),
+      ...(verifyCaCert == null ? {} : { verifyCaCert }),
+      ...(metricsEnabled == null ? {} : { metricsEnabled }),
+      ...(ha == null ? {} : { ha }),
+      ...(clientTakeover == null ? {} : { clientTakeover }),
+      ...(input.url === undefined ? {} : { trustedUrl: by.isRootAdmin || isTrustedUrl(input.url, stored) }),
+      ...secretsWithoutAddress(input),
+      ...(password === undefined ? {} : { sealedPassword: seal(password, stored?.sealedPassword, 'password') }),
+      ...(clientKey === undefined ? {} : { sealedClientKey: seal(clientKey, stored?.sealedClientKey, 'clientKey') }),
+    };
+  }
+}
+
+/** Whether the address is the stored one, and trusted. */
+const isTrustedUrl = (
+  url: string | null | undefined,
+  stored: Pick<Broker, 'url' | 'trustedUrl'> | undefined,
+): boolean => stored?.trustedUrl === true && url === stored.url;
+
+/** Attempts of one update; each further one means that another update was written in between. */
+const MAX_UPDATE_ATTEMPTS = 10;
+
+function missingIsNull(error: unknown): null {
+  if (isNotFound(error)) return null;
+  throw error;
+}
+
+function tooMany(limit: number): ServiceError {
+  const reason = `there are ${limit} in the project, as many as MAX_BROKERS_PER_PROJECT allows`;
+  return new ServiceError('INVALID', `input: ${reason}`, { info: { limit, issues: [{ path: 'input', reason }] } });
+}
+
+/** What does not open, sealed with a key that was lost, is no secret any more: it is replaced. */
+function opensTo(sealer: Sealer, sealed: string, context: string, secret: string): boolean {
+  let known: Buffer;
+  try {
+    known = Buffer.from(sealer.open(sealed, context));
+  } catch {
+    return false;
+  }
+  const given = Buffer.from(secret);
+  return known.length === given.length && timingSafeEqual(known, given);
+}
+
+/** The named entries of `input` that are not undefined. */
+function given<Key extends keyof BrokerInput>(
+  input: BrokerInput,
+  ...keys: Key[]
+): Pick<Partial<Broker>, Key & keyof Broker> {
+  return Object.fromEntries(keys.filter((key) => input[key] !== undefined).map((key) => [key, input[key]])) as Pick<
+    Partial<Broker>,
+    Key & keyof Broker
+  >;
+}
+
+const CONNECTION_KEYS = [
+  'url',
+  'username',
+  'password',
+  'caCert',
+  'caCertFile',
+  'clientCert',
+  'clientCertFile',
+  'clientKey',
+  'clientKeyFile',
+] as const satisfies (keyof BrokerConnectionInput)[];
+
+function connectionOf(input: BrokerInput): BrokerConnectionInput {
+  return Object.fromEntries(CONNECTION_KEYS.map((key) => [key, input[key]]));
+}
+
+/** What a cluster is, too. */
+const CLUSTER_KEYS = [...CONNECTION_KEYS, 'verifyCaCert', 'ha', 'clusterMode'] as const satisfies (keyof BrokerInput)[];
+
+function refuseConnection(
+  input: BrokerInput,
+  why: string,
+  keys: readonly (keyof BrokerInput)[] = CONNECTION_KEYS,
+): void {
+  const issues = keys
+    .filter((key) => input[key] !== undefined)
+    .map((key) => ({ path: `input.${key}`, reason: `cannot be changed: ${why}` }));
+  if (issues.length > 0) throw invalid(issues);
+}
+
+/** Names the cluster to whom it is the entry; who sees a node need not see that there are others. */
+function usedBy({ name, isEntry }: Pick<BrokerCluster, 'name' | 'isEntry'>): ServiceError {
+  return new ServiceError(
+    'IN_USE',
+    isEntry
+      ? `The entry stands for the cluster "${name}": delete the cluster`
+      : 'The broker is a node of a cluster: let it leave first, or delete the cluster',
+  );
+}
+
+function nameIssues({ name, description }: BrokerInput): InputIssue[] {
+  return [
+    ...(name === undefined ? [] : textIssues('input.name', name?.trim() ?? '', { min: 1, max: MAX_NAME })),
+    ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
+  ];
+}
+
+/** The error of a broker that has no address to be reached at. */
+export const withoutAddress = (name: string) =>
+  new ServiceError('BROKER_UNREACHABLE', `${name} has no address: its entry has no url`);

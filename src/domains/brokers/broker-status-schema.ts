@@ -1,0 +1,59 @@
+import { builder, inProject } from '../../gateway/graphql/builder.ts';
+import { followsOnlySeen, guarded } from '../../gateway/graphql/guarded.ts';
+import { eventFields, resumeArgument } from '../../gateway/graphql/live-event.ts';
+import { Broker, BrokerConnectionStatus, CloudBrokerState } from './broker-schema.ts';
+import type { BrokerStatusChange, BrokerStatusEvent } from './broker-status.ts';
+
+const BrokerStatus = builder.objectRef<BrokerStatusChange>('BrokerStatus').implement({
+  description: 'A broker as it is now.',
+  fields: (t) => ({
+    brokerId: t.exposeID('brokerId'),
+    broker: t.field({
+      description: 'Null once it is removed.',
+      type: Broker,
+      nullable: true,
+      resolve: ({ broker }) => broker,
+    }),
+    isConnected: t.boolean({ resolve: ({ connection }) => connection.state === 'CONNECTED' }),
+    connection: t.field({ type: BrokerConnectionStatus, resolve: ({ connection }) => connection }),
+    cloudState: t.field({
+      description: 'What becomes of a broker that this service runs; null for others.',
+      type: CloudBrokerState,
+      nullable: true,
+      resolve: ({ broker }) => (broker?.type === 'CLOUD' ? (broker.state ?? 'NEW') : null),
+    }),
+    isRemoved: t.boolean({ resolve: ({ broker }) => broker === null }),
+  }),
+});
+
+const StatusEvent = builder.objectRef<BrokerStatusEvent>('BrokerStatusEvent').implement({
+  description: 'First the state of all brokers of the project, then one event for each change.',
+  fields: (t) => ({
+    ...eventFields(t, (event) => event),
+    brokers: t.field({
+      description: 'SNAPSHOT: all of them. CHANGE: the one that changed.',
+      type: [BrokerStatus],
+      resolve: (event) => {
+        if (event.kind === 'SNAPSHOT') return [...event.snapshot];
+        return event.kind === 'CHANGE' ? [event.change] : [];
+      },
+    }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  brokerStatus: t.field({
+    description:
+      'Connections of the project’s brokers, additions, changes of settings, and removals; of the brokers that the caller sees.',
+    type: StatusEvent,
+    ...inProject('VIEWER'),
+    args: { projectId: t.arg.id({ required: true }), after: t.arg.float(resumeArgument) },
+    subscribe: (_root, { projectId, after }, context) => {
+      const { services, viewer } = context;
+      return guarded(context, followsOnlySeen(context, projectId, services.brokers), (signal) =>
+        services.runtimes.watchStatus(projectId, viewer?.brokers ?? null, { signal, after }),
+      );
+    },
+    resolve: (event) => event,
+  }),
+}));

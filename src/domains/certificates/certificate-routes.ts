@@ -1,0 +1,159 @@
+import type { Route, RouteInput } from '../../gateway/rest/route.ts';
+import { CREATED_ID } from '../../gateway/rest/schemas.ts';
+import {
+  CERTIFICATE_CHANGE,
+  CERTIFICATES,
+  CERTIFICATES_QUERY,
+  DEPLOYMENT,
+  DEPLOYMENT_RESULTS,
+  LISTENER_PROTOCOLS,
+  LISTENERS,
+  NEW_CERTIFICATE,
+} from './certificate-bodies.ts';
+
+const LIST = `query ($projectId: ID!, $brokerId: ID, $filename: String, $first: Int, $after: String) {
+  project(id: $projectId) {
+    certificates(first: $first, after: $after, brokerId: $brokerId, filename: $filename) {
+      totalCount
+      nodes { id name filename brokers { id name ha } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}`;
+
+const CREATE = 'mutation ($input: CreateCertificateInput!) { createCertificate(input: $input) { certificate { id } } }';
+const UPDATE = 'mutation ($input: UpdateCertificateInput!) { updateCertificate(input: $input) { certificate { id } } }';
+const DELETE =
+  'mutation ($input: DeleteCertificateInput!) { deleteCertificate(input: $input) { deletedCertificateId } }';
+
+const RESULTS = 'results { brokerId error succeed { port bindAddress } failed { port bindAddress error } }';
+const DEPLOY = `mutation ($input: DeployCertificateInput!) { deployCertificate(input: $input) { ${RESULTS} } }`;
+const UNDEPLOY = `mutation ($input: UndeployCertificateInput!) { undeployCertificate(input: $input) { ${RESULTS} } }`;
+
+const READ_LISTENERS = `query ($projectId: ID!, $brokerId: ID!) {
+  project(id: $projectId) {
+    broker(id: $brokerId) {
+      listeners {
+        id
+        port
+        bindAddress
+        tls
+        protocol
+        requireCertificate
+        certs: certificates { certificate_id: id name filename }
+      }
+    }
+  }
+}`;
+
+/** The path and the body have no name in common. */
+const written = ({ params, body }: RouteInput) => ({ input: { ...body, ...params } });
+
+const LIST_PATH = '/api/projects/{projectId}/certificates';
+const CERTIFICATE_PATH = `${LIST_PATH}/{certificateId}`;
+const ERRORS = [401, 403, 404, 500] as const;
+const DOCUMENTED = { section: '4.3', tags: ['Certificates'], since: '3.3' } as const;
+/** A key stands in the text of the certificate here. */
+const NAMES = { privateKey: 'cert' } as const;
+const DEPLOYED = {
+  role: 'EDITOR',
+  body: DEPLOYMENT,
+  variables: written,
+  omitNull: ['error', 'succeed.bindAddress', 'failed.bindAddress'],
+  response: DEPLOYMENT_RESULTS,
+  errors: [400, ...ERRORS],
+} as const;
+
+export const certificateRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'VIEWER',
+    summary: 'List the certificates of a project',
+    query: CERTIFICATES_QUERY,
+    operation: LIST,
+    variables: ({ params, query }) => ({ ...params, ...query, first: 1_000 }),
+    pick: 'project.certificates.nodes',
+    total: 'project.certificates.totalCount',
+    response: CERTIFICATES,
+    errors: ERRORS,
+  },
+  {
+    method: 'POST',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Add a certificate',
+    description: 'Refused, with the reasons, is what no broker would use. Answers its id.',
+    body: NEW_CERTIFICATE,
+    inputNames: NAMES,
+    operation: CREATE,
+    variables: written,
+    pick: 'createCertificate.certificate',
+    response: CREATED_ID,
+    errors: [400, ...ERRORS],
+  },
+  {
+    method: 'PUT',
+    path: CERTIFICATE_PATH,
+    ...DOCUMENTED,
+    role: 'EDITOR',
+    summary: 'Change a certificate that is not deployed',
+    description: 'Else 400 IN_USE. A new certificate without a key goes with the stored one, where that belongs to it.',
+    body: CERTIFICATE_CHANGE,
+    inputNames: NAMES,
+    operation: UPDATE,
+    variables: written,
+    status: 204,
+    errors: [400, ...ERRORS],
+  },
+  {
+    method: 'DELETE',
+    path: CERTIFICATE_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Delete a certificate that is not deployed',
+    description: 'Else 400 IN_USE.',
+    operation: DELETE,
+    variables: ({ params }) => ({ input: params }),
+    status: 204,
+    errors: [400, ...ERRORS],
+  },
+  {
+    method: 'POST',
+    path: `${CERTIFICATE_PATH}/deploy`,
+    ...DOCUMENTED,
+    ...DEPLOYED,
+    summary: 'Deploy a certificate to listeners',
+    description:
+      'One result for each broker, in the order of the body; each listener is done or failed by itself. 400 for a certificate that has expired.',
+    operation: DEPLOY,
+    pick: 'deployCertificate.results',
+  },
+  {
+    method: 'POST',
+    path: `${CERTIFICATE_PATH}/undeploy`,
+    ...DOCUMENTED,
+    ...DEPLOYED,
+    summary: 'Remove a certificate from listeners',
+    description: 'As deploying. What is not there is removed.',
+    operation: UNDEPLOY,
+    pick: 'undeployCertificate.results',
+  },
+  {
+    method: 'GET',
+    path: '/api/projects/{projectId}/brokers/{brokerId}/listeners',
+    role: 'VIEWER',
+    tags: ['Brokers'],
+    since: '3.3',
+    summary: 'List where a broker listens',
+    description: '405 NOT_SUPPORTED_BY_BROKER where the broker does not tell.',
+    operation: READ_LISTENERS,
+    variables: ({ params }) => params,
+    pick: 'project.broker.listeners',
+    spell: { ListenerProtocol: LISTENER_PROTOCOLS },
+    response: LISTENERS,
+    errors: [401, 403, 404, 405, 500, 503],
+  },
+];

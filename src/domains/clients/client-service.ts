@@ -1,0 +1,217 @@
+import { type SubscriberOptions, stateIn } from '../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../gateway/live/live-source.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { FilterMode } from '../../platform/text/text-filter.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
+import { type ClientPlace, keyOf } from './inspect/client-key.ts';
+import {
+  type ClientListState,
+  type ClientPageQuery,
+  ClientRegistry,
+  type ClientRegistryEvent,
+} from './inspect/client-registry.ts';
+import {
+  type ClientSource,
+  type ConnectedClientDetail,
+  type ConnectedClientSummary,
+  getClient,
+} from './inspect/inspect-control.ts';
+import type { OwnConnections } from './own-connections.ts';
+import { QueueReader } from './queue-reader.ts';
+
+export interface ClientConnection extends ListConnection<ClientView> {
+  readonly isComplete: boolean;
+  readonly since: number | null;
+  readonly asOf: number;
+}
+
+/** Who is connected to a broker now, without the persistent sessions that are offline. */
+export interface ConnectedClients {
+  readonly clients: readonly ConnectedClientSummary[];
+  /** False: others may be connected that nobody can tell of. */
+  readonly isComplete: boolean;
+  readonly viewOf: (client: ConnectedClientSummary) => ClientView;
+}
+
+export interface ClientsEvent {
+  readonly event: ClientRegistryEvent;
+  readonly views: (clients: readonly ConnectedClientSummary[]) => ClientView[];
+}
+
+/** Compared with client id and user name; either may match. */
+export interface ClientNameFilter {
+  readonly value: string;
+  /** Default `contains`. */
+  readonly mode?: FilterMode | null | undefined;
+}
+
+export interface ClientPageArguments extends PageArguments {
+  readonly filter?: ClientNameFilter | null | undefined;
+  /** Only those that are connected, or only persistent sessions that are not. */
+  readonly connected?: boolean | null | undefined;
+  /** Only those of this user name. */
+  readonly username?: string | null | undefined;
+}
+
+export interface ClientServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  readonly own: OwnConnections;
+}
+
+/** Who is connected to brokers: one observation per broker, shared by everybody who looks. */
+export class ClientService {
+  readonly #runtimes: BrokerRuntimes;
+  readonly #own: OwnConnections;
+  readonly #stop: () => void;
+  readonly #registries = new Map<string, ClientRegistry>();
+
+  constructor({ runtimes, directory, own }: ClientServiceOptions) {
+    this.#runtimes = runtimes;
+    this.#own = own;
+    // Other settings of a broker make another runtime: whoever watches goes on with that.
+    runtimes.onRuntime(({ id, controls, link }, change) => {
+      const registry = this.#registries.get(id);
+      if (change === 'OPENED') registry?.attach(controls, link);
+      else registry?.detach();
+    });
+    this.#stop = directory.onRemove(({ id }) => {
+      this.#registries.get(id)?.close();
+      this.#registries.delete(id);
+    });
+  }
+
+  /** Errors: INVALID, and those of a broker that cannot be asked. */
+  async page(broker: BrokerRecord, args: ClientPageArguments): Promise<ClientConnection> {
+    const { first, last } = checkedPage(args);
+    if (last !== null || args.before != null) {
+      throw new ServiceError('INVALID', 'Clients are paged forwards: use first and after');
+    }
+    const { after, connected, username } = args;
+    const query: ClientPageQuery = {
+      offset: args.offset ?? 0,
+      count: first ?? DEFAULT_PAGE,
+      ...(after == null ? {} : { after }),
+      ...filterQuery(args.filter),
+      ...(connected == null ? {} : { connected }),
+      ...(username == null ? {} : { username }),
+    };
+    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
+    const list = this.#list(broker, page);
+    const edges = page.clients.map((client) => ({ cursor: keyOf(client), node: new ListedClient(client, list) }));
+    return {
+      edges,
+      pageInfo: {
+        hasNextPage: page.offset + edges.length < page.totalCount,
+        hasPreviousPage: page.offset > 0,
+        startCursor: edges[0]?.cursor ?? null,
+        endCursor: edges[edges.length - 1]?.cursor ?? null,
+      },
+      totalCount: page.totalCount,
+      isComplete: page.complete,
+      since: page.since,
+      asOf: page.asOf,
+    };
+  }
+
+  /**
+   * One client with everything the broker tells of it; null when there is none. In a cluster where several nodes have one of this id:
+   * that of `nodeId`, else the one that is connected, and of those the one that came last. Errors: of a broker that cannot be asked.
+   */
+  async find(broker: BrokerRecord, clientId: string, nodeId?: number | null): Promise<ClientView | null> {
+    const place = { clientid: clientId, ...(nodeId == null ? {} : { node: nodeId }) };
+    return this.#runtimes.ask(broker, async (runtime) => {
+      const known = await detailOf(runtime, place);
+      if (known === null) return null;
+      const { source, asOf } = await sourceOf(runtime, known);
+      const isGateway = known.gateway === true || this.#own.has(clientId);
+      const readDetail = async () => known;
+      const readQueues = () => known.queues ?? null;
+      const about = { isDetailed: true, isOneOfMany: false, isGateway, source, asOf };
+      return { broker, known, ...about, readDetail, readQueues };
+    });
+  }
+
+  /** All that are connected, or those of them that match, in one piece. Errors: of a broker that cannot be asked. */
+  async connected(broker: BrokerRecord, filter?: ClientNameFilter): Promise<ConnectedClients> {
+    const query = { connected: true, ...filterQuery(filter) };
+    const page = await this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).page(query));
+    const list = this.#list(broker, page);
+    return {
+      clients: page.clients,
+      isComplete: page.complete,
+      viewOf: (client) => new ListedClient(client, list),
+    };
+  }
+
+  /** Before clients are disconnected: see ClientRegistry. */
+  expectEnds(broker: BrokerRecord, clientIds: readonly string[]): (ended: readonly string[]) => Promise<void> {
+    return this.#registries.get(broker.id)?.expectEnds(clientIds) ?? (async () => undefined);
+  }
+
+  /** All clients now, then each change. Errors: of a broker that cannot be asked. */
+  watch(broker: BrokerRecord, options: SubscriberOptions): Promise<LiveSource<ClientRegistryEvent>> {
+    return this.#runtimes.ask(broker, (runtime) => this.#registry(runtime).watch(options));
+  }
+
+  /** An event of `watch`, with its clients as the graph shows them. */
+  eventOf(broker: BrokerRecord, event: ClientRegistryEvent): ClientsEvent {
+    const state = stateIn(event);
+    if (state === null) return { event, views: () => [] };
+    const list = this.#list(broker, state, event.partsLeft > 0);
+    return { event, views: (clients) => clients.map((client) => new ListedClient(client, list)) };
+  }
+
+  close(): void {
+    this.#stop();
+    for (const registry of this.#registries.values()) registry.close();
+    this.#registries.clear();
+  }
+
+  #list(broker: BrokerRecord, state: ClientListState, isOneOfMany = false): ClientList {
+    return {
+      broker,
+      state,
+      isOneOfMany,
+      isOwn: (clientId) => this.#own.has(clientId),
+      readDetail: (place) => this.#runtimes.ask(broker, (runtime) => detailOf(runtime, place)),
+      queues: new QueueReader((question) => this.#runtimes.ask(broker, ({ controls }) => question(controls))),
+    };
+  }
+
+  #registry({ id, controls, link }: BrokerRuntime): ClientRegistry {
+    let registry = this.#registries.get(id);
+    if (registry === undefined) {
+      registry = new ClientRegistry(controls, { session: link });
+      this.#registries.set(id, registry);
+    }
+    return registry;
+  }
+}
+
+const filterQuery = (filter: ClientNameFilter | null | undefined): ClientPageQuery =>
+  filter == null ? {} : { filterValue: filter.value, filterMode: filter.mode ?? 'contains' };
+
+async function detailOf(
+  { controls }: BrokerRuntime,
+  { clientid, node }: ClientPlace,
+): Promise<ConnectedClientDetail | null> {
+  try {
+    return await getClient(controls, clientid, node);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+async function sourceOf(
+  { controls }: BrokerRuntime,
+  known: ConnectedClientDetail,
+): Promise<{ source: ClientSource; asOf: number }> {
+  if (known.source !== undefined) return { source: known.source, asOf: Date.now() };
+  const { provider } = await controls.capability('cedalo/inspect');
+  return { source: provider === 'GATEWAY' ? 'LOG_FEED' : 'BROKER', asOf: Date.now() };
+}

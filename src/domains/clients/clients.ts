@@ -1,0 +1,24 @@
+import type { Closers } from '../../platform/closers.ts';
+import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { ClientService } from './client-service.ts';
+import { ClientControlService } from './control/client-control-service.ts';
+import { OwnConnections } from './own-connections.ts';
+
+export interface ClientsOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: BrokerDirectory;
+  readonly closers: Closers;
+}
+
+/** Who is connected to brokers, and what is done to them; both know which connections are those of this service itself. */
+export interface Clients {
+  readonly clients: ClientService;
+  readonly clientControl: ClientControlService;
+}
+
+export function openClients({ runtimes, directory, closers }: ClientsOptions): Clients {
+  const own = new OwnConnections(runtimes);
+  const clients = closers.keep(new ClientService({ runtimes, directory, own }));
+  return { clients, clientControl: new ClientControlService({ runtimes, clients, own }) };
+}

@@ -1,0 +1,90 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import { DYNSEC_API, parseAnonymousGroup } from '../../access-control/reading/dynsec-control.ts';
+
+export interface Account {
+  /** Null: clients without a user name. */
+  readonly username: string | null;
+  /** This service uses it, so that it will not be disconnected; null: nobody knows. */
+  readonly isOwn: boolean | null;
+}
+
+/**
+ * What keeps every account of this kind from being disconnected, whatever is forced; null: nothing that could be known before it
+ * is tried. Errors: those of the caller, but NOT_SUPPORTED_BY_BROKER.
+ */
+export async function kickObstacle(caller: ControlCaller, { username, isOwn }: Account): Promise<ServiceError | null> {
+  const { provider, reason } = await caller.capability(DYNSEC_API);
+  if (provider === 'NONE') return withoutDynsec(reason);
+  if (username !== null || isOwn !== false) return null;
+  try {
+    return (await anonymousGroup(caller)) === null ? withoutGroup() : null;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'NOT_SUPPORTED_BY_BROKER') return error;
+    throw error;
+  }
+}
+
+/**
+ * Disconnects every connection of an account and changes nothing: dynamic security ends the connections of an account that is
+ * written to, also when what is written is what was there (2.0 and 2.1). Persistent sessions and their queues stay; wills are not
+ * sent. `username` null: all clients without a user name.
+ *
+ * A user that dynamic security does not know (of a password file, or the name in a certificate) is made known and forgotten
+ * again in one payload, between which the broker does nothing else. Somebody who creates the same user in the moment before
+ * loses it.
+ *
+ * Errors: NOT_SUPPORTED_BY_BROKER (`info.reason` and message say what would help), those of the caller. After one with
+ * `info.outcome` 'unknown' the connections may have been ended.
+ */
+export async function kickAccount(caller: ControlCaller, username: string | null): Promise<void> {
+  if (username === null) return kickAnonymous(caller);
+  try {
+    await caller.call(DYNSEC_API, 'modifyClient', { username });
+  } catch (error) {
+    if (!hasCode(error, 'NOT_FOUND')) throw helpful(error);
+    await kickUnknown(caller, username);
+  }
+}
+
+async function kickUnknown(caller: ControlCaller, username: string): Promise<void> {
+  const results = await caller.callAll(DYNSEC_API, [
+    { command: 'createClient', fields: { username } },
+    { command: 'deleteClient', fields: { username } },
+  ]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+async function kickAnonymous(caller: ControlCaller): Promise<void> {
+  const groupname = await anonymousGroup(caller);
+  if (groupname === null) throw withoutGroup();
+  await caller.call(DYNSEC_API, 'setAnonymousGroup', { groupname });
+}
+
+async function anonymousGroup(caller: ControlCaller): Promise<string | null> {
+  try {
+    return parseAnonymousGroup(await caller.call(DYNSEC_API, 'getAnonymousGroup'));
+  } catch (error) {
+    throw helpful(error);
+  }
+}
+
+const hasCode = (error: unknown, code: string): boolean => error instanceof ServiceError && error.code === code;
+
+const helpful = (error: unknown): unknown =>
+  hasCode(error, 'NOT_SUPPORTED_BY_BROKER') ? withoutDynsec(undefined, error) : error;
+
+/** @param why what the broker lacks */
+const withoutDynsec = (
+  why = 'The broker has no dynamic security: load it with `plugin …/mosquitto_dynamic_security.so`',
+  cause?: unknown,
+): ServiceError => notSupported(`Mosquitto can disconnect clients only with dynamic security. ${why}`, cause);
+
+const withoutGroup = (): ServiceError =>
+  notSupported(
+    'Clients without a user name can be disconnected only where dynamic security has a group for them: create a group without roles and make it the anonymous group',
+  );
+
+function notSupported(reason: string, cause?: unknown): ServiceError {
+  return new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { api: DYNSEC_API, reason }, cause });
+}

@@ -1,0 +1,56 @@
+import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
+import type { ClientNameFilter, ConnectedClients } from '../client-service.ts';
+import { clientIdIssues } from './client-input.ts';
+
+/** Which clients are meant: those of `clientIds`, those that are connected and match the filter, or with both those of the ids that match. */
+export interface BulkSelection {
+  readonly clientIds?: readonly string[] | null | undefined;
+  readonly filter?: ClientNameFilter | null | undefined;
+  /** More clients than this are an accident. Default DEFAULT_LIMIT. */
+  readonly limit?: number | null | undefined;
+}
+
+export const DEFAULT_LIMIT = 1_000;
+export const MAX_LIMIT = 100_000;
+
+export function selectionIssues({ clientIds, filter, limit }: BulkSelection): InputIssue[] {
+  const issues: InputIssue[] = [];
+  if (clientIds == null && filter == null) {
+    issues.push({ path: 'input', reason: 'must say by clientIds, filter or both which clients are meant' });
+  }
+  if (clientIds?.length === 0) issues.push({ path: 'input.clientIds', reason: 'must not be empty' });
+  if (filter?.value === '') {
+    issues.push({ path: 'input.filter.value', reason: 'must not be empty: every client would match' });
+  }
+  if (limit != null && (limit < 1 || limit > MAX_LIMIT)) {
+    issues.push({ path: 'input.limit', reason: `must be from 1 to ${MAX_LIMIT}` });
+  }
+  for (const [index, id] of (clientIds ?? []).entries()) issues.push(...clientIdIssues(`input.clientIds.${index}`, id));
+  return issues;
+}
+
+export interface Selection {
+  /** Each once. */
+  readonly clientIds: readonly string[];
+  /** Of the given ids, those that the filter leaves out. */
+  readonly unmatched: readonly string[];
+}
+
+export function selectionOf({ clientIds }: BulkSelection, matching: ConnectedClients | null): Selection {
+  if (matching === null) return { clientIds: [...new Set(clientIds)], unmatched: [] };
+  const matches = matching.clients.map(({ clientid }) => clientid);
+  if (clientIds == null) return { clientIds: matches, unmatched: [] };
+  const fits = new Set(matches);
+  const given = [...new Set(clientIds)];
+  return { clientIds: given.filter((id) => fits.has(id)), unmatched: given.filter((id) => !fits.has(id)) };
+}
+
+/** Errors: INVALID. */
+export function refuseTooMany(matchCount: number, { limit }: BulkSelection): void {
+  const most = limit ?? DEFAULT_LIMIT;
+  if (matchCount <= most) return;
+  const reason = `${matchCount} clients match, which is more than the limit of ${most}; nothing was done`;
+  throw new ServiceError('INVALID', `input.limit: ${reason}`, {
+    info: { issues: [{ path: 'input.limit', reason }], matchCount, limit: most },
+  });
+}

@@ -1,0 +1,69 @@
+import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import type { SessionAction } from '../../../protocol/mqtt/broker-session.ts';
+import { filterProblem } from '../../../protocol/mqtt/topics.ts';
+import { SEND_RETAIN } from './client-control.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Subscribe = Extract<SessionAction, { kind: 'SUBSCRIBE' }>;
+type Unsubscribe = Extract<SessionAction, { kind: 'UNSUBSCRIBE' }>;
+
+/** Largest that MQTT 5 can carry. */
+const LARGEST_IDENTIFIER = 268_435_455;
+
+export function clientIdOf({ clientid }: Fields): string {
+  if (typeof clientid !== 'string' || clientid === '') throw new ControlRefusal('Invalid/missing clientid');
+  return clientid;
+}
+
+/** See DisconnectClient. */
+export interface Consent {
+  readonly force: boolean;
+  readonly takeover: boolean;
+  readonly among: ReadonlySet<string>;
+}
+
+export const consentOf = ({ force, takeover, among }: Fields): Consent => ({
+  force: force === true,
+  takeover: takeover === true,
+  among: new Set(Array.isArray(among) ? among : []),
+});
+
+/** Errors: ControlRefusal in the words of Mosquitto's plugins. */
+export function readSubscribe(fields: Fields): Subscribe {
+  const { qos, subscription_identifier: identifier } = fields;
+  if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
+  const options = fields.options ?? {};
+  if (typeof options !== 'object') throw new ControlRefusal('Invalid options');
+  const { no_local: noLocal, retain_as_published: retainAsPublished, send_retain: sendRetain } = options as Fields;
+  return {
+    kind: 'SUBSCRIBE',
+    filter: filterOf(fields),
+    qos,
+    noLocal: noLocal === true,
+    retainAsPublished: retainAsPublished === true,
+    ...(sendRetain === undefined || sendRetain === null ? {} : { retainHandling: retainHandlingOf(sendRetain) }),
+    ...(identifier === undefined || identifier === null ? {} : { identifier: identifierOf(identifier) }),
+  };
+}
+
+/** Errors: as `readSubscribe`. */
+export function readUnsubscribe(fields: Fields): Unsubscribe {
+  return { kind: 'UNSUBSCRIBE', filter: filterOf(fields) };
+}
+
+function filterOf({ topic }: Fields): string {
+  if (typeof topic !== 'string' || filterProblem(topic) !== null) throw new ControlRefusal('Invalid/missing topic');
+  return topic;
+}
+
+/** MQTT 5, 3.8.3.1, in the order of SEND_RETAIN. */
+function retainHandlingOf(value: unknown): 0 | 1 | 2 {
+  const place = (SEND_RETAIN as readonly unknown[]).indexOf(value);
+  if (place !== 0 && place !== 1 && place !== 2) throw new ControlRefusal('Invalid send_retain');
+  return place;
+}
+
+function identifierOf(value: unknown): number {
+  if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_IDENTIFIER) return Number(value);
+  throw new ControlRefusal('Invalid subscription_identifier');
+}

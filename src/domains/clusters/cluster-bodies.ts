@@ -1,0 +1,216 @@
+import type { JsonSchema } from '../../gateway/rest/route.ts';
+import { BOOLEAN, closed, INTEGER, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
+import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
+
+export const CLUSTER_STATES = { ACTIVE: 'active', DEGRADED: 'degraded', INACTIVE: 'inactive' } as const;
+
+/** Whole numbers; the interface has them as `number`. */
+const NODE_ID: JsonSchema = { type: 'number', multipleOf: 1, minimum: 1, description: 'No other node has it.' };
+const PORT: JsonSchema = {
+  type: 'number',
+  multipleOf: 1,
+  minimum: 1,
+  maximum: 65_535,
+  description: 'Where the other nodes reach it.',
+};
+const ADDRESS: JsonSchema = { type: 'string', minLength: 1, description: 'Where the other nodes reach it.' };
+const AS_ENTRY: JsonSchema = { type: 'string', description: 'When given: as in the entry of the broker.' };
+
+const CONNECTION = {
+  username: AS_ENTRY,
+  client_cert_file: AS_ENTRY,
+  client_key_file: AS_ENTRY,
+  ca_cert_file: AS_ENTRY,
+};
+const NODE = { broker_id: STRING, url: AS_ENTRY, nodeid: NODE_ID, name: STRING, address: ADDRESS, port: PORT };
+
+export const NEW_CLUSTER: JsonSchema = closed(
+  {
+    clustername: { type: 'string', minLength: 1 },
+    nodes: {
+      type: 'array',
+      items: closed(
+        { ...NODE, ...CONNECTION, password: AS_ENTRY, client_cert: AS_ENTRY, client_key: AS_ENTRY, ca_cert: AS_ENTRY },
+        { required: Object.keys(NODE), title: 'BrokerNode' },
+      ),
+    },
+    syncmode: { type: 'string', enum: Object.values(CLUSTER_MODES) },
+  },
+  {
+    title: 'NewCluster',
+    examples: [
+      {
+        clustername: 'plant',
+        syncmode: 'dynsec',
+        nodes: [1, 2].map((nodeid) => ({
+          broker_id: `brk_${nodeid}`,
+          url: `mqtt://10.0.0.${nodeid}:1883`,
+          nodeid,
+          name: `node ${nodeid}`,
+          address: `10.0.0.${nodeid}`,
+          port: 7000,
+        })),
+      },
+    ],
+  },
+);
+
+/** Of join and leave: which node. */
+export const CLUSTER_NODE: JsonSchema = closed(
+  { ...NODE, ...CONNECTION },
+  {
+    required: [],
+    title: 'ClusterNode',
+    examples: [{ broker_id: 'brk_3', nodeid: 3, address: '10.0.0.3', port: 7000 }],
+  },
+);
+
+/** The entry that stands for the cluster, without secrets. */
+export const CREATED_CLUSTER: JsonSchema = closed(
+  {
+    id: STRING,
+    url: STRING,
+    username: STRING,
+    ca_cert: STRING,
+    ca_cert_file: STRING,
+    client_cert: STRING,
+    client_cert_file: STRING,
+    client_key_file: STRING,
+    verify_ca_cert: { type: 'number', enum: [0, 1] },
+  },
+  { required: ['id', 'url', 'verify_ca_cert'], title: 'CreatedCluster' },
+);
+
+const NODE_ERROR = closed({ code: STRING, message: STRING }, { title: 'ClusterNodeError' });
+
+export const CLUSTER: JsonSchema = closed(
+  {
+    id: STRING,
+    clustername: STRING,
+    syncmode: { type: 'string', enum: Object.values(CLUSTER_MODES) },
+    state: { type: 'string', enum: Object.values(CLUSTER_STATES) },
+    nodes: {
+      type: 'array',
+      items: closed(
+        {
+          broker_id: STRING,
+          nodeid: INTEGER,
+          name: STRING,
+          address: STRING,
+          port: INTEGER,
+          url: STRING,
+          connected: BOOLEAN,
+          leader: BOOLEAN,
+          error: NODE_ERROR,
+        },
+        { required: ['broker_id', 'nodeid', 'name', 'address', 'port', 'connected', 'leader'] },
+      ),
+    },
+    created_at: STRING,
+  },
+  { title: 'Cluster' },
+);
+
+export const CLUSTERS: JsonSchema = { type: 'array', items: CLUSTER };
+
+const RESULT = {
+  id: STRING,
+  clustername: STRING,
+  status: { type: 'integer', description: 'As it would be answered for this cluster alone.' },
+  success: BOOLEAN,
+  error: NODE_ERROR,
+};
+
+const OUTCOMES: JsonSchema = {
+  type: 'array',
+  items: closed(
+    {
+      broker_id: STRING,
+      nodeid: INTEGER,
+      done: { type: 'boolean', description: 'False: because of its own error, or of that of another node.' },
+      error: NODE_ERROR,
+    },
+    { required: ['broker_id', 'nodeid', 'done'], title: 'ClusterNodeOutcome' },
+  ),
+};
+
+export const DELETED_CLUSTERS: JsonSchema = {
+  type: 'array',
+  items: closed(
+    { ...RESULT, nodes: OUTCOMES },
+    { required: ['id', 'clustername', 'status', 'success', 'nodes'], title: 'DeletedCluster' },
+  ),
+};
+
+/** As the cluster API of commercial brokers calls them. */
+export const RAFT_STATES = {
+  UNAVAILABLE: 'unavailable',
+  FOLLOWER: 'follower',
+  CANDIDATE: 'candidate',
+  LEADER: 'leader',
+} as const;
+export const RAFT_ROLES = { STANDBY: 'standby', VOTER: 'voter', SPARE: 'spare' } as const;
+export const SYNC_STATES = { EQUAL: 'equal', BEHIND: 'behind', DRIFTED: 'drifted', UNKNOWN: 'unknown' } as const;
+
+const RAFT: JsonSchema = closed(
+  {
+    state: { type: 'string', enum: Object.values(RAFT_STATES) },
+    role: { type: 'string', enum: Object.values(RAFT_ROLES) },
+    current_term: NUMBER,
+    commit_index: NUMBER,
+    last_applied: NUMBER,
+    last_stored: NUMBER,
+  },
+  { required: ['state'], title: 'NodeRaft' },
+);
+
+const SYNC: JsonSchema = closed(
+  {
+    state: { type: 'string', enum: Object.values(SYNC_STATES) },
+    differences: { type: 'integer', description: 'How much is not as the cluster has it.' },
+    missing_passwords: { type: 'array', items: STRING },
+  },
+  { title: 'NodeSync', description: 'Where this service keeps the nodes equal.' },
+);
+
+export const CLUSTER_STATUSES: JsonSchema = {
+  type: 'array',
+  items: closed(
+    {
+      ...RESULT,
+      nodes: {
+        type: 'array',
+        items: closed(
+          {
+            broker_id: STRING,
+            nodeid: INTEGER,
+            connected: BOOLEAN,
+            leader: BOOLEAN,
+            raft: RAFT,
+            sync: SYNC,
+            lag: NUMBER,
+            error: NODE_ERROR,
+          },
+          { required: ['broker_id', 'nodeid', 'connected', 'leader'] },
+        ),
+      },
+    },
+    { required: ['id', 'clustername', 'status', 'success', 'nodes'], title: 'ClusterStatus' },
+  ),
+};
+
+export const DELETED: JsonSchema = closed({ success: BOOLEAN }, { title: 'Success' });
+
+const PURGE: JsonSchema = {
+  type: 'boolean',
+  default: false,
+  description: 'Delete it here also where brokers could not be told.',
+};
+export const PURGE_QUERY: JsonSchema = closed({ purge: PURGE }, { required: [] });
+export const DELETE_QUERY: JsonSchema = closed(
+  {
+    clustername: { type: 'string', description: 'When given, that of the cluster: a guard against mistakes.' },
+    purge: PURGE,
+  },
+  { required: [] },
+);

@@ -1,0 +1,253 @@
+import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
+import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
+import {
+  CLUSTER,
+  CLUSTER_NODE,
+  CLUSTER_STATES,
+  CLUSTER_STATUSES,
+  CLUSTERS,
+  CREATED_CLUSTER,
+  DELETE_QUERY,
+  DELETED,
+  DELETED_CLUSTERS,
+  NEW_CLUSTER,
+  PURGE_QUERY,
+  RAFT_ROLES,
+  RAFT_STATES,
+  SYNC_STATES,
+} from './cluster-bodies.ts';
+
+const ERROR = 'error { code message }';
+
+const ITEM = `
+  id
+  clustername: name
+  syncmode: mode
+  state
+  nodes {
+    broker_id: brokerId
+    nodeid: nodeId
+    name
+    address
+    port
+    url
+    connected: isReachable
+    leader: isLeader
+    ${ERROR}
+  }
+  created_at: createdAt`;
+
+const LIST = `query ($projectId: ID!, $first: Int, $after: String) {
+  project(id: $projectId) {
+    clusters(first: $first, after: $after) { totalCount nodes { ${ITEM} } pageInfo { hasNextPage endCursor } }
+  }
+}`;
+
+const READ = `query ($projectId: ID!, $clusterId: ID!) {
+  project(id: $projectId) { cluster(id: $clusterId) { ${ITEM} } }
+}`;
+
+const STATUS = `query ($projectId: ID!) {
+  project(id: $projectId) {
+    clusterHealth {
+      id: clusterId
+      clustername: name
+      status
+      success
+      ${ERROR}
+      nodes {
+        broker_id: brokerId
+        nodeid: nodeId
+        connected: isReachable
+        leader: isLeader
+        raft { state role current_term: term commit_index: commitIndex last_applied: lastApplied last_stored: lastStored }
+        sync { state differences: differenceCount missing_passwords: missingPasswords }
+        lag
+        ${ERROR}
+      }
+    }
+  }
+}`;
+
+const CREATE = `mutation ($input: CreateClusterInput!) {
+  createCluster(input: $input) {
+    connection {
+      id
+      url
+      username
+      ca_cert: caCert
+      ca_cert_file: caCertFile
+      client_cert: clientCert
+      client_cert_file: clientCertFile
+      client_key_file: clientKeyFile
+      verify_ca_cert: verifyCaCert
+    }
+  }
+}`;
+
+const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { id } } }';
+const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
+const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
+
+const OUTCOMES = `nodes { broker_id: brokerId nodeid: nodeId done ${ERROR} }`;
+const DELETE_ALL = `mutation ($input: DeleteClustersInput!) {
+  deleteClusters(input: $input) { results { id: clusterId clustername: name status success ${ERROR} ${OUTCOMES} } }
+}`;
+
+/** The documented keys of a node by the graph's names; absent ones stay absent. */
+function nodeOf(node: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return {
+    brokerId: node.broker_id,
+    nodeId: node.nodeid,
+    name: node.name,
+    address: node.address,
+    port: node.port,
+    url: node.url,
+    username: node.username,
+    password: node.password,
+    caCert: node.ca_cert,
+    caCertFile: node.ca_cert_file,
+    clientCert: node.client_cert,
+    clientCertFile: node.client_cert_file,
+    clientKey: node.client_key,
+    clientKeyFile: node.client_key_file,
+  };
+}
+
+const clusterOf = ({ params, body }: RouteInput) => ({
+  input: {
+    ...params,
+    name: body.clustername,
+    mode: enumName(CLUSTER_MODES, body.syncmode),
+    nodes: (body.nodes as Readonly<Record<string, unknown>>[]).map(nodeOf),
+  },
+});
+
+const LIST_PATH = '/api/projects/{projectId}/clusters';
+const CLUSTER_PATH = `${LIST_PATH}/{clusterId}`;
+const DOCUMENTED = { section: '4.4', tags: ['Clusters'] } as const;
+const SPELL = { ClusterMode: CLUSTER_MODES, ClusterState: CLUSTER_STATES } as const;
+const NAMES = { name: 'clustername', mode: 'syncmode' } as const;
+const ALL = { first: 1_000 } as const;
+
+export const clusterRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'VIEWER',
+    summary: 'List the clusters of a project',
+    operation: LIST,
+    variables: ({ params }) => ({ ...params, ...ALL }),
+    pick: 'project.clusters.nodes',
+    total: 'project.clusters.totalCount',
+    spell: SPELL,
+    omitNull: ['nodes.error', 'nodes.url'],
+    response: CLUSTERS,
+    errors: [401, 403, 404, 405, 500],
+  },
+  {
+    method: 'POST',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Create a cluster',
+    description: 'Of brokers of the project. Answers the entry that stands for it, without secrets.',
+    body: NEW_CLUSTER,
+    inputNames: NAMES,
+    operation: CREATE,
+    variables: clusterOf,
+    pick: 'createCluster.connection',
+    omitNull: ['*'],
+    response: CREATED_CLUSTER,
+    errors: [400, 401, 403, 405, 500, 503],
+  },
+  {
+    method: 'DELETE',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Delete all clusters of a project',
+    description: 'Each is done or fails by itself.',
+    query: PURGE_QUERY,
+    operation: DELETE_ALL,
+    variables: ({ params, query }) => ({ input: { ...params, ...query } }),
+    pick: 'deleteClusters.results',
+    status: 207,
+    omitNull: ['error', 'nodes.error'],
+    response: DELETED_CLUSTERS,
+    revisions: { query: { purge: { since: '3.3' } } },
+    errors: [401, 403, 500],
+  },
+  {
+    method: 'GET',
+    path: `${LIST_PATH}/status`,
+    ...DOCUMENTED,
+    role: 'VIEWER',
+    summary: 'Read the raft status of each cluster',
+    operation: STATUS,
+    variables: ({ params }) => params,
+    pick: 'project.clusterHealth',
+    status: 207,
+    spell: { RaftState: RAFT_STATES, RaftRole: RAFT_ROLES, NodeSyncState: SYNC_STATES },
+    omitNull: ['error', 'nodes.error', 'nodes.raft', 'nodes.sync', 'nodes.lag', 'nodes.raft.*'],
+    response: CLUSTER_STATUSES,
+    errors: [401, 403, 404, 500],
+  },
+  {
+    method: 'GET',
+    path: CLUSTER_PATH,
+    ...DOCUMENTED,
+    role: 'VIEWER',
+    summary: 'Read a cluster',
+    operation: READ,
+    variables: ({ params }) => params,
+    pick: 'project.cluster',
+    spell: SPELL,
+    omitNull: ['nodes.error', 'nodes.url'],
+    response: CLUSTER,
+    errors: [401, 403, 404, 500],
+  },
+  {
+    method: 'DELETE',
+    path: CLUSTER_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Delete a cluster',
+    description: 'Its brokers stay. While one of them cannot be told: 503, and nothing is done, unless `purge`.',
+    query: DELETE_QUERY,
+    inputNames: NAMES,
+    operation: DELETE,
+    variables: ({ params, query: { clustername: name, purge } }) => ({ input: { ...params, name, purge } }),
+    pick: 'deleteCluster',
+    response: DELETED,
+    revisions: { query: { purge: { since: '3.3' } } },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  {
+    method: 'PUT',
+    path: `${CLUSTER_PATH}/join`,
+    ...DOCUMENTED,
+    role: 'EDITOR',
+    summary: 'Add a node to a cluster',
+    body: CLUSTER_NODE,
+    operation: JOIN,
+    variables: ({ params, body }) => ({ input: { ...params, ...nodeOf(body) } }),
+    status: 204,
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  {
+    method: 'PUT',
+    path: `${CLUSTER_PATH}/leave`,
+    ...DOCUMENTED,
+    role: 'EDITOR',
+    summary: 'Remove a node from a cluster',
+    body: CLUSTER_NODE,
+    operation: LEAVE,
+    variables: ({ params, body: { broker_id, nodeid, url } }) => ({
+      input: { ...params, brokerId: broker_id, nodeId: nodeid, url },
+    }),
+    status: 204,
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+];

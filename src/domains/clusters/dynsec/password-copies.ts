@@ -1,0 +1,53 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import type { Sealer } from '../../../platform/storage/sealed.ts';
+import type { ControlApi } from '../../../protocol/control/envelope.ts';
+import { isFields } from '../../../protocol/control/fields.ts';
+import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import { openHashes, sealHashes } from './sealed-hashes.ts';
+
+export interface PasswordCopiesOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly sealer: Sealer;
+}
+
+const PASSWORD_API: ControlApi = 'brokergraph/password-copies';
+/** Accounts of one question, which has to fit into a payload. */
+const AT_ONCE = 500;
+
+/** Passwords of accounts from one embedded broker of this service to another: as hashes, which nobody else gets to see. */
+export class PasswordCopies {
+  readonly #options: PasswordCopiesOptions;
+
+  constructor(options: PasswordCopiesOptions) {
+    this.#options = options;
+  }
+
+  /** Brokers of this service, on its own engine. */
+  serves({ type, engine }: BrokerRecord): boolean {
+    return type === 'CLOUD' && engine === 'embedded';
+  }
+
+  /** Answers whose were copied: of accounts that `from` has. Errors: those of the brokers. */
+  async copy(from: BrokerRecord, to: BrokerRecord, usernames: readonly string[]): Promise<ReadonlySet<string>> {
+    const copied = new Set<string>();
+    for (let start = 0; start < usernames.length; start += AT_ONCE) {
+      const data = await this.#call(from, 'getPasswords', { usernames: usernames.slice(start, start + AT_ONCE) });
+      const sealed = isFields(data) && typeof data.passwords === 'string' ? data.passwords : '';
+      const hashes = openHashes(sealed, this.#passwordOf(from), 'GIVEN');
+      if (hashes === null)
+        throw new ServiceError('BROKER_REJECTED', `"${from.name}" gave passwords that cannot be read`);
+      await this.#call(to, 'putPasswords', { passwords: sealHashes(hashes, this.#passwordOf(to), 'TO_TAKE') });
+      for (const username of hashes.keys()) copied.add(username);
+    }
+    return copied;
+  }
+
+  #call(broker: BrokerRecord, command: string, fields: Readonly<Record<string, unknown>>): Promise<unknown> {
+    return this.#options.runtimes.ask(broker, ({ controls }) => controls.call(PASSWORD_API, command, fields));
+  }
+
+  #passwordOf({ id, sealedPassword }: BrokerRecord): string {
+    return this.#options.sealer.open(sealedPassword ?? '', `${id}/password`);
+  }
+}

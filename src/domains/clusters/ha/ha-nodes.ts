@@ -1,0 +1,39 @@
+import { notFound, ServiceError } from '../../../platform/errors.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import type { BrokerDirectory } from '../../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { ClusterNodeRecord } from '../model/cluster.ts';
+
+export interface HaNodesOptions {
+  readonly brokers: BrokerDirectory;
+  readonly runtimes: BrokerRuntimes;
+}
+
+/** The nodes of clusters as they are asked. */
+export class HaNodes {
+  readonly #options: HaNodesOptions;
+
+  constructor(options: HaNodesOptions) {
+    this.#options = options;
+  }
+
+  isConnected({ brokerId }: Pick<ClusterNodeRecord, 'brokerId'>): boolean {
+    return this.#options.runtimes.isConnected(brokerId);
+  }
+
+  /** Within the deadline of a broker. Errors: those of brokers, which name the node. */
+  async ask<T>({ brokerId, nodeId }: ClusterNodeRecord, question: (controls: ControlCaller) => Promise<T>): Promise<T> {
+    const { brokers, runtimes } = this.#options;
+    const broker = brokers.get(brokerId);
+    if (broker === null) throw notFound('broker', brokerId);
+    try {
+      return await runtimes.ask(broker, ({ controls }) => question(controls));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      throw new ServiceError(error.code, `Node ${nodeId} ("${broker.name}"): ${error.message}`, {
+        info: { ...error.info, nodeId, brokerId },
+        cause: error,
+      });
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../gateway/live/live-source.ts';
+import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import type { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { BrokerTails } from './broker-tails.ts';
+import type { TailEvent, TailLimits } from './message-tail.ts';
+import { tailFilterProblem } from './tail-filter.ts';
+
+export interface MessageServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: BrokerDirectory;
+  /** Why the messages of a broker cannot be told, since there are several brokers behind it; null: they can. Default: of each. */
+  readonly refusalOf?: (broker: BrokerRecord) => string | null;
+  /** Longest wait for a broker, milliseconds. */
+  readonly timeoutMs: number;
+  /** How long a tail goes on that nobody reads. Default 10,000 ms. */
+  readonly graceMs?: number;
+}
+
+export interface TailArguments extends TailLimits {
+  readonly filter: string;
+}
+
+export const MAX_RATE = 1_000;
+export const MAX_PAYLOAD_BYTES = 65_536;
+
+/** Live tails of topic filters: what this service's own user may read on the broker, as it comes. */
+export class MessageService {
+  readonly #options: MessageServiceOptions;
+  readonly #tails = new Map<string, BrokerTails>();
+  readonly #stop: () => void;
+
+  constructor(options: MessageServiceOptions) {
+    this.#options = options;
+    options.runtimes.onRuntime(({ id, observer }, change) => {
+      if (change === 'OPENED') this.#tails.get(id)?.attach(observer);
+      else this.#tails.get(id)?.detach();
+    });
+    this.#stop = options.directory.onRemove(({ id }) => this.#tails.get(id)?.close(notFound('broker', id)));
+  }
+
+  /**
+   * What is held of the messages, then those that come. Errors: INVALID (nothing is sent then), NOT_SUPPORTED_BY_BROKER, RATE_LIMITED (too many tails), NOT_ALLOWED
+   * (the broker refuses the filter), and those of a broker that cannot be asked. The stream ends with NOT_ALLOWED when the broker
+   * refuses the filter later, and with NOT_FOUND when the broker is removed.
+   */
+  async watch(
+    broker: BrokerRecord,
+    { filter, ...limits }: TailArguments,
+    options: Pick<SubscriberOptions, 'signal' | 'after'>,
+  ): Promise<LiveSource<TailEvent>> {
+    const issues = issuesOf(filter, limits);
+    if (issues.length > 0) throw invalid(issues);
+    const { runtimes, refusalOf } = this.#options;
+    const reason = refusalOf?.(broker) ?? null;
+    if (reason !== null) throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    const tail = await runtimes.ask(broker, ({ id, observer }) => this.#tailsOf(id, observer).open(filter, limits));
+    return tail.watch(options);
+  }
+
+  close(): void {
+    this.#stop();
+    for (const tails of this.#tails.values()) tails.close();
+    this.#tails.clear();
+  }
+
+  #tailsOf(id: string, observer: LeasedLink): BrokerTails {
+    let tails = this.#tails.get(id);
+    if (tails === undefined) {
+      const { timeoutMs, graceMs = 10_000 } = this.#options;
+      tails = new BrokerTails({ observer, timeoutMs, graceMs, onEmpty: () => this.#tails.delete(id) });
+      this.#tails.set(id, tails);
+    }
+    return tails;
+  }
+}
+
+function issuesOf(filter: string, { maxRate, maxPayloadBytes }: TailLimits): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const problem = tailFilterProblem(filter);
+  if (problem !== null) issues.push({ path: 'filter', reason: problem });
+  if (maxRate < 1 || maxRate > MAX_RATE) issues.push({ path: 'maxRate', reason: `must be 1 to ${MAX_RATE}` });
+  if (maxPayloadBytes < 0 || maxPayloadBytes > MAX_PAYLOAD_BYTES) {
+    issues.push({ path: 'maxPayloadBytes', reason: `must be 0 to ${MAX_PAYLOAD_BYTES}` });
+  }
+  return issues;
+}

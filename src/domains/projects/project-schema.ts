@@ -1,0 +1,223 @@
+import { builder, checkedByService, inProject, person, requires, signedIn } from '../../gateway/graphql/builder.ts';
+import { Node } from '../../gateway/graphql/node.ts';
+import { pageCost } from '../../gateway/graphql/page-cost.ts';
+import { listConnection } from '../../gateway/paging.ts';
+import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
+import { User } from '../users/user-schema.ts';
+import type { ProjectOwner, ProjectRecord } from './project-directory.ts';
+
+export const ProjectRole = builder.enumType('ProjectRole', {
+  description: 'A higher role includes the lower ones: VIEWER < EDITOR < ADMIN.',
+  values: ['ADMIN', 'EDITOR', 'VIEWER'] as const,
+});
+
+const ProjectOwnerType = builder.objectRef<ProjectOwner>('ProjectOwner').implement({
+  description: 'The person or the organisation that a project belongs to.',
+  fields: (t) => ({
+    userId: t.exposeID('userId', { nullable: true }),
+    organizationId: t.exposeID('organisationId', { nullable: true }),
+    name: t.exposeString('name'),
+  }),
+});
+
+export const ProjectMember = builder.prismaObject('ProjectMember', {
+  fields: (t) => ({
+    user: t.relation('user'),
+    role: t.expose('role', { type: ProjectRole }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
+
+export const ProjectSettings = builder.objectRef<ProjectRecord>('ProjectSettings').implement({
+  fields: (t) => ({
+    project: t.field({ type: Project, resolve: (project) => project }),
+    owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
+    strictRoles: t.exposeBoolean('strictRoles', {
+      description: 'Writing operations need EDITOR even where the REST interface documents Viewer.',
+    }),
+    topicPayloads: t.exposeBoolean('topicPayloads', {
+      description: 'The topic trees of its brokers keep the beginning of each topic’s last payload.',
+    }),
+    clusterPasswords: t.exposeBoolean('clusterPasswords', {
+      description: 'Passwords that are set on clusters are kept, sealed, for nodes that are away or join later.',
+    }),
+  }),
+});
+
+export const Project = builder.objectRef<ProjectRecord>('Project');
+Project.implement({
+  description: 'Where brokers, members and tokens live.',
+  interfaces: [Node],
+  fields: (t) => ({
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    owner: t.field({ type: ProjectOwnerType, resolve: ({ owner }) => owner }),
+    ownerUserId: t.id({ nullable: true, resolve: ({ owner }) => owner.userId }),
+    viewerRole: t.field({
+      description: 'The role of the caller; a root administrator counts as ADMIN.',
+      type: ProjectRole,
+      resolve: ({ id }, _args, { services, viewer }) => services.projects.roleOf(viewer, id) ?? 'VIEWER',
+    }),
+    settings: t.field({
+      type: ProjectSettings,
+      description: 'Needs EDITOR.',
+      ...requires('EDITOR'),
+      authScopes: ({ id }, _args, { services, viewer }) => {
+        services.projects.visible(id, viewer, 'EDITOR');
+        return true;
+      },
+      resolve: (project) => project,
+    }),
+    members: t.prismaConnection(
+      {
+        description: 'Not for tokens that are restricted to brokers.',
+        type: 'ProjectMember',
+        ...requires('VIEWER', { elsewhere: 'NOT_ALLOWED' }),
+        // Not in the resolver, which is passed over where only `totalCount` is asked for.
+        authScopes: (_project, _args, { viewer }) => {
+          requireWholeProject(requireSignedIn(viewer));
+          return true;
+        },
+        cursor: 'projectId_userId',
+        resolve: (query, { id }, _args, { db }) =>
+          db.projectMember.findMany({
+            ...query,
+            where: { projectId: id },
+            orderBy: [{ createdAt: 'asc' }, { userId: 'asc' }],
+          }),
+        totalCount: ({ id }, _args, { db }) => db.projectMember.count({ where: { projectId: id } }),
+      },
+      { name: 'ProjectMemberConnection' },
+      { name: 'ProjectMemberEdge' },
+    ),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+});
+
+const CreateProjectInput = builder.inputType('CreateProjectInput', {
+  fields: (t) => ({
+    name: t.string({ required: true }),
+    description: t.string(),
+    organizationId: t.id({
+      description: 'Owned by this organisation instead of the caller, who must be an owner of it.',
+    }),
+  }),
+});
+const UpdateProjectInput = builder.inputType('UpdateProjectInput', {
+  fields: (t) => ({
+    projectId: t.id({ required: true }),
+    name: t.string(),
+    description: t.string(),
+    strictRoles: t.boolean(),
+    topicPayloads: t.boolean({
+      description: 'False: nothing of payloads is kept or told in topic trees, from now on and of what was kept.',
+    }),
+    clusterPasswords: t.boolean({
+      description: 'True: passwords that are set on clusters are kept, sealed. False: those that were kept are erased.',
+    }),
+  }),
+});
+const DeleteProjectInput = builder.inputType('DeleteProjectInput', {
+  fields: (t) => ({ projectId: t.id({ required: true }) }),
+});
+const SetProjectMemberInput = builder.inputType('SetProjectMemberInput', {
+  fields: (t) => ({
+    projectId: t.id({ required: true }),
+    email: t.string({ required: true }),
+    role: t.field({ type: ProjectRole, required: true }),
+  }),
+});
+const RemoveProjectMemberInput = builder.inputType('RemoveProjectMemberInput', {
+  fields: (t) => ({ projectId: t.id({ required: true }), email: t.string({ required: true }) }),
+});
+
+const ProjectPayload = builder.objectRef<{ readonly project: ProjectRecord }>('ProjectPayload').implement({
+  fields: (t) => ({ project: t.field({ type: Project, resolve: ({ project }) => project }) }),
+});
+const DeleteProjectPayload = builder
+  .objectRef<{ readonly deletedProjectId: string }>('DeleteProjectPayload')
+  .implement({
+    fields: (t) => ({ deletedProjectId: t.exposeID('deletedProjectId') }),
+  });
+const ProjectMemberPayload = builder
+  .objectRef<{ readonly member: typeof ProjectMember.$inferType }>('ProjectMemberPayload')
+  .implement({ fields: (t) => ({ member: t.field({ type: ProjectMember, resolve: ({ member }) => member }) }) });
+const RemoveProjectMemberPayload = builder
+  .objectRef<{ readonly user: typeof User.$inferType }>('RemoveProjectMemberPayload')
+  .implement({ fields: (t) => ({ user: t.field({ type: User, resolve: ({ user }) => user }) }) });
+
+builder.queryFields((t) => ({
+  project: t.field({
+    description: 'Null, with NOT_FOUND, when there is none that the caller has a role in.',
+    type: Project,
+    nullable: true,
+    ...checkedByService('VIEWER'),
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { services, viewer }) => services.projects.visible(id, viewer),
+  }),
+  projects: t.connection(
+    {
+      description: 'Those the caller has a role in, in order of creation.',
+      type: Project,
+      ...signedIn,
+      complexity: pageCost,
+      args: { offset: t.arg.int({ description: 'Entries left out at the start.' }) },
+      resolve: (_root, args, { services, viewer }) => listConnection(services.projects.visibleTo(viewer), args),
+    },
+    { name: 'ProjectConnection', fields: (connection) => ({ totalCount: connection.exposeInt('totalCount') }) },
+    { name: 'ProjectEdge' },
+  ),
+}));
+
+builder.mutationFields((t) => ({
+  createProject: t.field({
+    description: 'Makes a project with the caller as its administrator.',
+    type: ProjectPayload,
+    ...person,
+    args: { input: t.arg({ type: CreateProjectInput, required: true }) },
+    resolve: async (_root, { input: { name, description, organizationId } }, context) => {
+      const { services, viewer } = context;
+      const project = await services.projects.create({ name, description, organisationId: organizationId }, viewer);
+      context.viewer = await services.auth.refreshed(requireSignedIn(viewer));
+      return { project };
+    },
+  }),
+  updateProject: t.field({
+    description: 'Only what is given changes.',
+    type: ProjectPayload,
+    ...inProject('ADMIN'),
+    args: { input: t.arg({ type: UpdateProjectInput, required: true }) },
+    resolve: async (_root, { input: { projectId, ...change } }, { services }) => ({
+      project: await services.projects.update(projectId, change),
+    }),
+  }),
+  deleteProject: t.field({
+    description: 'Removes the project with its brokers, members and tokens.',
+    type: DeleteProjectPayload,
+    ...inProject('ADMIN'),
+    args: { input: t.arg({ type: DeleteProjectInput, required: true }) },
+    resolve: async (_root, { input }, { services }) => {
+      await services.projects.remove(input.projectId);
+      return { deletedProjectId: input.projectId };
+    },
+  }),
+  setProjectMember: t.field({
+    description: 'Adds a person to a project, or changes the role. Not with a token.',
+    type: ProjectMemberPayload,
+    ...inProject('ADMIN', { byTokens: false }),
+    args: { input: t.arg({ type: SetProjectMemberInput, required: true }) },
+    resolve: async (_root, { input: { projectId, email, role } }, { services }) => ({
+      member: await services.projects.setMember(projectId, email, role),
+    }),
+  }),
+  removeProjectMember: t.field({
+    description: 'Takes a person’s role in the project away; what they follow there ends. Not with a token.',
+    type: RemoveProjectMemberPayload,
+    ...inProject('ADMIN', { byTokens: false }),
+    args: { input: t.arg({ type: RemoveProjectMemberInput, required: true }) },
+    resolve: async (_root, { input: { projectId, email } }, { services }) => ({
+      user: await services.projects.removeMember(projectId, email),
+    }),
+  }),
+}));

@@ -1,0 +1,206 @@
+import type { ProjectMember, User } from '../../generated/sqlite/client.ts';
+import {
+  type ProjectRole,
+  requireProjectRole,
+  requireSignedIn,
+  roleIn,
+  type Viewer,
+} from '../../platform/auth/viewer.ts';
+import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Changes } from '../../platform/storage/changes.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
+import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import type { OwnBound } from '../users/own-bound.ts';
+import type { UserService } from '../users/user-service.ts';
+import { PROJECT_INCLUDE, type ProjectDirectory, type ProjectRecord } from './project-directory.ts';
+
+export interface NewProject {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  /** Owned by this organisation instead of the caller; the caller must be an owner of it. */
+  readonly organisationId?: string | null | undefined;
+}
+
+export interface ProjectChange {
+  readonly name?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly strictRoles?: boolean | null | undefined;
+  readonly topicPayloads?: boolean | null | undefined;
+  readonly clusterPasswords?: boolean | null | undefined;
+}
+
+export type MemberWithUser = ProjectMember & { readonly user: User };
+
+export interface ProjectServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly directory: ProjectDirectory;
+  readonly users: UserService;
+  readonly bound: OwnBound;
+  /** `strictRoles` of new projects. Default: false. */
+  readonly strictRoles?: boolean;
+  /** Runs when a project's rows have gone, so that what lives outside the database (links, brokers run here) ends, too. */
+  readonly afterRemove: (projectId: string) => Promise<void>;
+}
+
+/** Projects, their owners and members. */
+export class ProjectService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #directory: ProjectDirectory;
+  readonly #users: UserService;
+  readonly #bound: OwnBound;
+  readonly #strictRoles: boolean;
+  readonly #afterRemove: (projectId: string) => Promise<void>;
+
+  constructor({ db, changes, directory, users, bound, strictRoles = false, afterRemove }: ProjectServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#directory = directory;
+    this.#users = users;
+    this.#bound = bound;
+    this.#strictRoles = strictRoles;
+    this.#afterRemove = afterRemove;
+  }
+
+  exists(id: string): boolean {
+    return this.#directory.get(id) !== null;
+  }
+
+  /** The project if the viewer has a role in it. Errors: UNAUTHORIZED, NOT_FOUND. */
+  visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER'): ProjectRecord {
+    const project = this.#directory.get(id);
+    if (project !== null && roleIn(requireSignedIn(viewer), id) === null) throw new OutOfSight('project', id);
+    requireProjectRole(viewer, id, role);
+    if (project === null) throw notFound('project', id);
+    return project;
+  }
+
+  /** Those the viewer has a role in, in order of creation. */
+  visibleTo(viewer: Viewer | null): readonly ProjectRecord[] {
+    const known = requireSignedIn(viewer);
+    if (known.isRootAdmin) return this.#directory.all();
+    const projects: ProjectRecord[] = [];
+    for (const id of known.projectRoles.keys()) {
+      const project = this.#directory.get(id);
+      if (project !== null) projects.push(project);
+    }
+    return projects.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  roleOf(viewer: Viewer | null, projectId: string): ProjectRole | null {
+    return viewer && roleIn(viewer, projectId);
+  }
+
+  /** The caller owns the new project, or the organisation does. Errors: INVALID (also for too many), NOT_ALLOWED (tokens; not an owner). */
+  async create(input: NewProject, viewer: Viewer | null): Promise<ProjectRecord> {
+    const owner = requireSignedIn(viewer);
+    if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create projects');
+    if (input.organisationId != null) await this.#requireOwner(input.organisationId, owner);
+    return this.#bound.project(owner, () => this.createFor(input, owner.id));
+  }
+
+  /** `create` for a known owner, without a caller to check (first start). */
+  async createFor(input: NewProject, userId: string): Promise<ProjectRecord> {
+    const { name, description } = checkTexts(input);
+    const row = await this.#db.project.create({
+      data: {
+        id: newId('project'),
+        name: name ?? '',
+        description: description ?? '',
+        strictRoles: this.#strictRoles,
+        ...(input.organisationId == null ? { ownerUserId: userId } : { ownerOrganisationId: input.organisationId }),
+      },
+      include: PROJECT_INCLUDE,
+    });
+    const record = this.#directory.put(row);
+    if (input.organisationId != null) await this.#changes.announce('organisation', input.organisationId);
+    else await this.#changes.announce('user', userId);
+    await this.#changes.announce('project', row.id);
+    return record;
+  }
+
+  /** Only what is given changes. Errors: INVALID, NOT_FOUND. */
+  async update(id: string, change: ProjectChange): Promise<ProjectRecord> {
+    if (!this.exists(id)) throw notFound('project', id);
+    const { name, description } = checkTexts(change);
+    const data = {
+      ...(name === undefined ? {} : { name }),
+      ...(description === undefined ? {} : { description }),
+      ...(change.strictRoles == null ? {} : { strictRoles: change.strictRoles }),
+      ...(change.topicPayloads == null ? {} : { topicPayloads: change.topicPayloads }),
+      ...(change.clusterPasswords == null ? {} : { clusterPasswords: change.clusterPasswords }),
+    };
+    const row = await this.#db.project
+      .update({ where: { id }, data, include: PROJECT_INCLUDE })
+      .catch(goneMeansNotFound('project', id));
+    const record = this.#directory.put(row);
+    await this.#changes.announce('project', id);
+    return record;
+  }
+
+  /** Removes the project with its brokers, members and tokens. Errors: NOT_FOUND. */
+  async remove(id: string): Promise<void> {
+    // One statement: all of it is there, or all of it is gone.
+    const { count } = await this.#db.project.deleteMany({ where: { id } });
+    if (count === 0) throw notFound('project', id);
+    this.#directory.drop(id);
+    await this.#changes.announce('project', id);
+    await this.#changes.announce('project-removed', id);
+    await this.#afterRemove(id);
+  }
+
+  /** Adds a person to a project or changes the role. Errors: NOT_FOUND (project, user). */
+  async setMember(projectId: string, email: string, role: ProjectRole): Promise<MemberWithUser> {
+    if (!this.exists(projectId)) throw notFound('project', projectId);
+    const user = await this.#users.byEmail(email);
+    const member = await this.#db.projectMember
+      .upsert({
+        where: { projectId_userId: { projectId, userId: user.id } },
+        create: { projectId, userId: user.id, role },
+        update: { role },
+        include: { user: true },
+      })
+      .catch(goneMeansNotFound('project', projectId));
+    await this.#changes.announce('user', user.id);
+    return member;
+  }
+
+  /** Errors: NOT_FOUND (project, user, not a member). */
+  async removeMember(projectId: string, email: string): Promise<User> {
+    if (!this.exists(projectId)) throw notFound('project', projectId);
+    const user = await this.#users.byEmail(email);
+    const { count } = await this.#db.projectMember.deleteMany({ where: { projectId, userId: user.id } });
+    if (count === 0) throw notFound('member', user.email);
+    await this.#changes.announce('user', user.id);
+    return user;
+  }
+
+  async #requireOwner(organisationId: string, viewer: Viewer): Promise<void> {
+    if (viewer.isRootAdmin) {
+      if ((await this.#db.organisation.count({ where: { id: organisationId } })) === 0) {
+        throw notFound('organisation', organisationId);
+      }
+      return;
+    }
+    const membership = await this.#db.organisationMember.findUnique({
+      where: { organisationId_userId: { organisationId, userId: viewer.id } },
+    });
+    if (membership === null) throw notFound('organisation', organisationId);
+    if (membership.role !== 'OWNER') {
+      throw new ServiceError('NOT_ALLOWED', 'Only an owner of the organisation can create projects for it');
+    }
+  }
+}
+
+function checkTexts({ name, description }: ProjectChange): { name?: string; description?: string } {
+  const trimmed = name?.trim();
+  const issues = [
+    ...textIssues('input.name', trimmed, { min: 1, max: MAX_NAME }),
+    ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
+  ];
+  if (issues.length > 0) throw invalid(issues);
+  return { ...(trimmed === undefined ? {} : { name: trimmed }), ...(description == null ? {} : { description }) };
+}

@@ -1,0 +1,37 @@
+import { ServiceError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import type { RotatableSealer } from '../../platform/storage/sealed.ts';
+import type { StorageLog } from '../../platform/storage/storage-log.ts';
+import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
+import { hasValueWith, valuesWithout } from './sealed-values.ts';
+
+/**
+ * Checks at start that stored secrets can be opened. If none can, the key is not theirs, and the start is refused: every broker, bridge and
+ * second factor would fail by itself, and new secrets would be sealed with a key that was not meant. If only some cannot, a warning names
+ * one of them. Errors: ServiceError INVALID.
+ */
+export async function checkSecretKey(
+  db: Database,
+  sealer: RotatableSealer,
+  log: Pick<StorageLog, 'warn'>,
+): Promise<void> {
+  const { readablePrefixes } = sealer.keys;
+  const foreign: (SealedColumn & { readonly example: string })[] = [];
+  let isReadable = false;
+  for (const column of SEALED_COLUMNS) {
+    if (column.ifLost === 'SHORT_LIVED') continue;
+    const [value] = await valuesWithout(db, column, readablePrefixes, { after: null, take: 1 });
+    if (value !== undefined) foreign.push({ example: column.contextOf(value.key), ...column });
+    isReadable ||= await hasValueWith(db, column, readablePrefixes);
+  }
+  const [first] = foreign;
+  if (first === undefined) return;
+  const { example } = first;
+  if (!isReadable && foreign.some(({ ifLost }) => ifLost !== 'KEPT')) {
+    throw new ServiceError(
+      'INVALID',
+      `No stored secret can be opened with this key, such as ${example}: SECRET_KEY is missing or was changed, or secret.key of the data folder was replaced. Start with the key before, or set SECRET_KEY_PREVIOUS to it and run "brokergraph secrets rotate". If that key is lost, "brokergraph secrets rotate --discard-unreadable" deletes what was sealed with it`,
+    );
+  }
+  log.warn({ example }, 'some stored secrets were sealed with another key and cannot be opened; enter them again');
+}

@@ -1,0 +1,108 @@
+import { secondFactorContext } from '../../platform/auth/second-factors.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { keyContext } from '../certificates/certificate-service.ts';
+import { clusterPasswordContext } from '../clusters/dynsec/cluster-rows.ts';
+import { identityContext } from '../sign-in/accounts.ts';
+import { attemptContext } from '../sign-in/sign-in-attempts.ts';
+import type { SignInProvider } from '../users/user-service.ts';
+
+/** The primary key of a row, by column: texts in all of these tables. */
+export type RowKey = Readonly<Record<string, string>>;
+
+/** A column whose values are sealed, and what they are sealed for. */
+export interface SealedColumn {
+  /** As in the Prisma client. */
+  readonly model: keyof Database & string;
+  readonly column: string;
+  readonly primaryKey: readonly string[];
+  /** Whether the row has `updatedAt`, which a new seal must not change. */
+  readonly hasUpdatedAt?: true;
+  readonly contextOf: (key: RowKey) => string;
+  /**
+   * What a value is replaced with if its key is lost: null, or the row is deleted. `KEPT`: without the value a person would sign in with
+   * less, so `brokergraph user reset-second-factor` decides for each. `SHORT_LIVED`: rows that end by themselves within minutes.
+   */
+  readonly ifLost: 'NULL' | 'DELETED' | 'KEPT' | 'SHORT_LIVED';
+}
+
+const idOf = ({ id = '' }: RowKey): string => id;
+
+/** Every sealed column of the database. A test compares the list with the comments in `prisma/schema.prisma`. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  {
+    model: 'broker',
+    column: 'sealedPassword',
+    ifLost: 'NULL',
+    primaryKey: ['id'],
+    hasUpdatedAt: true,
+    contextOf: (key) => `${idOf(key)}/password`,
+  },
+  {
+    model: 'broker',
+    column: 'sealedClientKey',
+    ifLost: 'NULL',
+    primaryKey: ['id'],
+    hasUpdatedAt: true,
+    contextOf: (key) => `${idOf(key)}/clientKey`,
+  },
+  {
+    model: 'certificate',
+    column: 'sealedKey',
+    ifLost: 'NULL',
+    primaryKey: ['id'],
+    hasUpdatedAt: true,
+    contextOf: (key) => keyContext(idOf(key)),
+  },
+  {
+    model: 'bridgeConfig',
+    column: 'sealedConfig',
+    ifLost: 'DELETED',
+    primaryKey: ['brokerId', 'bridge'],
+    hasUpdatedAt: true,
+    contextOf: ({ brokerId, bridge }) => `${brokerId}/${bridge}`,
+  },
+  {
+    model: 'clusterPassword',
+    column: 'sealedPassword',
+    ifLost: 'NULL',
+    primaryKey: ['clusterId', 'username'],
+    contextOf: ({ clusterId = '', username = '' }) => clusterPasswordContext(clusterId, username),
+  },
+  {
+    model: 'user',
+    column: 'totpSecret',
+    ifLost: 'KEPT',
+    primaryKey: ['id'],
+    hasUpdatedAt: true,
+    contextOf: (key) => secondFactorContext(idOf(key)),
+  },
+  {
+    model: 'identity',
+    column: 'sealedRefresh',
+    ifLost: 'NULL',
+    primaryKey: ['provider', 'subject'],
+    // The database has only values of this type in the column.
+    contextOf: ({ provider, subject = '' }) => identityContext(provider as SignInProvider, subject),
+  },
+  {
+    model: 'signInAttempt',
+    column: 'sealed',
+    ifLost: 'SHORT_LIVED',
+    primaryKey: ['secretHash'],
+    contextOf: ({ secretHash = '' }) => attemptContext(secretHash),
+  },
+  {
+    model: 'hostedCall',
+    column: 'command',
+    ifLost: 'SHORT_LIVED',
+    primaryKey: ['id'],
+    contextOf: (key) => `${idOf(key)}/command`,
+  },
+  {
+    model: 'hostedCall',
+    column: 'answer',
+    ifLost: 'SHORT_LIVED',
+    primaryKey: ['id'],
+    contextOf: (key) => `${idOf(key)}/answer`,
+  },
+];

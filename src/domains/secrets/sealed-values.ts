@@ -1,0 +1,80 @@
+import type { Database } from '../../platform/storage/database.ts';
+import type { RowKey, SealedColumn } from './sealed-columns.ts';
+
+/** A sealed value, and where it is. */
+export interface SealedValue {
+  readonly key: RowKey;
+  readonly sealed: string;
+  /** `undefined` if the table has no such column. */
+  readonly updatedAt: Date | undefined;
+}
+
+/** The part of a Prisma model that is used here; columns are named by data, so Prisma's types cannot check them. */
+interface Table {
+  findMany(args: object): Promise<Readonly<Record<string, string | Date>>[]>;
+  updateMany(args: object): Update;
+  deleteMany(args: object): Update;
+}
+type Update = ReturnType<Database['user']['updateMany']>;
+
+// Each model has both methods and the columns that the entry names: a test reads and replaces values of each entry.
+const tableOf = (db: Database, { model }: SealedColumn): Table => db[model] as unknown as Table;
+
+/** Values that begin with none of the prefixes, in the order of the primary key, at most `take` behind a row. */
+export async function valuesWithout(
+  db: Database,
+  column: SealedColumn,
+  prefixes: readonly string[],
+  { after, take }: { readonly after: RowKey | null; readonly take: number },
+): Promise<SealedValue[]> {
+  const { column: name, primaryKey, hasUpdatedAt = false } = column;
+  // A value is never empty, so this leaves out null, which Prisma does not accept where a column cannot be null.
+  const conditions = [{ [name]: { gt: '' } }, ...prefixes.map((startsWith) => ({ NOT: { [name]: { startsWith } } }))];
+  const columns = [...primaryKey, name, ...(hasUpdatedAt ? ['updatedAt'] : [])];
+  const rows = await tableOf(db, column).findMany({
+    where: { AND: after === null ? conditions : [...conditions, isBehind(primaryKey, after)] },
+    orderBy: primaryKey.map((part) => ({ [part]: 'asc' })),
+    select: Object.fromEntries(columns.map((each) => [each, true])),
+    take,
+  });
+  return rows.map((row) => ({
+    key: Object.fromEntries(primaryKey.map((part) => [part, String(row[part])])),
+    sealed: String(row[name]),
+    updatedAt: row.updatedAt instanceof Date ? row.updatedAt : undefined,
+  }));
+}
+
+/** Whether a value of the column begins with one of the prefixes. */
+export async function hasValueWith(db: Database, column: SealedColumn, prefixes: readonly string[]): Promise<boolean> {
+  const { column: name } = column;
+  const found = await tableOf(db, column).findMany({
+    where: { OR: prefixes.map((startsWith) => ({ [name]: { startsWith } })) },
+    select: { [name]: true },
+    take: 1,
+  });
+  return found.length > 0;
+}
+
+/** Replaces a value, unless it was changed since it was read. `updatedAt` stays: for users the row is the same. */
+export function replaced(db: Database, column: SealedColumn, value: SealedValue, sealed: string): Update {
+  const { key, sealed: before, updatedAt } = value;
+  const data = { [column.column]: sealed, ...(updatedAt && { updatedAt }) };
+  return tableOf(db, column).updateMany({ where: { ...key, [column.column]: before }, data });
+}
+
+/** Removes a value that no key opens, as its column says; unless it was changed since it was read. */
+export function discarded(db: Database, column: SealedColumn, { key, sealed }: SealedValue): Update {
+  const table = tableOf(db, column);
+  const where = { ...key, [column.column]: sealed };
+  return column.ifLost === 'DELETED'
+    ? table.deleteMany({ where })
+    : table.updateMany({ where, data: { [column.column]: null } });
+}
+
+/** Rows behind one, in the order of the primary key. */
+const isBehind = (primaryKey: readonly string[], key: RowKey): object => ({
+  OR: primaryKey.map((part, index) => ({
+    ...Object.fromEntries(primaryKey.slice(0, index).map((earlier) => [earlier, key[earlier]])),
+    [part]: { gt: key[part] },
+  })),
+});

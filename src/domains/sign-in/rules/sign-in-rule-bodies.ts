@@ -1,0 +1,42 @@
+import type { JsonSchema } from '../../../gateway/rest/route.ts';
+import { closed, STRING } from '../../../gateway/rest/schemas.ts';
+import { PROJECT_ROLES_SPELLED } from '../../projects/project-bodies.ts';
+
+/** Spellings of the graph's enum: `providerId` of the REST interface. */
+export const PROVIDERS_SPELLED = { SSO: 'sso', LDAP: 'ldap' } as const;
+
+const PROVIDER: JsonSchema = {
+  type: 'string',
+  enum: Object.values(PROVIDERS_SPELLED),
+  description: '`sso`: the OpenID provider, `ldap`: the directory.',
+};
+const ROLE: JsonSchema = { type: 'string', enum: Object.values(PROJECT_ROLES_SPELLED) };
+
+const RULE: Readonly<Record<string, JsonSchema>> = {
+  id: STRING,
+  providerId: PROVIDER,
+  projectId: STRING,
+  role: ROLE,
+  claimPath: STRING,
+  claimRegex: STRING,
+};
+
+export const RULES_QUERY: JsonSchema = { type: 'object', properties: { providerId: PROVIDER } };
+
+export const RULES: JsonSchema = { type: 'array', items: closed(RULE, { title: 'SignInRule' }) };
+
+const WRITTEN: Readonly<Record<string, JsonSchema>> = {
+  role: ROLE,
+  claimPath: { ...STRING, description: 'Names of nested members, with dots between them; without it the groups.' },
+  claimRegex: { ...STRING, description: 'For a whole value, or one of the values of a list.' },
+};
+
+const NEW_RULE = closed(WRITTEN, { required: ['role', 'claimRegex'], title: 'NewSignInRule' });
+const EXAMPLE = { role: 'editor', claimPath: 'groups', claimRegex: 'plant-(ops|dev)' };
+
+export const NEW_RULES: JsonSchema = closed(
+  { providerId: PROVIDER, rule: NEW_RULE, rules: { type: 'array', items: NEW_RULE, maxItems: 100 } },
+  { required: ['providerId'], examples: [{ providerId: 'sso', rules: [EXAMPLE] }] },
+);
+
+export const RULE_CHANGE: JsonSchema = closed(WRITTEN, { required: [], examples: [EXAMPLE] });

@@ -1,0 +1,144 @@
+import type { SignInRule } from '../../../generated/sqlite/client.ts';
+import {
+  type ProjectRole,
+  requireNoToken,
+  requireProjectRole,
+  requireSignedIn,
+  type Viewer,
+} from '../../../platform/auth/viewer.ts';
+import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Changes } from '../../../platform/storage/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { textIssues } from '../../../platform/text/texts.ts';
+import type { SignInProvider } from '../../users/user-service.ts';
+import { Pattern } from './pattern.ts';
+import { PatternError } from './pattern-parser.ts';
+
+const MAX_RULES = 100;
+const MAX_PATH = 200;
+
+export interface NewSignInRule {
+  readonly projectId: string;
+  readonly provider: SignInProvider;
+  /** Absent: the claim that has the groups. */
+  readonly claimPath?: string | null | undefined;
+  readonly pattern: string;
+  readonly role: ProjectRole;
+}
+
+export type SignInRuleChange = {
+  readonly [Key in 'claimPath' | 'pattern' | 'role']?: NewSignInRule[Key] | null | undefined;
+};
+
+export interface SignInRuleServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  /** Of each provider the claim that has a person's groups. */
+  readonly groupsClaims: Readonly<Record<SignInProvider, string>>;
+}
+
+/** Which people who sign in elsewhere have which role in a project. Nothing is stored with the people: a rule counts from now on, and no longer. */
+export class SignInRuleService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #groupsClaims: SignInRuleServiceOptions['groupsClaims'];
+
+  constructor({ db, changes, groupsClaims }: SignInRuleServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#groupsClaims = groupsClaims;
+  }
+
+  /** Those of a project, in order of creation. */
+  async of(projectId: string, provider?: string | null): Promise<SignInRule[]> {
+    const where = { projectId, ...(provider == null ? {} : { provider }) };
+    return this.#db.signInRule.findMany({ where, orderBy: { id: 'asc' } });
+  }
+
+  /** Makes all of them or none. `path` of issues: `rules.<n>.…` below the input. Errors: INVALID, IN_USE (too many), NOT_FOUND. */
+  async create(projectId: string, rules: readonly Omit<NewSignInRule, 'projectId'>[]): Promise<SignInRule[]> {
+    const issues = rules.flatMap((rule, n) => issuesOf(rule, `input.rules.${n}`));
+    if (rules.length === 0) issues.push({ path: 'input.rules', reason: 'must have at least one rule' });
+    if (issues.length > 0) throw invalid(issues);
+    const now = Date.now();
+    const data = rules.map(({ provider, claimPath, pattern, role }, n) => ({
+      // In the order in which they were given.
+      id: newId('signInRule', now + n),
+      projectId,
+      provider,
+      claimPath: claimPath ?? this.#groupsClaims[provider],
+      pattern,
+      role,
+    }));
+    await this.#db
+      .$transaction(async (db) => {
+        if ((await db.signInRule.count({ where: { projectId } })) + data.length > MAX_RULES) {
+          throw new ServiceError('IN_USE', `A project has at most ${MAX_RULES} rules`, { info: { limit: MAX_RULES } });
+        }
+        await db.signInRule.createMany({ data });
+      })
+      .catch(goneMeansNotFound('project', projectId));
+    await this.#changes.announce('sign-in-rule', projectId);
+    return this.#db.signInRule.findMany({ where: { id: { in: data.map(({ id }) => id) } }, orderBy: { id: 'asc' } });
+  }
+
+  /** Only what is given changes. Needs ADMIN in the rule's project, and no token. Errors: NOT_FOUND, NOT_ALLOWED, INVALID. */
+  async update(
+    id: string,
+    change: SignInRuleChange,
+    viewer: Viewer | null,
+    projectId?: string | null,
+  ): Promise<SignInRule> {
+    const rule = await this.#changeable(id, viewer, projectId);
+    const { claimPath = rule.claimPath, pattern = rule.pattern, role = rule.role } = withoutNulls(change);
+    const issues = issuesOf({ claimPath, pattern }, 'input');
+    if (issues.length > 0) throw invalid(issues);
+    const data = { claimPath, pattern, role };
+    const changed = await this.#db.signInRule.update({ where: { id }, data }).catch(goneMeansNotFound('rule', id));
+    await this.#changes.announce('sign-in-rule', rule.projectId);
+    return changed;
+  }
+
+  /** Needs ADMIN in the rule's project, and no token; what people follow with a role by it alone ends. Errors: NOT_FOUND, NOT_ALLOWED. */
+  async remove(id: string, viewer: Viewer | null, projectId?: string | null): Promise<void> {
+    const rule = await this.#changeable(id, viewer, projectId);
+    const { count } = await this.#db.signInRule.deleteMany({ where: { id } });
+    if (count === 0) throw notFound('rule', id);
+    await this.#changes.announce('sign-in-rule', rule.projectId);
+  }
+
+  async #changeable(id: string, viewer: Viewer | null, projectId?: string | null): Promise<SignInRule> {
+    const known = requireSignedIn(viewer);
+    const rule = await this.#db.signInRule.findUnique({ where: { id } });
+    if (rule === null || (projectId != null && rule.projectId !== projectId)) throw notFound('rule', id);
+    try {
+      requireProjectRole(known, rule.projectId, 'ADMIN');
+    } catch (error) {
+      // Where the project is out of sight, so is the rule, whatever it is a rule of.
+      if (error instanceof ServiceError && error.code === 'NOT_FOUND') throw notFound('rule', id);
+      throw error;
+    }
+    requireNoToken(known);
+    return rule;
+  }
+}
+
+function issuesOf({ claimPath, pattern }: Pick<NewSignInRule, 'claimPath' | 'pattern'>, path: string): InputIssue[] {
+  const issues = textIssues(`${path}.claimPath`, claimPath, { min: 1, max: MAX_PATH });
+  if (pattern.includes('\0')) issues.push({ path: `${path}.pattern`, reason: 'must not hold the character U+0000' });
+  try {
+    new Pattern(pattern);
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    issues.push({ path: `${path}.pattern`, reason: error.message });
+  }
+  return issues;
+}
+
+function withoutNulls(change: SignInRuleChange): {
+  [Key in keyof SignInRuleChange]?: NonNullable<SignInRuleChange[Key]>;
+} {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value != null));
+}

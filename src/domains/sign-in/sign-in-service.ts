@@ -1,0 +1,58 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { OpenedSession, Sessions } from '../../platform/auth/sessions.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { type EndedSignIn, sha256 } from './oidc/oidc-sign-in.ts';
+import type { SignInAttempts } from './sign-in-attempts.ts';
+import type { SignInChecks } from './sign-in-checks.ts';
+
+export interface SignInServiceOptions {
+  readonly db: Database;
+  readonly attempts: SignInAttempts;
+  readonly sessions: Sessions;
+  readonly checks: SignInChecks;
+  readonly offers: SignInOffers;
+}
+
+/** The ways there are to sign in. */
+export interface SignInOffers {
+  /** With a password of this service; off: only its one administrator for emergencies. */
+  readonly local: boolean;
+  readonly ldap: boolean;
+  readonly openIdConnect: boolean;
+}
+
+/** What callers of the graph may do about signing in elsewhere. */
+export class SignInService {
+  readonly #options: SignInServiceOptions;
+  readonly checks: SignInChecks;
+
+  constructor(options: SignInServiceOptions) {
+    this.#options = options;
+    this.checks = options.checks;
+  }
+
+  get offers(): SignInOffers {
+    return this.#options.offers;
+  }
+
+  /** The session that a code stands for, once. Errors: UNAUTHORIZED. */
+  async complete(
+    { code, verifier }: { readonly code: string; readonly verifier?: string | null | undefined },
+    address: string,
+  ): Promise<OpenedSession> {
+    const ended = await this.#options.attempts.take<EndedSignIn>('code', code);
+    if (ended === null || !isAnswered(ended.challenge, verifier ?? null)) throw unknownCode();
+    const user = await this.#options.db.user.findUnique({ where: { id: ended.userId }, select: { ssoType: true } });
+    if (user?.ssoType !== 'sso') throw unknownCode();
+    return this.#options.sessions.open(ended.userId, { provider: 'sso', address });
+  }
+}
+
+/** A verifier without a challenge is refused, too (RFC 9700 4.8.2): the page began another sign-in than the one that the code is of. */
+function isAnswered(challenge: string | null, verifier: string | null): boolean {
+  if (challenge === null || verifier === null) return challenge === verifier;
+  return timingSafeEqual(Buffer.from(challenge), Buffer.from(sha256(verifier)));
+}
+
+const unknownCode = () => new ServiceError('UNAUTHORIZED', 'The code is unknown, was used before, or has expired');

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { AuthService } from '../../platform/auth/auth-service.ts';
+import type { RolesElsewhere } from '../../platform/auth/viewer-loader.ts';
+import type { Closers } from '../../platform/closers.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import type { AuditService } from '../audit/audit-service.ts';
+import type { ProjectDirectory } from '../projects/project-directory.ts';
+import type { WaysIn } from '../users/root-admins.ts';
+import { SignInAccounts } from './accounts.ts';
+import { LdapDirectory, type LdapDirectoryOptions } from './ldap/ldap-directory.ts';
+import { OidcProvider, type OidcProviderOptions } from './oidc/oidc-provider.ts';
+import { OidcSignIn } from './oidc/oidc-sign-in.ts';
+import type { Claims } from './rules/claim-values.ts';
+import { KnownRules } from './rules/known-rules.ts';
+import { rolesByRules } from './rules/rule-roles.ts';
+import { SignInRuleService } from './rules/sign-in-rule-service.ts';
+import { SignInAttempts } from './sign-in-attempts.ts';
+import { SignInChecks } from './sign-in-checks.ts';
+import { SignInService } from './sign-in-service.ts';
+
+export interface SignInOptions {
+  readonly storage: Storage;
+  readonly sealer: Sealer;
+  readonly config: Config;
+  readonly audit: Pick<AuditService, 'record'>;
+  /** Told of projects that are removed, and with them what rights there were in them. */
+  readonly projects: ProjectDirectory;
+  readonly closers: Closers;
+  readonly log: Logger;
+}
+
+export interface SignInServices {
+  readonly auth: AuthService;
+  readonly signIn: SignInService;
+  readonly signInRules: SignInRuleService;
+}
+
+/** The parts of signing in, here and elsewhere, as they are configured. Nobody is asked anything before somebody signs in. */
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #accounts: SignInAccounts;
+  readonly #attempts: SignInAttempts;
+  readonly #oidc: OidcProvider | null;
+  readonly checks: SignInChecks;
+  readonly services: SignInServices;
+  readonly waysIn: WaysIn;
+
+  /** Errors: ServiceError INVALID for a CA file that cannot be read. */
+  constructor(options: SignInOptions) {
+    const { storage, sealer, config, audit, projects, closers, log } = options;
+    const { db, changes, leases } = storage;
+    const { localLogin, rootEmail, oidcGroupsClaim } = config;
+    this.#options = options;
+    this.#attempts = new SignInAttempts({ db, sealer });
+    this.#accounts = new SignInAccounts({ db, changes, sealer, audit, createUsers: config.signInCreateUsers, log });
+    this.#oidc = oidcOf(config, log);
+    const directory = directoryOf(config, this.#accounts, log);
+    const providers = [this.#oidc, directory].filter((provider) => provider !== null);
+    this.checks = closers.keep(
+      new SignInChecks({
+        db,
+        changes,
+        leases,
+        accounts: this.#accounts,
+        audit,
+        providers,
+        everyMs: config.signInCheckMinutes * 60_000,
+        log,
+      }),
+    );
+    const onlyEmail = localLogin ? null : rootEmail.trim().toLowerCase();
+    this.waysIn = { onlyEmail, providers: providers.map(({ provider }) => provider) };
+    // Before the part that asks it after a change.
+    const rules = closers.keep(new KnownRules({ db, changes }));
+    const rolesElsewhere: RolesElsewhere = async ({ provider, claims }) =>
+      rolesByRules(await rules.of(provider), JSON.parse(claims) as Claims);
+    const auth = closers.keep(new AuthService({ db, changes, sealer, log, onlyEmail, directory, rolesElsewhere }));
+    projects.onChange((_after, before) => {
+      if (before !== null) auth.projectChanged(before.id);
+    });
+    this.services = {
+      auth,
+      signIn: new SignInService({
+        db,
+        attempts: this.#attempts,
+        sessions: auth.sessions,
+        checks: this.checks,
+        offers: { local: localLogin, ldap: directory !== null, openIdConnect: this.#oidc !== null },
+      }),
+      signInRules: new SignInRuleService({ db, changes, groupsClaims: { sso: oidcGroupsClaim, ldap: 'groups' } }),
+    };
+  }
+
+  /** The way of browsers, known once the service knows its own address; null: there is no OpenID provider. */
+  browserWay(ownUrl: string): OidcSignIn | null {
+    const { config, audit, log } = this.#options;
+    if (this.#oidc === null) return null;
+    return new OidcSignIn({
+      provider: this.#oidc,
+      attempts: this.#attempts,
+      accounts: this.#accounts,
+      audit,
+      publicUrl: config.publicUrl ?? ownUrl,
+      returnTo: config.signInReturnTo,
+      onRefused: (error) => this.services.auth.signInCounts.refused(error),
+      log,
+    });
+  }
+}
+
+function oidcOf(config: Config, log: Logger): OidcProvider | null {
+  const options = oidcOptions(config);
+  return options && new OidcProvider({ ...options, log });
+}
+
+/** As the settings have it; null: there is no provider. */
+export function oidcOptions(config: Config): Omit<OidcProviderOptions, 'log'> | null {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret = null } = config;
+  if (issuer === undefined || clientId === undefined) return null;
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    scopes: config.oidcScopes,
+    groupsClaim: config.oidcGroupsClaim,
+    trustsEmail: config.oidcTrustEmail,
+  };
+}
+
+function directoryOf(config: Config, accounts: SignInAccounts, log: Logger): LdapDirectory | null {
+  const options = ldapOptions(config);
+  return options && new LdapDirectory({ ...options, accounts, log });
+}
+
+/** As the settings have it; null: there is no directory. Errors: ServiceError INVALID for a CA file that cannot be read. */
+export function ldapOptions(config: Config): Omit<LdapDirectoryOptions, 'accounts' | 'log'> | null {
+  const { ldapUrl: url, ldapUserBase: userBase, ldapBindDn: dn, ldapBindPassword: password } = config;
+  if (url === undefined || userBase === undefined) return null;
+  return {
+    url,
+    startTls: config.ldapStartTls,
+    ca: config.ldapCaFile === undefined ? null : textOf(config.ldapCaFile),
+    bind: dn === undefined || password === undefined ? null : { dn, password },
+    userBase,
+    userFilter: config.ldapUserFilter,
+    groupBase: config.ldapGroupBase ?? null,
+    groupFilter: config.ldapGroupFilter,
+  };
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ServiceError('INVALID', `LDAP_CA_FILE cannot be read: ${file}`, { cause: error });
+  }
+}

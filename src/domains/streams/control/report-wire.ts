@@ -1,0 +1,112 @@
+import { type Fields, isFields } from '../../../protocol/control/fields.ts';
+import type { ReplayProgress, ReplayRequest, ReplaySpeed, ReplayState } from '../model/stream-replay.ts';
+import type {
+  Reason,
+  StorageState,
+  StreamCounters,
+  StreamReport,
+  StreamState,
+  StreamStorage,
+} from '../model/stream-report.ts';
+
+const STREAM_STATES: readonly StreamState[] = ['RUNNING', 'INACTIVE', 'WAITING', 'REFUSED', 'FAILED'];
+const STORAGE_STATES: readonly StorageState[] = ['OFF', 'STORING', 'FULL', 'FAILED'];
+const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'DONE', 'STOPPED', 'FAILED'];
+
+const MAX_TEXT = 1_000;
+const MAX_TOPIC = 65_535;
+/** The last moment that a Date can hold. */
+const LAST_TIME = 8_640_000_000_000_000;
+
+/** What a plugin of ours tells beside the documented fields, taken from any broker's answer; null: there is none to be read. */
+export function readReport(value: unknown): StreamReport | null {
+  if (!isFields(value)) return null;
+  const state = STREAM_STATES.find((known) => known === value.state);
+  if (state === undefined) return null;
+  return {
+    state,
+    problem: textOf(value.problem),
+    counters: readCounters(fieldsOf(value.counters)),
+    storage: readStorage(fieldsOf(value.storage)),
+    replay: readReplay(value.replay),
+  };
+}
+
+function readCounters(fields: Fields): StreamCounters {
+  return {
+    since: timeOf(fields.since) ?? 0,
+    received: countOf(fields.received),
+    published: countOf(fields.published),
+    stored: countOf(fields.stored),
+    filtered: countOf(fields.filtered),
+    failed: countOf(fields.failed),
+    notStored: countOf(fields.notStored),
+    replayed: countOf(fields.replayed),
+    lastReceived: timeOf(fields.lastReceived),
+    lastError: readReason(fields.lastError),
+    lastFiltered: readReason(fields.lastFiltered),
+  };
+}
+
+function readReason(value: unknown): Reason | null {
+  const { at, reason } = fieldsOf(value);
+  const text = textOf(reason);
+  return text === null ? null : { at: timeOf(at) ?? 0, reason: text };
+}
+
+function readStorage(fields: Fields): StreamStorage {
+  return {
+    state: STORAGE_STATES.find((known) => known === fields.state) ?? 'OFF',
+    messages: countOf(fields.messages),
+    bytes: countOf(fields.bytes),
+    oldest: timeOf(fields.oldest),
+    newest: timeOf(fields.newest),
+    problem: textOf(fields.problem),
+  };
+}
+
+export function readReplay(value: unknown): ReplayProgress | null {
+  if (!isFields(value)) return null;
+  const state = REPLAY_STATES.find((known) => known === value.state);
+  if (state === undefined) return null;
+  return {
+    id: countOf(value.id),
+    state,
+    request: readRequest(fieldsOf(value.request)),
+    published: countOf(value.published),
+    total: countOf(value.total),
+    position: timeOf(value.position),
+    startedAt: timeOf(value.startedAt) ?? 0,
+    endedAt: timeOf(value.endedAt),
+    problem: textOf(value.problem),
+  };
+}
+
+function readRequest(fields: Fields): ReplayRequest {
+  const limit = countOf(fields.limit);
+  return {
+    topic: typeof fields.topic === 'string' ? fields.topic.slice(0, MAX_TOPIC) : '',
+    from: timeOf(fields.from),
+    to: timeOf(fields.to),
+    limit: limit === 0 ? null : limit,
+    speed: speedOf(fields.speed),
+    reverse: fields.reverse === true,
+  };
+}
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
+/** Never more than can be told exactly. */
+export const countOf = (value: unknown): number =>
+  typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER) : 0;
+
+const timeOf = (value: unknown): number | null =>
+  typeof value === 'number' && value >= 0 && value <= LAST_TIME ? Math.trunc(value) : null;
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;
+
+const speedOf = (value: unknown): ReplaySpeed => {
+  if (value === 'fastest') return value;
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 1;
+};

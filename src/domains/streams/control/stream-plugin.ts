@@ -1,0 +1,265 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ControlCommand, ControlEvent } from '../../../protocol/control/envelope.ts';
+import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { KeptDefinition, StreamDefinitions } from '../definition/stream-definitions.ts';
+import { DEFAULT_DEFINITION, type StreamDefinition } from '../model/stream-definition.ts';
+import type { StreamEngine } from '../model/stream-engine.ts';
+import type { StreamReport } from '../model/stream-report.ts';
+import { checkedDefinition, checkedReplay } from './stream-checks.ts';
+import { MAX_STREAMS, STREAM_API, STREAM_CHANGED } from './stream-control.ts';
+import { STREAM_LICENSE } from './stream-license.ts';
+import { boundsOf, givenFields, replayOf, streamObject } from './stream-wire.ts';
+
+export interface StreamPluginOptions {
+  readonly definitions: StreamDefinitions;
+  readonly engine: StreamEngine;
+  readonly emit: (event: ControlEvent) => void;
+  /**
+   * How long, from its beginning, a command waits for its stream's source to be subscribed where the engine is not connected to the
+   * broker yet: whoever publishes after the answer is heard. In milliseconds; default 0.
+   */
+  readonly settleMs?: number;
+  /** The engine failed in what nobody asked for: a bug. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/**
+ * `stream-processing`, beside a remote broker and inside the embedded one: what its commands mean, over definitions that are kept
+ * and an engine that runs them. Field names are found in any case. What is kept runs from the beginning, whether or not somebody asks.
+ *
+ * One command that changes something after the other: it is checked, kept, and then put to the engine, which may take its time
+ * with the broker while the next command is begun; the answer comes when all of that is done. What another process wrote is put to the engine as it is seen.
+ *
+ * Refusals: `Stream not found`, `Stream already exists`, `Invalid <path>: <reason>`, `Persistence not configured for this stream`,
+ * `A replay of this stream is running`, `Too many streams…`, and what the engine says.
+ */
+export class StreamPlugin implements ControlPlugin {
+  readonly api = STREAM_API;
+  /** Resolves when what was kept when it was made was put to the engine. */
+  readonly started: Promise<void>;
+  readonly #options: StreamPluginOptions;
+  /** What the engine was given, by id. */
+  readonly #running = new Map<string, StreamDefinition>();
+  readonly #stops: readonly Stop[];
+  /** The last change; never rejects. */
+  #tail: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: StreamPluginOptions) {
+    this.#options = options;
+    const { definitions, engine } = options;
+    this.#stops = [definitions.onChange(() => this.#follow()), engine.onChange((id, report) => this.#tell(id, report))];
+    this.#follow();
+    this.started = this.#tail.then(() => undefined);
+  }
+
+  execute(command: ControlCommand): unknown {
+    if (this.#closed) throw new ControlRefusal('Streams are not served any more', { code: 'BROKER_UNREACHABLE' });
+    return runCommandOf(
+      {
+        createstream: (c) => this.#untilPut(() => this.#create(c)),
+        modifystream: (c) => this.#untilPut(() => this.#modify(c, givenFields(c))),
+        enablestream: (c) => this.#untilPut(() => this.#modify(c, { active: true })),
+        disablestream: (c) => this.#untilPut(() => this.#modify(c, { active: false })),
+        deletestream: (c) => this.#inOrder(() => this.#delete(c)),
+        getstream: (c) => this.#get(c),
+        liststreams: (c) => this.#list(c),
+        getstreammessagecount: (c) => this.#count(c),
+        clearstreammessages: (c) => this.#inOrder(() => this.#clear(c)),
+        replaystream: (c) => this.#inOrder(() => this.#replay(c)),
+        stopstreamreplay: (c) => this.#inOrder(() => this.#stopReplay(c)),
+        getlicense: () => STREAM_LICENSE,
+      },
+      command,
+    );
+  }
+
+  /** What was begun is brought to its end. The engine is its maker's to close. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const stop of this.#stops) stop();
+    await this.#tail;
+  }
+
+  async #create(command: ControlCommand): Promise<BeingPut> {
+    const { definitions } = this.#options;
+    const name = requiredText(command, 'streamname');
+    const given = { ...DEFAULT_DEFINITION, sourceTopic: undefined, ...givenFields(command), name };
+    const definition = checkedDefinition(given, this.#definitions());
+    if (definitions.byName(name) !== null) throw new ControlRefusal('Stream already exists');
+    if (definitions.all().length >= MAX_STREAMS) {
+      throw new ControlRefusal(`Too many streams: a broker has at most ${MAX_STREAMS}`, { code: 'TOO_LARGE' });
+    }
+    return this.#keep({ id: newId('stream'), definition });
+  }
+
+  async #modify(command: ControlCommand, changes: ReturnType<typeof givenFields>): Promise<BeingPut> {
+    const { id, definition } = this.#find(command);
+    return this.#keep({ id, definition: checkedDefinition({ ...definition, ...changes }, this.#definitions()) });
+  }
+
+  /** Erased first: what is kept can be deleted again, and what is not kept would never be erased. */
+  async #delete(command: ControlCommand): Promise<void> {
+    const { definitions, engine } = this.#options;
+    const kept = this.#find(command);
+    await asked(engine.remove(kept.id));
+    this.#running.delete(kept.id);
+    await asked(definitions.remove(kept.id)).catch(async (error: unknown) => {
+      await this.#put(kept);
+      throw error;
+    });
+  }
+
+  async #keep(kept: KeptDefinition): Promise<BeingPut> {
+    const { definitions } = this.#options;
+    await asked(definitions.save(kept));
+    const { id } = kept;
+    return { id, done: asked(this.#put(definitions.byName(kept.definition.name) ?? kept)) };
+  }
+
+  async #get(command: ControlCommand): Promise<object> {
+    await this.#tail;
+    const kept = this.#find(command);
+    const [stream] = await this.#told([kept]);
+    return { stream };
+  }
+
+  async #list(command: ControlCommand): Promise<object> {
+    await this.#tail;
+    const { verbose, count, offset } = pageOf(command);
+    const all = this.#options.definitions.all();
+    const page = all.slice(offset, offset + count);
+    const streams = verbose ? await this.#told(page) : page.map(({ definition }) => definition.name);
+    return { totalCount: all.length, streams };
+  }
+
+  async #count(command: ControlCommand): Promise<object> {
+    await this.#tail;
+    const { id, definition } = this.#find(command);
+    return { streamname: definition.name, count: await this.#stored(id, definition) };
+  }
+
+  async #clear(command: ControlCommand): Promise<void> {
+    const { id, definition } = this.#find(command);
+    const bounds = boundsOf(command);
+    await this.#stored(id, definition);
+    await asked(this.#options.engine.clear(id, bounds));
+  }
+
+  async #replay(command: ControlCommand): Promise<void> {
+    const { id, definition } = this.#find(command);
+    const request = checkedReplay(replayOf(command), definition, this.#definitions());
+    await this.#stored(id, definition);
+    await asked(this.#options.engine.startReplay(id, request));
+  }
+
+  async #stopReplay(command: ControlCommand): Promise<void> {
+    const { id } = this.#find(command);
+    await asked(this.#options.engine.stopReplay(id));
+  }
+
+  #find(command: ControlCommand): KeptDefinition {
+    const kept = this.#options.definitions.byName(requiredText(command, 'streamname'));
+    if (kept === null) throw new ControlRefusal('Stream not found');
+    return kept;
+  }
+
+  #definitions(): StreamDefinition[] {
+    return this.#options.definitions.all().map(({ definition }) => definition);
+  }
+
+  /** How many messages are stored. */
+  async #stored(id: string, { persist }: StreamDefinition): Promise<number> {
+    const reports = await asked(this.#options.engine.report([id]));
+    const messages = reports.get(id)?.storage.messages ?? 0;
+    if (!persist && messages === 0) throw new ControlRefusal('Persistence not configured for this stream');
+    return messages;
+  }
+
+  /** A list is a list also while the engine cannot be asked. */
+  async #told(page: readonly KeptDefinition[]): Promise<object[]> {
+    const ids = page.map(({ id }) => id);
+    const reports: ReadonlyMap<string, StreamReport> = await this.#options.engine
+      .report(ids)
+      .catch((error: unknown) => {
+        if (error instanceof ServiceError) return new Map();
+        throw error;
+      });
+    return page.map(({ id, definition }) => {
+      const report = reports.get(id) ?? null;
+      return streamObject({ definition, replaying: isReplaying(report), report });
+    });
+  }
+
+  #tell(id: string, report: StreamReport): void {
+    const streamname = this.#running.get(id)?.name;
+    if (streamname !== undefined) {
+      this.#options.emit({ type: 'event', event: STREAM_CHANGED, streamname, report });
+    }
+  }
+
+  async #put({ id, definition }: KeptDefinition): Promise<void> {
+    if (this.#running.get(id) === definition) return;
+    this.#running.set(id, definition);
+    await this.#options.engine.put(id, definition);
+  }
+
+  /** Gives the engine what is kept, and takes from it what is not. */
+  #follow(): void {
+    this.#inOrder(async () => {
+      const { definitions, engine } = this.#options;
+      const kept = definitions.all();
+      const ids = new Set(kept.map(({ id }) => id));
+      const gone = [...this.#running.keys()].filter((id) => !ids.has(id));
+      for (const id of gone) this.#running.delete(id);
+      await Promise.all([...gone.map((id) => engine.remove(id)), ...kept.map((one) => this.#put(one))]);
+    }).catch((error: unknown) => {
+      // An engine that is closed runs nothing, and is followed by another one.
+      if (!(error instanceof ServiceError)) this.#options.onFault?.(error);
+    });
+  }
+
+  async #untilPut(change: () => Promise<BeingPut>): Promise<void> {
+    const { engine, settleMs = 0 } = this.#options;
+    const until = Date.now() + settleMs;
+    const { id, done } = await this.#inOrder(change);
+    await done;
+    const leftMs = until - Date.now();
+    if (leftMs > 0) await engine.settled(id, leftMs).catch(keptAllTheSame);
+  }
+
+  #inOrder<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(change);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** What the order of commands does not wait for. */
+interface BeingPut {
+  readonly id: string;
+  readonly done: Promise<void>;
+}
+
+/** The change was kept, and the report of the stream tells of an engine that ended. */
+function keptAllTheSame(error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
+}
+
+const isReplaying = (report: StreamReport | null): boolean =>
+  report?.replay?.state === 'RUNNING' || report?.replay?.state === 'PAUSED';
+
+/** What the engine or the database refuses is refused to whoever gave the command. */
+async function asked<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, message, info } = error;
+    const text = code === 'IN_USE' ? 'A replay of this stream is running' : message;
+    throw new ControlRefusal(text, { code, ...(info === undefined ? {} : { info }) });
+  }
+}

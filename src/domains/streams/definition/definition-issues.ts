@@ -1,0 +1,173 @@
+import type { InputIssue } from '../../../platform/errors.ts';
+import { MAX_DESCRIPTION, MAX_NAME } from '../../../platform/text/texts.ts';
+import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
+import { plainTextProblem, textProblem } from '../../access-control/policy/access-names.ts';
+import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { ReplayRequest } from '../model/stream-replay.ts';
+import { queryIssues } from '../query/query-issues.ts';
+
+type Field = keyof StreamDefinition | keyof ReplayRequest;
+
+/** What fields are called by those who read the issues; one that is not listed is called as it is here. */
+export type FieldNames = Readonly<Partial<Record<Field, string>>>;
+
+const MODEL_NAMES: FieldNames = {};
+
+/** Of the API `stream-processing`. */
+export const WIRE_NAMES = {
+  name: 'streamname',
+  sourceTopic: 'sourcetopic',
+  targetTopic: 'targettopic',
+  targetQos: 'targetqos',
+  textName: 'textname',
+  textDescription: 'textdescription',
+  topic: 'replaytopic',
+  from: 'gte',
+  to: 'lte',
+} as const satisfies FieldNames;
+
+const MODEL_NAMES_OF_WIRE = new Map<string, string>(
+  Object.entries(WIRE_NAMES).map(([name, spelled]) => [spelled, name]),
+);
+
+/** Where an issue of a command is in the model: `/replaytopic` is `/topic`. What has one name in both stays. */
+export function modelPlace(pointer: string): string {
+  const [, field = '', rest = ''] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];
+  return field === '' ? pointer : `/${MODEL_NAMES_OF_WIRE.get(field) ?? field}${rest}`;
+}
+
+export interface IssueOptions {
+  /** Default MODEL_NAMES. */
+  readonly names?: FieldNames;
+  /** A JSON pointer that all paths begin with; default none. */
+  readonly at?: string;
+}
+
+type Unchecked<T> = Readonly<Partial<Record<keyof T, unknown>>>;
+
+/** About 68 years, and the largest Int of the graph. */
+const MAX_TTL = 2_147_483_647;
+
+/** Mosquitto 2.0 takes a topic that has more for a malformed packet. */
+const MAX_SLASHES = 200;
+
+/** Callers know the bounds by several names. */
+export const NOT_BEFORE = 'must not be before the lower bound';
+
+/** What a Date can hold, in epoch milliseconds. */
+const MAX_MOMENT = 8_640_000_000_000_000;
+
+/** Of `original`; slower or faster than this is a mistake. */
+const SPEED = { min: 0.001, max: 1_000_000 } as const;
+
+/**
+ * What keeps values from being a StreamDefinition: all of it, its query included, with JSON pointers to it. Undefined is not looked
+ * at, but a name and a source are needed unless it is `partial`, a change. Loops are for `streamLoop` to find.
+ */
+export function definitionIssues(
+  fields: Unchecked<StreamDefinition>,
+  { names = MODEL_NAMES, at = '', partial = false }: IssueOptions & { readonly partial?: boolean } = {},
+): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const check = checker(fields, names, at, issues);
+  check('name', nameProblem, !partial);
+  check('sourceTopic', sourceProblem, !partial);
+  check('targetTopic', (topic) => (topic === null || topic === '' ? null : targetProblem(topic)));
+  check('targetQos', (qos) => (qos === -1 || isInteger(qos, 0, 2) ? null : 'must be -1, 0, 1 or 2'));
+  check('ttl', (ttl) => (isInteger(ttl, 0, MAX_TTL) ? null : `must be an integer from 0 to ${MAX_TTL}`));
+  for (const flag of ['active', 'process', 'persist'] as const) check(flag, flagProblem);
+  for (const [name, max] of Object.entries(TEXTS) as [keyof typeof TEXTS, number][]) {
+    check(name, (text) => (text === null ? null : plainProblem(text, max)));
+  }
+  if (fields.query !== undefined) issues.push(...queryIssues(fields.query, `${at}/${names.query ?? 'query'}`));
+  return issues;
+}
+
+const TEXTS = { key: MAX_NAME, textName: MAX_NAME, textDescription: MAX_DESCRIPTION } as const;
+
+/** What keeps values from being a ReplayRequest. Undefined is not looked at, but a topic is needed. */
+export function replayIssues(
+  fields: Unchecked<ReplayRequest>,
+  { names = MODEL_NAMES, at = '' }: IssueOptions = {},
+): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const check = checker(fields, names, at, issues);
+  const { from, to } = fields;
+  check('topic', targetProblem, true);
+  check('from', boundProblem);
+  check('to', boundProblem);
+  if (typeof from === 'number' && typeof to === 'number' && from > to) {
+    check('to', () => NOT_BEFORE);
+  }
+  check('limit', (limit) =>
+    limit === null || isInteger(limit, 1, Number.MAX_SAFE_INTEGER) ? null : 'must be an integer of at least 1',
+  );
+  check('speed', (speed) =>
+    speed === 'fastest' || isNumber(speed, SPEED.min, SPEED.max)
+      ? null
+      : `must be a number from ${SPEED.min} to ${SPEED.max}, or "fastest"`,
+  );
+  check('reverse', flagProblem);
+  return issues;
+}
+
+type Problem = (value: unknown) => string | null;
+
+function checker<T extends Field>(
+  fields: Unchecked<Record<T, unknown>>,
+  names: FieldNames,
+  at: string,
+  issues: InputIssue[],
+) {
+  return (field: T, problemOf: Problem, needed = false): void => {
+    const value = fields[field];
+    const reason = value === undefined ? (needed ? 'is needed' : null) : problemOf(value);
+    if (reason !== null) issues.push({ path: `${at}/${names[field] ?? field}`, reason });
+  };
+}
+
+function nameProblem(name: unknown): string | null {
+  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME) {
+    return `must be a text of 1 to ${MAX_NAME} characters`;
+  }
+  return textProblem(name);
+}
+
+function plainProblem(text: unknown, max: number): string | null {
+  if (typeof text !== 'string' || text.length > max) return `must be a text of at most ${max} characters`;
+  return plainTextProblem(text);
+}
+
+function sourceProblem(filter: unknown): string | null {
+  if (typeof filter !== 'string') return 'must be a topic filter';
+  if (filter === '$share' || filter.startsWith('$share/')) {
+    return 'must not be a shared subscription: the stream would miss what others in its group are given';
+  }
+  if (filter.startsWith('$')) return "must not begin with $: such topics are the broker's own";
+  return filterProblem(filter) ?? anyTopicProblem(filter);
+}
+
+/** Where messages are published. */
+function targetProblem(topic: unknown): string | null {
+  if (typeof topic !== 'string') return 'must be a topic';
+  if (topic.startsWith('$')) return "must not begin with $: such topics are the broker's own";
+  return topicProblem(topic) ?? anyTopicProblem(topic);
+}
+
+/** Mosquitto closes a connection for a topic that breaks these rules, which all streams of the broker would feel. */
+function anyTopicProblem(topic: string): string | null {
+  const problem = textProblem(topic);
+  if (problem !== null) return problem;
+  return topic.split('/').length - 1 > MAX_SLASHES ? `must have at most ${MAX_SLASHES} times "/"` : null;
+}
+
+const boundProblem: Problem = (moment) =>
+  moment === null || isNumber(moment, -MAX_MOMENT, MAX_MOMENT) ? null : 'must be a moment in epoch milliseconds';
+
+const flagProblem: Problem = (flag) => (typeof flag === 'boolean' ? null : 'must be true or false');
+
+const isNumber = (value: unknown, min: number, max: number): boolean =>
+  typeof value === 'number' && value >= min && value <= max;
+
+const isInteger = (value: unknown, min: number, max: number): boolean =>
+  Number.isInteger(value) && isNumber(value, min, max);

@@ -1,0 +1,259 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { Slots } from '../../../platform/scheduling/slots.ts';
+import type { LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
+import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { TimeBounds } from '../model/stream-engine.ts';
+import type { StreamQuery } from '../model/stream-query.ts';
+import { type ReplayProgress, type ReplayRequest, replayQos } from '../model/stream-replay.ts';
+import type { StreamReport, StreamState, StreamStorage } from '../model/stream-report.ts';
+import type { StreamSession } from '../model/stream-session.ts';
+import type { StreamProcessor } from '../query/stream-processor.ts';
+import { Replay } from '../replay/replay.ts';
+import type { ReplayClock } from '../replay/replay-clock.ts';
+import type { MessageLog, MessageStore } from '../store/message-store.ts';
+import type { Backlog } from './backlog.ts';
+import { MessageFlow } from './message-flow.ts';
+import { SourceSubscription } from './source-subscription.ts';
+import { StreamCounts } from './stream-counts.ts';
+
+/** What the streams of one broker share. */
+export interface StreamSurroundings {
+  readonly session: StreamSession;
+  readonly store: MessageStore;
+  compile(query: StreamQuery): StreamProcessor;
+  readonly backlog: Backlog;
+  readonly slots: Slots;
+  readonly clock: ReplayClock;
+}
+
+export interface RunningStreamOptions extends StreamSurroundings {
+  readonly id: string;
+  /** There are stored messages of it. */
+  readonly hasStored: boolean;
+  /** Its state or its replay changed. */
+  onChange(): void;
+  onProgress(): void;
+}
+
+const NOTHING_STORED: StreamStorage = {
+  state: 'OFF',
+  messages: 0,
+  bytes: 0,
+  oldest: null,
+  newest: null,
+  problem: null,
+};
+
+/**
+ * One stream as it runs. A change of its definition counts for the messages that come after it: aggregates begin anew when the query
+ * changed, or when processing or the stream were switched off and on, and go on with every other change. Counters begin with it,
+ * and a replay goes on whatever is changed.
+ */
+export class RunningStream {
+  readonly #options: RunningStreamOptions;
+  readonly #counts = new StreamCounts(Date.now());
+  readonly #source: SourceSubscription;
+  #flow: MessageFlow | null = null;
+  #definition: StreamDefinition;
+  #compiled: { readonly query: StreamQuery; readonly processor: StreamProcessor } | null = null;
+  #log: MessageLog | null = null;
+  #replay: Replay | null = null;
+  /** Why it cannot run; null: it can. */
+  #fault: string | null = null;
+  #storageProblem: string | null = null;
+  /** Who waits for it to be settled; each for a bounded time. */
+  readonly #waiting = new Set<() => void>();
+  /** State and problem as they were told last. */
+  #told = '';
+
+  constructor(definition: StreamDefinition, options: RunningStreamOptions) {
+    this.#options = options;
+    this.#definition = definition;
+    this.#source = new SourceSubscription({
+      session: options.session,
+      slots: options.slots,
+      onChange: () => this.#stateMayHaveChanged(),
+    });
+  }
+
+  /** Resolves when its source is subscribed, or known not to be for now. */
+  async put(definition: StreamDefinition): Promise<void> {
+    this.#definition = definition;
+    this.#fault = null;
+    const log = this.#logToStoreIn();
+    const processor = this.#processorToRun();
+    const { session, backlog } = this.#options;
+    const flow = new MessageFlow({
+      definition,
+      processor,
+      log,
+      session,
+      backlog,
+      counts: this.#counts,
+      onStored: (problem) => this.#stored(problem),
+      onRefusal: this.#options.onProgress,
+    });
+    this.#flow = flow;
+    const runs = definition.active && this.#fault === null;
+    await this.#source.want(runs ? { filter: definition.sourceTopic, flow } : null);
+    this.#stateMayHaveChanged();
+  }
+
+  /**
+   * Resolves when it is known whether the broker lets it have its source, or after `withinMs`. A broker that is connected to for the
+   * first time is waited for, one that is away is not.
+   */
+  settled(withinMs: number): Promise<void> {
+    if (this.#isSettled()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, withinMs);
+      this.#waiting.add(done);
+    });
+  }
+
+  /** Nothing of it is left, neither on disk. */
+  async remove(): Promise<void> {
+    this.#replay?.stop();
+    this.#letGo();
+    await this.#source.want(null);
+    await this.#log?.remove();
+    this.#log = null;
+  }
+
+  startReplay(id: number, request: ReplayRequest): ReplayProgress {
+    if (this.#replay?.isOver === false) {
+      throw new ServiceError('IN_USE', `A replay of the stream "${this.#definition.name}" runs`);
+    }
+    const { session, clock, onChange, onProgress } = this.#options;
+    this.#replay = new Replay({
+      id,
+      request,
+      log: this.#log,
+      session,
+      clock,
+      qosOf: (stored) => replayQos(this.#definition.targetQos, stored),
+      onPublished: () => {
+        this.#counts.replayed += 1;
+      },
+      onState: onChange,
+      onProgress,
+    });
+    this.#replay.start();
+    return this.#replay.progress();
+  }
+
+  stopReplay(): boolean {
+    const runs = this.#replay?.isOver === false;
+    if (runs) this.#replay?.stop();
+    return runs;
+  }
+
+  async clear(bounds: TimeBounds): Promise<number> {
+    const removed = (await this.#log?.clear(bounds)) ?? 0;
+    if (removed > 0) this.#replay?.reread();
+    this.#stateMayHaveChanged();
+    return removed;
+  }
+
+  linkChanged(status: LinkStatus): void {
+    this.#source.linkChanged();
+    this.#replay?.linkChanged(status);
+    this.#stateMayHaveChanged();
+  }
+
+  report(): StreamReport {
+    return {
+      ...this.#stateNow(),
+      counters: this.#counts.snapshot(),
+      storage: this.#storage(),
+      replay: this.#replay?.progress() ?? null,
+    };
+  }
+
+  close(): void {
+    this.#letGo();
+    this.#source.close();
+    this.#replay?.stop();
+  }
+
+  /** Null: nothing is to be stored now. What is stored keeps its time to live, also when no more is added to it. */
+  #logToStoreIn(): MessageLog | null {
+    const { store, id, hasStored } = this.#options;
+    const { persist, ttl, active } = this.#definition;
+    try {
+      if (persist || hasStored) this.#log ??= store.log(id);
+      this.#log?.setTtl(ttl);
+    } catch (error) {
+      this.#fault = `The messages cannot be stored: ${(error as Error).message}`;
+    }
+    this.#storageProblem = null;
+    return persist && active ? this.#log : null;
+  }
+
+  #processorToRun(): StreamProcessor | null {
+    const { active, process, query } = this.#definition;
+    if (!active || !process) {
+      this.#compiled = null;
+      return null;
+    }
+    if (this.#compiled !== null && isDeepStrictEqual(this.#compiled.query, query)) return this.#compiled.processor;
+    this.#compiled = null;
+    try {
+      this.#compiled = { query, processor: this.#options.compile(query) };
+    } catch (error) {
+      this.#fault = `The query cannot be compiled: ${(error as Error).message}`;
+    }
+    return this.#compiled?.processor ?? null;
+  }
+
+  #stored(problem: string | null): void {
+    if (problem === this.#storageProblem) return;
+    this.#storageProblem = problem;
+    this.#stateMayHaveChanged();
+  }
+
+  #isSettled(): boolean {
+    if (this.#stateNow().state !== 'WAITING') return true;
+    const link = this.#options.session.status.state;
+    return link === 'CONNECTED' ? this.#source.problem !== null : link !== 'CONNECTING';
+  }
+
+  #letGo(): void {
+    for (const done of [...this.#waiting]) done();
+  }
+
+  #stateMayHaveChanged(): void {
+    if (this.#waiting.size > 0 && this.#isSettled()) this.#letGo();
+    const { state, problem } = this.#stateNow();
+    const now = `${state} ${problem ?? ''}`;
+    if (now === this.#told) return;
+    this.#told = now;
+    this.#options.onChange();
+  }
+
+  #stateNow(): { state: StreamState; problem: string | null } {
+    const { status } = this.#options.session;
+    const source = this.#source;
+    if (!this.#definition.active) return { state: 'INACTIVE', problem: null };
+    if (this.#fault !== null) return { state: 'FAILED', problem: this.#fault };
+    if (status.state !== 'CONNECTED')
+      return { state: 'WAITING', problem: status.lastError ?? 'The broker is being connected to' };
+    if (source.isRefused) return { state: 'REFUSED', problem: source.problem };
+    if (!source.isSubscribed) return { state: 'WAITING', problem: source.problem ?? 'Its source is being subscribed' };
+    const storage = this.#storage();
+    const problems = [storage.problem, this.#flow?.refusal].filter((problem) => problem != null);
+    return { state: storage.state === 'FAILED' ? 'FAILED' : 'RUNNING', problem: problems.join('; ') || null };
+  }
+
+  #storage(): StreamStorage {
+    if (this.#log === null) return NOTHING_STORED;
+    const storage = this.#log.storage();
+    return this.#definition.persist ? storage : { ...storage, state: 'OFF', problem: null };
+  }
+}

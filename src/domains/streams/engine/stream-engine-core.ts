@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { invalid, notFound, ServiceError } from '../../../platform/errors.ts';
+import { Slots } from '../../../platform/scheduling/slots.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { topicProblem } from '../../../protocol/mqtt/topics.ts';
+import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
+import type { StreamQuery } from '../model/stream-query.ts';
+import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+import type { StreamReport } from '../model/stream-report.ts';
+import type { StreamSession } from '../model/stream-session.ts';
+import type { StreamProcessor } from '../query/stream-processor.ts';
+import { REPLAY_CLOCK, type ReplayClock } from '../replay/replay-clock.ts';
+import type { MessageStore } from '../store/message-store.ts';
+import { Backlog } from './backlog.ts';
+import { ChangeAnnouncer } from './change-announcer.ts';
+import { RunningStream, type StreamSurroundings } from './running-stream.ts';
+
+/** Subscriptions that are asked for at once: thousands of streams start together. */
+const SUBSCRIBING_AT_ONCE = 32;
+/** Milliseconds that closing waits for what is on its way to the broker and to disk. */
+const DRAIN_MS = 2_000;
+
+export interface StreamEngineOptions {
+  readonly session: StreamSession;
+  readonly store: MessageStore;
+  /** A new one for each call. */
+  compile(query: StreamQuery): StreamProcessor;
+  /** That of replays. Default: the time of this process. */
+  readonly clock?: ReplayClock;
+}
+
+/**
+ * Runs the streams of one broker in the thread that it is in. Session and store belong to who made them, and are to be closed after it:
+ * what came from the broker and was not worked off when it was closed is left to the broker, whose subscriptions it keeps.
+ */
+export class StreamEngineCore implements StreamEngine {
+  readonly #store: MessageStore;
+  readonly #surroundings: StreamSurroundings;
+  readonly #streams = new Map<string, RunningStream>();
+  /** Of ids that are being removed: what was asked for last. What else is asked for them comes after it. */
+  readonly #turns = new Map<string, Promise<void>>();
+  /** Of which there were stored messages when it began; those that were put are no longer among them. */
+  readonly #stored: Set<string>;
+  readonly #changes = new ChangeAnnouncer((id) => this.#streams.get(id)?.report() ?? null);
+  readonly #backlog: Backlog;
+  readonly #stopStatus: Stop;
+  #lastReplayId = 0;
+  #isClosed = false;
+
+  constructor({ session, store, compile, clock = REPLAY_CLOCK }: StreamEngineOptions) {
+    this.#store = store;
+    this.#backlog = new Backlog(session);
+    const slots = new Slots(SUBSCRIBING_AT_ONCE);
+    this.#surroundings = { session, store, compile, clock, slots, backlog: this.#backlog };
+    this.#stored = new Set(store.ids());
+    this.#stopStatus = session.onStatus((status) => {
+      for (const stream of this.#streams.values()) stream.linkChanged(status);
+    });
+  }
+
+  async put(id: string, definition: StreamDefinition): Promise<void> {
+    this.#assertOpen();
+    const put = () => this.#put(id, definition);
+    await (this.#turns.has(id) ? this.#inTurn(id, put) : put());
+  }
+
+  async settled(id: string, withinMs: number): Promise<void> {
+    await this.#streams.get(id)?.settled(withinMs);
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#assertOpen();
+    await this.#inTurn(id, () => this.#remove(id));
+  }
+
+  async startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress> {
+    const stream = this.#stream(id);
+    const reason = topicProblem(request.topic);
+    if (reason !== null) throw invalid([{ path: '/topic', reason }]);
+    // Growing with time, so that those of an earlier process differ.
+    this.#lastReplayId = Math.max(Date.now(), this.#lastReplayId + 1);
+    return stream.startReplay(this.#lastReplayId, request);
+  }
+
+  async stopReplay(id: string): Promise<boolean> {
+    return this.#stream(id).stopReplay();
+  }
+
+  async clear(id: string, bounds: TimeBounds): Promise<number> {
+    return this.#stream(id).clear(bounds);
+  }
+
+  async report(ids: readonly string[] = [...this.#streams.keys()]): Promise<ReadonlyMap<string, StreamReport>> {
+    this.#assertOpen();
+    const reports = new Map<string, StreamReport>();
+    for (const id of ids) {
+      const stream = this.#streams.get(id);
+      if (stream !== undefined) reports.set(id, stream.report());
+    }
+    return reports;
+  }
+
+  onChange(listener: (id: string, report: StreamReport) => void): Stop {
+    return this.#changes.onChange(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopStatus();
+    this.#changes.close();
+    for (const stream of this.#streams.values()) stream.close();
+    const patience = new AbortController();
+    const late = delay(DRAIN_MS, undefined, patience).catch(() => undefined);
+    await Promise.race([Promise.all([this.#backlog.drained(), ...this.#turns.values()]), late]);
+    patience.abort();
+  }
+
+  async #put(id: string, definition: StreamDefinition): Promise<void> {
+    this.#assertOpen();
+    let stream = this.#streams.get(id);
+    if (stream === undefined) {
+      stream = new RunningStream(definition, {
+        ...this.#surroundings,
+        id,
+        hasStored: this.#stored.delete(id),
+        onChange: () => this.#changes.now(id),
+        onProgress: () => this.#changes.soon(id),
+      });
+      this.#streams.set(id, stream);
+    }
+    await stream.put(definition);
+  }
+
+  async #remove(id: string): Promise<void> {
+    const stream = this.#streams.get(id);
+    if (stream === undefined) {
+      // One that did not run since this began.
+      if (this.#stored.delete(id)) await this.#store.log(id).remove();
+      return;
+    }
+    // The end of its replay is told before it is forgotten.
+    const removed = stream.remove();
+    this.#streams.delete(id);
+    await removed;
+  }
+
+  #inTurn(id: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(id);
+    const turn = before === undefined ? work() : before.then(work);
+    const over = turn
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#turns.get(id) === over) this.#turns.delete(id);
+      });
+    this.#turns.set(id, over);
+    return turn;
+  }
+
+  #stream(id: string): RunningStream {
+    this.#assertOpen();
+    const stream = this.#streams.get(id);
+    if (stream === undefined) throw notFound('stream', id);
+    return stream;
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The streams of the broker were closed');
+  }
+}

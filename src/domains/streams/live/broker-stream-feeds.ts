@@ -1,0 +1,223 @@
+import type { SubscriberOptions } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { ControlCaller } from '../../../protocol/control/plugin.ts';
+import type { BrokerSession, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { getStream, listStreams, onStreamChanged, STREAM_API } from '../control/stream-control.ts';
+import { type ReplayEvent, ReplayFeed } from './replay-feed.ts';
+import { type StreamListEvent, StreamListFeed } from './stream-list-feed.ts';
+
+type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
+
+/** Whatever is followed is looked at so often. */
+const TICK_MS = 1_000;
+/** A stream whose changes are told unasked is asked only to be sure: an event may be lost, and the stream may go. */
+const SURE_TICKS = 5;
+/** What nobody watches is followed on for so long, for those who come back. */
+const IDLE_TICKS = 10;
+/** A list that takes long is asked for in this many times as long. */
+const REST = 10;
+
+/** Something that is followed, and by when it is to be looked at again. */
+interface Followed<Feed> {
+  readonly feed: Feed;
+  /** The first look. */
+  readonly begun: Promise<void>;
+  idleTicks: number;
+  /** The look that is under way; false: what is followed is there no more. */
+  asking: Promise<boolean> | null;
+  /** `performance.now()`. */
+  nextAt: number;
+}
+
+/**
+ * What is told live of the streams of one broker: the replays of single streams, and all streams with their counters. Nothing is
+ * asked while nobody watches.
+ *
+ * Outlives the broker's connections and their settings: `attach` goes on with whoever serves the streams then, `detach` leaves what
+ * was told.
+ */
+export class BrokerStreamFeeds {
+  readonly #onFault: (error: unknown) => void;
+  readonly #replays = new Map<string, Followed<ReplayFeed>>();
+  #all: Followed<StreamListFeed> | null = null;
+  #controls: ControlCaller | null = null;
+  #isConnected = false;
+  #stopStatus: Stop | null = null;
+  #stopEvents: Stop | null = null;
+  #ticker: NodeJS.Timeout | undefined;
+
+  /** `onFault`: a bug that concerns no caller. */
+  constructor(onFault: (error: unknown) => void) {
+    this.#onFault = onFault;
+  }
+
+  attach(controls: ControlCaller, session: Session): void {
+    this.detach();
+    this.#controls = controls;
+    this.#stopStatus = session.onStatus(({ state }) => this.#connectionIs(state === 'CONNECTED'));
+    this.#connectionIs(session.status.state === 'CONNECTED');
+    if (this.#ticker !== undefined) this.#listen();
+  }
+
+  detach(): void {
+    this.#stopStatus?.();
+    this.#stopEvents?.();
+    this.#stopStatus = null;
+    this.#stopEvents = null;
+    this.#controls = null;
+    this.#connectionIs(false);
+  }
+
+  /** Its replay now, then each change, until the stream is deleted. Errors: NOT_FOUND, and of a broker that cannot be asked. */
+  async watchReplay(name: string, options: SubscriberOptions): Promise<LiveSource<ReplayEvent>> {
+    const known = this.#replays.get(name);
+    const followed = known ?? this.#follow(new ReplayFeed(this.#isConnected), (feed) => this.#readReplay(name, feed));
+    if (known === undefined) {
+      this.#replays.set(name, followed);
+      followed.begun.catch(() => this.#replays.delete(name));
+    }
+    await followed.begun;
+    followed.idleTicks = 0;
+    // Who comes later begins with how it is, not with how it was at the last look.
+    if (known !== undefined) await this.#lookAtReplay(name, followed);
+    return followed.feed.watch(options);
+  }
+
+  /** All streams now, then those that became different, at most once a second. Errors: of a broker that cannot be asked. */
+  async watchAll(options: SubscriberOptions): Promise<LiveSource<StreamListEvent>> {
+    const known = this.#all;
+    const followed = known ?? this.#follow(new StreamListFeed(this.#isConnected), (feed) => this.#readAll(feed));
+    if (known === null) {
+      this.#all = followed;
+      followed.begun.catch(() => {
+        this.#all = null;
+      });
+    }
+    await followed.begun;
+    followed.idleTicks = 0;
+    if (known !== null) await this.#lookAt(followed, (feed) => this.#readAll(feed));
+    return followed.feed.watch(options);
+  }
+
+  /** The stream was deleted. */
+  ended(name: string): void {
+    this.#replays.get(name)?.feed.close();
+    this.#replays.delete(name);
+  }
+
+  /** Ends the streams of all who watch. */
+  close(): void {
+    this.detach();
+    clearInterval(this.#ticker);
+    for (const name of [...this.#replays.keys()]) this.ended(name);
+    this.#all?.feed.close();
+    this.#all = null;
+  }
+
+  #follow<Feed>(feed: Feed, read: (feed: Feed) => Promise<void>): Followed<Feed> {
+    this.#listen();
+    if (this.#ticker === undefined) {
+      this.#ticker = setInterval(() => this.#tick(), TICK_MS);
+      this.#ticker.unref();
+    }
+    return { feed, begun: read(feed), idleTicks: 0, asking: null, nextAt: performance.now() + TICK_MS };
+  }
+
+  #listen(): void {
+    if (this.#controls === null || this.#stopEvents !== null) return;
+    this.#stopEvents = onStreamChanged(this.#controls, ({ name, report }) => {
+      this.#replays.get(name)?.feed.told(report);
+    });
+  }
+
+  #connectionIs(isConnected: boolean): void {
+    this.#isConnected = isConnected;
+    for (const followed of this.#followed()) {
+      followed.feed.connectionIs(isConnected);
+      // What happened meanwhile is asked for at once.
+      followed.nextAt = 0;
+    }
+    if (isConnected) this.#look();
+  }
+
+  *#followed(): Iterable<Followed<ReplayFeed> | Followed<StreamListFeed>> {
+    yield* this.#replays.values();
+    if (this.#all !== null) yield this.#all;
+  }
+
+  #tick(): void {
+    for (const followed of this.#followed()) {
+      followed.idleTicks = followed.feed.isWatched ? 0 : followed.idleTicks + 1;
+    }
+    for (const [name, { idleTicks }] of this.#replays) if (idleTicks > IDLE_TICKS) this.ended(name);
+    if (this.#all !== null && this.#all.idleTicks > IDLE_TICKS) {
+      this.#all.feed.close();
+      this.#all = null;
+    }
+    if (this.#replays.size > 0 || this.#all !== null) {
+      this.#look();
+      return;
+    }
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
+    this.#stopEvents?.();
+    this.#stopEvents = null;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    for (const [name, followed] of this.#replays) {
+      if (followed.nextAt <= now) void this.#lookAtReplay(name, followed);
+    }
+    const all = this.#all;
+    if (all !== null && all.nextAt <= now) void this.#lookAt(all, (feed) => this.#readAll(feed));
+  }
+
+  async #lookAtReplay(name: string, followed: Followed<ReplayFeed>): Promise<void> {
+    const isThere = await this.#lookAt(followed, (feed) => this.#readReplay(name, feed));
+    if (followed.feed.tellsItself) followed.nextAt = performance.now() + SURE_TICKS * TICK_MS;
+    if (isThere || this.#replays.get(name) !== followed) return;
+    this.ended(name);
+  }
+
+  /** One look at a time, for all who wait for it. False: what is followed is there no more. */
+  #lookAt<Feed>(followed: Followed<Feed>, read: (feed: Feed) => Promise<void>): Promise<boolean> {
+    followed.asking ??= this.#lookNow(followed, read).finally(() => {
+      followed.asking = null;
+    });
+    return followed.asking;
+  }
+
+  async #lookNow<Feed>(followed: Followed<Feed>, read: (feed: Feed) => Promise<void>): Promise<boolean> {
+    const begun = performance.now();
+    try {
+      await read(followed.feed);
+      return true;
+    } catch (error) {
+      // Of a broker that cannot be asked, what was told last stays.
+      if (error instanceof ServiceError) return error.code !== 'NOT_FOUND';
+      this.#onFault(error);
+      return true;
+    } finally {
+      // A little less than a tick, which may be early.
+      followed.nextAt = begun + Math.max(TICK_MS / 2, (performance.now() - begun) * REST);
+    }
+  }
+
+  #readReplay(name: string, feed: ReplayFeed): Promise<void> {
+    return feed.read(() => getStream(this.#asked(), name));
+  }
+
+  async #readAll(feed: StreamListFeed): Promise<void> {
+    const controls = this.#asked();
+    const { provider } = await controls.capability(STREAM_API);
+    const { items } = await listStreams(controls);
+    feed.listed(items, provider);
+  }
+
+  #asked(): ControlCaller {
+    if (this.#controls !== null) return this.#controls;
+    throw new ServiceError('BROKER_UNREACHABLE', 'The broker is not connected');
+  }
+}

@@ -1,0 +1,95 @@
+import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import type { ControlProvider } from '../../../protocol/control/plugin.ts';
+import type { StreamEntry } from '../control/stream-wire.ts';
+
+/** Streams of a broker: all of them, or those that became different with the names of those that are gone. */
+export interface StreamListChange {
+  readonly isConnected: boolean;
+  /** Who serves them. */
+  readonly provider: ControlProvider;
+  readonly streams: readonly StreamEntry[];
+  readonly removed: readonly string[];
+}
+
+export type StreamListEvent = BroadcastEvent<StreamListChange, StreamListChange>;
+
+interface Known {
+  readonly entry: StreamEntry;
+  readonly text: string;
+}
+
+/** Streams in one event; a larger snapshot comes in parts. */
+const MAX_TOLD = 500;
+/** What the kept changes hold together: a stream with its report is a few kilobytes. */
+const MAX_KEPT_STREAMS = 5_000;
+/** A minute, where something changes each second. */
+const MAX_KEPT = 60;
+
+/** All streams of one broker with their counters, for everybody who follows them; changes only by a new list. */
+export class StreamListFeed {
+  readonly #broadcast: Broadcast<StreamListChange, StreamListChange>;
+  #known: ReadonlyMap<string, Known> = new Map();
+  #isConnected: boolean;
+  #provider: ControlProvider = 'NONE';
+
+  constructor(isConnected: boolean) {
+    this.#isConnected = isConnected;
+    this.#broadcast = new Broadcast<StreamListChange, StreamListChange>(
+      () => this.#change({ streams: Array.from(this.#known.values(), ({ entry }) => entry) }),
+      {
+        history: MAX_KEPT,
+        maxWeight: MAX_KEPT_STREAMS,
+        weigh: ({ streams }) => streams.length + 1,
+        split: (snapshot) => {
+          const [first = snapshot, ...rest] = partsOf(snapshot);
+          return { first, rest };
+        },
+      },
+    );
+  }
+
+  get isWatched(): boolean {
+    return this.#broadcast.subscriberCount > 0;
+  }
+
+  watch(options: SubscriberOptions): LiveSource<StreamListEvent> {
+    return this.#broadcast.subscribe(options);
+  }
+
+  connectionIs(isConnected: boolean): void {
+    if (isConnected === this.#isConnected) return;
+    this.#isConnected = isConnected;
+    this.#broadcast.publish(this.#change({}));
+  }
+
+  listed(entries: readonly StreamEntry[], provider: ControlProvider): void {
+    this.#provider = provider;
+    const before = this.#known;
+    const now = new Map(entries.map((entry) => [entry.definition.name, { entry, text: JSON.stringify(entry) }]));
+    this.#known = now;
+    const removed = [...before.keys()].filter((name) => !now.has(name));
+    const streams = [...now]
+      .filter(([name, { text }]) => before.get(name)?.text !== text)
+      .map(([, { entry }]) => entry);
+    if (removed.length + streams.length === 0) return;
+    for (const part of partsOf(this.#change({ streams, removed }))) this.#broadcast.publish(part);
+  }
+
+  /** Ends the streams of all who watch. */
+  close(): void {
+    this.#broadcast.close();
+  }
+
+  #change(change: Partial<StreamListChange>): StreamListChange {
+    return { isConnected: this.#isConnected, provider: this.#provider, streams: [], removed: [], ...change };
+  }
+}
+
+function partsOf({ streams, ...change }: StreamListChange): StreamListChange[] {
+  const parts: StreamListChange[] = [{ ...change, streams: streams.slice(0, MAX_TOLD) }];
+  for (let start = MAX_TOLD; start < streams.length; start += MAX_TOLD) {
+    parts.push({ ...change, removed: [], streams: streams.slice(start, start + MAX_TOLD) });
+  }
+  return parts;
+}

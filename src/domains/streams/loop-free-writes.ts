@@ -1,0 +1,43 @@
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import { createStream, modifyStream, replayStream, STREAM_API } from './control/stream-control.ts';
+import type { StreamDefinition } from './model/stream-definition.ts';
+import type { ReplayRequest } from './model/stream-replay.ts';
+import { refuseLoop, refuseReplayLoop } from './stream-input.ts';
+
+/* What makes a stream feed itself is refused also where the broker itself would not. Errors: INVALID with the chain, those of the command. */
+
+export async function createLoopFree(
+  broker: BrokerRecord,
+  controls: ControlCaller,
+  definition: StreamDefinition,
+): Promise<void> {
+  if (await isForeign(broker, controls)) await refuseLoop(controls, definition.name, definition);
+  await createStream(controls, definition);
+}
+
+/** Only what is given changes. */
+export async function modifyLoopFree(
+  broker: BrokerRecord,
+  controls: ControlCaller,
+  name: string,
+  changes: Partial<Omit<StreamDefinition, 'name'>>,
+): Promise<void> {
+  if (await isForeign(broker, controls)) await refuseLoop(controls, name, changes);
+  await modifyStream(controls, name, changes);
+}
+
+export async function replayLoopFree(
+  broker: BrokerRecord,
+  controls: ControlCaller,
+  name: string,
+  request: ReplayRequest,
+): Promise<void> {
+  if (await isForeign(broker, controls)) await refuseReplayLoop(controls, name, request);
+  await replayStream(controls, name, request);
+}
+
+/** A plugin of ours refuses loops itself, beside a broker and in those that are run here. */
+async function isForeign({ type }: BrokerRecord, controls: ControlCaller): Promise<boolean> {
+  return type !== 'CLOUD' && (await controls.capability(STREAM_API)).provider === 'BROKER';
+}

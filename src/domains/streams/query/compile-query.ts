@@ -1,0 +1,54 @@
+import { isUtf8 } from 'node:buffer';
+import { invalid } from '../../../platform/errors.ts';
+import type { StreamQuery } from '../model/stream-query.ts';
+import { compileSelection } from './compile-selection.ts';
+import { compileWhere } from './compile-where.ts';
+import { queryIssues } from './query-issues.ts';
+import { failed, type Judge, MAX_OUTPUT, type Processed, type StreamProcessor } from './stream-processor.ts';
+
+/**
+ * A query as functions, made once for each run of a stream.
+ *
+ * A message passes in this order: it is JSON; all selected paths are there; `where` on a value of the message is met; every value can
+ * be counted in and written; they are counted in; `where` on an aggregate is met. It ends at the first that is not so, and only the
+ * last leaves something in the aggregates. Without items in `select` a payload leaves as it is.
+ *
+ * Numbers are what JSON.parse makes of them: integers beyond 2^53 lose their last digits where they are selected.
+ * Errors: INVALID with the issues of `queryIssues`.
+ */
+export function compileQuery(query: StreamQuery): StreamProcessor {
+  const issues = queryIssues(query);
+  if (issues.length > 0) throw invalid(issues);
+  const { select = [], where: [condition] = [] } = query;
+  if (select.length > 0) return new JsonProcessor(compileSelection(select, condition));
+  if (condition === undefined) return new JsonProcessor(() => UNCHANGED);
+  const where = compileWhere(condition);
+  return new JsonProcessor((value) => where(value) ?? UNCHANGED);
+}
+
+const UNCHANGED: Processed = Object.freeze({ outcome: 'PASS', text: null });
+// Not what JSON.parse says: that quotes the payload.
+const EMPTY = failed('the payload is empty');
+const NOT_UTF8 = failed('the payload is not UTF-8');
+const NOT_JSON = failed('the payload is not JSON');
+
+class JsonProcessor implements StreamProcessor {
+  readonly #judge: Judge;
+
+  constructor(judge: Judge) {
+    this.#judge = judge;
+  }
+
+  process(payload: Buffer, now: number, maxOutput: number = MAX_OUTPUT): Processed {
+    const text = payload.toString();
+    // Bytes that are no UTF-8 are read as U+FFFD: only where there is one is it asked whether it was sent.
+    if (text.includes('\uFFFD') && !isUtf8(payload)) return NOT_UTF8;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return text === '' ? EMPTY : NOT_JSON;
+    }
+    return this.#judge(value, text, now, maxOutput);
+  }
+}

@@ -1,0 +1,133 @@
+import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
+import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { StreamQuery } from '../model/stream-query.ts';
+import { compileQuery } from './compile-query.ts';
+import { queryIssues } from './query-issues.ts';
+import type { Processed, StreamProcessor } from './stream-processor.ts';
+
+export interface PreviewOptions {
+  /** When the first sample arrives, in epoch milliseconds. */
+  readonly start: number;
+  /** Between one sample and the next; at least 0, with a fraction if need be. */
+  readonly spacingSeconds: number;
+}
+
+/** What becomes of one sample. */
+export interface PreviewedSample {
+  readonly outcome: Processed['outcome'];
+  /** When it arrives, in epoch milliseconds. */
+  readonly at: number;
+  /** What would be published: the text, and the value in it; null unless it passes. */
+  readonly payload: string | null;
+  readonly output: unknown;
+  /** Why it does not pass; null: it does. */
+  readonly reason: string | null;
+}
+
+export const PREVIEW_LIMITS = {
+  samples: 1_000,
+  /** Characters of all samples of one preview. */
+  total: 4 * 1024 * 1024,
+} as const;
+
+/** Characters of the samples and the outputs of all previews of one request. */
+export interface PreviewBudget {
+  readonly limit: number;
+  charactersLeft: number;
+}
+
+/** What a Date can hold, in epoch milliseconds. */
+const MAX_MOMENT = 8_640_000_000_000_000;
+
+/**
+ * Tries a query on samples that arrive one after the other, without a stream. A sample that is a text is a payload as it is; any
+ * other value is sent as JSON. One step for each sample.
+ *
+ * Errors: INVALID with JSON pointers to `/query`, `/samples`, `/start`, `/spacingSeconds`; TOO_LARGE when the budget is used up.
+ */
+export function* previewQuery(
+  query: unknown,
+  samples: readonly unknown[],
+  { start, spacingSeconds }: PreviewOptions,
+  budget: PreviewBudget,
+): Steps<PreviewedSample[]> {
+  spend(budget, 0);
+  const payloads = samples.map(payloadOf);
+  spend(budget, lengthOf(payloads));
+  const issues = [...queryIssues(query), ...sampleIssues(payloads), ...clockIssues(start, spacingSeconds, samples)];
+  if (issues.length > 0) throw invalid(issues);
+  // It has no issues.
+  const processor = compileQuery(query as StreamQuery);
+  const previewed: PreviewedSample[] = [];
+  for (const [index, payload] of payloads.entries()) {
+    yield;
+    const at = Math.round(start + index * spacingSeconds * 1_000);
+    previewed.push(payload === null ? without('FAILED', at, NO_JSON) : preview(processor, payload, at, budget));
+  }
+  return previewed;
+}
+
+function preview(processor: StreamProcessor, payload: string, at: number, budget: PreviewBudget): PreviewedSample {
+  const processed = processor.process(Buffer.from(payload), at, Math.max(budget.charactersLeft, 0));
+  // Spends the whole budget: further previews of the request are refused before they do any work.
+  if (processed.outcome === 'FAILED' && processed.isTooLong) spend(budget, budget.charactersLeft + 1);
+  if (processed.outcome !== 'PASS') return without(processed.outcome, at, processed.reason);
+  const text = processed.text ?? payload;
+  spend(budget, text.length);
+  return { outcome: 'PASS', at, payload: text, output: JSON.parse(text), reason: null };
+}
+
+/** Throws TOO_LARGE. */
+function spend(budget: PreviewBudget, characters: number): void {
+  budget.charactersLeft -= characters;
+  if (budget.charactersLeft < 0) throw tooLarge(budget);
+}
+
+function tooLarge({ limit }: PreviewBudget): ServiceError {
+  const words = `The samples and outputs of all previews of a request have more than ${limit} characters: send fewer or smaller samples`;
+  return new ServiceError('TOO_LARGE', words, { info: { limit } });
+}
+
+const NO_JSON = 'the sample cannot be written as JSON';
+
+const without = (outcome: 'FILTERED' | 'FAILED', at: number, reason: string): PreviewedSample => ({
+  outcome,
+  at,
+  payload: null,
+  output: null,
+  reason,
+});
+
+/** Null: it has no JSON, or is nested too deeply to be written. */
+function payloadOf(sample: unknown): string | null {
+  if (typeof sample === 'string') return sample;
+  try {
+    return JSON.stringify(sample) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function sampleIssues(payloads: readonly (string | null)[]): InputIssue[] {
+  const path = '/samples';
+  const { samples, total } = PREVIEW_LIMITS;
+  if (payloads.length > samples) return [{ path, reason: `must have at most ${samples} samples` }];
+  return lengthOf(payloads) > total ? [{ path, reason: `must have at most ${total} characters in all` }] : [];
+}
+
+const lengthOf = (payloads: readonly (string | null)[]): number =>
+  payloads.reduce((sum, payload) => sum + (payload?.length ?? 0), 0);
+
+function clockIssues(start: number, spacing: number, samples: readonly unknown[]): InputIssue[] {
+  const isMoment = Math.abs(start) <= MAX_MOMENT;
+  const end = (isMoment ? start : 0) + samples.length * spacing * 1_000;
+  const issues: InputIssue[] = [];
+  if (!isMoment) issues.push({ path: '/start', reason: 'must be a moment in epoch milliseconds' });
+  if (!(spacing >= 0 && end <= MAX_MOMENT)) {
+    issues.push({
+      path: '/spacingSeconds',
+      reason: 'must be at least 0, and bring no sample beyond what a date can be',
+    });
+  }
+  return issues;
+}

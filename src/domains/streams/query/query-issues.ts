@@ -1,0 +1,251 @@
+import type { InputIssue } from '../../../platform/errors.ts';
+import { pointerStep } from '../../../platform/text/json-pointer.ts';
+import { nearestName } from '../../../platform/text/nearest-name.ts';
+import { OPERATORS, SELECT_FUNCTIONS } from '../model/stream-query.ts';
+import { parsePath } from './json-path.ts';
+
+/** A query that is larger costs more with each message than it can be worth. */
+export const QUERY_LIMITS = {
+  items: 200,
+  /** Keys of a path. */
+  depth: 50,
+  /** Characters of a path, an alias and a text to compare with. */
+  path: 2_000,
+  alias: 200,
+  right: 4_000,
+  /** Characters of the whole as JSON. */
+  total: 50_000,
+} as const;
+
+/** More issues help nobody, and a hostile query could have many. */
+const MAX_ISSUES = 50;
+
+const INTERNAL_SOURCES = ['timestamp', 'windowstart', 'windowend'] as const;
+const SELECT_KEYS = ['source', 'target', 'alias', 'function', 'intervalsize', 'intervaloffset'] as const;
+const CONDITION_KEYS = ['operator', 'left', 'right'] as const;
+
+/** Seconds: of one millisecond, and of more than a human life. */
+const INTERVAL = { min: 0.001, max: 10_000_000_000 } as const;
+
+const PATH_FORM = 'a path such as "[key][key]"';
+
+/**
+ * What is wrong with a query, all of it and at most 50 issues; none: it is a StreamQuery. Paths are JSON pointers below `at`. Unknown
+ * keys are refused, because one that is misspelled would change what a stream does.
+ */
+export function queryIssues(query: unknown, at = '/query'): InputIssue[] {
+  const check = new QueryCheck(at);
+  check.query(query);
+  return check.issues;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+class QueryCheck {
+  readonly issues: InputIssue[] = [];
+  readonly #at: string;
+  /** Where something was said before: by alias, by target, by all that leads to a target. */
+  readonly #aliases = new Map<string, string>();
+  readonly #targets = new Map<string, string>();
+  readonly #branches = new Map<string, string>();
+  #bucket: string | null = null;
+  #hasBucket = false;
+
+  constructor(at: string) {
+    this.#at = at;
+  }
+
+  query(query: unknown): void {
+    const at = this.#at;
+    if (!isFields(query)) {
+      this.#tell(at, 'must be an object with "select", "where", both or neither');
+      return;
+    }
+    this.#keys(query, ['select', 'where'], at);
+    const { select = [], where = [] } = query;
+    if (!Array.isArray(select)) this.#tell(`${at}/select`, 'must be a list of what is selected');
+    else if (select.length > QUERY_LIMITS.items) {
+      this.#tell(`${at}/select`, `must have at most ${QUERY_LIMITS.items} items`);
+    } else {
+      this.#hasBucket = select.some((item) => isFields(item) && item.function === 'time_bucket');
+      for (const [index, item] of select.entries()) {
+        if (this.issues.length >= MAX_ISSUES) return;
+        this.#item(item, `${at}/select/${index}`);
+      }
+    }
+    if (!Array.isArray(where)) this.#tell(`${at}/where`, 'must be a list with at most one condition');
+    else if (where.length > 1) this.#tell(`${at}/where`, 'must have at most one condition');
+    else if (where.length === 1) this.#condition(where[0], `${at}/where/0`);
+    // What was checked so far is bounded, so that it can be written.
+    if (this.issues.length === 0 && JSON.stringify(query).length > QUERY_LIMITS.total) {
+      this.#tell(at, `must have at most ${QUERY_LIMITS.total} characters as JSON`);
+    }
+  }
+
+  #item(item: unknown, at: string): void {
+    if (!isFields(item)) {
+      this.#tell(at, 'must be an object with "source" and "target"');
+      return;
+    }
+    this.#keys(item, SELECT_KEYS, at);
+    this.#function(item.function, `${at}/function`);
+    this.#source(item, `${at}/source`);
+    this.#target(item, `${at}/target`);
+    if (item.alias !== undefined) this.#alias(item.alias, `${at}/alias`);
+    this.#interval(item, at);
+  }
+
+  #function(name: unknown, at: string): void {
+    if (name === undefined) return;
+    if (!isOneOf(SELECT_FUNCTIONS, name)) {
+      this.#tell(at, oneOf(SELECT_FUNCTIONS, name));
+    } else if (name === 'time_bucket') {
+      if (this.#bucket !== null) this.#tell(at, `there can be one time_bucket, and ${this.#bucket} is one`);
+      else this.#bucket = at.slice(0, -'/function'.length);
+    }
+  }
+
+  #source({ source, function: name }: Fields, at: string): void {
+    if (name === 'time_bucket') {
+      if (!isNothing(source))
+        this.#tell(at, 'must be "" or "*" with time_bucket, or left out: it is made of the clock');
+    } else if (name === 'count') {
+      if (!isNothing(source)) this.#path(source, at, `${PATH_FORM}, "" or "*"`);
+    } else if (isOneOf(SELECT_FUNCTIONS, name)) {
+      this.#path(source, at, `${PATH_FORM} with ${name}`);
+    } else if (isOneOf(INTERNAL_SOURCES, source)) {
+      if (source !== 'timestamp' && !this.#hasBucket) this.#tell(at, `"${source}" needs an item with time_bucket`);
+    } else {
+      this.#path(source, at, `${PATH_FORM}, or "timestamp", "windowstart" or "windowend"`, INTERNAL_SOURCES);
+    }
+  }
+
+  #target({ target, function: name }: Fields, at: string): void {
+    if (target === '' || (target === undefined && name === 'time_bucket')) return;
+    const keys = this.#path(target, at, `${PATH_FORM}, or "" for a value that is not published`);
+    if (keys === null) return;
+    const path = `[${keys.join('][')}]`;
+    const same = this.#targets.get(path) ?? this.#branches.get(path);
+    if (same !== undefined) this.#tell(at, `"${path}" is also written by ${same}`);
+    let branch = '';
+    for (const key of keys.slice(0, -1)) {
+      branch += `[${key}]`;
+      const whole = this.#targets.get(branch);
+      if (whole !== undefined) this.#tell(at, `lies within "${branch}", which ${whole} writes`);
+      if (!this.#branches.has(branch)) this.#branches.set(branch, at);
+    }
+    if (!this.#targets.has(path)) this.#targets.set(path, at);
+  }
+
+  #alias(alias: unknown, at: string): void {
+    if (typeof alias !== 'string' || alias === '') this.#tell(at, 'must be a text that is not empty');
+    else if (alias.length > QUERY_LIMITS.alias) {
+      this.#tell(at, `must have at most ${QUERY_LIMITS.alias} characters`);
+    } else if (alias.startsWith('[') || alias.endsWith(']')) this.#tell(at, 'must not begin with "[" or end with "]"');
+    else {
+      const other = this.#aliases.get(alias);
+      if (other === undefined) this.#aliases.set(alias, at);
+      else this.#tell(at, `is also the alias at ${other}`);
+    }
+  }
+
+  #interval({ function: name, intervalsize: size, intervaloffset: offset }: Fields, at: string): void {
+    if (name !== 'time_bucket') {
+      // A function that is unknown may be a misspelled one.
+      if (name !== undefined && !isOneOf(SELECT_FUNCTIONS, name)) return;
+      if (size !== undefined) this.#tell(`${at}/intervalsize`, 'is for time_bucket only');
+      if (offset !== undefined) this.#tell(`${at}/intervaloffset`, 'is for time_bucket only');
+      return;
+    }
+    const isSize = typeof size === 'number' && size >= INTERVAL.min && size <= INTERVAL.max;
+    if (!isSize)
+      this.#tell(`${at}/intervalsize`, `must be a number of seconds from ${INTERVAL.min} to ${INTERVAL.max}`);
+    if (offset === undefined) return;
+    if (typeof offset !== 'number' || !(offset >= 0) || !(offset < (isSize ? size : INTERVAL.max))) {
+      this.#tell(`${at}/intervaloffset`, 'must be a number of seconds, at least 0 and less than intervalsize');
+    }
+  }
+
+  #condition(condition: unknown, at: string): void {
+    if (!isFields(condition)) {
+      this.#tell(at, 'must be an object with "operator", "left" and "right"');
+      return;
+    }
+    this.#keys(condition, CONDITION_KEYS, at);
+    const { operator, left, right } = condition;
+    const isOperator = isOneOf(OPERATORS, operator);
+    if (!isOperator) this.#tell(`${at}/operator`, oneOf(OPERATORS, operator));
+    if (typeof left !== 'string' || !this.#aliases.has(left)) this.#left(left, `${at}/left`);
+    if (typeof right === 'string') {
+      if (right.length > QUERY_LIMITS.right) {
+        this.#tell(`${at}/right`, `must have at most ${QUERY_LIMITS.right} characters`);
+      }
+    } else if (typeof right === 'boolean') {
+      if (isOperator && operator !== '==' && operator !== '!=') {
+        this.#tell(`${at}/right`, `must be a number or a text with "${operator}": booleans have no order`);
+      }
+    } else if (typeof right !== 'number' || !Number.isFinite(right)) {
+      this.#tell(`${at}/right`, 'must be a text, a number, true or false');
+    }
+  }
+
+  #left(left: unknown, at: string): void {
+    if (isOneOf(INTERNAL_SOURCES, left)) {
+      this.#tell(at, `"${left}" has to be selected with an alias, which can then stand here`);
+    } else this.#path(left, at, `${PATH_FORM}, or an alias of select`, [...this.#aliases.keys()]);
+  }
+
+  /** The keys of a path that is good; null: it was told what is wrong. */
+  #path(path: unknown, at: string, form: string, names: Iterable<string> = []): readonly string[] | null {
+    if (path === undefined) this.#tell(at, `is needed: ${form}`);
+    else if (typeof path !== 'string') this.#tell(at, `must be ${form}`);
+    else if (path.length > QUERY_LIMITS.path) {
+      this.#tell(at, `must have at most ${QUERY_LIMITS.path} characters`);
+    } else {
+      const keys = parsePath(path);
+      if (keys === null) this.#tell(at, `must be ${form}${hint(meantBy(path, names))}`);
+      else if (keys.length > QUERY_LIMITS.depth) this.#tell(at, `must have at most ${QUERY_LIMITS.depth} keys`);
+      else return keys;
+    }
+    return null;
+  }
+
+  #keys(fields: Fields, known: readonly string[], at: string): void {
+    for (const key of Object.keys(fields)) {
+      if (this.issues.length >= MAX_ISSUES) return;
+      if (known.includes(key)) continue;
+      const meant = nearestName(key, known);
+      const reason = `is not known here; there ${known.length === 1 ? 'is' : 'are'} ${list(known)}`;
+      this.#tell(`${at}/${pointerStep(key)}`, `${reason}${hint(meant)}`);
+    }
+  }
+
+  #tell(path: string, reason: string): void {
+    if (this.issues.length < MAX_ISSUES) this.issues.push({ path, reason });
+  }
+}
+
+/** An own `__proto__` is a key like others, and unknown. */
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isNothing = (source: unknown): boolean => source === undefined || source === '' || source === '*';
+
+const isOneOf = <T extends string>(known: readonly T[], value: unknown): value is T =>
+  (known as readonly unknown[]).includes(value);
+
+const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+
+function oneOf(known: readonly string[], value: unknown): string {
+  const meant = typeof value === 'string' ? nearestName(value, known) : null;
+  return `must be one of ${list(known)}${hint(meant)}`;
+}
+
+const hint = (meant: string | null): string => (meant === null ? '' : `; is "${meant}" meant?`);
+
+/** Paths are often written without brackets. */
+function meantBy(path: string, names: Iterable<string>): string | null {
+  return nearestName(path, names) ?? (WORD.test(path) ? `[${path}]` : null);
+}
+
+const WORD = /^[^[\]]{1,50}$/;

@@ -1,0 +1,237 @@
+import type { ServiceError } from '../../../platform/errors.ts';
+import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import { publishRefusal } from '../engine/refusals.ts';
+import type { ReplayProgress, ReplayRequest, ReplayState } from '../model/stream-replay.ts';
+import type { StreamSession } from '../model/stream-session.ts';
+import { type MessageLog, type StoredMessage, storedAt } from '../store/message-store.ts';
+import type { ReplayClock } from './replay-clock.ts';
+import { ReplayPace } from './replay-pace.ts';
+import { ReplayPages } from './replay-pages.ts';
+
+/** Published and not yet taken by the broker: messages, and bytes of payload; one message alone may be larger. */
+const WINDOW_MESSAGES = 512;
+const WINDOW_BYTES = 1024 * 1024;
+/** Messages in one piece, before everybody else has a turn. */
+const TURN_MESSAGES = 256;
+/** After a wait of so many milliseconds the page is read anew: its messages may have expired. */
+const FRESH_MS = 1_000;
+/** Milliseconds until the next try where a publish was lost though the broker is connected. */
+const RETRY_MS = 1_000;
+
+export interface ReplayOptions {
+  readonly id: number;
+  readonly request: ReplayRequest;
+  /** Null: nothing is stored. */
+  readonly log: MessageLog | null;
+  readonly session: StreamSession;
+  readonly clock: ReplayClock;
+  /** Of the message that was stored with this QoS. */
+  qosOf(stored: 0 | 1 | 2): 0 | 1 | 2;
+  onPublished(): void;
+  onState(): void;
+  onProgress(): void;
+}
+
+/**
+ * One replay of stored messages: RUNNING <-> PAUSED (the broker is away) -> DONE, STOPPED or FAILED (the broker refuses its topic, or
+ * the messages cannot be read). What the broker had not taken when the connection was lost goes again, before all that follows,
+ * and the time of the pause does not count, so that the gaps stay.
+ */
+export class Replay {
+  readonly #options: ReplayOptions;
+  readonly #pace: ReplayPace;
+  readonly #startedAt = Date.now();
+  #pages: ReplayPages | null = null;
+  #total = 0;
+  #state: ReplayState = 'RUNNING';
+  #problem: string | null = null;
+  #endedAt: number | null = null;
+  #published = 0;
+  #position: number | null = null;
+  /** Published and not yet taken, in their order. */
+  #underWay = new Set<StoredMessage>();
+  #underWayBytes = 0;
+  /** What goes first: it was under way when the connection was lost. */
+  #again: StoredMessage[] = [];
+  /** Counts the connections that it publishes on: what is told later of an earlier one is of no interest. */
+  #round = 0;
+  #pausedAt = 0;
+  #isPumping = false;
+  #cancelWake: Stop | null = null;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+    this.#pace = new ReplayPace(options.request.speed);
+  }
+
+  get isOver(): boolean {
+    return this.#endedAt !== null;
+  }
+
+  start(): void {
+    const { log, request, session } = this.#options;
+    if (log !== null) this.#pages = this.#reading(() => new ReplayPages(log, request));
+    if (this.isOver) return;
+    this.#total = this.#pages?.total ?? 0;
+    if (session.status.state !== 'CONNECTED') this.#pause(away(session.status));
+    else {
+      this.#options.onState();
+      this.#pump();
+    }
+  }
+
+  stop(): void {
+    if (!this.isOver) this.#end('STOPPED');
+  }
+
+  linkChanged(status: LinkStatus): void {
+    if (this.isOver) return;
+    if (status.state !== 'CONNECTED') this.#pause(away(status));
+    else this.#resume();
+  }
+
+  /** Stored messages were removed. */
+  reread(): void {
+    this.#pages?.forget();
+    this.#pump();
+  }
+
+  progress(): ReplayProgress {
+    const { id, request } = this.#options;
+    return {
+      id,
+      state: this.#state,
+      request,
+      published: this.#published,
+      total: this.#total,
+      position: this.#position,
+      startedAt: this.#startedAt,
+      endedAt: this.#endedAt,
+      problem: this.#problem,
+    };
+  }
+
+  #pump(): void {
+    // A session may answer before its publish returns.
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    try {
+      let count = 0;
+      while (count < TURN_MESSAGES && this.#publishNext()) count += 1;
+      if (count === TURN_MESSAGES) this.#wakeAfter(0);
+    } finally {
+      this.#isPumping = false;
+    }
+  }
+
+  /** False: not now. */
+  #publishNext(): boolean {
+    if (this.#state !== 'RUNNING') return false;
+    if (this.#underWay.size >= WINDOW_MESSAGES || this.#underWayBytes >= WINDOW_BYTES) return false;
+    const message = this.#again.shift() ?? this.#nextDue();
+    if (message !== null) this.#publish(message);
+    return message !== null;
+  }
+
+  #nextDue(): StoredMessage | null {
+    const message = this.#reading(() => this.#pages?.peek() ?? null);
+    if (message === null) {
+      if (!this.isOver && this.#underWay.size === 0) this.#end('DONE');
+      return null;
+    }
+    const wait = this.#pace.wait(message.id, this.#options.clock.now());
+    if (wait > 0) {
+      this.#wakeAfter(wait);
+      return null;
+    }
+    this.#pages?.advance();
+    return message;
+  }
+
+  #publish(message: StoredMessage): void {
+    const { session, request, qosOf } = this.#options;
+    const round = this.#round;
+    this.#underWay.add(message);
+    this.#underWayBytes += message.payload.length;
+    session.publish(request.topic, message.payload, qosOf(message.qos), (error) => this.#told(message, round, error));
+  }
+
+  #told(message: StoredMessage, round: number, error: ServiceError | null): void {
+    if (round !== this.#round) return;
+    if (error?.code === 'BROKER_UNREACHABLE') {
+      if (!this.isOver) this.#lost(error);
+      return;
+    }
+    if (this.#underWay.delete(message)) this.#underWayBytes -= message.payload.length;
+    if (error !== null) {
+      if (!this.isOver) this.#end('FAILED', publishRefusal(error, this.#options.request.topic));
+      return;
+    }
+    this.#published += 1;
+    this.#position = storedAt(message.id);
+    this.#options.onPublished();
+    this.#options.onProgress();
+    this.#pump();
+  }
+
+  #lost(error: ServiceError): void {
+    this.#pause(error.message);
+    if (this.#options.session.status.state === 'CONNECTED') this.#wakeAfter(RETRY_MS, () => this.#resume());
+  }
+
+  #pause(problem: string): void {
+    if (this.#state === 'RUNNING') this.#pausedAt = this.#options.clock.now();
+    else if (this.#problem === problem) return;
+    this.#cancelWake?.();
+    this.#state = 'PAUSED';
+    this.#problem = problem;
+    this.#options.onState();
+  }
+
+  #resume(): void {
+    if (this.#state !== 'PAUSED' || this.#options.session.status.state !== 'CONNECTED') return;
+    this.#cancelWake?.();
+    this.#round += 1;
+    this.#again = [...this.#underWay, ...this.#again];
+    this.#underWay.clear();
+    this.#underWayBytes = 0;
+    this.#pages?.forget();
+    this.#pace.shift(this.#options.clock.now() - this.#pausedAt);
+    this.#state = 'RUNNING';
+    this.#problem = null;
+    this.#options.onState();
+    this.#pump();
+  }
+
+  #end(state: ReplayState, problem: string | null = null): void {
+    this.#cancelWake?.();
+    this.#state = state;
+    this.#problem = problem;
+    this.#endedAt = Date.now();
+    this.#underWay.clear();
+    this.#again = [];
+    this.#pages = null;
+    this.#options.onState();
+  }
+
+  #wakeAfter(ms: number, call = () => this.#pump()): void {
+    this.#cancelWake?.();
+    this.#cancelWake = this.#options.clock.after(ms, () => {
+      if (ms >= FRESH_MS) this.#pages?.forget();
+      call();
+    });
+  }
+
+  /** Null, and FAILED, where the disk fails. */
+  #reading<T>(read: () => T | null): T | null {
+    try {
+      return read();
+    } catch (error) {
+      this.#end('FAILED', `The stored messages cannot be read: ${(error as Error).message}`);
+      return null;
+    }
+  }
+}
+
+const away = ({ state, lastError }: LinkStatus): string =>
+  lastError ?? (state === 'CLOSED' ? 'The link to the broker was closed' : 'The broker is not connected');

@@ -1,0 +1,48 @@
+import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { Segment } from './segment.ts';
+import type { SegmentFolder } from './segment-folder.ts';
+
+/** Of one step. */
+const MAX_ROWS = 500;
+const MAX_BYTES = 512 * 1024;
+const PAGES = 64;
+
+/**
+ * Removes a range of ids: whole files, which nobody sees any more from the first step on, and rows of those that reach beyond it.
+ * Answers how many messages. Errors: those of the disk.
+ */
+export function* eraseRange(folder: SegmentFolder, from: number, to: number): Steps<number> {
+  const covered: Segment[] = [];
+  const partly: Segment[] = [];
+  let removed = 0;
+  for (const segment of folder.within(from, to)) {
+    const facts = folder.look(segment, (each) => each.facts);
+    if (facts === null) continue;
+    const isCovered = facts.messages === 0 || (facts.first >= from && facts.last <= to);
+    if (isCovered) removed += facts.messages;
+    (isCovered ? covered : partly).push(segment);
+  }
+  folder.detach(covered);
+  for (const segment of covered) {
+    segment.drop();
+    yield;
+  }
+  for (const segment of partly) removed += yield* erase(folder, segment, from, to);
+  return removed;
+}
+
+/** Removes a range from the midst of a segment, and gives its space back; answers how many messages. Errors: those of the disk. */
+export function* erase(folder: SegmentFolder, segment: Segment, from: number, to: number): Steps<number> {
+  const messages = folder.look(segment, ({ facts }) => facts.messages) ?? 0;
+  const rows = Math.max(1, Math.min(MAX_ROWS, Math.floor((MAX_BYTES * messages) / Math.max(1, segment.bytes))));
+  let removed = 0;
+  for (;;) {
+    const some = folder.look(segment, (each) => each.change((file) => file.delete(from, to, rows)));
+    removed += some ?? 0;
+    yield;
+    if (some === null || some < rows) break;
+  }
+  while (folder.look(segment, (each) => each.change((file) => file.shrink(PAGES))) === false) yield;
+  if (folder.look(segment, ({ facts }) => facts.messages) === 0) folder.drop(segment);
+  return removed;
+}

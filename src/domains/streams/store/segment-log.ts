@@ -1,0 +1,312 @@
+import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import type { CommitTurns, Committer } from '../../../platform/storage/commit-turns.ts';
+import type { TimeBounds } from '../model/stream-engine.ts';
+import type { StreamStorage } from '../model/stream-report.ts';
+import type { DiskUse } from './disk-use.ts';
+import { erase, eraseRange } from './erasing.ts';
+import { type MessageLog, type NewMessage, type ReadOptions, type StoredMessage, storedAt } from './message-store.ts';
+import { readPage } from './reading.ts';
+import type { Segment } from './segment.ts';
+import type { SegmentFacts } from './segment-file.ts';
+import { reasonOf, type SegmentFolder } from './segment-folder.ts';
+
+/** Of one transaction, so that a commit does not hold the event loop for long. */
+const BATCH_MESSAGES = 1_000;
+const BATCH_BYTES = 512 * 1024;
+/** What waits for a disk that does not keep up; who appends is to slow down long before (`pendingBytes`). */
+const MAX_PENDING_BYTES = 256 * 1024 * 1024;
+/** What a message takes beside its topic and payload, on disk and in memory. */
+const MESSAGE_BYTES = 32;
+/** Milliseconds after which a disk that failed is tried again. */
+const RETRY_MS = 5_000;
+/** Of a ttl: how long a segment may be. */
+const SEGMENTS_OF_TTL = 4;
+
+interface Pending extends StoredMessage {
+  readonly bytes: number;
+  readonly done: (problem: string | null) => void;
+}
+
+export interface SegmentLogOptions {
+  readonly folder: SegmentFolder;
+  readonly disk: DiskUse;
+  readonly turns: CommitTurns;
+  /** Bytes at which a segment is followed by the next one. */
+  readonly segmentBytes: number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly onProblem: (reason: string) => void;
+  readonly onTtl: (seconds: number) => void;
+  readonly onRemove: () => void;
+}
+
+/**
+ * The messages of one stream in segments of at most a quarter of the ttl: what expires is a whole file, whose newest message is older
+ * than the ttl and whose oldest is not yet as old as twice that.
+ *
+ * A batch that cannot be written is answered with the reason, and so is what comes within the next seconds; then it is tried again.
+ */
+export class SegmentLog implements MessageLog, Committer {
+  readonly #options: SegmentLogOptions;
+  readonly #folder: SegmentFolder;
+  #pending: Pending[] = [];
+  #pendingBytes = 0;
+  /** Null: not looked up yet. */
+  #lastId: number | null = null;
+  /** Messages after this one share no segment with those up to it. */
+  #boundary = 0;
+  #ttl: number;
+  #failure: { readonly reason: string; readonly until: number } | null = null;
+  /** Why it takes no more. */
+  #ended: string | null = null;
+
+  constructor(options: SegmentLogOptions) {
+    this.#options = options;
+    this.#folder = options.folder;
+    this.#ttl = options.folder.ttl ?? 0;
+  }
+
+  get ttl(): number {
+    return this.#ttl;
+  }
+
+  get isEmpty(): boolean {
+    return this.#folder.segments.length === 0;
+  }
+
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  setTtl(seconds: number): void {
+    this.#ttl = seconds;
+    try {
+      this.#folder.keepTtl(seconds);
+    } catch (error) {
+      this.#options.onProblem(`How long messages are kept could not be written: ${reasonOf(error)}`);
+    }
+    this.#options.onTtl(seconds);
+  }
+
+  append({ topic, payload, qos }: NewMessage, done: (problem: string | null) => void): void {
+    if (this.#ended !== null) {
+      done(this.#ended);
+      return;
+    }
+    const id = this.#nextId();
+    const content = typeof payload === 'string' ? Buffer.from(payload) : asBuffer(payload);
+    const bytes = content.length + topic.length + MESSAGE_BYTES;
+    this.#pending.push({ id, topic, payload: content, qos, bytes, done });
+    this.#pendingBytes += bytes;
+    this.#options.turns.add(this);
+  }
+
+  commit(): boolean {
+    const batch = this.#nextBatch();
+    if (batch.length === 0) return false;
+    const bytes = batch.reduce((sum, message) => sum + message.bytes, 0);
+    const problem = this.#pendingBytes > MAX_PENDING_BYTES ? TOO_MANY : this.#store(batch);
+    this.#pendingBytes -= bytes;
+    for (const { done } of batch) done(problem);
+    return this.#pending.length > 0;
+  }
+
+  storage(): StreamStorage {
+    // Nobody has tried to write since it was due.
+    if (this.#failure && this.#options.now() > this.#failure.until + RETRY_MS) this.#failure = null;
+    const all = this.#folder.segments.map((segment) => this.#factsOf(segment)).filter((facts) => facts !== null);
+    const facts = all.filter(({ messages }) => messages > 0);
+    const [oldest, newest] = [facts[0], facts.at(-1)];
+    const full = this.#options.disk.refusal();
+    return {
+      state: this.#failure ? 'FAILED' : full === null ? 'STORING' : 'FULL',
+      messages: facts.reduce((sum, { messages }) => sum + messages, 0),
+      bytes: this.#folder.bytes,
+      oldest: oldest ? storedAt(oldest.first) : null,
+      newest: newest ? storedAt(newest.last) : null,
+      problem: this.#failure?.reason ?? full,
+    };
+  }
+
+  count(bounds: TimeBounds): number {
+    const { from, to } = this.#range(bounds);
+    const counts = this.#folder.within(from, to).map((segment) =>
+      this.#folder.look(segment, ({ facts, file }) => {
+        const isWhole = facts.first >= from && facts.last <= to;
+        return isWhole || facts.messages === 0 ? facts.messages : file.count(from, to);
+      }),
+    );
+    return counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
+  }
+
+  read({ after, reverse, limit, maxBytes, ...bounds }: ReadOptions): StoredMessage[] {
+    const { from, to } = this.#range(bounds);
+    const start = after === null || reverse ? from : Math.max(from, after + 1);
+    const end = after === null || !reverse ? to : Math.min(to, after - 1);
+    return readPage(this.#folder, { from: start, to: end, reverse, limit, maxBytes });
+  }
+
+  clear(bounds: TimeBounds): Promise<number> {
+    return inTurns(this.#clearing(bounds));
+  }
+
+  async remove(): Promise<void> {
+    if (this.#ended !== null) return;
+    this.#end('Its stream was removed');
+    this.#options.onRemove();
+    await inTurns(this.#folder.removal());
+  }
+
+  /** Everything that was appended is committed then; it takes no more. */
+  *close(): Steps<void> {
+    while (this.commit()) yield;
+    this.#end('The streams are being closed');
+  }
+
+  /** Some of it may be older than the ttl: a look at names only, for there may be thousands of streams. */
+  get mayHaveExpired(): boolean {
+    const [oldest] = this.#folder.segments;
+    if (this.#ttl === 0) return false;
+    return this.#folder.hasSetAside || (oldest !== undefined && oldest.base < this.#idOfAge(this.#ttl));
+  }
+
+  /** Erases what is older than the ttl. Errors: those of the disk. */
+  *expiry(): Steps<void> {
+    if (this.#ttl === 0) return;
+    const young = this.#idOfAge(this.#ttl);
+    const tooOld = this.#idOfAge(2 * this.#ttl);
+    for (const segment of [...this.#folder.segments]) {
+      if (segment.base >= young) break;
+      if (this.#folder.endOf(segment) > young) {
+        const facts = this.#folder.look(segment, (each) => each.facts);
+        if (facts === null) continue;
+        if (facts.messages > 0 && facts.last >= young) {
+          // Only one that was made under a longer ttl reaches that far back.
+          if (facts.first < tooOld) yield* erase(this.#folder, segment, 0, young - 1);
+          continue;
+        }
+      }
+      this.#folder.drop(segment);
+      yield;
+    }
+    this.#folder.forgetSetAside(young / 1_000);
+  }
+
+  *#clearing(bounds: TimeBounds): Steps<number> {
+    // What is appended from now on stays.
+    const { from, to } = idRange(bounds);
+    const upTo = Math.min(this.#lastKnownId(), to);
+    this.#boundary = Math.max(this.#boundary, upTo);
+    while ((this.#pending[0]?.id ?? Number.POSITIVE_INFINITY) <= upTo && this.commit()) yield;
+    const removed = yield* eraseRange(this.#folder, from, upTo);
+    if (bounds.from === null && bounds.to === null) this.#folder.forgetSetAside(Number.POSITIVE_INFINITY);
+    return removed;
+  }
+
+  /** Of one segment, and of what one transaction should hold. */
+  #nextBatch(): Pending[] {
+    const [first] = this.#pending;
+    if (first === undefined) return [];
+    const end = (this.#segmentFor(first.id)?.base ?? first.id) + this.#span();
+    let bytes = 0;
+    let count = 0;
+    for (const message of this.#pending) {
+      bytes += message.bytes;
+      const isOther = message.id >= end || (first.id <= this.#boundary && message.id > this.#boundary);
+      if (count > 0 && (isOther || bytes > BATCH_BYTES || count === BATCH_MESSAGES)) break;
+      count += 1;
+    }
+    return this.#pending.splice(0, count);
+  }
+
+  /** Answers why not. */
+  #store(batch: readonly StoredMessage[]): string | null {
+    const full = this.#options.disk.refusal();
+    if (full !== null) return full;
+    if (this.#failure && this.#options.now() < this.#failure.until) return this.#failure.reason;
+    try {
+      this.#write(batch);
+      this.#failure = null;
+      return null;
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #write(batch: readonly StoredMessage[]): void {
+    const [first] = batch;
+    if (first === undefined) return;
+    const segment = this.#segmentFor(first.id);
+    if (segment !== null && this.#folder.look(segment, (each) => each.insert(batch)) !== null) return;
+    this.#folder.roll(first.id).insert(batch);
+  }
+
+  /** Null: a new one is due. */
+  #segmentFor(id: number): Segment | null {
+    const { newest } = this.#folder;
+    if (newest === null || newest.bytes >= this.#options.segmentBytes || id >= newest.base + this.#span()) return null;
+    return newest.base <= this.#boundary && id > this.#boundary ? null : newest;
+  }
+
+  #span(): number {
+    return this.#ttl === 0 ? Number.POSITIVE_INFINITY : (this.#ttl * 1_000_000) / SEGMENTS_OF_TTL;
+  }
+
+  #nextId(): number {
+    this.#lastId = Math.max(Math.floor(this.#options.now() * 1_000), this.#lastKnownId() + 1);
+    return this.#lastId;
+  }
+
+  #lastKnownId(): number {
+    const { newest } = this.#folder;
+    this.#lastId ??= newest === null ? 0 : Math.max(newest.base, this.#factsOf(newest)?.last ?? 0);
+    return this.#lastId;
+  }
+
+  /** What is expired for twice its time may be in a file that is about to go. */
+  #range(bounds: TimeBounds): { readonly from: number; readonly to: number } {
+    const { from, to } = idRange(bounds);
+    if (this.#ttl === 0) return { from, to };
+    return { from: Math.max(from, this.#idOfAge(2 * this.#ttl)), to };
+  }
+
+  /** Of a message that came so many seconds ago. */
+  #idOfAge(seconds: number): number {
+    return (this.#options.now() - seconds * 1_000) * 1_000;
+  }
+
+  #factsOf(segment: Segment): SegmentFacts | null {
+    try {
+      return this.#folder.look(segment, (each) => each.facts);
+    } catch (error) {
+      this.#failed(error);
+      return null;
+    }
+  }
+
+  #failed(error: unknown): string {
+    const reason = `The disk failed: ${reasonOf(error)}`;
+    if (this.#failure?.reason !== reason) this.#options.onProblem(reason);
+    this.#failure = { reason, until: this.#options.now() + RETRY_MS };
+    return reason;
+  }
+
+  #end(reason: string): void {
+    this.#ended = reason;
+    this.#options.turns.remove(this);
+    const pending = this.#pending;
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    for (const { done } of pending) done(reason);
+  }
+}
+
+const TOO_MANY = 'More messages wait to be stored than memory has room for';
+
+const idRange = ({ from, to }: TimeBounds): { readonly from: number; readonly to: number } => ({
+  from: from === null ? 0 : Math.ceil(from * 1_000),
+  to: to === null ? Number.MAX_SAFE_INTEGER : Math.floor(to * 1_000) + 999,
+});
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

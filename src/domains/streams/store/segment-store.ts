@@ -1,0 +1,188 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { atOnce, inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { CommitTurns } from '../../../platform/storage/commit-turns.ts';
+import { DiskUse } from './disk-use.ts';
+import type { MessageLog, MessageStore } from './message-store.ts';
+import { OpenFiles } from './open-files.ts';
+import { limitsOfProcess, segmentsToOpen } from './open-files-limit.ts';
+import { REMOVED, reasonOf, SegmentFolder } from './segment-folder.ts';
+import { SegmentLog } from './segment-log.ts';
+
+export interface SegmentStoreOptions {
+  /** Made when missing; nobody else writes there. */
+  readonly folder: string;
+  /** Bound on what all its files take on disk, in bytes. It is exceeded by no more than a commit and the WALs of the open files. */
+  readonly maxBytes: number;
+  /** A disk that fails, or a damaged file that was set aside; told once each. `streamId` is null where it concerns all. */
+  readonly onProblem: (streamId: string | null, reason: string) => void;
+  /** Epoch milliseconds; the clock of the system. */
+  readonly now?: () => number;
+  /** Files that are open at a time, of all streams together; as many as the limits of the process allow, 128 to 1,024. */
+  readonly maxOpenFiles?: number;
+  /** Size at which a segment is followed by the next one; 32 MB, or less where `maxBytes` is small. */
+  readonly segmentBytes?: number;
+}
+
+export interface SegmentStore extends MessageStore {
+  /** Files that are open now. */
+  readonly openFiles: number;
+  /** Erases what has expired: what its timer does. */
+  expire(): Promise<void>;
+}
+
+/** To count within bounds, the segment at each end has to be walked through. */
+const MAX_SEGMENT_BYTES = 32 * 1_048_576;
+/** Of the shortest ttl: how often expired segments are looked for. With segments of a quarter nothing gets as old as two ttl. */
+const CHECKS_OF_TTL = 8;
+/** Milliseconds. */
+const MAX_CHECK_MS = 30_000;
+const IDLE_MS = 60_000;
+
+/**
+ * The stored messages of the streams of one broker: a folder for each stream, and in it a SQLite file for each stretch of time, see
+ * SegmentLog. Belongs in a worker thread: it waits for the disk. One owner for each folder.
+ * Errors: those of the file system when the folder cannot be made or read.
+ */
+export function openSegmentStore(options: SegmentStoreOptions): SegmentStore {
+  return new Segments(options);
+}
+
+class Segments implements SegmentStore {
+  readonly #options: SegmentStoreOptions;
+  readonly #logs = new Map<string, SegmentLog>();
+  readonly #files: OpenFiles;
+  readonly #disk: DiskUse;
+  readonly #turns = new CommitTurns();
+  #timer: NodeJS.Timeout | null = null;
+  #timerMs = 0;
+  #expiring: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(options: SegmentStoreOptions) {
+    this.#options = options;
+    this.#files = new OpenFiles(options.maxOpenFiles ?? segmentsToOpen(limitsOfProcess()));
+    this.#disk = new DiskUse(options.maxBytes);
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    for (const entry of readdirSync(options.folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) this.#load(entry.name);
+    }
+    this.#schedule();
+  }
+
+  log(streamId: string): MessageLog {
+    const known = this.#logs.get(streamId);
+    if (known) return known;
+    const log = this.#make(streamId, this.#folder(streamId));
+    if (this.#closed) atOnce(log.close());
+    else this.#logs.set(streamId, log);
+    return log;
+  }
+
+  ids(): readonly string[] {
+    return [...this.#logs].filter(([, log]) => !log.isEmpty).map(([id]) => id);
+  }
+
+  get bytes(): number {
+    return this.#disk.bytes;
+  }
+
+  get openFiles(): number {
+    return this.#files.size;
+  }
+
+  async expire(): Promise<void> {
+    this.#expiring ??= inTurns(this.#expiry()).finally(() => {
+      this.#expiring = null;
+    });
+    await this.#expiring;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#expiring;
+    for (const log of this.#logs.values()) await inTurns(log.close());
+    this.#files.closeAll();
+  }
+
+  #load(name: string): void {
+    const path = join(this.#options.folder, name);
+    if (name.endsWith(REMOVED)) rmSync(path, { recursive: true, force: true });
+    const streamId = streamIdOf(name);
+    if (streamId === null) return;
+    const folder = this.#folder(streamId);
+    folder.load();
+    if (folder.isEmpty) rmSync(path, { recursive: true, force: true });
+    else this.#logs.set(streamId, this.#make(streamId, folder));
+  }
+
+  #folder(streamId: string): SegmentFolder {
+    return new SegmentFolder({
+      path: join(this.#options.folder, folderName(streamId)),
+      files: this.#files,
+      disk: this.#disk,
+      onDamage: (reason) => this.#options.onProblem(streamId, reason),
+    });
+  }
+
+  #make(streamId: string, folder: SegmentFolder): SegmentLog {
+    const { maxBytes, now = Date.now } = this.#options;
+    const log: SegmentLog = new SegmentLog({
+      folder,
+      disk: this.#disk,
+      turns: this.#turns,
+      segmentBytes: this.#options.segmentBytes ?? Math.min(MAX_SEGMENT_BYTES, maxBytes / 8),
+      now,
+      onProblem: (reason) => this.#options.onProblem(streamId, reason),
+      onTtl: (seconds) => {
+        if (seconds > 0 && (seconds * 1_000) / CHECKS_OF_TTL < this.#timerMs) this.#schedule();
+      },
+      onRemove: () => {
+        if (this.#logs.get(streamId) === log) this.#logs.delete(streamId);
+      },
+    });
+    return log;
+  }
+
+  *#expiry(): Steps<void> {
+    for (const [streamId, log] of [...this.#logs]) {
+      if (!log.mayHaveExpired) continue;
+      try {
+        yield* log.expiry();
+        yield;
+      } catch (error) {
+        this.#options.onProblem(streamId, `Expired messages could not be erased: ${reasonOf(error)}`);
+      }
+    }
+    try {
+      this.#files.closeIdle(IDLE_MS);
+    } catch (error) {
+      this.#options.onProblem(null, `Files could not be closed: ${reasonOf(error)}`);
+    }
+  }
+
+  /** One timer for all: what has the shortest ttl says how often. */
+  #schedule(): void {
+    let ms = MAX_CHECK_MS;
+    for (const { ttl } of this.#logs.values()) if (ttl > 0) ms = Math.min(ms, (ttl * 1_000) / CHECKS_OF_TTL);
+    if (this.#closed || (this.#timer !== null && this.#timerMs <= ms)) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timerMs = ms;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      void this.expire().then(() => this.#schedule());
+    }, ms).unref();
+  }
+}
+
+/** Ids are mostly those of this product, and are folder names as they are; others as hexadecimal digits. */
+function folderName(streamId: string): string {
+  return /^[a-z0-9_-]{1,100}$/.test(streamId) ? streamId : `~${Buffer.from(streamId).toString('hex')}`;
+}
+
+function streamIdOf(name: string): string | null {
+  if (/^~(?:[0-9a-f]{2})+$/.test(name)) return Buffer.from(name.slice(1), 'hex').toString();
+  return /^[a-z0-9_-]{1,100}$/.test(name) ? name : null;
+}

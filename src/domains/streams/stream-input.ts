@@ -1,0 +1,134 @@
+import { type InputIssue, invalid, ServiceError } from '../../platform/errors.ts';
+import type { ControlCaller } from '../../protocol/control/plugin.ts';
+import { listStreams } from './control/stream-control.ts';
+import { definitionIssues, NOT_BEFORE, replayIssues } from './definition/definition-issues.ts';
+import { loopReason, reachedFrom, streamLoop } from './definition/stream-loops.ts';
+import { DEFAULT_DEFINITION, type StreamDefinition } from './model/stream-definition.ts';
+import type { TimeBounds } from './model/stream-engine.ts';
+import type { ReplayRequest } from './model/stream-replay.ts';
+
+/* What callers give, checked. Issues tell places in `input`, as callers of the graph name them. */
+
+type Given<T> = { readonly [Key in keyof T]?: unknown };
+
+/** Null is as if it was not there. */
+export interface NewStreamInput extends Given<Omit<StreamDefinition, 'name' | 'sourceTopic'>> {
+  readonly name: string;
+  readonly sourceTopic: string;
+}
+
+/** Null clears what may be none. */
+export type StreamChangesInput = Given<Omit<StreamDefinition, 'name'>>;
+
+/** Null or absent: unbounded. */
+export interface ClearInput {
+  readonly from?: Date | null | undefined;
+  readonly to?: Date | null | undefined;
+}
+
+export interface ReplayInput extends ClearInput {
+  readonly topic: string;
+  readonly limit?: number | null | undefined;
+  /** Default 1. */
+  readonly speed?: number | null | undefined;
+  /** Without pauses. */
+  readonly fastest?: boolean | null | undefined;
+  readonly reverse?: boolean | null | undefined;
+}
+
+/** An empty text is none, as in the API of streams. */
+const NULLABLE = new Set<string>([
+  'targetTopic',
+  'key',
+  'textName',
+  'textDescription',
+] satisfies (keyof StreamDefinition)[]);
+
+const withoutEmpty = (input: object): [string, unknown][] =>
+  Object.entries(input).map(([key, value]) => [key, value === '' && NULLABLE.has(key) ? null : value]);
+
+/** Errors: INVALID. */
+export function checkedStream(input: NewStreamInput): StreamDefinition {
+  const given = withoutEmpty(input).filter(([, value]) => value !== null && value !== undefined);
+  const candidate = { ...DEFAULT_DEFINITION, ...Object.fromEntries(given) };
+  refuse(definitionIssues(candidate));
+  // What has no issues is one.
+  return candidate as StreamDefinition;
+}
+
+/** Errors: INVALID. */
+export function checkedChanges(input: StreamChangesInput): Partial<Omit<StreamDefinition, 'name'>> {
+  const changes = Object.fromEntries(withoutEmpty(input).filter(([, value]) => value !== undefined));
+  refuse(definitionIssues(changes, { partial: true }));
+  return changes;
+}
+
+/** Errors: INVALID. */
+export function checkedBounds({ from, to }: ClearInput): TimeBounds {
+  const bounds = { from: from?.getTime() ?? null, to: to?.getTime() ?? null };
+  if (bounds.from !== null && bounds.to !== null && bounds.to < bounds.from) {
+    refuse([{ path: '/to', reason: NOT_BEFORE }]);
+  }
+  return bounds;
+}
+
+/** Errors: INVALID. */
+export function checkedReplay({ topic, limit, speed, fastest, reverse, ...bounds }: ReplayInput): ReplayRequest {
+  if (fastest === true && speed != null) refuse([{ path: '/speed', reason: 'means nothing together with `fastest`' }]);
+  const candidate = {
+    topic,
+    from: bounds.from?.getTime() ?? null,
+    to: bounds.to?.getTime() ?? null,
+    limit: limit ?? null,
+    speed: fastest === true ? ('fastest' as const) : (speed ?? 1),
+    reverse: reverse ?? false,
+  };
+  refuse(replayIssues(candidate));
+  return candidate;
+}
+
+/** Where the broker would let a stream feed itself, directly or through others. Errors: INVALID with the chain. */
+export async function refuseLoop(
+  controls: ControlCaller,
+  name: string,
+  changes: Partial<StreamDefinition>,
+): Promise<void> {
+  if (changes.sourceTopic === undefined && changes.targetTopic == null) return;
+  const all = await definitionsOf(controls);
+  const before = all.find((known) => known.name === name);
+  const { sourceTopic = before?.sourceTopic, targetTopic = before?.targetTopic ?? null } = changes;
+  const loop = sourceTopic === undefined ? null : streamLoop(all, { name, sourceTopic, targetTopic });
+  if (loop !== null) refuse([{ path: '/targetTopic', reason: loopReason(loop) }]);
+}
+
+/** Where the messages of a replay would be stored again. Errors: INVALID with the chain. */
+export async function refuseReplayLoop(controls: ControlCaller, name: string, { topic }: ReplayRequest): Promise<void> {
+  const all = await definitionsOf(controls);
+  if (all.find((known) => known.name === name)?.persist !== true) return;
+  const loop = reachedFrom(all, topic, name);
+  if (loop !== null) refuse([{ path: '/topic', reason: loopReason(loop) }]);
+}
+
+async function definitionsOf(controls: ControlCaller): Promise<StreamDefinition[]> {
+  const { items } = await listStreams(controls);
+  return items.map(({ definition }) => definition);
+}
+
+/** What a plugin of ours has against the input, in places as callers name them. */
+export async function placed<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const issues = error instanceof ServiceError && error.code === 'INVALID' ? error.info?.issues : undefined;
+    if (Array.isArray(issues)) refuse(issues);
+    throw error;
+  }
+}
+
+/** Issues with JSON pointers into a stream or a replay. */
+function refuse(issues: readonly InputIssue[]): void {
+  if (issues.length === 0) return;
+  throw invalid(issues.map(({ path, reason }) => ({ path: placeInInput(path), reason })));
+}
+
+const placeInInput = (path: string): string => (path.startsWith('/') ? `input${path.replaceAll('/', '.')}` : path);

@@ -1,0 +1,170 @@
+import type { Route, RouteInput } from '../../gateway/rest/route.ts';
+import { invalid } from '../../platform/errors.ts';
+import { momentOf } from './rest-moments.ts';
+import { NEW_STREAM, STREAM_CHANGE, STREAM_REPLAY, STREAMNAME_QUERY, STREAMS, STREAMS_QUERY } from './stream-bodies.ts';
+
+const LIST = `query ($projectId: ID!, $brokerId: ID!, $first: Int, $after: String, $offset: Int) {
+  project(id: $projectId) {
+    broker(id: $brokerId) {
+      streams(first: $first, after: $after, offset: $offset) {
+        totalCount
+        nodes {
+          streamname: name
+          sourcetopic: sourceTopic
+          targettopic: targetTopic
+          textname: textName
+          textdescription: textDescription
+          targetqos: targetQos
+          ttl
+          active
+          process
+          persist
+          replaying
+          query
+        }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}`;
+
+const mutation = (field: string) =>
+  `mutation ($input: ${field.charAt(0).toUpperCase()}${field.slice(1)}Input!) { ${field}(input: $input) { broker { id } } }`;
+
+/** A key that has two spellings. Errors: INVALID when they say different things. */
+function either(body: RouteInput['body'], key: string): unknown {
+  const other = key.toLowerCase();
+  const [first, second] = [body[key], body[other]];
+  if (first !== undefined && second !== undefined && first !== second) {
+    throw invalid([{ path: `/${other}`, reason: `must be the same as "${key}"` }]);
+  }
+  return first ?? second;
+}
+
+const streamOf = ({ params, body }: RouteInput) => ({
+  input: {
+    ...params,
+    name: body.streamname,
+    sourceTopic: either(body, 'sourceTopic'),
+    targetTopic: either(body, 'targetTopic'),
+    targetQos: body.targetqos,
+    ttl: body.ttl,
+    active: body.active,
+    process: body.process,
+    persist: body.persist,
+    key: body.key,
+    query: body.query,
+    textName: body.textname,
+    textDescription: body.textdescription,
+  },
+});
+
+const named = ({ params, query }: RouteInput) => ({ input: { ...params, name: query.streamname } });
+
+const replayOf = ({ params, body }: RouteInput) => {
+  const { streamname, gte, lte, reverse, limit, speed } = body;
+  return {
+    input: {
+      ...params,
+      name: streamname,
+      topic: either(body, 'replayTopic'),
+      from: momentOf(gte, 'gte'),
+      to: momentOf(lte, 'lte'),
+      limit: limit === -1 ? undefined : limit,
+      reverse,
+      fastest: speed === 'fastest',
+      speed: typeof speed === 'number' ? speed : undefined,
+    },
+  };
+};
+
+const wantsAll = ({ query }: RouteInput) => query.count === undefined || query.count === -1;
+
+const PAGE = 1_000;
+
+const STREAMS_PATH = '/api/projects/{projectId}/brokers/{brokerId}/streams';
+const READ_ERRORS = [401, 403, 404, 405, 500, 503] as const;
+const ERRORS = [400, ...READ_ERRORS] as const;
+const DOCUMENTED = { role: 'VIEWER', section: '4.5', tags: ['Streams'] } as const;
+/** Of issues, where the graph and this interface have other words for the same. */
+const NAMES = { name: 'streamname', topic: 'replayTopic', from: 'gte', to: 'lte' } as const;
+const DONE = { status: 204, errors: ERRORS, inputNames: NAMES } as const;
+const LIMITED = '405 NOT_SUPPORTED_BY_BROKER where nobody can run streams; the message says what would help.';
+
+export const streamRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: STREAMS_PATH,
+    ...DOCUMENTED,
+    summary: 'List the streams of a broker',
+    description: LIMITED,
+    query: STREAMS_QUERY,
+    operation: LIST,
+    variables: (input) => ({
+      ...input.params,
+      first: wantsAll(input) ? PAGE : input.query.count,
+      offset: input.query.offset,
+    }),
+    pick: 'project.broker.streams.nodes',
+    total: 'project.broker.streams.totalCount',
+    omitNull: ['*'],
+    nameKey: 'streamname',
+    stream: { when: wantsAll, pageInfo: 'project.broker.streams.pageInfo', pageSize: PAGE },
+    response: STREAMS,
+    errors: READ_ERRORS,
+    revisions: { query: { offset: { since: '3.3' }, count: { since: '3.3' }, verbose: { since: '3.3' } } },
+  },
+  {
+    method: 'POST',
+    path: STREAMS_PATH,
+    ...DOCUMENTED,
+    summary: 'Create a stream',
+    description: `Refused when it could feed itself, directly or through others. ${LIMITED}`,
+    body: NEW_STREAM,
+    operation: mutation('createStream'),
+    variables: streamOf,
+    ...DONE,
+  },
+  {
+    method: 'PUT',
+    path: STREAMS_PATH,
+    ...DOCUMENTED,
+    summary: 'Change a stream',
+    body: STREAM_CHANGE,
+    operation: mutation('updateStream'),
+    variables: streamOf,
+    ...DONE,
+  },
+  {
+    method: 'DELETE',
+    path: STREAMS_PATH,
+    ...DOCUMENTED,
+    summary: 'Delete a stream',
+    description: 'With its stored messages.',
+    query: STREAMNAME_QUERY,
+    operation: mutation('deleteStream'),
+    variables: named,
+    ...DONE,
+  },
+  {
+    method: 'DELETE',
+    path: `${STREAMS_PATH}/messages`,
+    ...DOCUMENTED,
+    summary: 'Delete the messages of a stream',
+    query: STREAMNAME_QUERY,
+    operation: mutation('clearStreamMessages'),
+    variables: named,
+    ...DONE,
+  },
+  {
+    method: 'PUT',
+    path: `${STREAMS_PATH}/replay`,
+    ...DOCUMENTED,
+    summary: 'Replay a stream',
+    description: 'Answers when it has begun. One at a time for each stream: else 400 IN_USE.',
+    body: STREAM_REPLAY,
+    operation: mutation('replayStream'),
+    variables: replayOf,
+    ...DONE,
+  },
+];

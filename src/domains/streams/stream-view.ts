@@ -1,0 +1,23 @@
+import { namedNodeId } from '../../gateway/named-node-id.ts';
+import type { ControlProvider } from '../../protocol/control/plugin.ts';
+import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { StreamEntry } from './control/stream-wire.ts';
+
+/** A stream of a broker as callers see it. */
+export interface StreamView extends StreamEntry {
+  /** Of the graph; lasts as long as its name. */
+  readonly id: string;
+  readonly broker: BrokerRecord;
+  /** Who serves the streams of its broker. */
+  readonly provider: ControlProvider;
+}
+
+export const streamNodeId = ({ id }: BrokerRecord, name: string): string =>
+  namedNodeId({ kind: 'stream', brokerId: id, name });
+
+export const streamView = (broker: BrokerRecord, provider: ControlProvider, entry: StreamEntry): StreamView => ({
+  ...entry,
+  id: streamNodeId(broker, entry.definition.name),
+  broker,
+  provider,
+});

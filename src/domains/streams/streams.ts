@@ -1,0 +1,35 @@
+import type { Closers } from '../../platform/closers.ts';
+import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
+import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import { streamHosting } from './hosting/stream-hosting.ts';
+import { WorkerEngines } from './hosting/worker-engines.ts';
+import { StreamService } from './stream-service.ts';
+
+export interface StreamsOptions extends HostingParts {
+  /** Of stored messages, with a folder for each broker. */
+  readonly folder: string;
+  /** Of a broker's stored messages on disk. */
+  readonly maxBytes: number;
+  /** The compiled worker; undefined: beside its module. */
+  readonly workerUrl: URL | undefined;
+  readonly closers: Closers;
+}
+
+/** The parts of streams, put together in two steps: links to brokers need to know what runs beside them, and the service needs links. */
+export interface Streams {
+  readonly hosting: Hosting;
+  connect(runtimes: BrokerRuntimes): StreamService;
+}
+
+export async function openStreams(options: StreamsOptions): Promise<Streams> {
+  const { folder, maxBytes, workerUrl, closers, ...parts } = options;
+  const { brokers, log } = parts;
+  const engines = closers.keep(new WorkerEngines({ folder, maxBytes, workerUrl, log }));
+  const hosting = closers.keep(streamHosting({ ...parts, engines, folder }));
+  await hosting.load();
+  const onFault = (error: unknown) => log.error({ err: error }, 'streams could not be followed');
+  return {
+    hosting,
+    connect: (runtimes) => closers.keep(new StreamService({ runtimes, directory: brokers, onFault })),
+  };
+}

@@ -1,0 +1,118 @@
+import { enumName, type Route } from '../../gateway/rest/route.ts';
+import { PROJECT_ROLES_SPELLED } from '../projects/project-bodies.ts';
+import {
+  DELETED_TOKEN,
+  ISSUED_TOKEN,
+  NEW_TOKEN,
+  ROTATED_TOKEN,
+  ROTATION,
+  TOKEN_TYPES,
+  TOKENS,
+} from './token-bodies.ts';
+
+const FIELDS = `id project_id: projectId role_id: role issuer name hash issue_date: issueDate valid_date: validDate
+  last_used_date: lastUsedDate brokers: brokerIds type`;
+
+const LIST = `query ($projectId: ID!) { project(id: $projectId) { tokenCount tokens { ${FIELDS} } } }`;
+const CREATE = `mutation ($input: CreateTokenInput!) { createToken(input: $input) { token { ${FIELDS} token: secret } } }`;
+const ROTATE = `mutation ($input: RotateTokenInput!) {
+  rotateToken(input: $input) { token { ${FIELDS} token: secret previous_valid_date: previousValidDate } }
+}`;
+const DELETE = 'mutation ($input: RevokeTokenInput!) { revokeToken(input: $input) { success } }';
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const EPOCH = /^\d+$/;
+
+/** `valid_date` as the graph takes it; what is no moment is left for it to refuse. */
+function momentOf(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
+  if (DAY.test(text)) return `${text}T23:59:59.999Z`;
+  return EPOCH.test(text) ? new Date(Number(text)).toISOString() : text;
+}
+
+const LIST_PATH = '/api/projects/{projectId}/tokens';
+const TOKEN_PATH = `${LIST_PATH}/{tokenId}`;
+const DOCUMENTED = { section: '4.10', tags: ['Tokens'], since: '3.1' } as const;
+const ERRORS = [401, 403, 404, 500] as const;
+const NAMES = { validUntil: 'valid_date', brokerIds: 'brokers' } as const;
+const TOLD = {
+  spell: { ProjectRole: PROJECT_ROLES_SPELLED, TokenType: TOKEN_TYPES },
+  omitNull: ['valid_date', 'last_used_date'],
+} as const;
+
+export const tokenRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'VIEWER',
+    summary: 'List the tokens of a project',
+    description: 'A token that is restricted to brokers sees itself alone.',
+    operation: LIST,
+    variables: ({ params }) => params,
+    pick: 'project.tokens',
+    total: 'project.tokenCount',
+    ...TOLD,
+    response: TOKENS,
+    errors: ERRORS,
+  },
+  {
+    method: 'POST',
+    path: LIST_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Create a token',
+    description: 'Not with a token: whoever has one would have others after it was revoked.',
+    body: NEW_TOKEN,
+    inputNames: NAMES,
+    operation: CREATE,
+    variables: ({ params, body: { name, role, brokers, type, valid_date } }) => ({
+      input: {
+        ...params,
+        name,
+        role: enumName(PROJECT_ROLES_SPELLED, role),
+        type: enumName(TOKEN_TYPES, type),
+        brokerIds: brokers,
+        validUntil: momentOf(valid_date),
+      },
+    }),
+    pick: 'createToken.token',
+    ...TOLD,
+    response: ISSUED_TOKEN,
+    errors: [400, ...ERRORS],
+  },
+  {
+    method: 'DELETE',
+    path: TOKEN_PATH,
+    ...DOCUMENTED,
+    role: 'ADMIN',
+    summary: 'Delete a token',
+    description: 'At once, with what is open over it. Not with a token.',
+    operation: DELETE,
+    variables: ({ params }) => ({ input: params }),
+    pick: 'revokeToken',
+    response: DELETED_TOKEN,
+    errors: ERRORS,
+  },
+  {
+    method: 'POST',
+    path: `${TOKEN_PATH}/rotate`,
+    role: 'ADMIN',
+    tags: ['Tokens'],
+    since: '3.1',
+    summary: 'Give a token a new secret',
+    description: 'The one before remains good for a while. Not with a token.',
+    body: ROTATION,
+    isBodyOptional: true,
+    inputNames: NAMES,
+    operation: ROTATE,
+    variables: ({ params, body: { overlap_seconds, valid_date } }) => ({
+      input: { ...params, overlapSeconds: overlap_seconds, validUntil: momentOf(valid_date) },
+    }),
+    pick: 'rotateToken.token',
+    spell: TOLD.spell,
+    omitNull: [...TOLD.omitNull, 'previous_valid_date'],
+    response: ROTATED_TOKEN,
+    errors: [400, ...ERRORS],
+  },
+];

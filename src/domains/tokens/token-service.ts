@@ -1,0 +1,167 @@
+import type { ProjectToken } from '../../generated/sqlite/client.ts';
+import { hashSecret, newSecret } from '../../platform/auth/secrets.ts';
+import {
+  requireNoToken,
+  requireProjectRole,
+  requireSignedIn,
+  roleIn,
+  roleIncludes,
+  type Viewer,
+} from '../../platform/auth/viewer.ts';
+import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Changes } from '../../platform/storage/changes.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
+import { serializable } from '../../platform/storage/serializable.ts';
+import { checkedToken, type NewToken } from './new-token.ts';
+import { checkedRotation, type Rotation } from './rotation.ts';
+
+export type TokenWithBrokers = ProjectToken & { readonly brokers: readonly { readonly brokerId: string }[] };
+
+/** A token and its secret, which is told this once. */
+export interface IssuedToken {
+  readonly token: TokenWithBrokers;
+  readonly secret: string;
+}
+
+export interface TokenServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+}
+
+/** Tokens of one project at most: more are a program that makes one and forgets it. */
+const MAX_TOKENS = 1_000;
+
+const WITH_BROKERS = { brokers: { select: { brokerId: true } } } as const;
+
+/** Credentials of a project for programs. */
+export class TokenService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+
+  constructor({ db, changes }: TokenServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+  }
+
+  /**
+   * Makes a token that acts with its own role, never above the issuer's. The secret is in this answer and nowhere else.
+   * Errors: INVALID, NOT_ALLOWED (role above the issuer's; tokens), NOT_FOUND (project, a broker that is not in it).
+   */
+  async create(input: NewToken, issuer: Viewer): Promise<IssuedToken> {
+    requireProjectRole(issuer, input.projectId, 'ADMIN');
+    const held = roleIn(issuer, input.projectId);
+    if (held === null || !roleIncludes(held, input.role)) {
+      throw new ServiceError('NOT_ALLOWED', 'A token cannot have a higher role than its issuer');
+    }
+    requireNoToken(issuer);
+    return this.issue(input, issuer.name);
+  }
+
+  /** `create` without an issuer to check, for the operator at the command line. */
+  async issue(input: NewToken, issuer: string): Promise<IssuedToken> {
+    const { name, brokerIds, validUntil } = checkedToken(input);
+    const { projectId, role } = input;
+    if ((await this.#db.project.count({ where: { id: projectId } })) === 0) throw notFound('project', projectId);
+    if (brokerIds !== null) await this.#checkBrokers(projectId, brokerIds);
+    if ((await this.#db.projectToken.count({ where: { projectId } })) >= MAX_TOKENS) {
+      throw invalid([{ path: 'input.projectId', reason: `has ${MAX_TOKENS} tokens: revoke others first` }]);
+    }
+    const secret = newSecret('projectToken');
+    const data = {
+      id: newId('token'),
+      projectId,
+      name,
+      role,
+      type: brokerIds === null ? 'UNRESTRICTED' : 'RESTRICTED',
+      issuer,
+      validUntil,
+      tokenHash: hashSecret(secret),
+      brokers: { create: (brokerIds ?? []).map((brokerId) => ({ brokerId })) },
+    } as const;
+    const token = await this.#db.projectToken
+      .create({ data, include: WITH_BROKERS })
+      .catch(goneMeansNotFound('project', projectId));
+    return { token, secret };
+  }
+
+  /** The tokens of a project that the viewer sees: a token that is restricted to brokers sees itself alone. Errors: UNAUTHORIZED. */
+  async visibleIn(projectId: string, viewer: Viewer | null): Promise<TokenWithBrokers[]> {
+    return this.#db.projectToken.findMany({
+      where: visibleWhere(projectId, viewer),
+      include: WITH_BROKERS,
+      orderBy: { id: 'asc' },
+    });
+  }
+
+  /** How many these are. */
+  async countIn(projectId: string, viewer: Viewer | null): Promise<number> {
+    return this.#db.projectToken.count({ where: visibleWhere(projectId, viewer) });
+  }
+
+  /** The token, if there is one that the viewer sees: see `visibleIn`. Errors: UNAUTHORIZED, NOT_FOUND (out of sight). */
+  async findVisible(tokenId: string, viewer: Viewer | null): Promise<TokenWithBrokers | null> {
+    const known = requireSignedIn(viewer);
+    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, include: WITH_BROKERS });
+    if (token !== null && !sees(known, token)) throw new OutOfSight('token', tokenId);
+    return token;
+  }
+
+  /**
+   * Whether the caller may change a token: ADMIN in its project, which is `projectId` where one is given.
+   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   */
+  async requireAdmin(tokenId: string, viewer: Viewer | null, projectId?: string | null): Promise<Viewer> {
+    const known = requireSignedIn(viewer);
+    const select = { id: true, projectId: true } as const;
+    const token = await this.#db.projectToken.findUnique({ where: { id: tokenId }, select });
+    if (token === null) throw notFound('token', tokenId);
+    if (!sees(known, token)) throw new OutOfSight('token', tokenId);
+    if (projectId != null && token.projectId !== projectId) throw notFound('token', tokenId);
+    return requireProjectRole(known, token.projectId, 'ADMIN');
+  }
+
+  /** Revokes at once, open subscriptions included. Errors: NOT_FOUND. */
+  async revoke(tokenId: string): Promise<void> {
+    const { count } = await this.#db.projectToken.deleteMany({ where: { id: tokenId } });
+    if (count === 0) throw notFound('token', tokenId);
+    await this.#changes.announce('token', tokenId);
+  }
+
+  /**
+   * Gives a token a new secret. The one before remains good for a while, so that programs can change over one after the other; what is
+   * open with it ends then. One before that ends at once. Errors: NOT_FOUND, INVALID.
+   */
+  async rotate(tokenId: string, input: Rotation): Promise<IssuedToken> {
+    const secret = newSecret('projectToken');
+    const token = await serializable(this.#db, async (tx) => {
+      const before = await tx.projectToken.findUnique({ where: { id: tokenId } });
+      if (before === null) throw notFound('token', tokenId);
+      const { validUntil, previousValidUntil } = checkedRotation(before, input);
+      const previousHash = previousValidUntil === null ? null : before.tokenHash;
+      const data = { tokenHash: hashSecret(secret), previousHash, previousValidUntil, validUntil };
+      return tx.projectToken.update({ where: { id: tokenId }, data, include: WITH_BROKERS });
+    }).catch(goneMeansNotFound('token', tokenId));
+    await this.#changes.announce('token', tokenId);
+    return { token, secret };
+  }
+
+  async #checkBrokers(projectId: string, brokerIds: readonly string[]): Promise<void> {
+    const known = await this.#db.broker.findMany({
+      where: { projectId, id: { in: [...brokerIds] } },
+      select: { id: true },
+    });
+    const missing = brokerIds.find((id) => !known.some((broker) => broker.id === id));
+    if (missing !== undefined) throw notFound('broker', missing);
+  }
+}
+
+function visibleWhere(projectId: string, viewer: Viewer | null) {
+  const { id, brokers } = requireSignedIn(viewer);
+  return { projectId, ...(brokers === null ? {} : { id }) };
+}
+
+function sees(viewer: Viewer, { id, projectId }: { readonly id: string; readonly projectId: string }): boolean {
+  return roleIn(viewer, projectId) !== null && (viewer.brokers === null || viewer.id === id);
+}

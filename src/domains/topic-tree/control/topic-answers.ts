@@ -1,0 +1,165 @@
+import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
+import type {
+  KindCounts,
+  LevelPage,
+  RecordedTopic,
+  RecorderState,
+  RecorderStatus,
+  TopicChanges,
+  TopicLevel,
+  TopicPage,
+  TopicPayload,
+  TopicQuestions,
+} from '../model/topic-recorder.ts';
+
+/**
+ * Answers to our own commands. They come from plugins of ours, also of other versions, and from whoever says to be one: what is odd is as
+ * if it were not told, and what has no topic is none.
+ */
+export const readAnswer: {
+  readonly [Type in keyof TopicQuestions]: (data: unknown) => TopicQuestions[Type]['answer'];
+} = {
+  status: (data) => statusOf(fieldsOf(data)),
+  find: (data) => pageOf(fieldsOf(data)),
+  levels: (data) => levelsOf(fieldsOf(data)),
+  topic: recordedOf,
+  changes: (data) => changesOf(fieldsOf(data)),
+};
+
+const STATES: readonly RecorderState[] = ['STOPPED', 'STARTING', 'RECORDING', 'DENIED', 'UNREACHABLE'];
+
+const MAX_ENTRIES = 10_000;
+const MAX_NODES = 1_000;
+const MAX_TOPIC = 65_535;
+const MAX_REASON = 1_000;
+/** Most that the graph can tell in a whole number. */
+const MAX_INT = 2_147_483_647;
+/** Of base64: more than any preview has. */
+const MAX_PAYLOAD = 100_000;
+/** The last moment that a Date can hold. */
+const LAST_TIME = 8_640_000_000_000_000;
+
+function statusOf(fields: Fields): RecorderStatus {
+  const { subscribed } = fields;
+  return {
+    state: STATES.find((state) => state === fields.state) ?? 'STARTING',
+    reason: textOf(fields.reason, MAX_REASON),
+    since: timeOf(fields.since),
+    deniedFilters: listOf(fields.deniedFilters, topicOf).slice(0, 1_000),
+    published: countsOf(fieldsOf(fields.published)),
+    subscribed: isFields(subscribed) ? countsOf(subscribed) : null,
+    subscribedReason: textOf(fields.subscribedReason, MAX_REASON),
+    memoryBytes: countOf(fields.memoryBytes),
+    messages: countOf(fields.messages),
+    tellsRetain: fields.tellsRetain === true,
+  };
+}
+
+function pageOf(fields: Fields): TopicPage {
+  return {
+    topics: listOf(fields.topics, recordedOf),
+    hasMore: fields.hasMore === true,
+    totalCount: typeof fields.totalCount === 'number' ? intOf(fields.totalCount) : null,
+  };
+}
+
+function levelsOf(fields: Fields): LevelPage {
+  return {
+    levels: listOf(fields.levels, levelOf),
+    hasMore: fields.hasMore === true,
+    totalCount: intOf(fields.totalCount),
+  };
+}
+
+function changesOf(fields: Fields): TopicChanges {
+  return {
+    cursor: textOf(fields.cursor, MAX_REASON) ?? '',
+    isContinued: fields.isContinued === true,
+    added: listOf(fields.added, recordedOf),
+    changed: listOf(fields.changed, recordedOf),
+    expired: listOf(fields.expired, topicOf),
+    addedLeftOut: countOf(fields.addedLeftOut),
+    changedLeftOut: countOf(fields.changedLeftOut),
+    expiredLeftOut: countOf(fields.expiredLeftOut),
+    counts: countsOf(fieldsOf(fields.counts)),
+  };
+}
+
+function recordedOf(value: unknown): RecordedTopic | null {
+  if (!isFields(value)) return null;
+  const topic = topicOf(value.topic);
+  if (topic === null) return null;
+  return {
+    topic,
+    messages: countOf(value.messages),
+    firstSeen: timeOf(value.firstSeen) ?? 0,
+    lastSeen: timeOf(value.lastSeen) ?? 0,
+    qos: value.qos === 1 || value.qos === 2 ? value.qos : 0,
+    retain: value.retain === true,
+    payload: payloadOf(value.payload),
+    ...(Array.isArray(value.nodes) ? { nodes: value.nodes.slice(0, MAX_NODES).map(intOf) } : {}),
+  };
+}
+
+function payloadOf(value: unknown): TopicPayload | null {
+  if (!isFields(value) || typeof value.data !== 'string' || value.data.length > MAX_PAYLOAD) return null;
+  return { data: value.data, bytes: intOf(value.bytes) };
+}
+
+function levelOf(value: unknown): TopicLevel | null {
+  if (!isFields(value) || typeof value.name !== 'string' || value.name.length > MAX_TOPIC) return null;
+  return {
+    name: value.name,
+    topic: topicOf(value.topic) ?? value.name,
+    topicCount: intOf(value.topicCount),
+    childCount: intOf(value.childCount),
+    recorded: recordedOf(value.recorded),
+  };
+}
+
+function countsOf(fields: Fields): KindCounts {
+  return {
+    count: intOf(fields.count),
+    leftOut: countOf(fields.leftOut),
+    isTruncated: fields.isTruncated === true,
+  };
+}
+
+function listOf<T>(value: unknown, entryOf: (entry: unknown) => T | null): T[] {
+  if (!Array.isArray(value)) return [];
+  return value.slice(0, MAX_ENTRIES).flatMap((entry: unknown) => entryOf(entry) ?? []);
+}
+
+/** Null: no topic, and no filter. An empty first level is a topic, an empty text is none. */
+export const topicOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_TOPIC && !value.includes('\0') ? value : null;
+
+/** A whole number from 0 on; a text may stand for it, and what is none is 0. */
+export const countOf = (value: unknown): number => wholeOf(value) ?? 0;
+
+/** As `countOf`, and no more than the graph can tell. */
+const intOf = (value: unknown): number => Math.min(countOf(value), MAX_INT);
+
+/** As `wholeOf`, likewise. */
+export function settingOf(value: unknown): number | null {
+  const whole = wholeOf(value);
+  return whole === null ? null : Math.min(whole, MAX_INT);
+}
+
+/** Null: it is no number from 0 on, nor a text that is one. */
+export function wholeOf(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !(number >= 0)) return null;
+  return Math.min(Math.trunc(number), Number.MAX_SAFE_INTEGER);
+}
+
+const timeOf = (value: unknown): number | null =>
+  typeof value === 'number' && Math.abs(value) <= LAST_TIME ? Math.trunc(value) : null;
+
+const textOf = (value: unknown, most: number): string | null =>
+  typeof value === 'string' ? value.slice(0, most) : null;
+
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
+/** Of a documented answer, by its name in any case. */
+export const told = (data: unknown, name: string): unknown => (isFields(data) ? fieldOf(data, name) : undefined);

@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer';
+import type { GraphQLResolveInfo } from 'graphql';
+import type { RequestContext } from '../../../gateway/context.ts';
+import { builder } from '../../../gateway/graphql/builder.ts';
+import { selects } from '../../../gateway/graphql/selects.ts';
+import { mayTell } from '../../../gateway/graphql/walk-limit.ts';
+import type { TopicKind } from '../model/topic-recorder.ts';
+import type { TopicView } from '../topic-view.ts';
+
+export const TopicKindType = builder.enumType('TopicKind', {
+  description: 'What a topic was used for.',
+  values: {
+    PUBLISHED: { description: 'Topics of messages.' },
+    SUBSCRIBED: { description: 'Topic filters of subscriptions.' },
+  } as const satisfies Record<TopicKind, object>,
+});
+
+export const kindArgument = { type: TopicKindType, defaultValue: 'PUBLISHED', description: 'Which topics.' } as const;
+
+const PAYLOAD_FIELDS = ['payload', 'payloadBase64', 'payloadBytes', 'isPayloadTruncated'] as const;
+
+/** Whether the operation asks for payloads. */
+export const asksForPayloads = (info: GraphQLResolveInfo): boolean => selects(info, ...PAYLOAD_FIELDS);
+
+interface Preview {
+  readonly bytes: Buffer;
+  /** Of the whole payload. */
+  readonly length: number;
+}
+
+/** Null: there is none that the caller may read. */
+function previewOf(topic: TopicView, context: RequestContext): Preview | null {
+  const { payload } = topic.recorded;
+  if (payload === null || !context.services.topics.mayReadPayloads(topic, context.viewer)) return null;
+  if (!mayTell(context, payload.data.length)) return null;
+  return { bytes: Buffer.from(payload.data, 'base64'), length: payload.bytes };
+}
+
+/** As the beginning of a longer text: bytes of a character that was cut are left out. */
+function textOf({ bytes, length }: Preview): string | null {
+  if (isUtf8(bytes)) return bytes.toString();
+  if (bytes.length === length) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
+  } catch {
+    return null;
+  }
+}
+
+const FOR_EDITORS =
+  'Null: the caller is no EDITOR of the project, the project keeps no payloads, or none is kept of this topic.';
+
+export const Topic = builder.objectRef<TopicView>('Topic').implement({
+  description: 'A topic that was used within the TTL.',
+  fields: (t) => ({
+    topic: t.string({
+      description: 'The whole topic, or filter.',
+      resolve: ({ recorded: { topic } }, _args, context) => (mayTell(context, topic.length) ? topic : ''),
+    }),
+    messages: t.float({
+      description: 'Messages since it is listed; of subscribed topics, how often it was subscribed to.',
+      resolve: ({ recorded }) => recorded.messages,
+    }),
+    firstSeen: t.field({
+      description: 'Since when it is listed.',
+      type: 'DateTime',
+      resolve: ({ recorded }) => new Date(recorded.firstSeen),
+    }),
+    lastSeen: t.field({
+      description: 'Its last use.',
+      type: 'DateTime',
+      resolve: ({ recorded }) => new Date(recorded.lastSeen),
+    }),
+    qos: t.int({
+      description:
+        'Of the last message as it was recorded, or of the last subscription. Beside a broker that does not record its topics itself all messages come with 0.',
+      resolve: ({ recorded }) => recorded.qos,
+    }),
+    retain: t.boolean({
+      description: 'The last message is one that the broker keeps, as far as the broker tells.',
+      resolve: ({ recorded }) => recorded.retain,
+    }),
+    nodeIds: t.intList({
+      description: 'In a cluster whose nodes have topics of their own: where it is listed; else empty.',
+      resolve: ({ recorded: { nodes }, nodeId }) => [...(nodes ?? (nodeId === null ? [] : [nodeId]))],
+    }),
+    payload: t.string({
+      description: `The beginning of the last payload as text, up to the last whole character. Null as well if it is no UTF-8. ${FOR_EDITORS}`,
+      nullable: true,
+      resolve: (topic, _args, context) => {
+        const preview = previewOf(topic, context);
+        return preview && textOf(preview);
+      },
+    }),
+    payloadBase64: t.string({
+      description: `The beginning of the last payload, exactly as it came. ${FOR_EDITORS}`,
+      nullable: true,
+      resolve: (topic, _args, context) => previewOf(topic, context)?.bytes.toString('base64') ?? null,
+    }),
+    payloadBytes: t.int({
+      description: `Of the whole payload. ${FOR_EDITORS}`,
+      nullable: true,
+      resolve: (topic, _args, context) => previewOf(topic, context)?.length ?? null,
+    }),
+    isPayloadTruncated: t.boolean({
+      description: `The payload is longer than what is kept of it. ${FOR_EDITORS}`,
+      nullable: true,
+      resolve: (topic, _args, context) => {
+        const preview = previewOf(topic, context);
+        return preview && preview.bytes.length < preview.length;
+      },
+    }),
+  }),
+});

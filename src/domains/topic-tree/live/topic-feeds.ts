@@ -1,0 +1,61 @@
+import type { SubscriberOptions } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { notFound, ServiceError } from '../../../platform/errors.ts';
+import { type TopicEvent, TopicFeed, type TopicFeedOptions } from './topic-feed.ts';
+
+/** Different things that are followed at one broker; those who follow the same share it. Beyond them, what nobody watches any more goes. */
+const MAX_FEEDS = 100;
+
+/** What is followed live of the topics of brokers: each thing once, whoever follows it, until nobody has for a while. */
+export class TopicFeeds {
+  /** By broker, then by what is followed. */
+  readonly #feeds = new Map<string, Map<string, TopicFeed>>();
+
+  /**
+   * `key`: what is followed. `open` tells how, if nobody follows it yet. Errors: RATE_LIMITED where too much is followed, and of a
+   * broker that cannot be asked.
+   */
+  watch(
+    brokerId: string,
+    key: string,
+    open: () => Omit<TopicFeedOptions, 'onIdle'>,
+    options: SubscriberOptions,
+  ): Promise<LiveSource<TopicEvent>> {
+    const feeds = this.#feeds.get(brokerId) ?? new Map<string, TopicFeed>();
+    this.#feeds.set(brokerId, feeds);
+    let feed = feeds.get(key);
+    if (feed === undefined) {
+      const idle = feeds.size < MAX_FEEDS ? undefined : [...feeds].find(([, { isIdle }]) => isIdle);
+      if (idle) this.#end(brokerId, idle[0]);
+      else if (feeds.size >= MAX_FEEDS) {
+        throw new ServiceError(
+          'RATE_LIMITED',
+          `Topics of this broker are followed below ${MAX_FEEDS} different prefixes already`,
+          { info: { limit: MAX_FEEDS } },
+        );
+      }
+      feed = new TopicFeed({ ...open(), onIdle: () => this.#end(brokerId, key) });
+      feeds.set(key, feed);
+    }
+    return feed.watch(options);
+  }
+
+  /** The broker is there no more. */
+  removed(brokerId: string): void {
+    for (const feed of this.#feeds.get(brokerId)?.values() ?? []) feed.close(notFound('broker', brokerId));
+    this.#feeds.delete(brokerId);
+  }
+
+  /** Ends the streams of all who watch. */
+  close(): void {
+    for (const feeds of this.#feeds.values()) for (const feed of feeds.values()) feed.close();
+    this.#feeds.clear();
+  }
+
+  #end(brokerId: string, key: string): void {
+    const feeds = this.#feeds.get(brokerId);
+    feeds?.get(key)?.close();
+    feeds?.delete(key);
+    if (feeds?.size === 0) this.#feeds.delete(brokerId);
+  }
+}

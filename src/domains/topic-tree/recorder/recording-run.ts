@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
+import { BrokerLink } from '../../../protocol/mqtt/broker-link.ts';
+import type { BrokerMessage, LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
+import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
+import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
+import { Turns } from '../../../protocol/mqtt/turns.ts';
+import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
+import type { RecorderState, RecorderStatus, TopicQuestions } from '../model/topic-recorder.ts';
+import type { TopicSettings } from '../model/topic-settings.ts';
+import { missingRights, NO_SUBSCRIPTION_LOG } from './missing-rights.ts';
+import { isOfControl, recordedFilters } from './recorded-topics.ts';
+import { type Refusal, SubscribedFilters } from './subscribed-filters.ts';
+import { LOG_FILTERS, SUBSCRIPTIONS_FILTER, SubscriptionLog } from './subscription-log.ts';
+import { type RecordingQuestion, TopicRecording } from './topic-recording.ts';
+
+export interface RecordingRunOptions {
+  readonly local: LocalBroker;
+  /** Of its connections, with a dash and eight digits more: `brokergraph-<brokerId>-topics`. All up to the last dash begins the ids of ours. */
+  readonly clientId: string;
+  /** Of both trees and the payloads, in bytes. */
+  readonly maxBytes: number;
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+  /** Of the connections of the thread: at the end of each of its turns with messages. Default: its own. */
+  readonly turns?: Turns | undefined;
+  readonly durations?: RunDurations | undefined;
+}
+
+/** Milliseconds, for tests. */
+export interface RunDurations {
+  /** That the first answer waits at most for what the broker keeps. Default 2,000. */
+  readonly firstAnswerMs?: number;
+  /** Between attempts to subscribe to what the broker refused. Default 30,000. */
+  readonly refusedRetryMs?: number;
+}
+
+const DOLLAR = 36;
+/** The first answer waits so long (ms) for the messages that the broker keeps. */
+const FIRST_ANSWER_MS = 2_000;
+const REFUSED_RETRY_MS = 30_000;
+/**
+ * Messages with a QoS that was not asked for, which only a broker sends that breaks the protocol: each is answered, and a broker that
+ * does not read our answers would have them grow here.
+ */
+const MOST_UNASKED_QOS = 1_000_000;
+const NONE = { count: 0, leftOut: 0, isTruncated: false } as const;
+
+/**
+ * One recording of a broker's topics over a connection of its own, from start to stop. The connection is made anew for ever; what was
+ * recorded stays meanwhile, and expires.
+ */
+export class RecordingRun {
+  readonly #options: RecordingRunOptions;
+  readonly #link: BrokerLink;
+  readonly #filters: SubscribedFilters;
+  readonly #log: SubscriptionLog;
+  readonly #turns: Turns;
+  /** From the first connection on: before it nothing can be recorded. */
+  #recording: TopicRecording | null = null;
+  #settings: TopicSettings;
+  #wasGranted = false;
+  /** The broker tells of subscriptions; null: not known yet. */
+  #tellsSubscriptions: boolean | null = null;
+  #tellsRetain = false;
+  #unaskedQos = 0;
+  #isInTurn = false;
+  readonly #begun: Promise<void>;
+  #begin: () => void = () => undefined;
+
+  constructor(options: RecordingRunOptions, settings: TopicSettings) {
+    this.#options = options;
+    this.#settings = settings;
+    this.#turns = options.turns ?? new Turns();
+    const clientId = `${options.clientId}-${randomBytes(4).toString('hex')}`;
+    this.#link = new BrokerLink({
+      ...options.local,
+      clientId,
+      sessionExpirySeconds: 0,
+      limits: MESSAGE_LINK_LIMITS,
+      onFault: options.onFault,
+    });
+    this.#log = new SubscriptionLog({
+      clientId,
+      ownPrefix: options.clientId.slice(0, options.clientId.lastIndexOf('-') + 1),
+      onSubscribed: (filter, qos) => this.#recording?.subscribed(filter, qos),
+      onReleased: (filter) => this.#recording?.released(filter),
+    });
+    this.#link.onStatus((status) => this.#linkIs(status));
+    this.#filters = new SubscribedFilters({
+      link: this.#link,
+      onMessage: (message, mayBeRepeated) => this.#arrived(message, mayBeRepeated),
+      onChange: () => this.#changed(),
+      refusedRetryMs: options.durations?.refusedRetryMs ?? REFUSED_RETRY_MS,
+    });
+    this.#want();
+    this.#begun = new Promise((resolve) => {
+      const timer = setTimeout(resolve, options.durations?.firstAnswerMs ?? FIRST_ANSWER_MS);
+      this.#begin = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#link.open();
+  }
+
+  async apply(settings: TopicSettings): Promise<void> {
+    this.#settings = settings;
+    this.#want();
+    await this.#recording?.apply(settings);
+  }
+
+  async ask<Type extends keyof TopicQuestions>(
+    type: Type,
+    question: TopicQuestions[Type]['question'],
+    assertWanted?: () => void,
+  ): Promise<TopicQuestions[Type]['answer']> {
+    await this.#begun;
+    if (type === 'status') return this.#status();
+    const { kind } = question as TopicQuestions[RecordingQuestion]['question'];
+    const recording = this.#recording;
+    if (recording === null) throw unreachable(this.#link.status);
+    if (kind === 'SUBSCRIBED' && this.#tellsSubscriptions !== true) {
+      const reason = this.#subscribedReason();
+      throw new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
+    }
+    return recording.ask(type as RecordingQuestion, question as never, assertWanted);
+  }
+
+  async close(): Promise<void> {
+    this.#begin();
+    this.#filters.close();
+    this.#recording?.close();
+    this.#recording = null;
+    await this.#link.close();
+  }
+
+  #linkIs({ state }: LinkStatus): void {
+    if (state === 'CONNECTED') {
+      this.#recording ??= new TopicRecording({
+        settings: this.#settings,
+        maxBytes: this.#options.maxBytes,
+        isHeld: this.#log.isHeld,
+      });
+      this.#tellsRetain = this.#link.protocolVersion === 5;
+      this.#unaskedQos = 0;
+      return;
+    }
+    this.#log.lost();
+    this.#begin();
+  }
+
+  #want(): void {
+    const { excludedFilters } = this.#settings;
+    const wanted = recordedFilters(this.#settings).filter(
+      (filter) =>
+        !isOfControl(filter) &&
+        !filter.startsWith('$share/') &&
+        !excludedFilters.some((excluded) => filterCovers(excluded, filter)),
+    );
+    this.#filters.want(LOG_FILTERS, wanted);
+  }
+
+  #changed(): void {
+    this.#wasGranted ||= this.#recorded.some((filter) => this.#filters.isGranted(filter));
+    if (!this.#filters.isSettled) return;
+    this.#tellsSubscriptions = this.#log.hasOwn;
+    this.#begin();
+  }
+
+  #arrived(message: BrokerMessage, mayBeRepeated: boolean): void {
+    const { topic, payload, qos, retain } = message;
+    if (!this.#isInTurn) {
+      this.#isInTurn = true;
+      this.#turns.atEnd(this.#endTurn);
+    }
+    const recording = this.#recording;
+    if (recording === null) return;
+    if (topic.charCodeAt(0) === DOLLAR) this.#read(topic, payload);
+    if (qos > 0) this.#countUnasked();
+    if (mayBeRepeated && recording.has(topic)) return;
+    // An empty payload ends what was kept.
+    recording.record(topic, payload, qos, retain && payload.length > 0);
+  }
+
+  readonly #endTurn = (): void => {
+    this.#isInTurn = false;
+  };
+
+  #read(topic: string, payload: Uint8Array): void {
+    this.#log.read(topic, payload);
+    // Told later than expected, as by a broker whose log was opened meanwhile.
+    if (this.#tellsSubscriptions === false && this.#log.hasOwn) this.#tellsSubscriptions = true;
+  }
+
+  #countUnasked(): void {
+    this.#unaskedQos += 1;
+    if (this.#unaskedQos < MOST_UNASKED_QOS) return;
+    this.#unaskedQos = 0;
+    this.#link.restart('The broker sends messages with a QoS that was not asked for');
+  }
+
+  /** Filters of the settings that are or would be subscribed: not those of the log. */
+  get #recorded(): readonly string[] {
+    return recordedFilters(this.#settings);
+  }
+
+  #status(): RecorderStatus {
+    const told = this.#recording?.status;
+    const refusals = this.#recorded.flatMap((filter): [string, Refusal][] => {
+      const refusal = this.#filters.refusals.get(filter);
+      return refusal === undefined ? [] : [[filter, refusal]];
+    });
+    const deniedFilters = refusals.filter(([, { isDenied }]) => isDenied).map(([filter]) => filter);
+    const state = this.#stateWith(deniedFilters);
+    const seesSubscriptions = this.#tellsSubscriptions === true;
+    return {
+      state,
+      reason: this.#reasonOf(state, refusals),
+      since: this.#wasGranted && told ? told.since : null,
+      deniedFilters,
+      published: told?.published ?? NONE,
+      subscribed: seesSubscriptions ? (told?.subscribed ?? NONE) : null,
+      subscribedReason: seesSubscriptions ? null : this.#subscribedReason(),
+      memoryBytes: told?.memoryBytes ?? 0,
+      messages: told?.messages ?? 0,
+      tellsRetain: this.#tellsRetain,
+    };
+  }
+
+  #stateWith(deniedFilters: readonly string[]): RecorderState {
+    const { state } = this.#link.status;
+    if (state === 'CONNECTING') return 'STARTING';
+    if (state !== 'CONNECTED') return 'UNREACHABLE';
+    if (deniedFilters.length > 0) return 'DENIED';
+    return this.#wasGranted ? 'RECORDING' : 'STARTING';
+  }
+
+  #reasonOf(state: RecorderState, refusals: readonly (readonly [string, Refusal])[]): string | null {
+    if (state === 'UNREACHABLE') return unreachable(this.#link.status).message;
+    if (refusals.length === 0) return null;
+    const lacking = refusals.filter(([, { isRightMissing }]) => isRightMissing).map(([filter]) => filter);
+    const texts = refusals.filter(([, { isRightMissing }]) => !isRightMissing).map(([, { text }]) => text);
+    return [...(lacking.length > 0 ? [missingRights(lacking, this.#link.username)] : []), ...new Set(texts)].join(' ');
+  }
+
+  #subscribedReason(): string {
+    const refusal = this.#filters.refusals.get(SUBSCRIPTIONS_FILTER);
+    if (refusal?.isRightMissing) return missingRights([SUBSCRIPTIONS_FILTER], this.#link.username);
+    if (this.#link.status.state !== 'CONNECTED') return unreachable(this.#link.status).message;
+    return refusal?.text ?? NO_SUBSCRIPTION_LOG;
+  }
+}

@@ -1,0 +1,63 @@
+import { type InputIssue, invalid } from '../../platform/errors.ts';
+import { filterProblem } from '../../protocol/mqtt/topics.ts';
+import type { TopicKind } from './model/topic-recorder.ts';
+
+/** Which topics of a kind are wanted. */
+export interface TopicSelection {
+  readonly kind: TopicKind;
+  readonly prefix?: string | undefined;
+  readonly search?: string | undefined;
+  readonly filter?: string | undefined;
+}
+
+/** As callers give it. */
+export interface SelectionInput {
+  readonly kind?: TopicKind | null | undefined;
+  readonly prefix?: string | null | undefined;
+  readonly search?: string | null | undefined;
+  readonly filter?: string | null | undefined;
+}
+
+/** Errors: INVALID with each argument that selects nothing that could be meant. */
+export function checkedSelection({ kind, prefix, search, filter }: SelectionInput): TopicSelection {
+  const known = kind ?? 'PUBLISHED';
+  const problems = {
+    prefix: prefix == null ? null : prefixProblem(prefix, known),
+    search: search == null ? null : textProblem(search),
+    filter: filter == null ? null : filterProblem(filter),
+  };
+  const issues: InputIssue[] = Object.entries(problems).flatMap(([path, reason]) =>
+    reason === null ? [] : [{ path, reason }],
+  );
+  if (issues.length > 0) throw invalid(issues);
+  return { kind: known, prefix: prefix ?? undefined, search: search ?? undefined, filter: filter ?? undefined };
+}
+
+/** Of a topic: it has as many bytes at most. */
+const MAX_LENGTH = 65_535;
+
+/** Errors: INVALID for what is longer than any topic, so that no broker is asked for it. */
+export function checkedLengths(texts: Readonly<Record<string, string | null | undefined>>): void {
+  const issues = Object.entries(texts).flatMap(([path, text]) =>
+    text != null && text.length > MAX_LENGTH ? [{ path, reason: TOO_LONG }] : [],
+  );
+  if (issues.length > 0) throw invalid(issues);
+}
+
+const TOO_LONG = `must not exceed ${MAX_LENGTH} characters`;
+
+function textProblem(text: string): string | null {
+  if (text === '') return 'must not be empty: leave it out for all topics';
+  if (text.length > MAX_LENGTH) return TOO_LONG;
+  return text.includes('\0') ? 'must not contain NUL' : null;
+}
+
+/** A last `/` or `/#` is what people write who mean everything below. */
+function prefixProblem(prefix: string, kind: TopicKind): string | null {
+  const problem = textProblem(prefix);
+  if (problem !== null) return problem;
+  const levels = prefix.replace(/\/#?$/, '');
+  if (levels === '') return `must name a level: for topics that begin with "/" use the filter "/#"`;
+  if (kind === 'PUBLISHED' && /[+#]/.test(levels)) return 'must not contain + or #: use filter for those that match';
+  return null;
+}

@@ -1,0 +1,293 @@
+import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
+import type { LiveSource } from '../../gateway/live/live-source.ts';
+import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
+import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts';
+import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
+import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { ProjectDirectory } from '../projects/project-directory.ts';
+import { type TopicAsker, TopicAskers } from './control/topic-askers.ts';
+import { TOPIC_API } from './control/topic-control.ts';
+import { DroppedMessages } from './live/dropped-messages.ts';
+import type { TopicEvent } from './live/topic-feed.ts';
+import { TopicFeeds } from './live/topic-feeds.ts';
+import type { RecorderStatus, TopicKind, TopicQuestions } from './model/topic-recorder.ts';
+import type { TopicSettings } from './model/topic-settings.ts';
+import { checkedLengths, checkedSelection, type SelectionInput } from './topic-input.ts';
+import type { LevelView, TopicConnection, TopicNodes, TopicPlace, TopicTreeView, TopicView } from './topic-view.ts';
+
+export interface TopicServiceOptions {
+  readonly runtimes: BrokerRuntimes;
+  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  readonly projects: Pick<ProjectDirectory, 'get'>;
+  /** Null: a broker without nodes that have messages of their own. Default: every one is. */
+  readonly nodesOf?: (broker: BrokerRecord) => TopicNodes | null;
+  /** A bug that concerns no caller. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What of each topic is wanted. */
+export interface TopicDetails {
+  /** Payloads are told to those who may read them, where the project keeps them; else they are not even asked for. */
+  readonly withPayloads: boolean;
+}
+
+export interface FindTopicsInput extends SelectionInput, PageArguments, TopicDetails {
+  readonly withCount: boolean;
+}
+
+export interface LevelsInput extends Omit<PageArguments, 'offset'>, TopicDetails {
+  readonly kind: TopicKind;
+  /** Null: the first level. */
+  readonly of: string | null;
+}
+
+export interface WatchTopicsInput extends Pick<SelectionInput, 'kind' | 'prefix'>, TopicDetails {}
+
+/** What is not given, or null, stays as it is. */
+export type TopicSettingsInput = { readonly [Name in keyof TopicSettings]?: TopicSettings[Name] | null | undefined };
+
+/** In each list of an event. */
+const MAX_TOLD = 200;
+
+/**
+ * What topics there are at brokers, whoever records them. A recording begins with the first question, and ends a while after the last.
+ *
+ * Errors of all that asks a broker: NOT_SUPPORTED_BY_BROKER where nobody can record topics, or subscriptions cannot be seen, and those
+ * of a broker that cannot be asked. What this service itself recorded is told while the broker is away, too.
+ */
+export class TopicService {
+  readonly #options: TopicServiceOptions;
+  readonly #askers = new TopicAskers();
+  readonly #feeds = new TopicFeeds();
+  readonly #dropped = new Map<string, DroppedMessages>();
+  readonly #stop: () => void;
+
+  constructor(options: TopicServiceOptions) {
+    this.#options = options;
+    options.runtimes.onRuntime(({ id, sys }, change) => {
+      if (change === 'OPENED') this.#dropped.set(id, new DroppedMessages(sys));
+      else this.#dropped.delete(id);
+    });
+    this.#stop = options.directory.onRemove(({ id }) => this.#feeds.removed(id));
+  }
+
+  /** Where the topics of a broker are recorded: at each node of a high-performance cluster. Null: at the broker, which has no nodes. */
+  nodesOf(broker: BrokerRecord): readonly TopicPlace[] | null {
+    const nodes = this.#nodesOf(broker);
+    return nodes === null || nodes.isMerged ? null : nodes.places;
+  }
+
+  /**
+   * Where one tree is: at the node, or at a broker without nodes, or with nodes whose trees are told as one. Null: at several nodes, of
+   * which none is named. Errors: INVALID for a node that is none of the broker's.
+   */
+  placeOf(broker: BrokerRecord, nodeId: number | null): TopicPlace | null {
+    const nodes = this.#nodesOf(broker);
+    if (nodeId === null) return nodes === null || nodes.isMerged ? { broker, nodeId: null } : null;
+    const node = nodes?.places.find((place) => place.nodeId === nodeId);
+    if (node !== undefined) return node;
+    const reason = nodes === null ? 'must be left out: this broker has no nodes' : 'is no node of this cluster';
+    throw invalid([{ path: 'nodeId', reason }]);
+  }
+
+  /** The recording as it is now; begins one. */
+  async tree(place: TopicPlace): Promise<TopicTreeView> {
+    const { status, isServed } = await this.#ask(place.broker, ({ link, controls }) =>
+      this.#statusOf(place, link, controls),
+    );
+    // It misses no topics of its own.
+    if (isServed) return { ...place, status, droppedByBroker: null };
+    const nodes = place.nodeId === null ? this.#nodesOf(place.broker)?.places : undefined;
+    const counts = await Promise.all((nodes ?? [place]).map(({ broker }) => this.#droppedBy(broker, status.since)));
+    const dropped = counts.reduce((sum, count) => (count === null ? sum : count + (sum ?? 0)), null);
+    return { ...place, status, droppedByBroker: dropped };
+  }
+
+  /** Asks whoever records the topics of a broker. */
+  askAt<T>(broker: BrokerRecord, question: (topics: TopicAsker) => Promise<T>): Promise<T> {
+    return this.#ask(broker, ({ controls }) => question(this.#askers.of(controls)));
+  }
+
+  async #statusOf(
+    { broker }: TopicPlace,
+    link: BrokerRuntime['link'],
+    controls: BrokerRuntime['controls'],
+  ): Promise<{ readonly status: RecorderStatus; readonly isServed: boolean }> {
+    const status = await this.#askers.of(controls).status(broker.username);
+    const { provider } = await controls.capability(TOPIC_API);
+    if (provider !== 'BROKER') return { status, isServed: false };
+    // What was read of the broker is told for a while without asking it again.
+    const isAway = status.state === 'RECORDING' && link.status.state !== 'CONNECTED';
+    const reason = link.status.lastError ?? 'The broker is away';
+    return { status: isAway ? { ...status, state: 'UNREACHABLE', reason } : status, isServed: true };
+  }
+
+  /** How many are listed. Errors: INVALID for a prefix. */
+  async count(place: TopicPlace, input: Pick<SelectionInput, 'kind' | 'prefix'>): Promise<number> {
+    const question = { ...checkedSelection(input), first: 0, withCount: true, withPayloads: false };
+    return (await this.#question(place, 'find', question)).totalCount ?? 0;
+  }
+
+  /** A cursor is a topic. Errors: INVALID. */
+  async page(place: TopicPlace, viewer: Viewer | null, input: FindTopicsInput): Promise<TopicConnection> {
+    const { first, after, offset } = forwards(input);
+    checkedLengths({ after });
+    const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
+    const question = { ...checkedSelection(input), first, offset, withCount: input.withCount, withPayloads };
+    const { topics, hasMore, totalCount } = await this.#question(place, 'find', { ...question, after });
+    const edges = topics.map((recorded) => ({ cursor: recorded.topic, node: { ...place, recorded } }));
+    return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
+  }
+
+  /** One level of the tree. Errors: INVALID. */
+  async levels(place: TopicPlace, viewer: Viewer | null, input: LevelsInput): Promise<ListConnection<LevelView>> {
+    const { first, after: cursor } = forwards(input);
+    const { kind, of } = input;
+    const after = levelOf(cursor);
+    checkedLengths({ of, after });
+    const withPayloads = input.withPayloads && this.mayReadPayloads(place, viewer);
+    const question = { kind, of, first, after, withPayloads };
+    const { levels, hasMore, totalCount } = await this.#question(place, 'levels', question);
+    const edges = levels.map((level) => ({ cursor: cursorOf(level.name), node: { ...place, kind, level } }));
+    return { edges, pageInfo: pageInfo(edges, hasMore, input), totalCount };
+  }
+
+  /** Null: it is not listed. Errors: INVALID. */
+  async find(place: TopicPlace, kind: TopicKind, topic: string): Promise<TopicView | null> {
+    checkedLengths({ topic });
+    const recorded = await this.#question(place, 'topic', { kind, topic });
+    return recorded && { ...place, recorded };
+  }
+
+  /** Payloads are for editors, where the project has them kept. */
+  mayReadPayloads({ broker: { projectId } }: TopicPlace, viewer: Viewer | null): boolean {
+    const role = viewer && roleIn(viewer, projectId);
+    return role !== null && roleIncludes(role, 'EDITOR') && this.#keepsPayloads(projectId);
+  }
+
+  settings({ broker }: TopicPlace): Promise<TopicSettings> {
+    return this.askAt(broker, (topics) => topics.settings());
+  }
+
+  /**
+   * At all nodes, or at the one that is named. Takes effect at once, for what is listed already, too. Errors: INVALID with paths in the
+   * input of a mutation.
+   */
+  async update(broker: BrokerRecord, nodeId: number | null, changes: TopicSettingsInput): Promise<void> {
+    const wanted = Object.fromEntries(Object.entries(changes).filter(([, value]) => value != null));
+    try {
+      const place = this.placeOf(broker, nodeId);
+      const places = place === null ? (this.nodesOf(broker) ?? []) : [place];
+      await Promise.all(places.map((at) => this.askAt(at.broker, (topics) => topics.updateSettings(wanted))));
+    } catch (error) {
+      throw error instanceof ServiceError ? withPlaces(error, placeInInput) : error;
+    }
+  }
+
+  /** The counts now, then which topics became different, at most twice a second. Errors: INVALID, RATE_LIMITED. */
+  async watch(
+    place: TopicPlace,
+    input: WatchTopicsInput,
+    options: Pick<SubscriberOptions, 'signal' | 'after'>,
+  ): Promise<LiveSource<TopicEvent>> {
+    const { runtimes, onFault } = this.#options;
+    const { broker, nodeId } = place;
+    const { withPayloads } = input;
+    const { kind, prefix } = checkedSelection(input);
+    const ask = (since: string | null) =>
+      this.#question(place, 'changes', {
+        kind,
+        prefix,
+        since,
+        first: MAX_TOLD,
+        withPayloads: withPayloads && this.#keepsPayloads(broker.projectId),
+      });
+    const open = () => ({
+      ask,
+      status: async () => (await this.tree(place)).status,
+      isConnected: () => runtimes.isConnected(broker.id),
+      onFault,
+    });
+    return this.#feeds.watch(broker.id, JSON.stringify([nodeId, kind, prefix, withPayloads]), open, options);
+  }
+
+  close(): void {
+    this.#stop();
+    this.#feeds.close();
+    this.#askers.close();
+  }
+
+  #keepsPayloads(projectId: string): boolean {
+    return this.#options.projects.get(projectId)?.topicPayloads ?? false;
+  }
+
+  #question<Type extends keyof TopicQuestions>(
+    { broker }: TopicPlace,
+    type: Type,
+    question: TopicQuestions[Type]['question'],
+  ): Promise<TopicQuestions[Type]['answer']> {
+    return this.askAt(broker, (topics) => topics.ask(type, question));
+  }
+
+  #nodesOf(broker: BrokerRecord): TopicNodes | null {
+    return this.#options.nodesOf?.(broker) ?? null;
+  }
+
+  /** Null: it does not tell, or records its topics itself and misses none of them. */
+  async #droppedBy(broker: BrokerRecord, since: number | null): Promise<number | null> {
+    try {
+      return await this.#ask(broker, async ({ id, controls }) => {
+        const { provider } = await controls.capability(TOPIC_API);
+        return provider === 'GATEWAY' ? (this.#dropped.get(id)?.since(since) ?? null) : null;
+      });
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
+  }
+
+  /** What this service itself runs beside a broker can be asked while the broker is away. */
+  async #ask<T>(broker: BrokerRecord, question: (runtime: BrokerRuntime) => Promise<T>): Promise<T> {
+    const { runtimes } = this.#options;
+    if (runtimes.status(broker.id).state !== 'UNREACHABLE') return runtimes.ask(broker, question);
+    return question(runtimes.get(broker));
+  }
+}
+
+function forwards(args: PageArguments): {
+  readonly first: number;
+  readonly after: string | undefined;
+  readonly offset: number | undefined;
+} {
+  const { first, last } = checkedPage(args);
+  if (last !== null || args.before != null) {
+    throw new ServiceError('INVALID', 'Topics are paged forwards: use first and after');
+  }
+  return { first: first ?? DEFAULT_PAGE, after: args.after ?? undefined, offset: args.offset ?? undefined };
+}
+
+function pageInfo(
+  edges: readonly { readonly cursor: string }[],
+  hasNextPage: boolean,
+  { after, offset }: PageArguments,
+): ListConnection<never>['pageInfo'] {
+  return {
+    hasNextPage,
+    hasPreviousPage: after != null || (offset ?? 0) > 0,
+    startCursor: edges[0]?.cursor ?? null,
+    endCursor: edges.at(-1)?.cursor ?? null,
+  };
+}
+
+/** From a pointer into TopicSettings. */
+const placeInInput = (path: string): string =>
+  `input.${path.replace(/^\//, '').replaceAll('/', '.').replace('ttlSeconds', 'ttl')}`;
+
+/** The name of a level may be empty, which many take for no cursor. */
+const cursorOf = (name: string): string => `/${name}`;
+
+function levelOf(cursor: string | undefined): string | undefined {
+  if (cursor === undefined || cursor.startsWith('/')) return cursor?.slice(1);
+  throw new ServiceError('INVALID', 'after: is no cursor of this list');
+}

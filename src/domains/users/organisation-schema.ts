@@ -1,0 +1,123 @@
+import { builder, person, signedIn } from '../../gateway/graphql/builder.ts';
+import { Node } from '../../gateway/graphql/node.ts';
+
+export const OrganisationRole = builder.enumType('OrganisationRole', {
+  description: 'An OWNER is administrator of the organisation’s projects, a MEMBER sees them.',
+  values: ['OWNER', 'MEMBER'] as const,
+});
+
+builder.prismaObject('OrganisationMember', {
+  fields: (t) => ({
+    user: t.relation('user'),
+    role: t.expose('role', { type: OrganisationRole }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
+
+export const Organisation = builder.prismaObject('Organisation', {
+  description: 'A group of people that owns projects.',
+  interfaces: [Node],
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    name: t.exposeString('name'),
+    members: t.relatedConnection(
+      'members',
+      { cursor: 'organisationId_userId', totalCount: true },
+      { name: 'OrganisationMemberConnection' },
+      { name: 'OrganisationMemberEdge' },
+    ),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+  }),
+});
+
+const CreateOrganisationInput = builder.inputType('CreateOrganisationInput', {
+  fields: (t) => ({ name: t.string({ required: true }) }),
+});
+const OrganisationPayload = builder.objectRef<{ readonly organisationId: string }>('OrganisationPayload').implement({
+  fields: (t) => ({
+    organisation: t.prismaField({
+      type: 'Organisation',
+      resolve: (query, { organisationId }, _args, { db }) =>
+        db.organisation.findUniqueOrThrow({ ...query, where: { id: organisationId } }),
+    }),
+  }),
+});
+const SetOrganisationMemberInput = builder.inputType('SetOrganisationMemberInput', {
+  fields: (t) => ({
+    organisationId: t.id({ required: true }),
+    email: t.string({ required: true }),
+    role: t.field({ type: OrganisationRole, required: true }),
+  }),
+});
+const RemoveOrganisationMemberInput = builder.inputType('RemoveOrganisationMemberInput', {
+  fields: (t) => ({ organisationId: t.id({ required: true }), email: t.string({ required: true }) }),
+});
+const DeleteOrganisationInput = builder.inputType('DeleteOrganisationInput', {
+  fields: (t) => ({ organisationId: t.id({ required: true }) }),
+});
+const DeleteOrganisationPayload = builder
+  .objectRef<{ readonly deletedOrganisationId: string }>('DeleteOrganisationPayload')
+  .implement({ fields: (t) => ({ deletedOrganisationId: t.exposeID('deletedOrganisationId') }) });
+
+builder.queryFields((t) => ({
+  organisations: t.prismaConnection(
+    {
+      description: 'Those the caller belongs to; all of them for a root administrator.',
+      type: 'Organisation',
+      cursor: 'id',
+      ...signedIn,
+      resolve: (query, _root, _args, { db, services, viewer }) =>
+        db.organisation.findMany({
+          ...query,
+          where: services.organisations.visibleWhere(viewer),
+          orderBy: { id: 'asc' },
+        }),
+      totalCount: (_root, _args, { db, services, viewer }) =>
+        db.organisation.count({ where: services.organisations.visibleWhere(viewer) }),
+    },
+    { name: 'OrganisationConnection' },
+    { name: 'OrganisationEdge' },
+  ),
+}));
+
+builder.mutationFields((t) => ({
+  createOrganisation: t.field({
+    description: 'The caller becomes its first owner.',
+    type: OrganisationPayload,
+    ...person,
+    args: { input: t.arg({ type: CreateOrganisationInput, required: true }) },
+    resolve: async (_root, { input }, { services, viewer }) => ({
+      organisationId: (await services.organisations.create(input.name, viewer)).id,
+    }),
+  }),
+  setOrganisationMember: t.field({
+    description: 'Adds a person or changes the role. Needs an owner of the organisation.',
+    type: OrganisationPayload,
+    ...signedIn,
+    args: { input: t.arg({ type: SetOrganisationMemberInput, required: true }) },
+    resolve: async (_root, { input: { organisationId, email, role } }, { services, viewer }) => {
+      await services.organisations.setMember(organisationId, email, role, viewer);
+      return { organisationId };
+    },
+  }),
+  removeOrganisationMember: t.field({
+    description: 'Needs an owner of the organisation; the last owner stays.',
+    type: OrganisationPayload,
+    ...signedIn,
+    args: { input: t.arg({ type: RemoveOrganisationMemberInput, required: true }) },
+    resolve: async (_root, { input: { organisationId, email } }, { services, viewer }) => {
+      await services.organisations.removeMember(organisationId, email, viewer);
+      return { organisationId };
+    },
+  }),
+  deleteOrganisation: t.field({
+    description: 'Needs an owner of the organisation; refused while it owns projects (IN_USE).',
+    type: DeleteOrganisationPayload,
+    ...signedIn,
+    args: { input: t.arg({ type: DeleteOrganisationInput, required: true }) },
+    resolve: async (_root, { input }, { services, viewer }) => {
+      await services.organisations.remove(input.organisationId, viewer);
+      return { deletedOrganisationId: input.organisationId };
+    },
+  }),
+}));

@@ -1,0 +1,137 @@
+import type {
+  Organisation,
+  OrganisationMember,
+  OrganisationRole,
+  Prisma,
+  User,
+} from '../../generated/sqlite/client.ts';
+import { requireSignedIn, type Viewer } from '../../platform/auth/viewer.ts';
+import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Changes } from '../../platform/storage/changes.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
+import { serializable } from '../../platform/storage/serializable.ts';
+import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import type { OwnBound } from './own-bound.ts';
+import type { UserService } from './user-service.ts';
+
+export type OrganisationMemberWithUser = OrganisationMember & { readonly user: User };
+
+export interface OrganisationServiceOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly users: UserService;
+  readonly bound: OwnBound;
+}
+
+/** Groups of people that own projects: owners are administrators of these, other members see them. */
+export class OrganisationService {
+  readonly #db: Database;
+  readonly #changes: Changes;
+  readonly #users: UserService;
+  readonly #bound: OwnBound;
+
+  constructor({ db, changes, users, bound }: OrganisationServiceOptions) {
+    this.#db = db;
+    this.#changes = changes;
+    this.#users = users;
+    this.#bound = bound;
+  }
+
+  /** The caller becomes its first owner. Errors: INVALID (also for too many), ALREADY_EXISTS, NOT_ALLOWED (tokens). */
+  async create(name: string, viewer: Viewer | null): Promise<Organisation> {
+    const owner = requireSignedIn(viewer);
+    if (owner.kind !== 'USER') throw new ServiceError('NOT_ALLOWED', 'A project token cannot create organisations');
+    const trimmed = name.trim();
+    const issues = textIssues('input.name', trimmed, { min: 1, max: MAX_NAME });
+    if (issues.length > 0) throw invalid(issues);
+    try {
+      const id = newId('organisation');
+      const members = { create: { userId: owner.id, role: 'OWNER' } } as const;
+      const data = { id, name: trimmed, members };
+      return await this.#bound.organisation(owner, async () => this.#db.organisation.create({ data }));
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new ServiceError('ALREADY_EXISTS', `There is already an organisation "${trimmed}"`, { cause: error });
+    }
+  }
+
+  /** What selects the organisations that the viewer belongs to; all of them for a root administrator. */
+  visibleWhere(viewer: Viewer | null): Prisma.OrganisationWhereInput {
+    const known = requireSignedIn(viewer);
+    return known.isRootAdmin ? {} : { members: { some: { userId: known.id } } };
+  }
+
+  /** Errors: NOT_FOUND, NOT_ALLOWED (not an owner), IN_USE (the last owner would be gone). */
+  async setMember(
+    organisationId: string,
+    email: string,
+    role: OrganisationRole,
+    viewer: Viewer | null,
+  ): Promise<OrganisationMemberWithUser> {
+    await this.#requireOwner(organisationId, viewer);
+    const user = await this.#users.byEmail(email);
+    const key = { organisationId_userId: { organisationId, userId: user.id } };
+    const member = await serializable(this.#db, async (db) => {
+      const changed = await db.organisationMember.upsert({
+        where: key,
+        create: { organisationId, userId: user.id, role },
+        update: { role },
+        include: { user: true },
+      });
+      if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
+      return changed;
+    });
+    await this.#announceMember(organisationId, user.id);
+    return member;
+  }
+
+  /** Errors: NOT_FOUND, NOT_ALLOWED, IN_USE (the last owner). */
+  async removeMember(organisationId: string, email: string, viewer: Viewer | null): Promise<User> {
+    await this.#requireOwner(organisationId, viewer);
+    const user = await this.#users.byEmail(email);
+    await serializable(this.#db, async (db) => {
+      const { count } = await db.organisationMember.deleteMany({ where: { organisationId, userId: user.id } });
+      if (count === 0) throw notFound('member', user.email);
+      if ((await db.organisationMember.count({ where: { organisationId, role: 'OWNER' } })) === 0) throw lastOwner();
+    });
+    await this.#announceMember(organisationId, user.id);
+    return user;
+  }
+
+  /** Errors: NOT_FOUND, NOT_ALLOWED, IN_USE (it owns projects). */
+  async remove(organisationId: string, viewer: Viewer | null): Promise<void> {
+    await this.#requireOwner(organisationId, viewer);
+    await serializable(this.#db, async (db) => {
+      if ((await db.project.count({ where: { ownerOrganisationId: organisationId } })) > 0) {
+        throw new ServiceError('IN_USE', 'The organisation owns projects; remove these or give them away first');
+      }
+      await db.organisation.delete({ where: { id: organisationId } });
+    });
+    await this.#changes.announce('organisation', organisationId);
+  }
+
+  /** Of the person first: what was open with rights that are gone ends before anything else is read again. */
+  async #announceMember(organisationId: string, userId: string): Promise<void> {
+    await this.#changes.announce('user', userId);
+    await this.#changes.announce('organisation', organisationId);
+  }
+
+  async #requireOwner(organisationId: string, viewer: Viewer | null): Promise<void> {
+    const known = requireSignedIn(viewer);
+    const organisation = await this.#db.organisation.findUnique({
+      where: { id: organisationId },
+      include: { members: { where: { userId: known.id } } },
+    });
+    const membership = organisation?.members[0];
+    if (organisation === null || (!known.isRootAdmin && membership === undefined)) {
+      throw notFound('organisation', organisationId);
+    }
+    if (!known.isRootAdmin && membership?.role !== 'OWNER') {
+      throw new ServiceError('NOT_ALLOWED', 'This needs an owner of the organisation');
+    }
+  }
+}
+
+const lastOwner = () => new ServiceError('IN_USE', 'An organisation keeps at least one owner');

@@ -1,0 +1,79 @@
+import type { Prisma } from '../../generated/sqlite/client.ts';
+import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
+import type { RootAdmins } from './root-admins.ts';
+
+/** What an account had that nobody else has. */
+export interface Possessions {
+  readonly projects: readonly Named[];
+  /** That it was the last owner of. */
+  readonly organisations: readonly Named[];
+}
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface RemovedUser extends Possessions {
+  readonly email: string;
+}
+
+/** So many names of what stands in the way are told. */
+const TOLD = 20;
+
+/** Errors: see UserService.remove. */
+export async function removeUser(
+  tx: Prisma.TransactionClient,
+  userId: string,
+  heirId: string | null,
+  rootAdmins: RootAdmins,
+): Promise<RemovedUser> {
+  const named = { select: { id: true, name: true }, orderBy: { id: 'asc' } } as const;
+  const user = await tx.user.findUnique({ where: { id: userId }, include: { projects: named } });
+  if (user === null) throw notFound('user', userId);
+  const organisations = await tx.organisation.findMany({
+    where: { members: { some: { userId, role: 'OWNER' }, none: { userId: { not: userId }, role: 'OWNER' } } },
+    ...named,
+  });
+  await rootAdmins.requireOthers(tx, user);
+  const { projects } = user;
+  if (heirId !== null) await handOver(tx, userId, heirId, organisations);
+  else if (projects.length > 0) {
+    throw inUse(`${user.email} owns ${listed(projects, 'project')}`, { projects });
+  } else if (organisations.length > 0) {
+    throw inUse(`${user.email} is the last owner of ${listed(organisations, 'organisation')}`, { organisations });
+  }
+  await tx.user.delete({ where: { id: userId } });
+  return { email: user.email, projects, organisations };
+}
+
+async function handOver(
+  tx: Prisma.TransactionClient,
+  userId: string,
+  heirId: string,
+  organisations: readonly Named[],
+): Promise<void> {
+  const isSomebodyElse = heirId !== userId && (await tx.user.count({ where: { id: heirId } })) > 0;
+  if (!isSomebodyElse) throw invalid([{ path: 'input.handOverTo', reason: 'must be the id of another user' }]);
+  await tx.project.updateMany({ where: { ownerUserId: userId }, data: { ownerUserId: heirId } });
+  for (const { id: organisationId } of organisations) {
+    await tx.organisationMember.upsert({
+      where: { organisationId_userId: { organisationId, userId: heirId } },
+      create: { organisationId, userId: heirId, role: 'OWNER' },
+      update: { role: 'OWNER' },
+    });
+  }
+}
+
+function inUse(message: string, possessions: Partial<Possessions>): ServiceError {
+  const told = Object.entries(possessions).map(([what, list]) => [what, list.slice(0, TOLD)]);
+  return new ServiceError('IN_USE', `${message}; say who gets them (handOverTo), or remove them first`, {
+    info: Object.fromEntries(told),
+  });
+}
+
+function listed(list: readonly Named[], what: string): string {
+  const names = list.slice(0, 3).map(({ name }) => `"${name}"`);
+  const more = list.length > names.length ? ` and ${list.length - names.length} more` : '';
+  return `${list.length === 1 ? 'the' : list.length} ${what}${list.length === 1 ? '' : 's'} ${names.join(', ')}${more}`;
+}

@@ -1,0 +1,152 @@
+import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
+import { CREATED_ID } from '../../gateway/rest/schemas.ts';
+import {
+  ADMIN_QUERY,
+  ADMINS,
+  ADMINS_QUERY,
+  NEW_USER,
+  REMOVAL_QUERY,
+  SORT_ORDERS,
+  SSO_TYPES,
+  USER,
+  USER_SORT_FIELDS,
+  USERS,
+  USERS_QUERY,
+} from './user-bodies.ts';
+
+const USER_FIELDS = `id name email created_at: createdAt trial_flow: trialFlow project_count: projectCount
+  broker_count: brokerCount monthly_revenue: monthlyRevenue yearly_revenue: yearlyRevenue total_revenue: totalRevenue
+  onboarding bookings`;
+
+const LIST = `query ($first: Int!, $offset: Int!, $sortField: UserSortField!, $sortOrder: SortOrder!) {
+  users(first: $first, offset: $offset, sortField: $sortField, sortOrder: $sortOrder) {
+    total: totalCount
+    page
+    pageSize
+    sortField
+    sortOrder
+    data: nodes { ${USER_FIELDS} }
+  }
+}`;
+
+const READ = `query ($userId: ID!) { user(id: $userId) { ${USER_FIELDS} } }`;
+const CREATE = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }';
+const DELETE = 'mutation ($input: DeleteUserInput!) { deleteUser(input: $input) { deletedUserId } }';
+
+const LIST_ADMINS = `query ($first: Int!, $offset: Int!) {
+  users(first: $first, offset: $offset, filter: { isRootAdmin: true }) {
+    total: totalCount
+    roots: nodes { id name email isRemovable }
+  }
+}`;
+
+const SET_ADMIN = 'mutation ($input: SetRootAdminInput!) { setRootAdmin(input: $input) { user { id } } }';
+
+const pageOf = ({ query }: RouteInput) => ({
+  first: query.pageSize,
+  offset: Number(query.page) * Number(query.pageSize),
+});
+
+const PATH = '/api/users';
+const USER_PATH = `${PATH}/{userId}`;
+const ADMINS_PATH = `${PATH}/admins`;
+const DOCUMENTED = { section: '4.11', tags: ['Users'], since: '3.3', role: 'ROOT_ADMIN' } as const;
+
+export const userRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: ADMINS_PATH,
+    ...DOCUMENTED,
+    summary: 'List the root administrators',
+    query: ADMINS_QUERY,
+    operation: LIST_ADMINS,
+    variables: pageOf,
+    pick: 'users',
+    total: 'users.total',
+    response: ADMINS,
+    errors: [400, 401, 403, 404, 500],
+  },
+  {
+    method: 'PUT',
+    path: ADMINS_PATH,
+    ...DOCUMENTED,
+    summary: 'Make a user root administrator',
+    description: 'Nothing happens to one who is. An address that nobody has is 400.',
+    query: ADMIN_QUERY,
+    operation: SET_ADMIN,
+    variables: ({ query }) => ({ input: { ...query, isRootAdmin: true } }),
+    status: 204,
+    errors: [400, 401, 403, 500],
+  },
+  {
+    method: 'DELETE',
+    path: ADMINS_PATH,
+    ...DOCUMENTED,
+    summary: 'Take root administration from a user',
+    description:
+      'Nothing happens to one who is none. An address that nobody has is 400, and so is the last one who can sign in (LAST_ADMINISTRATOR).',
+    query: ADMIN_QUERY,
+    operation: SET_ADMIN,
+    variables: ({ query }) => ({ input: { ...query, isRootAdmin: false } }),
+    status: 204,
+    errors: [400, 401, 403, 500],
+  },
+  {
+    method: 'GET',
+    path: PATH,
+    ...DOCUMENTED,
+    summary: 'List the users',
+    query: USERS_QUERY,
+    operation: LIST,
+    variables: (input) => ({
+      ...pageOf(input),
+      sortField: enumName(USER_SORT_FIELDS, input.query.sortField),
+      sortOrder: enumName(SORT_ORDERS, input.query.sortOrder),
+    }),
+    pick: 'users',
+    total: 'users.total',
+    spell: { UserSortField: USER_SORT_FIELDS, SortOrder: SORT_ORDERS },
+    response: USERS,
+    errors: [400, 401, 403, 500],
+  },
+  {
+    method: 'POST',
+    path: PATH,
+    ...DOCUMENTED,
+    summary: 'Create a user',
+    description: 'Answers its id. An address that somebody has is 400 ALREADY_EXISTS.',
+    body: NEW_USER,
+    operation: CREATE,
+    variables: ({ body: { firstname, lastname, ssoType, ...body } }) => ({
+      input: { ...body, firstName: firstname, lastName: lastname, ssoType: enumName(SSO_TYPES, ssoType) },
+    }),
+    pick: 'createUser.user',
+    response: CREATED_ID,
+    errors: [400, 401, 403, 500],
+  },
+  {
+    method: 'GET',
+    path: USER_PATH,
+    ...DOCUMENTED,
+    summary: 'Read a user',
+    operation: READ,
+    variables: ({ params }) => params,
+    pick: 'user',
+    notFound: ({ params }) => `There is no user "${params.userId}"`,
+    response: USER,
+    errors: [401, 403, 404, 500],
+  },
+  {
+    method: 'DELETE',
+    path: USER_PATH,
+    ...DOCUMENTED,
+    summary: 'Delete a user',
+    description:
+      'Who owns projects, or is the last owner of an organisation, stays (400 IN_USE) unless `handOverTo` says who gets these; the last root administrator who can sign in stays (400 LAST_ADMINISTRATOR).',
+    query: REMOVAL_QUERY,
+    operation: DELETE,
+    variables: ({ params, query }) => ({ input: { ...params, ...query } }),
+    status: 204,
+    errors: [400, 401, 403, 404, 500],
+  },
+];

@@ -1,0 +1,20 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { BrokerRecord } from '../../domains/brokers/broker-directory.ts';
+
+export function registerCloudBrokerMetrics(
+  source: () => Iterable<Pick<BrokerRecord, 'type' | 'state'>>,
+  registry: Registry,
+): void {
+  new Gauge({
+    name: 'brokergraph_cloud_brokers',
+    help: 'Brokers that this service runs, by their state; error: the engine cannot run, and is tried again',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      // There before anything fails, so that alerts have something to compare with.
+      this.set({ state: 'error' }, 0);
+      for (const { type, state } of source()) if (type === 'CLOUD') this.inc({ state: (state ?? 'NEW').toLowerCase() });
+    },
+  });
+}

@@ -1,0 +1,125 @@
+import type { RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
+import type { CloudBrokerState } from '../../generated/sqlite/client.ts';
+
+/** CLOSED: the service ends, and starts it again when it is back. */
+export type Wanted = 'ACTIVE' | 'INACTIVE' | 'CLOSED' | 'REMOVED';
+
+export interface CloudBrokerRunOptions {
+  /** What shall become of it, by what is known now. */
+  readonly wanted: () => Wanted;
+  /** Starts the engine. Rejects if it cannot run. `onState` is called for each later change; FAILED has its reason. */
+  readonly start: (onState: OnState) => Promise<RunningBroker>;
+  /** Notes a state, after those before it. Never rejects. */
+  readonly note: (state: CloudBrokerState, running: RunningBroker | null) => Promise<void>;
+  readonly stored: () => CloudBrokerState | null;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export type OnState = (state: RunningState, error?: string) => void;
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * One broker that this service runs, brought to what is wanted of it, one step after the other: PROVISIONING -> ACTIVE; ERROR while its
+ * engine cannot run, which is tried again and again, with growing pauses; UPDATING while its engine starts again; SHUTTING_DOWN ->
+ * INACTIVE. What is wanted may change at any time: the step under way comes to its end, and counts no more.
+ */
+export class CloudBrokerRun {
+  readonly #options: CloudBrokerRunOptions;
+  #running: RunningBroker | null = null;
+  #problem: string | null = null;
+  #isFollowing = false;
+  #isDirty = false;
+  #pauseMs = FIRST_PAUSE_MS;
+  #retry: NodeJS.Timeout | undefined;
+  #settled: Promise<void> = Promise.resolve();
+
+  constructor(options: CloudBrokerRunOptions) {
+    this.#options = options;
+  }
+
+  get running(): RunningBroker | null {
+    return this.#running;
+  }
+
+  /** Why it does not run although it shall. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Something else may be wanted. Resolves when it is so, or cannot be for now. */
+  wake(): Promise<void> {
+    this.#isDirty = true;
+    clearTimeout(this.#retry);
+    if (!this.#isFollowing) {
+      this.#isFollowing = true;
+      this.#settled = this.#follow();
+    }
+    return this.#settled;
+  }
+
+  async #follow(): Promise<void> {
+    while (this.#isDirty) {
+      this.#isDirty = false;
+      if (this.#options.wanted() !== 'ACTIVE') await this.#stop();
+      else if (this.#running === null) await this.#start();
+    }
+    this.#isFollowing = false;
+    if (this.#running !== null || this.#problem === null) return;
+    this.#retry = setTimeout(() => void this.wake(), this.#pauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  async #start(): Promise<void> {
+    const { start, note, onFailure } = this.#options;
+    // Tried again it stays in ERROR until it runs.
+    if (this.#problem === null) await note('PROVISIONING', null);
+    try {
+      this.#running = await start((state, error) => this.#stateChanged(state, error));
+      this.#problem = null;
+      this.#pauseMs = FIRST_PAUSE_MS;
+      await note('ACTIVE', this.#running);
+    } catch (error) {
+      onFailure(error);
+      this.#problem = error instanceof Error ? error.message : String(error);
+      await note('ERROR', null);
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { wanted, note, stored } = this.#options;
+    const running = this.#running;
+    this.#running = null;
+    this.#problem = null;
+    if (running !== null) {
+      if (wanted() !== 'REMOVED') await note('SHUTTING_DOWN', null);
+      await this.#end(running);
+    }
+    const isNoted = running === null && stored() === 'INACTIVE';
+    if (!isNoted && wanted() !== 'REMOVED') await note('INACTIVE', running);
+  }
+
+  async #end(running: RunningBroker): Promise<void> {
+    try {
+      await running.close();
+    } catch (error) {
+      this.#options.onFailure(error);
+    }
+  }
+
+  #stateChanged(state: RunningState, error?: string): void {
+    const { note } = this.#options;
+    // While it starts the first time, its start tells how that ends; while it is stopped, that does.
+    if (this.#running === null) return;
+    if (state === 'FAILED' || error !== undefined) {
+      this.#problem = error ?? 'It ended';
+      void note('ERROR', null);
+    } else if (state === 'RUNNING') {
+      this.#problem = null;
+      void note('ACTIVE', null);
+    } else if (state === 'STARTING' && this.#problem === null) {
+      void note('UPDATING', null);
+    }
+  }
+}

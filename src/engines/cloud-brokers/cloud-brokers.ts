@@ -1,0 +1,350 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from '../../domains/brokers/broker-directory.ts';
+import { addressOf, isEngine, type ListenerWanted, type RunningBroker } from '../../domains/brokers/broker-engine.ts';
+import type { HostedBeside } from '../../domains/brokers/broker-runtimes.ts';
+import type { BrokerService } from '../../domains/brokers/broker-service.ts';
+import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
+import { invalid, ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Database } from '../../platform/storage/database.ts';
+import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
+import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { Stop } from '../../protocol/mqtt/broker-session.ts';
+import { besideMosquitto } from '../mosquitto/beside-mosquitto.ts';
+import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
+import type { BrokerFaults } from './broker-faults.ts';
+import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
+import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
+import { type CloudBrokerInput, cloudBrokerIssues, type ListenerInput } from './cloud-input.ts';
+import { endLeftBrokers } from './left-brokers.ts';
+
+export interface CloudBrokersOptions {
+  readonly db: Database;
+  readonly brokers: BrokerService;
+  readonly directory: BrokerDirectory;
+  readonly sealer: Sealer;
+  readonly engines: CloudEngines;
+  readonly dataDir: string;
+  /** Maximum number in all projects. */
+  readonly maxBrokers: number;
+  /** Maximum number in one project, except for root administrators. */
+  readonly maxPerProject: number;
+  readonly log: Logger;
+}
+
+/** The caller that a broker is created for. */
+export interface CloudBrokerOwner {
+  /** Name that is shown as `issuedTo`. */
+  readonly name: string;
+  /** Whether the caller is a root administrator, who has no bound for a project and may choose privileged ports. */
+  readonly isRootAdmin: boolean;
+}
+
+export interface FirstBroker {
+  readonly projectId: string;
+  readonly listeners: readonly ListenerInput[];
+  /** Who it is set up for: the e-mail address of the root administrator. */
+  readonly issuedTo: string;
+}
+
+/** The user that a broker is made with; this service connects as it, too. */
+export const ADMINISTRATOR = 'admin';
+
+const folderOf = (dataDir: string, brokerId: string) => join(dataDir, 'brokers', brokerId);
+
+/** A password file for each broker run here, 0600, so that commands can be given without copying a secret by hand. */
+export const passwordFile = (dataDir: string, brokerId: string) => join(folderOf(dataDir, brokerId), 'password');
+
+/**
+ * The brokers that this service runs, whatever their engine: made, started, stopped and removed as their entries say. The state of an
+ * entry is what happened last; after a crash the next start begins with PROVISIONING again.
+ */
+export class CloudBrokers {
+  readonly #options: CloudBrokersOptions;
+  readonly #runs = new Map<string, CloudBrokerRun>();
+  /** State writes of a broker, in order. */
+  readonly #writes = new Map<string, Promise<void>>();
+  readonly #stops: Stop[];
+  /** What removed brokers left, until it is cleared away. */
+  readonly #removals = new Map<string, Promise<void>>();
+  /** One is made after the other: they are counted. */
+  #making: Promise<unknown> = Promise.resolve();
+  #phase: 'NEW' | 'STARTED' | 'CLOSED' = 'NEW';
+
+  constructor(options: CloudBrokersOptions) {
+    this.#options = options;
+    const stop = options.directory.onChange((after, before) => {
+      if ((after ?? before)?.type !== 'CLOUD') return;
+      if (after === null && before !== null) this.#removed(before);
+      else if (after !== null && after.targetState !== before?.targetState) void this.#follow(after);
+    });
+    this.#stops = [stop];
+  }
+
+  /** Where the broker with this id listens, while it runs here. */
+  listenersOf(id: string): readonly ListenerWanted[] | null {
+    return this.#runs.get(id)?.running?.listeners ?? null;
+  }
+
+  /** Exceptions of the brokers that this service runs. */
+  get faults(): BrokerFaults {
+    return this.#options.engines.faults;
+  }
+
+  /** Why it does not run although it should, or what it runs without; `null`: nothing, or another process runs it. */
+  problemOf(id: string): string | null {
+    const run = this.#runs.get(id);
+    return run?.problem ?? run?.running?.notice ?? null;
+  }
+
+  /** What this service has beside a broker because it runs it. */
+  beside(id: string): HostedBeside {
+    const running = this.#runs.get(id)?.running ?? null;
+    return isMosquitto(running) ? besideMosquitto(id, running) : { plugins: [], clientIds: [] };
+  }
+
+  /** Makes the first broker's entry. */
+  createFirst({ projectId, listeners, issuedTo }: FirstBroker): Promise<BrokerRecord> {
+    const input = { name: 'Embedded broker', description: 'Runs inside this service.', location: 'fsn1', listeners };
+    return this.#make(projectId, { ...input, engine: 'embedded' }, issuedTo);
+  }
+
+  /** Makes an entry; the process that runs brokers starts it then. Errors: INVALID, NOT_FOUND (the project). */
+  create(projectId: string, input: CloudBrokerInput, owner: CloudBrokerOwner): Promise<BrokerRecord> {
+    const { directory, engines, maxBrokers, maxPerProject } = this.#options;
+    const made = this.#making.then(async () => {
+      const issues = cloudBrokerIssues(input, owner);
+      const missing = engines.missing(input.engine);
+      if (missing !== null) issues.push({ path: 'input.engine', reason: missing });
+      const all = [...directory.all()].filter(({ type }) => type === 'CLOUD');
+      const ofProject = all.filter((broker) => broker.projectId === projectId).length;
+      if (all.length >= maxBrokers) {
+        issues.push({ path: 'input', reason: `there are ${all.length} already, as many as MAX_CLOUD_BROKERS allows` });
+      } else if (ofProject >= maxPerProject && !owner.isRootAdmin) {
+        const reason = `there are ${ofProject} in the project, as many as MAX_CLOUD_BROKERS_PER_PROJECT allows`;
+        issues.push({ path: 'input', reason });
+      }
+      if (issues.length > 0) throw invalid(issues);
+      return this.#make(projectId, input, owner.name);
+    });
+    this.#making = made.catch(() => undefined);
+    return made;
+  }
+
+  /** Answers when that is noted; what becomes of it is told as its state. Errors: INVALID (run by somebody else), NOT_FOUND. */
+  async setTargetState(id: string, targetState: CloudBrokerTargetState): Promise<BrokerRecord> {
+    const { db, brokers, directory } = this.#options;
+    if (directory.get(id)?.type !== 'CLOUD') {
+      throw invalid([{ path: 'input.brokerId', reason: 'is not a broker that this service runs' }]);
+    }
+    const row = await db.broker
+      .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
+      .catch(goneMeansNotFound('broker', id));
+    const broker = await brokers.announce(row);
+    // Where it is in ERROR, whoever asks has mended something.
+    void this.#follow(broker);
+    return broker;
+  }
+
+  /** Resolves when nothing of a removed broker is left here. */
+  async gone(id: string): Promise<void> {
+    await this.#removals.get(id);
+  }
+
+  /** Starts every broker that shall be active, and follows their entries. Resolves when each runs, or its first start has failed. */
+  async start(): Promise<void> {
+    this.#phase = 'STARTED';
+    process.once('exit', this.#endAtOnce);
+    await this.#endLeftBrokers();
+    const all = [...this.#options.directory.all()].filter(({ type }) => type === 'CLOUD');
+    await Promise.all(all.map((broker) => this.#follow(broker)));
+  }
+
+  /** Notes that brokers which were running when the service ended are not, where this service shall not start them. */
+  async noteStopped(): Promise<void> {
+    await this.#endLeftBrokers();
+    const stale = [...this.#options.directory.all()].filter(
+      ({ type, state }) => type === 'CLOUD' && state !== 'INACTIVE',
+    );
+    await Promise.all(stale.map(({ id }) => this.#write(id, { state: 'INACTIVE' })));
+  }
+
+  async close(): Promise<void> {
+    this.#phase = 'CLOSED';
+    for (const stop of this.#stops.splice(0)) stop();
+    await Promise.all([...this.#runs.values()].map((run) => run.wake()));
+    await Promise.all([...this.#writes.values(), ...this.#removals.values()]);
+    process.off('exit', this.#endAtOnce);
+  }
+
+  #endLeftBrokers(): Promise<void> {
+    const { dataDir, directory, log } = this.#options;
+    return endLeftBrokers(join(dataDir, 'brokers'), (id) => directory.get(id) !== null, log);
+  }
+
+  /** Whatever ends this process ends what it runs. */
+  readonly #endAtOnce = (): void => {
+    for (const { running } of this.#runs.values()) if (isMosquitto(running)) running.endAtOnce();
+  };
+
+  async #make(
+    projectId: string,
+    { name, description, engine, location, listeners }: CloudBrokerInput,
+    issuedTo: string,
+  ): Promise<BrokerRecord> {
+    const { db, brokers, sealer, engines } = this.#options;
+    const id = newId('broker');
+    const numbered = listeners.map((listener, index) => ({ ...listener, number: index + 1 }));
+    const row = await db.broker
+      .create({
+        data: {
+          id,
+          projectId,
+          type: 'CLOUD',
+          engine,
+          name: name.trim(),
+          description: description ?? null,
+          url: addressOf(engines.listenersOf(numbered)),
+          username: ADMINISTRATOR,
+          sealedPassword: sealer.seal(randomBytes(18).toString('base64url'), `${id}/password`),
+          issuedTo,
+          productId: engine,
+          periodStart: new Date(),
+          options: '{}',
+          subdomain: 'localhost',
+          zoneName: 'local',
+          location,
+          state: 'NEW',
+          targetState: 'ACTIVE',
+          listeners: { create: numbered },
+        },
+        include: BROKER_PARTS,
+      })
+      .catch(goneMeansNotFound('project', projectId));
+    return brokers.announce(row);
+  }
+
+  /** Resolves when it runs or is stopped as it shall be, or its first start has failed. */
+  #follow({ id, engine }: BrokerRecord): Promise<void> {
+    if (this.#phase !== 'STARTED' || !isEngine(engine)) return Promise.resolve();
+    let run = this.#runs.get(id);
+    if (run === undefined) {
+      run = this.#newRun(id);
+      this.#runs.set(id, run);
+    }
+    return run.wake();
+  }
+
+  #newRun(id: string): CloudBrokerRun {
+    const { directory, log } = this.#options;
+    return new CloudBrokerRun({
+      wanted: () => this.#wanted(id),
+      stored: () => directory.get(id)?.state ?? null,
+      start: (onState) => this.#startEngine(id, onState),
+      note: (state, running) => this.#note(id, state, running),
+      onFailure: (error) => log.error({ err: error, brokerId: id }, 'a broker of this service cannot run'),
+    });
+  }
+
+  #wanted(id: string): Wanted {
+    const broker = this.#options.directory.get(id);
+    if (broker === null) return 'REMOVED';
+    if (this.#phase !== 'STARTED') return 'CLOSED';
+    return broker.targetState === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE';
+  }
+
+  async #startEngine(id: string, onState: OnState): Promise<RunningBroker> {
+    const { directory, sealer, engines, dataDir } = this.#options;
+    const broker = directory.get(id);
+    if (broker === null) throw new ServiceError('NOT_FOUND', 'The broker was removed');
+    const password = sealer.open(broker.sealedPassword ?? '', `${id}/password`);
+    const folder = folderOf(dataDir, id);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await chmod(folder, 0o700);
+    await writeFile(passwordFile(dataDir, id), password, { mode: 0o600 });
+    const administrator = { username: ADMINISTRATOR, password };
+    return engines.start({ broker, folder, administrator, onState });
+  }
+
+  /** `running`: it was just started, or stopped, by this service. */
+  #note(id: string, state: CloudBrokerState, running: RunningBroker | null): Promise<void> {
+    if (running === null) return this.#write(id, { state });
+    if (state !== 'ACTIVE') return this.#write(id, { state, shutdownAt: new Date() });
+    return this.#write(id, {
+      state,
+      url: addressOf(running.listeners),
+      ...this.#gotPorts(id, running),
+      deployedAt: new Date(),
+      shutdownAt: null,
+    });
+  }
+
+  /** The ports that it got are kept from here on, so that devices find the broker again; what is deployed there moves along. */
+  #gotPorts(id: string, running: RunningBroker): Prisma.BrokerUpdateInput {
+    const kept = new Map(this.#options.directory.get(id)?.listeners.map(({ number, port }) => [number, port]));
+    const known = running.listeners.flatMap((listener) => {
+      const before = kept.get(listener.number);
+      return before === undefined ? [] : [{ ...listener, before }];
+    });
+    const deployable = known.filter(({ tls }) => tls);
+    return {
+      listeners: {
+        update: known
+          .filter(({ port, before }) => port !== before)
+          .map(({ number, port }) => ({ where: { brokerId_number: { brokerId: id, number } }, data: { port } })),
+      },
+      deployments: {
+        // By way of ports that there are not: one may have moved to where another one was.
+        updateMany: [
+          ...deployable.map(({ before, port, host }) => ({
+            where: { port: before },
+            data: { port: -port, bindAddress: host },
+          })),
+          ...deployable.map(({ port }) => ({ where: { port: -port }, data: { port } })),
+        ],
+      },
+    };
+  }
+
+  #removed({ id }: BrokerRecord): void {
+    const removal = this.#clearAway(id)
+      .catch((error: unknown) => {
+        const { log } = this.#options;
+        log.error({ err: error, brokerId: id }, 'what a removed broker left could not be cleared away');
+      })
+      .finally(() => this.#removals.delete(id));
+    this.#removals.set(id, removal);
+  }
+
+  async #clearAway(id: string): Promise<void> {
+    const folder = folderOf(this.#options.dataDir, id);
+    await this.#runs.get(id)?.wake();
+    this.#runs.delete(id);
+    this.#writes.delete(id);
+    await endLeftOverIn(folder);
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  async #write(id: string, data: Prisma.BrokerUpdateInput): Promise<void> {
+    const { db, brokers, directory, log } = this.#options;
+    const write = async () => {
+      // Removed meanwhile: there is nothing to write to.
+      if (directory.get(id) === null) return;
+      try {
+        const row = await db.broker
+          .update({ where: { id }, data, include: BROKER_PARTS })
+          .catch(goneMeansNotFound('broker', id));
+        await brokers.announce(row);
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;
+        log.error({ err: error, brokerId: id, state: data.state }, 'the state of a broker could not be written');
+      }
+    };
+    const done = (this.#writes.get(id) ?? Promise.resolve()).then(write);
+    this.#writes.set(id, done);
+    await done;
+  }
+}

@@ -1,0 +1,108 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { BrokerRecord } from '../../domains/brokers/broker-directory.ts';
+import {
+  type Engine,
+  hasOwnWay,
+  type ListenerWanted,
+  type RunningBroker,
+  type RunningState,
+} from '../../domains/brokers/broker-engine.ts';
+import type { KeptPayloads } from '../../domains/topic-tree/hosting/kept-payloads.ts';
+import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
+import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
+import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
+import { BrokerFaults } from './broker-faults.ts';
+import type { MqttRefusals } from './mqtt-refusals.ts';
+
+export interface CloudEnginesOptions {
+  /** Address that the listeners bind. */
+  readonly host: string;
+  /** Compiled worker of the embedded broker; default: beside its module. */
+  readonly workerUrl?: URL | undefined;
+  /** Bound on what stored messages of streams take on disk, of each embedded broker. */
+  readonly streamStorageBytes?: number;
+  /** Bound on what recorded topics take in memory, of each embedded broker. */
+  readonly topicTreeBytes?: number;
+  /** Of which embedded brokers payloads of topics are kept; of all. */
+  readonly topicPayloads?: KeptPayloads;
+  /** Notified of CONNECTs that embedded brokers refuse. */
+  readonly refusals?: Pick<MqttRefusals, 'reported'>;
+  readonly mosquitto: MosquittoPlaces;
+  readonly log: Logger;
+}
+
+export interface EngineStart {
+  readonly broker: BrokerRecord;
+  readonly folder: string;
+  readonly administrator: { readonly username: string; readonly password: string };
+  readonly onState: (state: RunningState, error?: string) => void;
+}
+
+/** Starts brokers on either engine. */
+export class CloudEngines {
+  readonly faults = new BrokerFaults();
+  readonly #options: CloudEnginesOptions;
+
+  constructor(options: CloudEnginesOptions) {
+    this.#options = options;
+  }
+
+  /** Why there is none on this machine, and what would help; null: there is. */
+  missing(engine: Engine): string | null {
+    if (engine === 'embedded') return null;
+    const found = findMosquitto(this.#options.mosquitto);
+    return typeof found === 'string' ? found : null;
+  }
+
+  /** Rejects where it cannot run; the reason is for the operator. */
+  async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
+    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloads, refusals, mosquitto, log } = this.#options;
+    const { id, engine } = broker;
+    const listeners = this.listenersOf(broker.listeners);
+    if (engine === 'embedded') {
+      return startEmbeddedBroker({
+        id,
+        folder,
+        listeners,
+        administrator,
+        ...(workerUrl === undefined ? {} : { workerUrl }),
+        ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
+        ...(topicTreeBytes === undefined ? {} : { topicTreeBytes }),
+        ...(topicPayloads === undefined ? {} : { topicPayloads: topicPayloads.of(id) }),
+        log,
+        onState,
+        onRefused: (message) => refusals?.reported(id, message),
+        onFault: this.faults.add,
+      });
+    }
+    if (engine !== 'mosquitto') throw new Error(`There is no engine "${engine}"`);
+    const program = findMosquitto(mosquitto);
+    if (typeof program === 'string') throw new Error(program);
+    return startMosquittoBroker({ id, folder: resolve(folder), listeners, administrator, program, log, onState });
+  }
+
+  /**
+   * Where it shall listen. This service connects to it over TCP without TLS: where nobody else shall, there is one listener more, which
+   * is reached from this machine only.
+   */
+  listenersOf(listeners: readonly Omit<ListenerWanted, 'host'>[]): ListenerWanted[] {
+    const { host } = this.#options;
+    const wanted = listeners.map(({ number, protocol, port, tls, requireCertificate }) => {
+      return { number, protocol, host, port, tls, requireCertificate };
+    });
+    return hasOwnWay(wanted) ? wanted : [OWN_LISTENER, ...wanted];
+  }
+}
+
+const OWN_LISTENER: ListenerWanted = {
+  number: 0,
+  protocol: 'MQTT',
+  host: '127.0.0.1',
+  port: 0,
+  tls: false,
+  requireCertificate: false,
+};
+
+export const isMosquitto = (running: RunningBroker | null): running is MosquittoBroker =>
+  running instanceof MosquittoBroker;

@@ -1,0 +1,62 @@
+import type { Engine } from '../../domains/brokers/broker-engine.ts';
+import type { ListenerProtocol } from '../../generated/sqlite/client.ts';
+import type { InputIssue } from '../../platform/errors.ts';
+import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+
+export interface ListenerInput {
+  readonly protocol: ListenerProtocol;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly tls: boolean;
+  readonly requireCertificate: boolean;
+}
+
+export interface CloudBrokerInput {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly engine: Engine;
+  readonly location: string;
+  readonly listeners: readonly ListenerInput[];
+}
+
+/** Region codes, as the REST interface documents them. */
+const LOCATIONS: readonly string[] = ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'];
+const MAX_LISTENERS = 10;
+const MAX_PORT = 65_535;
+/** Lower ports are for services of the machine. */
+const FIRST_UNPRIVILEGED_PORT = 1_024;
+
+/** What is wrong with a broker that is to be created, by itself. */
+export function cloudBrokerIssues(
+  { name, description, location, listeners }: CloudBrokerInput,
+  { isRootAdmin }: { readonly isRootAdmin: boolean },
+): InputIssue[] {
+  const issues = [
+    ...textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME }),
+    ...textIssues('input.description', description, { max: MAX_DESCRIPTION }),
+  ];
+  if (!LOCATIONS.includes(location)) {
+    issues.push({ path: 'input.location', reason: `must be one of ${LOCATIONS.join(', ')}` });
+  }
+  if (listeners.length === 0 || listeners.length > MAX_LISTENERS) {
+    issues.push({ path: 'input.listeners', reason: `must have 1 to ${MAX_LISTENERS} entries` });
+  }
+  for (const [index, { port, tls, requireCertificate }] of listeners.entries()) {
+    const path = `input.listeners.${index}`;
+    if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+      issues.push({ path: `${path}.port`, reason: `must be a whole number from 0 to ${MAX_PORT}` });
+    }
+    if (port > 0 && port < FIRST_UNPRIVILEGED_PORT && !isRootAdmin) {
+      const reason = `must be 0 or at least ${FIRST_UNPRIVILEGED_PORT}: lower ports are for root administrators`;
+      issues.push({ path: `${path}.port`, reason });
+    }
+    const first = listeners.findIndex((other) => other.port === port);
+    if (port !== 0 && first < index) {
+      issues.push({ path: `${path}.port`, reason: `is that of input.listeners.${first}, too` });
+    }
+    if (requireCertificate && !tls) {
+      issues.push({ path: `${path}.requireCertificate`, reason: 'needs tls: true' });
+    }
+  }
+  return issues;
+}

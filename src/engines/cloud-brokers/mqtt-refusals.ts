@@ -1,0 +1,84 @@
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+import { NOBODY } from '../../domains/audit/audit-event.ts';
+import type { AuditService } from '../../domains/audit/audit-service.ts';
+import type { BrokerDirectory } from '../../domains/brokers/broker-directory.ts';
+import { namedNodeId } from '../../gateway/named-node-id.ts';
+import { REFUSAL_REASONS, type RefusalReason } from '../embedded/core/connect-refusal.ts';
+import type { RefusalMessage } from '../embedded/worker-protocol.ts';
+
+export interface MqttRefusalsOptions {
+  readonly directory: Pick<BrokerDirectory, 'get'>;
+  readonly audit: Pick<AuditService, 'record'>;
+  readonly log: Logger;
+}
+
+/**
+ * CONNECTs that embedded brokers refused: counted by broker and reason since the service started. A burst of refused log-ins is one
+ * audit entry, and a log line when it begins and when it ends.
+ */
+export class MqttRefusals {
+  readonly #options: MqttRefusalsOptions;
+  readonly #counts = new Map<string, Map<RefusalReason, number>>();
+
+  constructor(options: MqttRefusalsOptions) {
+    this.#options = options;
+  }
+
+  reported(brokerId: string, message: RefusalMessage): void {
+    if (message.type === 'refused') {
+      this.#count(brokerId, message.counts);
+      return;
+    }
+    const { burst, count, seconds } = message;
+    const { address, username } = burst;
+    const about = { broker: brokerId, ...(address && { address }), ...(username && { account: username }), count };
+    if (seconds !== null) {
+      this.#options.log.warn({ ...about, seconds }, 'MQTT log-ins have stopped failing');
+      return;
+    }
+    this.#options.log.warn(about, 'MQTT log-ins are failing; slowed down');
+    void this.#options.audit.record({
+      operation: 'connectClient',
+      actor: NOBODY,
+      via: 'MQTT',
+      address: address ?? '',
+      projectId: this.#options.directory.get(brokerId)?.projectId ?? null,
+      brokerId,
+      target:
+        username === null
+          ? { kind: 'broker', id: brokerId }
+          : { kind: 'accessClient', id: namedNodeId({ kind: 'accessClient', brokerId, name: username }) },
+      after: { count },
+      result: 'REFUSED',
+      code: 'UNAUTHORIZED',
+    });
+  }
+
+  register(registry: Registry): void {
+    const { directory } = this.#options;
+    const all = this.#counts;
+    new Counter({
+      name: 'brokergraph_mqtt_refused_total',
+      help: 'CONNECTs that embedded brokers refused, by reason',
+      labelNames: ['broker', 'reason'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [broker, counts] of all) {
+          if (directory.get(broker) === null) all.delete(broker);
+          else for (const [reason, count] of counts) this.inc({ broker, reason }, count);
+        }
+      },
+    });
+  }
+
+  #count(brokerId: string, counts: Readonly<Partial<Record<RefusalReason, number>>>): void {
+    const known = this.#counts.get(brokerId) ?? new Map<RefusalReason, number>();
+    this.#counts.set(brokerId, known);
+    for (const reason of REFUSAL_REASONS) {
+      const more = counts[reason];
+      if (more !== undefined) known.set(reason, (known.get(reason) ?? 0) + more);
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { CLIENT_CONTROL_API, SEND_RETAIN } from '../../../domains/clients/control/client-control.ts';
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
+import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import type { ClientControl, ControlOutcome } from '../core/client-control.ts';
+import type { GivenSubscription } from '../core/subscribe-away.ts';
+import { topicFilterProblem } from '../topic-rules.ts';
+
+/** MQTT 5, 3.8.2.1.2. */
+const MAX_IDENTIFIER = 268_435_455;
+
+/**
+ * `cedalo/client-control` of the embedded broker; who may use it, access control decides as for every API. Each command answers
+ * `{}` when it is done and, where there is something to keep, on disk.
+ *
+ * - `disconnectClient` (`clientid`): that connection alone, with reason 0x98 for MQTT 5, without its will; its session stays.
+ * - `subscribeClient` (`clientid`, `topic`, `qos`; optional `subscription_identifier` and `options` with `no_local`,
+ *   `retain_as_published` and `send_retain`, where null counts as absent): as if the client had sent SUBSCRIBE.
+ * - `unsubscribeClient` (`clientid`, `topic`): also where it is not subscribed.
+ *
+ * Errors: `Client not found` (for `disconnectClient` a client that is away, too), `Invalid/missing <field>`,
+ * `Invalid topic: <why>`, and a text where the client itself may not have the subscription: it would lose it with its next connection.
+ */
+export class ClientControlPlugin implements ControlPlugin {
+  readonly api = CLIENT_CONTROL_API;
+  readonly #clients: ClientControl;
+
+  constructor(clients: ClientControl) {
+    this.#clients = clients;
+  }
+
+  execute(command: ControlCommand): unknown {
+    return runCommandOf(
+      {
+        disconnectclient: (c) => this.#disconnect(c),
+        subscribeclient: (c) => this.#subscribe(c),
+        unsubscribeclient: (c) => this.#unsubscribe(c),
+      },
+      command,
+    );
+  }
+
+  close(): void {}
+
+  async #disconnect(command: ControlCommand): Promise<object> {
+    const isDone = await this.#clients.disconnect(nameOf(command, 'clientid'));
+    return answer(isDone ? 'DONE' : 'NOT_FOUND');
+  }
+
+  async #subscribe(command: ControlCommand): Promise<object> {
+    return answer(await this.#clients.subscribe(nameOf(command, 'clientid'), givenBy(command)));
+  }
+
+  async #unsubscribe(command: ControlCommand): Promise<object> {
+    const isDone = await this.#clients.unsubscribe(nameOf(command, 'clientid'), filterOf(command));
+    return answer(isDone ? 'DONE' : 'NOT_FOUND');
+  }
+}
+
+const REFUSALS: Readonly<Record<Exclude<ControlOutcome, 'DONE'>, string>> = {
+  NOT_FOUND: 'Client not found',
+  FORBIDDEN: 'The client may not subscribe to this topic: its roles do not let it',
+  TOO_MANY: 'The client has as many subscriptions as it may have',
+};
+
+function answer(outcome: ControlOutcome): object {
+  if (outcome !== 'DONE') throw new ControlRefusal(REFUSALS[outcome]);
+  return {};
+}
+
+function nameOf(command: ControlCommand, field: string): string {
+  const name = requiredText(command, field);
+  if (name === '') throw new ControlRefusal(`Invalid/missing ${field}`);
+  return name;
+}
+
+function filterOf(command: ControlCommand): string {
+  const filter = nameOf(command, 'topic');
+  const problem = topicFilterProblem(filter) ?? problemHere(filter);
+  if (problem) throw new ControlRefusal(`Invalid topic: ${problem}`);
+  return filter;
+}
+
+function problemHere(filter: string): string | null {
+  if (filter.startsWith('$share/')) return 'this broker has no shared subscriptions';
+  // Half a surrogate pair stands for what was no UTF-8.
+  return /\p{Cs}/u.test(filter) ? 'not valid UTF-8' : null;
+}
+
+function givenBy(command: ControlCommand): GivenSubscription {
+  const filter = filterOf(command);
+  const qos = fieldOf(command, 'qos');
+  if (qos !== 0 && qos !== 1 && qos !== 2) throw new ControlRefusal('Invalid/missing qos');
+  const options = optional(command, 'options') ?? {};
+  if (!isFields(options)) throw new ControlRefusal('Invalid options');
+  return {
+    filter,
+    qos,
+    noLocal: flagOf(options, 'no_local'),
+    retainAsPublished: flagOf(options, 'retain_as_published'),
+    retainHandling: retainHandlingOf(options),
+    identifier: identifierOf(command),
+  };
+}
+
+/** Null counts as absent. */
+const optional = (fields: Fields, name: string): unknown => fieldOf(fields, name) ?? undefined;
+
+function flagOf(options: Fields, name: string): boolean {
+  const value = optional(options, name) ?? false;
+  if (typeof value !== 'boolean') throw new ControlRefusal(`Invalid ${name}`);
+  return value;
+}
+
+/** Their order is that of Retain Handling. REST has no other way to say null than by that word. */
+function retainHandlingOf(options: Fields): 0 | 1 | 2 {
+  const value = optional(options, 'send_retain') ?? 'always';
+  const index = value === 'null' ? 0 : (SEND_RETAIN as readonly unknown[]).indexOf(value);
+  if (index !== 0 && index !== 1 && index !== 2) throw new ControlRefusal('Invalid send_retain');
+  return index;
+}
+
+function identifierOf(command: ControlCommand): number | undefined {
+  const value = optional(command, 'subscription_identifier');
+  if (value === undefined) return undefined;
+  const isValid = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_IDENTIFIER;
+  if (!isValid) throw new ControlRefusal('Invalid subscription_identifier');
+  return value;
+}

@@ -1,0 +1,205 @@
+import {
+  ANONYMOUS,
+  type ClientInflight,
+  type ClientQueues,
+  type ClientTls,
+  type ConnectedClientDetail,
+  type ConnectedClientSummary,
+} from '../../../domains/clients/inspect/inspect-control.ts';
+import { type ClientRegistry, droppedOn } from '../core/client-registry.ts';
+import { type Connection, subscriptionsOf, type TlsInfo, type WillInfo } from '../core/connection.ts';
+import type { BrokerLimits, QueueLimits } from '../limits.ts';
+import type { IncomingStore } from '../store/incoming-store.ts';
+import type { Session } from '../store/session.ts';
+
+export interface ClientReportOptions {
+  readonly registry: ClientRegistry;
+  readonly incoming: IncomingStore;
+  readonly limits: QueueLimits & Pick<BrokerLimits, 'maxIncoming'>;
+}
+
+/** As it goes over the wire, where the options of subscriptions have other names. */
+export interface ToldDetail extends Omit<ConnectedClientDetail, 'subscriptionOptions'> {
+  readonly subscriptionOptions: readonly { readonly no_local: boolean; readonly retain_as_published: boolean }[];
+}
+
+/**
+ * What inspection tells of one client of the embedded broker. Bytes are those of payloads.
+ *
+ * - `queues`: messages that wait. In: publishes of QoS 1 and 2 that are not on disk yet. Out: what its session, or the flow control
+ *   of MQTT 5, holds back until it may be sent. QoS 0 never waits here, and nothing is paged.
+ * - `inflight`: messages under way. In: QoS 2, from PUBREC to PUBREL. Out: QoS 1 and 2 that were sent and are not acknowledged to
+ *   the end; for a client that is away, what will be sent again.
+ * - The bounds of out hold for what waits and what is under way together, and are those of now: fewer messages may wait for a
+ *   client that is away, and the Receive Maximum, which bounds what is under way, is gone with the connection that told it.
+ *   Messages that waited or were sent before the client left stay, also beyond the lower bound. `bytesMax` of inflight is 0, no bound, where no session
+ *   keeps the messages.
+ * - `numDropped`: messages that a full queue refused, and QoS 0 messages that passed the client by while it read too slowly. It counts
+ *   for the session since the broker started, or for the connection of a client without a session.
+ * - The other counters are those of the connection, and of the last one while the client is away; absent if the broker was killed
+ *   meanwhile.
+ */
+export class ClientReport {
+  readonly #options: ClientReportOptions;
+
+  constructor(options: ClientReportOptions) {
+    this.#options = options;
+  }
+
+  summary(clientId: string): ConnectedClientSummary | null {
+    const { registry } = this.#options;
+    const connection = registry.connection(clientId);
+    const session = registry.session(clientId);
+    if (!connection && !session) return null;
+    const queues = this.#queuesOut(session, connection);
+    if (connection) {
+      return {
+        username: connection.identity?.username ?? ANONYMOUS,
+        clientid: clientId,
+        address: connection.address,
+        protocol: connection.listener.protocol,
+        protocolVersion: versionName(connection.protocolVersion),
+        connected: true,
+        lastConnect: connection.connectedAt,
+        lastDisconnect: connection.previousDisconnect,
+        remotePort: connection.remotePort,
+        queues,
+      };
+    }
+    const { about = null } = session ?? {};
+    if (!about) return { username: ANONYMOUS, clientid: clientId, connected: false, queues };
+    return {
+      username: about.username ?? ANONYMOUS,
+      clientid: clientId,
+      address: about.address,
+      protocol: about.protocol,
+      protocolVersion: versionName(about.protocolVersion),
+      connected: false,
+      lastConnect: about.lastConnect,
+      lastDisconnect: about.lastDisconnect,
+      queues,
+    };
+  }
+
+  detail(clientId: string): ToldDetail | null {
+    const summary = this.summary(clientId);
+    if (!summary) return null;
+    const { registry } = this.#options;
+    const connection = registry.connection(clientId);
+    const session = registry.session(clientId);
+    const subscriptions = subscriptionsIn(connection, session);
+    return {
+      ...summary,
+      numSubscriptions: subscriptions.length,
+      subscriptions: subscriptions.map(({ filter }) => filter),
+      subscriptionQos: subscriptions.map(({ qos }) => qos),
+      subscriptionOptions: subscriptions.map(({ nl, rap }) => ({ no_local: nl, retain_as_published: rap })),
+      numDropped: (session?.dropped ?? 0) + (connection ? droppedOn(connection) : 0),
+      ...trafficOf(connection, session),
+      ...(connection ? ofConnection(connection) : ofSession(session)),
+      queues: this.#queues(session, connection),
+      inflight: this.#inflight(clientId, session, connection),
+    };
+  }
+
+  /** As in the detail; a summary has the keys of `#queuesOut` only. Null: no such client. */
+  queues(clientId: string): ClientQueues | null {
+    const { registry } = this.#options;
+    const connection = registry.connection(clientId);
+    const session = registry.session(clientId);
+    return connection || session ? this.#queues(session, connection) : null;
+  }
+
+  #queues(session: Session | undefined, connection: Connection | undefined): ClientQueues {
+    const { pendingCommits = 0, pendingBytes = 0 } = connection ?? {};
+    return {
+      ...this.#queuesOut(session, connection),
+      messagesIn: pendingCommits,
+      messagesInQos12: pendingCommits,
+      bytesIn: pendingBytes,
+      messagesOutQos12: waitingOf(session, connection),
+    };
+  }
+
+  #queuesOut(session: Session | undefined, connection: Connection | undefined): ClientQueues {
+    const { offlineMessages, onlineMessages, sessionBytes } = this.#options.limits;
+    const held = connection?.window?.heldBytes ?? 0;
+    return {
+      messagesOut: waitingOf(session, connection),
+      messagesMax: connection ? onlineMessages : offlineMessages,
+      bytesOut: (session ? session.payloadBytes - session.sentBytes : 0) + held,
+      bytesMax: sessionBytes,
+      pagedMessagesOut: 0,
+      pagedMessagesMax: 0,
+    };
+  }
+
+  #inflight(clientId: string, session: Session | undefined, connection: Connection | undefined): ClientInflight {
+    const { incoming, limits } = this.#options;
+    const messagesInMax = limits.maxIncoming;
+    const messagesOutMax = connection?.window?.size ?? limits.onlineMessages;
+    const { pendingQos2 = 0, pendingQos2Bytes = 0, underWay } = connection ?? {};
+    return {
+      messagesIn: incoming.count(clientId) - pendingQos2,
+      messagesInMax,
+      bytesIn: incoming.bytes(clientId) - pendingQos2Bytes,
+      messagesOut: (session?.sentMessages ?? 0) + (underWay?.count ?? 0),
+      messagesOutMax,
+      bytesOut: (session?.sentBytes ?? 0) + (underWay?.bytes ?? 0),
+      messagesMax: messagesInMax + messagesOutMax,
+      bytesMax: session ? limits.sessionBytes : 0,
+    };
+  }
+}
+
+const versionName = (level: number): 'v3.1' | 'v3.1.1' | 'v5' => (level === 3 ? 'v3.1' : level === 5 ? 'v5' : 'v3.1.1');
+
+const waitingOf = (session: Session | undefined, connection: Connection | undefined): number =>
+  (session ? session.queue.size - session.sentMessages : 0) + (connection?.window?.held ?? 0);
+
+function subscriptionsIn(connection: Connection | undefined, session: Session | undefined) {
+  if (connection?.client) {
+    return Object.entries(subscriptionsOf(connection.client)).flatMap(([filter, granted]) =>
+      granted ? [{ filter, ...optionsOf(granted) }] : [],
+    );
+  }
+  return Array.from(session?.subscriptions ?? [], ([filter, record]) => ({ filter, ...optionsOf(record) }));
+}
+
+const optionsOf = ({ qos, nl, rap }: { readonly qos: 0 | 1 | 2; readonly nl?: unknown; readonly rap?: unknown }) => ({
+  qos,
+  nl: nl === true,
+  rap: rap === true,
+});
+
+function trafficOf(connection: Connection | undefined, session: Session | undefined) {
+  const traffic = connection ?? session?.about?.traffic;
+  if (!traffic) return {};
+  return {
+    numPublished: traffic.published,
+    numSubscribed: traffic.delivered,
+    bytesPublished: traffic.publishedBytes,
+    bytesSubscribed: traffic.deliveredBytes,
+  };
+}
+
+function ofConnection({ keepalive, isClean, listener, will, tls }: Connection) {
+  return {
+    keepalive,
+    cleanSession: isClean,
+    listener: { port: listener.port, bind_address: listener.host },
+    ...(will ? { will: willOf(will) } : {}),
+    ...(tls ? { tls: tlsOf(tls) } : {}),
+  };
+}
+
+function ofSession(session: Session | undefined) {
+  if (!session?.about) return {};
+  const { keepalive, listener } = session.about;
+  return { keepalive, cleanSession: false, listener: { port: listener.port, bind_address: listener.host } };
+}
+
+const willOf = ({ payload, ...will }: WillInfo) => ({ ...will, payload: Buffer.from(payload).toString('base64') });
+
+const tlsOf = ({ clientCertificate, ...tls }: TlsInfo): ClientTls =>
+  clientCertificate === null ? tls : { ...tls, clientCertificate };

@@ -1,0 +1,112 @@
+import {
+  type ClientQueues,
+  type ClientsChangedEvent,
+  type ConnectedClientSummary,
+  type ListClientsData,
+  MAX_QUEUE_IDS,
+} from '../../../domains/clients/inspect/inspect-control.ts';
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { fieldOf } from '../../../protocol/control/fields.ts';
+import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { pageOf, requiredText, runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import type { ClientReport, ToldDetail } from './client-report.ts';
+
+export interface InspectPluginOptions {
+  readonly registry: ClientRegistry;
+  readonly report: ClientReport;
+  /** Epoch milliseconds since when the broker runs. */
+  readonly since: number;
+  readonly emit: (event: ClientsChangedEvent) => void;
+  /** How long changes are collected before they are told; 50 ms. */
+  readonly collectMs?: number;
+}
+
+/** Clients that one event tells of; more of them are told in several. */
+const MAX_EVENT_CLIENTS = 1_000;
+
+/**
+ * `cedalo/inspect` of the embedded broker: its own clients, connected ones and those that left a persistent session.
+ *
+ * Events: each `clientsChanged` carries the number after the one before and holds clients whose state changed, as they are now, at
+ * most 1,000: where more changed, several follow at once. A list carries the number of the last event told and is as old: what
+ * changed before is told first. Who lists at number n and applies the events after n has the truth.
+ */
+export class InspectPlugin implements ControlPlugin {
+  readonly api = 'cedalo/inspect';
+  readonly #options: InspectPluginOptions;
+  readonly #changed = new Set<string>();
+  readonly #stop: () => void;
+  #timer: NodeJS.Timeout | null = null;
+  #sequence = 0;
+
+  constructor(options: InspectPluginOptions) {
+    this.#options = options;
+    this.#stop = options.registry.onChange((clientId) => {
+      this.#changed.add(clientId);
+      this.#timer ??= setTimeout(() => this.#tell(), options.collectMs ?? 50);
+    });
+  }
+
+  execute(command: ControlCommand): unknown {
+    const table = {
+      listclients: (c: ControlCommand) => this.#list(c),
+      getclient: (c: ControlCommand) => this.#get(c),
+      getqueues: (c: ControlCommand) => this.#queues(c),
+    };
+    return runCommandOf(table, command);
+  }
+
+  close(): void {
+    this.#stop();
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #list(command: ControlCommand): ListClientsData | { readonly clients: readonly string[] } {
+    this.#tell();
+    const { verbose, count, offset } = pageOf(command);
+    const { registry, report, since } = this.#options;
+    const ids = registry.sortedIds();
+    const page = offset === 0 && count >= ids.length ? ids : ids.slice(offset, offset + count);
+    const about = { totalCount: ids.length, sequence: this.#sequence, since };
+    if (!verbose) return { ...about, clients: page };
+    return { ...about, clients: page.map((id) => report.summary(id)).filter((client) => client !== null) };
+  }
+
+  #get(command: ControlCommand): ToldDetail {
+    const clientId = requiredText(command, 'clientid');
+    const detail = this.#options.report.detail(clientId);
+    if (!detail) throw new ControlRefusal('Client not found');
+    return detail;
+  }
+
+  #queues(command: ControlCommand): { readonly queues: readonly (ClientQueues | null)[] } {
+    const ids = fieldOf(command, 'clientids');
+    if (!Array.isArray(ids) || ids.length > MAX_QUEUE_IDS) throw new ControlRefusal('Invalid/missing clientids');
+    return { queues: ids.map((id) => (typeof id === 'string' ? this.#options.report.queues(id) : null)) };
+  }
+
+  #tell(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const clientIds = [...this.#changed];
+    this.#changed.clear();
+    for (let from = 0; from < clientIds.length; from += MAX_EVENT_CLIENTS) {
+      this.#tellOf(clientIds.slice(from, from + MAX_EVENT_CLIENTS));
+    }
+  }
+
+  #tellOf(clientIds: readonly string[]): void {
+    const { report, emit } = this.#options;
+    const changed: ConnectedClientSummary[] = [];
+    const removed: string[] = [];
+    for (const clientId of clientIds) {
+      const summary = report.summary(clientId);
+      if (summary) changed.push(summary);
+      else removed.push(clientId);
+    }
+    this.#sequence += 1;
+    emit({ type: 'event', event: 'clientsChanged', sequence: this.#sequence, changed, removed });
+  }
+}

@@ -1,0 +1,82 @@
+import type { AccessClient, AccessGroup, AccessRole } from '../../../domains/access-control/policy/access-model.ts';
+import type { Journal } from '../store/journal.ts';
+import type { AccessLimits } from './access-limits.ts';
+import { AccessState, type Settings } from './access-state.ts';
+
+/** As `mosquitto_ctrl dynsec init` sets it. */
+const FIRST_SETTINGS: Settings = {
+  defaultAcl: { publishClientSend: false, publishClientReceive: true, subscribe: false, unsubscribe: true },
+  anonymousGroup: null,
+  changeIndex: 0,
+};
+
+const SETTINGS = 'accessControl';
+
+/** Access control on disk: one row for each client, group and role, and one for the rest. */
+export class AccessStore {
+  readonly state: AccessState;
+  /** Nothing was there. */
+  readonly isNew: boolean;
+  readonly #journal: Journal;
+
+  constructor(journal: Journal, limits: AccessLimits) {
+    this.#journal = journal;
+    const [row] = journal.rows<{ value: string }>('SELECT value FROM setting WHERE name = ?', SETTINGS);
+    this.isNew = row === undefined;
+    // What is parsed here was written by this class, or by the migration of an older folder.
+    const settings = row ? (JSON.parse(row.value) as Settings) : FIRST_SETTINGS;
+    this.state = new AccessState(settings, limits);
+    this.#load();
+  }
+
+  #load(): void {
+    const { state } = this;
+    for (const { about } of this.#journal.rows<{ about: string }>('SELECT about FROM access_role')) {
+      state.putRole(JSON.parse(about) as AccessRole);
+    }
+    for (const { about } of this.#journal.rows<{ about: string }>('SELECT about FROM access_group')) {
+      state.putGroup(JSON.parse(about) as AccessGroup);
+    }
+    type ClientRow = { about: string; password_hash: string | null };
+    for (const { about, password_hash } of this.#journal.rows<ClientRow>(
+      'SELECT about, password_hash FROM access_client',
+    )) {
+      const client = JSON.parse(about) as AccessClient;
+      state.putClient(client);
+      if (password_hash !== null) state.putPasswordHash(client.username, password_hash);
+    }
+    state.takeChanges();
+  }
+
+  /** What changed since the last time is on disk when this resolves, in one transaction. */
+  async save(): Promise<void> {
+    const { state } = this;
+    const { clients, groups, roles, settings } = state.takeChanges();
+    for (const username of clients) {
+      const client = state.policy.clients.get(username);
+      if (client) {
+        const sql = 'INSERT OR REPLACE INTO access_client (username, about, password_hash) VALUES (?, ?, ?)';
+        this.#journal.add(sql, username, JSON.stringify(client), state.passwordHash(username));
+      } else this.#journal.add('DELETE FROM access_client WHERE username = ?', username);
+    }
+    for (const groupname of groups) this.#put('access_group', 'groupname', groupname, state.policy.groups);
+    for (const rolename of roles) this.#put('access_role', 'rolename', rolename, state.policy.roles);
+    if (settings) {
+      const sql = 'INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)';
+      this.#journal.add(sql, SETTINGS, JSON.stringify(state.settings));
+    }
+    await this.#journal.commit();
+  }
+
+  #put(
+    table: 'access_group' | 'access_role',
+    key: 'groupname' | 'rolename',
+    name: string,
+    from: ReadonlyMap<string, object>,
+  ): void {
+    const object = from.get(name);
+    if (!object) this.#journal.add(`DELETE FROM ${table} WHERE ${key} = ?`, name);
+    else
+      this.#journal.add(`INSERT OR REPLACE INTO ${table} (${key}, about) VALUES (?, ?)`, name, JSON.stringify(object));
+  }
+}

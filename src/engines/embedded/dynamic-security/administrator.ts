@@ -1,0 +1,100 @@
+import {
+  type AclRule,
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  MAX_PRIORITY,
+  type Membership,
+} from '../../../domains/access-control/policy/access-model.ts';
+import type { AccessControl, Identity } from '../access.ts';
+import type { AccessStore } from './access-store.ts';
+import { holds, sortMemberships } from './membership-fields.ts';
+import { ADMINISTRATOR_COST, hashPassword, type PasswordCheck } from './password-check.ts';
+import { sortAcls } from './role-commands.ts';
+
+export interface AdministratorAccount {
+  readonly username: string;
+  readonly password: string;
+}
+
+const ROLE = 'admin';
+
+/**
+ * The service cannot do without its account: at each start it exists, is enabled, has the given password and no client id, and may
+ * use `$CONTROL`. Where its rights were taken it gets them back by a role that goes before its others; roles that are there are
+ * left as they are.
+ */
+export async function ensureAdministrator(
+  store: AccessStore,
+  { username, password }: AdministratorAccount,
+  passwords: PasswordCheck,
+  access: AccessControl,
+): Promise<void> {
+  const { state } = store;
+  const { clients } = state.policy;
+  if (store.isNew) state.putSettings({});
+  const old = clients.get(username);
+  if (!old) {
+    const texts = { textName: 'Administrator', textDescription: null };
+    state.putClient({ username, clientId: null, ...texts, disabled: false, roles: [], groups: [] });
+  } else if (old.disabled || old.clientId !== null) {
+    state.putClient({ ...old, disabled: false, clientId: null });
+  }
+  const hash = state.passwordHash(username);
+  // The one that clients are checked by, which then remembers the password: the service connects without another check.
+  const attempt = { username, password: Buffer.from(password), network: '' };
+  if (hash === null || (await passwords.check({ ...attempt, hash })).verdict !== 'RIGHT') {
+    state.putPasswordHash(username, await hashPassword(password, ADMINISTRATOR_COST));
+  }
+  if (!mayControl(access, username)) grant(store, username, access);
+  await store.save();
+}
+
+/** By the role of the first start where that does it; else by one of its kind under a free name, before all others. */
+function grant({ state }: AccessStore, username: string, access: AccessControl): void {
+  const { clients, roles } = state.policy;
+  const give = (name: string, priority: number) => {
+    const client = clients.get(username);
+    if (!client) return;
+    const others = client.roles.filter((role) => role.name !== name);
+    const lowered = others.map((role) => ({ ...role, priority: Math.min(role.priority, MAX_PRIORITY - 1) }));
+    const kept: readonly Membership[] = priority === MAX_PRIORITY ? lowered : others;
+    state.putClient({ ...client, roles: sortMemberships([...kept, { name, priority }]) });
+  };
+  const create = (rolename: string) =>
+    state.putRole({
+      rolename,
+      textName: null,
+      textDescription: 'Everything, for the service itself',
+      allowWildcardSubs: true,
+      acls: ADMINISTRATOR_ACLS,
+    });
+  const before = clients.get(username);
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? ROLE : `${ROLE}-${number}`;
+    if (!roles.has(name)) create(name);
+    for (const priority of [DEFAULT_MEMBERSHIP_PRIORITY, MAX_PRIORITY]) {
+      if (before && priority === DEFAULT_MEMBERSHIP_PRIORITY && holds(before.roles, name)) continue;
+      give(name, priority);
+      if (mayControl(access, username)) return;
+    }
+    // Somebody else's role of this name, which does not grant it.
+    if (before) state.putClient(before);
+  }
+}
+
+/** Any client id: the service connects with a new one each time. */
+function mayControl(access: AccessControl, username: string): boolean {
+  const identity: Identity = { clientId: `service-${crypto.randomUUID()}`, username };
+  return ['$CONTROL/dynamic-security/v1', '$CONTROL/cedalo/inspect/v1', '$CONTROL/broker/v1'].every(
+    (topic) =>
+      access.mayPublish(identity, topic) &&
+      access.maySubscribe(identity, `${topic}/response`) &&
+      access.mayReceive(identity, `${topic}/response`),
+  );
+}
+
+const ADMINISTRATOR_ACLS: readonly AclRule[] = sortAcls(
+  (['publishClientSend', 'publishClientReceive', 'subscribePattern', 'unsubscribePattern'] as const).flatMap(
+    (aclType) =>
+      ['#', '$CONTROL/#', '$SYS/#', '$share/#'].map((topic) => ({ aclType, topic, priority: 0, allow: true })),
+  ),
+);

@@ -1,0 +1,159 @@
+import type { AccessAction } from '../../../domains/access-control/explain/access-explanation.ts';
+import type { AccessDialect, AccessRole } from '../../../domains/access-control/policy/access-model.ts';
+import { holdingsOf, rolesInOrder, rolesOfGroup } from '../../../domains/access-control/policy/access-order.ts';
+import {
+  bindRole,
+  brokerRefuses,
+  type CompiledRole,
+  compileRole,
+  decide,
+  defaultAllows,
+} from '../../../domains/access-control/policy/acl-evaluation.ts';
+import type { AccessControl, Credentials, Identity, Verdict } from '../access.ts';
+import type { AccessState } from './access-state.ts';
+import { LoginThrottle } from './login-throttle.ts';
+import { ACCOUNT_COST, hashPassword, type PasswordCheck } from './password-check.ts';
+
+/** The embedded broker decides as Mosquitto 2.1 does. */
+export const EMBEDDED_DIALECT: AccessDialect = {
+  substitution: true,
+  wildcardFlag: true,
+  guardsDollar: true,
+  kicksOnRoleAcls: true,
+  guardsAnonymousGroup: true,
+  changeIndex: true,
+  decidesAlone: true,
+  writesPerPayload: 500,
+};
+
+/**
+ * Access by dynamic security. Whoever connects without user name is let in where an anonymous group is set, which Mosquitto leaves
+ * to its listeners' `allow_anonymous`.
+ *
+ * What an account's roles say is compiled once and dropped when something changes: at most one list for each account, and one for
+ * each connection.
+ */
+export class DynamicSecurityAccess implements AccessControl {
+  readonly #state: AccessState;
+  readonly #passwords: PasswordCheck;
+  readonly #throttle = new LoginThrottle();
+  /** Of a password that nobody has. */
+  readonly #nobodysHash: string;
+  readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
+  readonly #accounts = new Map<string | null, readonly CompiledRole[]>();
+  readonly #connections = new WeakMap<Identity, ConnectionRoles>();
+
+  private constructor(state: AccessState, passwords: PasswordCheck, nobodysHash: string) {
+    this.#state = state;
+    this.#passwords = passwords;
+    this.#nobodysHash = nobodysHash;
+    state.onChange((username) => {
+      if (username === null) this.#accounts.clear();
+      else this.#accounts.delete(username);
+    });
+  }
+
+  static async create(state: AccessState, passwords: PasswordCheck): Promise<DynamicSecurityAccess> {
+    return new DynamicSecurityAccess(state, passwords, await hashPassword(crypto.randomUUID(), ACCOUNT_COST));
+  }
+
+  async authenticate(credentials: Credentials): Promise<Verdict> {
+    const { username, password, network } = credentials;
+    if (username === undefined) return this.#state.policy.anonymousGroup === null ? 'REFUSED' : 'ACCEPTED';
+    if (password === undefined) return 'REFUSED';
+    // A client that cannot be let in costs the same check, or the time would tell which names exist.
+    const accountHash = this.#hashFor(credentials);
+    const hash = accountHash ?? this.#nobodysHash;
+    const verdict = await this.#check({ ...credentials, username, password }, hash);
+    if (verdict !== 'RIGHT') return verdict === 'WRONG' ? 'REFUSED' : verdict;
+    // Meanwhile the account may have changed.
+    if (accountHash === null || this.#hashFor(credentials) !== hash) return 'REFUSED';
+    this.#throttle.offset(network);
+    return 'ACCEPTED';
+  }
+
+  async #check(credentials: PresentedPassword, hash: string): Promise<'RIGHT' | 'WRONG' | 'THROTTLED' | 'BUSY'> {
+    const { username, password, network } = credentials;
+    const attempt = { username, password, hash, network };
+    const known = this.#passwords.recall(attempt);
+    if (known !== null) return known;
+    const mustWait = () => this.#throttle.mustWait(username, network);
+    if (mustWait()) return 'THROTTLED';
+    // Attempts that wait for their turn may fail meanwhile.
+    const isWanted = () => credentials.isWanted() && !mustWait();
+    const { verdict, isNew } = await this.#passwords.check({ ...attempt, isWanted });
+    if (verdict === 'RIGHT') this.#throttle.succeeded(username, network);
+    if (verdict === 'WRONG' && isNew) this.#throttle.failed(username, network);
+    if (verdict === 'CROWDED' || (verdict === 'BUSY' && mustWait())) return 'THROTTLED';
+    return verdict;
+  }
+
+  mayPublish(identity: Identity, topic: string): boolean {
+    return this.#may(identity, 'PUBLISH', topic);
+  }
+
+  mayReceive(identity: Identity, topic: string): boolean {
+    return this.#may(identity, 'RECEIVE', topic);
+  }
+
+  maySubscribe(identity: Identity, filter: string): boolean {
+    return this.#may(identity, 'SUBSCRIBE', filter);
+  }
+
+  mayUnsubscribe(identity: Identity, filter: string): boolean {
+    return this.#may(identity, 'UNSUBSCRIBE', filter);
+  }
+
+  /** Null: whatever the password, the client is not let in. */
+  #hashFor({ username = '', clientId }: Credentials): string | null {
+    const account = this.#state.policy.clients.get(username);
+    if (!account || account.disabled || (account.clientId !== null && account.clientId !== clientId)) return null;
+    return this.#state.passwordHash(username);
+  }
+
+  #may(identity: Identity, action: AccessAction, topic: string): boolean {
+    if (brokerRefuses(action, topic)) return false;
+    const roles = this.#rolesFor(identity);
+    return (
+      roles !== null && (decide(roles, action, topic) ?? defaultAllows(this.#state.policy.defaultAcl, action, topic))
+    );
+  }
+
+  /** Null: there is no such account any more. */
+  #rolesFor(identity: Identity): readonly CompiledRole[] | null {
+    const roles = this.#accounts.get(identity.username) ?? this.#compile(identity.username);
+    if (!roles) return null;
+    const known = this.#connections.get(identity);
+    if (known?.roles === roles) return known.bound;
+    const bound = roles.map((role) => bindRole(role, identity));
+    this.#connections.set(identity, { roles, bound });
+    return bound;
+  }
+
+  #compile(username: string | null): readonly CompiledRole[] | null {
+    const { policy } = this.#state;
+    const held = holdingsOf(policy, username);
+    if (held === null) return null;
+    const ordered = rolesInOrder(held.roles, held.groups, (name) => rolesOfGroup(policy, name));
+    const roles = ordered.flatMap(({ rolename }) => this.#compiledRole(rolename) ?? []);
+    this.#accounts.set(username, roles);
+    return roles;
+  }
+
+  #compiledRole(rolename: string): CompiledRole | null {
+    const role = this.#state.policy.roles.get(rolename);
+    if (!role) return null;
+    const known = this.#compiled.get(role);
+    if (known) return known;
+    const compiled = compileRole(role, EMBEDDED_DIALECT);
+    this.#compiled.set(role, compiled);
+    return compiled;
+  }
+}
+
+type PresentedPassword = Credentials & { readonly username: string; readonly password: Uint8Array };
+
+interface ConnectionRoles {
+  readonly roles: readonly CompiledRole[];
+  readonly bound: readonly CompiledRole[];
+}

@@ -1,0 +1,97 @@
+import type { ControlCommand } from '../../../protocol/control/envelope.ts';
+import { fieldOf } from '../../../protocol/control/fields.ts';
+import { type ControlPlugin, ControlRefusal } from '../../../protocol/control/plugin.ts';
+import type { AccessStore } from './access-store.ts';
+import { CLIENT_COMMANDS } from './client-commands.ts';
+import { isTooLong } from './command-fields.ts';
+import type { CommandContext, Run } from './command-table.ts';
+import { DEFAULT_COMMANDS } from './default-commands.ts';
+import { GROUP_COMMANDS } from './group-commands.ts';
+import { ACCOUNT_COST, hashPassword } from './password-check.ts';
+import { ROLE_COMMANDS } from './role-commands.ts';
+
+export interface DynamicSecurityOptions {
+  readonly store: AccessStore;
+  /** Disconnects the clients of these accounts, without their wills; null: those without user name. Sessions stay. */
+  readonly kick: (usernames: ReadonlySet<string | null>) => void;
+  /** Addresses of an account's connected clients. */
+  readonly addresses: (username: string) => readonly string[];
+}
+
+/** Passwords hashed at a time; each takes a thread of the pool that connecting clients need too. */
+const HASHES_AT_ONCE = 3;
+
+const COMMANDS: ReadonlyMap<string, { readonly name: string; readonly run: Run }> = new Map(
+  Object.entries({ ...CLIENT_COMMANDS, ...GROUP_COMMANDS, ...ROLE_COMMANDS, ...DEFAULT_COMMANDS }).map(
+    ([name, run]) => [name.toLowerCase(), { name, run }],
+  ),
+);
+
+const WITH_PASSWORD: ReadonlySet<string> = new Set(['createclient', 'modifyclient', 'setclientpassword']);
+
+/**
+ * `dynamic-security` as Mosquitto 2.1 has it: what a request changes decides at once, is on disk before the request is answered,
+ * and disconnects whom it concerns after it. Passwords of a request are hashed side by side before its first command runs.
+ *
+ * It differs from Mosquitto where that goes wrong: whoever holds a role is known however it came to it, a refused command
+ * changes nothing, and an empty password is none.
+ */
+export class DynamicSecurityPlugin implements ControlPlugin {
+  readonly api = 'dynamic-security';
+  readonly #store: AccessStore;
+  readonly #kick: DynamicSecurityOptions['kick'];
+  readonly #context: CommandContext;
+  #hashes = new Map<ControlCommand, string>();
+  #kicks = new Set<string | null>();
+
+  constructor({ store, kick, addresses }: DynamicSecurityOptions) {
+    this.#store = store;
+    this.#kick = kick;
+    this.#context = {
+      state: store.state,
+      passwordHash: (command) => this.#hashes.get(command) ?? null,
+      kick: (username) => void this.#kicks.add(username),
+      addresses,
+    };
+  }
+
+  nameOf(command: string): string | undefined {
+    return COMMANDS.get(command.toLowerCase())?.name;
+  }
+
+  async prepare(commands: readonly ControlCommand[]): Promise<void> {
+    const waiting = commands.filter((command) => WITH_PASSWORD.has(command.command.toLowerCase())).values();
+    const work = async () => {
+      for (const command of waiting) {
+        const password = fieldOf(command, 'password');
+        // Half a surrogate pair stands for what was no UTF-8, which no client could send again.
+        if (typeof password !== 'string' || password === '' || isTooLong(password) || /\p{Cs}/u.test(password))
+          continue;
+        this.#hashes.set(command, await hashPassword(password, ACCOUNT_COST));
+      }
+    };
+    await Promise.all(Array.from({ length: HASHES_AT_ONCE }, work));
+  }
+
+  execute(command: ControlCommand): unknown {
+    const run = COMMANDS.get(command.command.toLowerCase())?.run;
+    if (!run) throw new ControlRefusal('Unknown command');
+    const data = run(command, this.#context);
+    if (!data) this.#store.state.countWrite();
+    return data;
+  }
+
+  async settle(): Promise<void> {
+    this.#hashes = new Map();
+    await this.#store.save();
+  }
+
+  afterAnswer(): (() => void) | null {
+    const kicks = this.#kicks;
+    if (kicks.size === 0) return null;
+    this.#kicks = new Set();
+    return () => this.#kick(kicks);
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,179 @@
+import type { AccessClient, AccessGroup } from '../../../domains/access-control/policy/access-model.ts';
+import type { Fields } from '../../../protocol/control/fields.ts';
+import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import { type AccessState, membershipSize } from './access-state.ts';
+import {
+  lenientText,
+  optionalText,
+  pageOf,
+  requiredGroupname,
+  requiredRolename,
+  requiredText,
+  requiredUsername,
+} from './command-fields.ts';
+import { type CommandContext, type CommandTable, kickMembers, NO_ROOM, requireRoom } from './command-table.ts';
+import { addMembership, holds, namedEntries, priorityOf, rolesOf, withoutMembership } from './membership-fields.ts';
+import { groupAnswer } from './object-answers.ts';
+
+/** Commands on groups. Texts of refusals and the order of checks are those of Mosquitto 2.1. */
+export const GROUP_COMMANDS: CommandTable = {
+  createGroup(command, { state }) {
+    if (requiredText(command, 'groupname') === '') throw new ControlRefusal('Empty groupname');
+    const groupname = requiredGroupname(command);
+    const textName = optionalText(command, 'textname') ?? null;
+    const textDescription = optionalText(command, 'textdescription') ?? null;
+    const { groups } = state.policy;
+    if (groups.has(groupname)) throw new ControlRefusal('Group already exists');
+    if (groups.size >= state.limits.groups) throw new ControlRefusal('Too many groups');
+    // Here Mosquitto has no text for a bad list.
+    const group = { groupname, textName, textDescription, roles: rolesOf(command, state, 'Internal error') ?? [] };
+    requireRoom(state, group);
+    state.putGroup(group);
+  },
+
+  deleteGroup(command, context) {
+    const { state } = context;
+    const { groupname } = find(state, requiredGroupname(command));
+    if (state.policy.anonymousGroup === groupname) {
+      throw new ControlRefusal('Deleting the anonymous group is forbidden');
+    }
+    kickMembers(groupname, context);
+    state.removeGroup(groupname);
+  },
+
+  getGroup(command, { state }) {
+    const group = find(state, requiredGroupname(command));
+    return { group: groupAnswer(group, state.members(group.groupname)) };
+  },
+
+  listGroups(command, { state }) {
+    const { verbose, offset, end } = pageOf(command);
+    const { groups } = state.policy;
+    const names = state.names(groups).slice(offset, end);
+    const listed = verbose ? names.map((name) => groupAnswer(find(state, name), state.members(name))) : names;
+    return { totalCount: groups.size, groups: listed };
+  },
+
+  modifyGroup(command, context) {
+    const { state } = context;
+    const group = find(state, requiredGroupname(command));
+    const modified: AccessGroup = {
+      ...group,
+      textName: lenientText(command, 'textname') ?? group.textName,
+      textDescription: lenientText(command, 'textdescription') ?? group.textDescription,
+      roles: rolesOf(command, state) ?? group.roles,
+    };
+    const members = replacedMembers(command, group.groupname, state);
+    requireRoom(state, modified, group);
+    if (members) {
+      kickMembers(group.groupname, context);
+      replaceMembers(state, group.groupname, members);
+    }
+    state.putGroup(modified);
+    kickMembers(group.groupname, context);
+  },
+
+  addGroupClient(command, context) {
+    const { state } = context;
+    const { client, name } = clientAndGroup(command, context);
+    if (holds(client.groups, name)) throw new ControlRefusal('Client is already in this group');
+    const groups = addMembership(client.groups, { name, priority: priorityOf(command) }, state);
+    requireRoom(state, { ...client, groups }, client);
+    state.putClient({ ...client, groups });
+  },
+
+  removeGroupClient(command, context) {
+    const { client, name } = clientAndGroup(command, context);
+    context.state.putClient({ ...client, groups: withoutMembership(client.groups, name) });
+  },
+
+  addGroupRole(command, context) {
+    const { state } = context;
+    const { group, rolename } = groupAndRole(command, state);
+    if (holds(group.roles, rolename)) throw new ControlRefusal('Group is already in this role');
+    const roles = addMembership(group.roles, { name: rolename, priority: priorityOf(command) }, state);
+    requireRoom(state, { ...group, roles }, group);
+    state.putGroup({ ...group, roles });
+    kickMembers(group.groupname, context);
+  },
+
+  removeGroupRole(command, context) {
+    const { group, rolename } = groupAndRole(command, context.state);
+    context.state.putGroup({ ...group, roles: withoutMembership(group.roles, rolename) });
+    kickMembers(group.groupname, context);
+  },
+
+  setAnonymousGroup(command, { state, kick }) {
+    const { groupname } = find(state, requiredGroupname(command));
+    state.putSettings({ anonymousGroup: groupname });
+    kick(null);
+  },
+
+  getAnonymousGroup(_command, { state }) {
+    return { group: { groupname: state.policy.anonymousGroup ?? '' } };
+  },
+};
+
+function find({ policy }: AccessState, groupname: string): AccessGroup {
+  const group = policy.groups.get(groupname);
+  if (!group) throw new ControlRefusal('Group not found');
+  return group;
+}
+
+/** The client is disconnected, refused or not. */
+function clientAndGroup(
+  fields: Fields,
+  { state, kick }: CommandContext,
+): { readonly client: AccessClient; readonly name: string } {
+  const username = requiredUsername(fields);
+  const name = requiredGroupname(fields);
+  kick(username);
+  const client = state.policy.clients.get(username);
+  if (!client) throw new ControlRefusal('Client not found');
+  find(state, name);
+  return { client, name };
+}
+
+function groupAndRole(fields: Fields, state: AccessState): { readonly group: AccessGroup; readonly rolename: string } {
+  const groupname = requiredGroupname(fields);
+  const rolename = requiredRolename(fields);
+  const group = find(state, groupname);
+  if (!state.policy.roles.has(rolename)) throw new ControlRefusal('Role not found');
+  return { group, rolename };
+}
+
+/** User names with the priority of the group for them; undefined: there is no list. */
+function replacedMembers(fields: Fields, groupname: string, state: AccessState): Map<string, number> | undefined {
+  const entries = namedEntries(fields, 'clients', 'username');
+  if (!entries) return undefined;
+  const members = new Map<string, number>();
+  let joining = 0;
+  for (const { name, priority } of entries) {
+    if (name === undefined) throw new ControlRefusal("'clients' contains an object with an invalid 'username'");
+    const client = state.policy.clients.get(name);
+    if (!client) throw new ControlRefusal("'clients' contains an object with a 'username' that does not exist");
+    if (members.has(name)) continue;
+    members.set(name, priority);
+    if (holds(client.groups, groupname)) continue;
+    if (client.groups.length >= state.limits.memberships) throw new ControlRefusal('Too many roles or groups');
+    joining += 1;
+  }
+  if (!state.hasRoomFor(joining * membershipSize(groupname))) throw new ControlRefusal(NO_ROOM);
+  return members;
+}
+
+function replaceMembers(state: AccessState, name: string, members: ReadonlyMap<string, number>): void {
+  const { clients } = state.policy;
+  for (const username of state.members(name)) {
+    const client = clients.get(username);
+    if (client && !members.has(username)) {
+      state.putClient({ ...client, groups: withoutMembership(client.groups, name) });
+    }
+  }
+  for (const [username, priority] of members) {
+    const client = clients.get(username);
+    if (!client) continue;
+    const groups = addMembership(withoutMembership(client.groups, name), { name, priority }, state);
+    state.putClient({ ...client, groups });
+  }
+}

@@ -1,0 +1,76 @@
+import {
+  DEFAULT_MEMBERSHIP_PRIORITY,
+  MAX_PRIORITY,
+  type Membership,
+} from '../../../domains/access-control/policy/access-model.ts';
+import { membershipsInOrder } from '../../../domains/access-control/policy/access-order.ts';
+import { type Fields, fieldOf, isFields } from '../../../protocol/control/fields.ts';
+import { ControlRefusal } from '../../../protocol/control/plugin.ts';
+import type { AccessState } from './access-state.ts';
+import { integerOf } from './command-fields.ts';
+
+export const clampPriority = (priority: number): number => Math.max(-MAX_PRIORITY, Math.min(MAX_PRIORITY, priority));
+
+export const priorityOf = (fields: Fields): number =>
+  clampPriority(integerOf(fields, 'priority', DEFAULT_MEMBERSHIP_PRIORITY));
+
+/** Highest priority first, equals by name. */
+export const sortMemberships = (memberships: Iterable<Membership>): readonly Membership[] =>
+  membershipsInOrder([...memberships]);
+
+export function addMembership(
+  to: readonly Membership[],
+  membership: Membership,
+  state: AccessState,
+): readonly Membership[] {
+  return checkCount(sortMemberships([...to, membership]), state);
+}
+
+export const withoutMembership = (memberships: readonly Membership[], name: string): readonly Membership[] =>
+  memberships.some((membership) => membership.name === name)
+    ? memberships.filter((membership) => membership.name !== name)
+    : memberships;
+
+export const holds = (memberships: readonly Membership[], name: string): boolean =>
+  memberships.some((membership) => membership.name === name);
+
+/** Undefined: absent. A role that is named twice counts as named the first time. */
+export function rolesOf(
+  fields: Fields,
+  state: AccessState,
+  badList = "'roles' not an array or missing/invalid rolename",
+): readonly Membership[] | undefined {
+  const list = fieldOf(fields, 'roles');
+  if (list === undefined) return undefined;
+  if (!Array.isArray(list)) throw new ControlRefusal(badList);
+  const roles = new Map<string, Membership>();
+  for (const entry of list) {
+    const name = isFields(entry) ? fieldOf(entry, 'rolename') : undefined;
+    if (typeof name !== 'string') throw new ControlRefusal(badList);
+    if (!state.policy.roles.has(name)) throw new ControlRefusal('Role not found');
+    if (!roles.has(name)) roles.set(name, { name, priority: priorityOf(entry) });
+  }
+  return checkCount(sortMemberships(roles.values()), state);
+}
+
+/**
+ * The objects of a list with the name that each has under `key`; undefined where that is no text. Undefined altogether: no list,
+ * which counts as absent. What is no object in it is passed over.
+ */
+export function namedEntries(
+  fields: Fields,
+  list: string,
+  key: string,
+): { readonly name: string | undefined; readonly priority: number }[] | undefined {
+  const entries = fieldOf(fields, list);
+  if (!Array.isArray(entries)) return undefined;
+  return entries.filter(isFields).map((entry) => {
+    const name = fieldOf(entry, key);
+    return { name: typeof name === 'string' ? name : undefined, priority: priorityOf(entry) };
+  });
+}
+
+export function checkCount<T extends readonly unknown[]>(memberships: T, { limits }: AccessState): T {
+  if (memberships.length > limits.memberships) throw new ControlRefusal('Too many roles or groups');
+  return memberships;
+}

@@ -1,0 +1,199 @@
+import { createHmac, pbkdf2, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import { FairQueue, QueueFull } from '../../../platform/limits/fair-queue.ts';
+
+/** RFC 7914 with the cost that OWASP names for interactive logins; 16 MiB and some 50 ms each. */
+export const ADMINISTRATOR_COST: PasswordCost = { N: 16_384, r: 8, p: 1 };
+/** Of devices, which come back by the thousand: 1 MiB and some 2.5 ms each. */
+export const ACCOUNT_COST: PasswordCost = { N: 1_024, r: 8, p: 1 };
+const KEY_BYTES = 32;
+
+export interface PasswordCost {
+  readonly N: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** `scrypt$<N>$<r>$<p>$<salt, base64>$<key, base64>` */
+export async function hashPassword(password: Uint8Array | string, cost: PasswordCost): Promise<string> {
+  const salt = randomBytes(16);
+  const key = await derive(password, salt, KEY_BYTES, cost);
+  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64'), key.toString('base64')].join('$');
+}
+
+export interface PasswordAttempt {
+  /** Part of what is remembered, so that the time of a refusal does not tell whether two names have an account. */
+  readonly username: string;
+  readonly password: Uint8Array;
+  readonly hash: string;
+  /** Checks take turns by network. */
+  readonly network: string;
+  /** Asked before the password is hashed: whether its socket is open, for example. */
+  readonly isWanted?: () => boolean;
+}
+
+/** Different passwords of one account that wait in one network: devices of an account share one or two. Further ones are CROWDED. */
+const MAX_PENDING_OF_ACCOUNT = 32;
+
+/** CROWDED: too many passwords of the account wait. BUSY: too many checks wait, or it was not wanted any more. `isNew`: the password was hashed for this attempt first. */
+export interface PasswordResult {
+  readonly verdict: 'RIGHT' | 'WRONG' | 'CROWDED' | 'BUSY';
+  readonly isNew: boolean;
+}
+
+/** One check that several attempts wait for. */
+interface Pending {
+  readonly result: Promise<boolean | null>;
+  readonly wanted: (() => boolean)[];
+  /** Networks in whose turn the check may run. */
+  readonly networks: Set<string>;
+  enqueue(network: string): void;
+}
+
+/**
+ * Checks passwords against their hashes, two at a time, because every check costs as much as hundreds of messages or more. Networks
+ * take turns, and equal attempts share one check.
+ *
+ * Results are remembered as keyed digests (the key is lost with the process): a thousand devices that reconnect with one account cost
+ * one check, whether their password is right or wrong. Bounds: `maxWaiting` checks wait, 32 of one account in one network;
+ * `maxRemembered` right and as many wrong passwords.
+ */
+export class PasswordCheck {
+  readonly #key = randomBytes(32);
+  readonly #queue: FairQueue;
+  /** Digests by hash. */
+  readonly #right: LRUCache<string, string>;
+  /** Digests. */
+  readonly #wrong: LRUCache<string, true>;
+  readonly #pending = new Map<string, Pending>();
+  /** Pending checks by account and the network of the first attempt. */
+  readonly #pendingOf = new Map<string, number>();
+  #hashed = 0;
+
+  constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {
+    this.#queue = new FairQueue({ atOnce: 2, maxWaiting });
+    this.#right = new LRUCache({ max: maxRemembered });
+    this.#wrong = new LRUCache({ max: maxRemembered });
+  }
+
+  /** Passwords that were hashed. */
+  get hashed(): number {
+    return this.#hashed;
+  }
+
+  /** The result of an earlier check, without hashing; `null`: none is remembered. */
+  recall(attempt: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): 'RIGHT' | 'WRONG' | null {
+    return this.#recall(attempt.hash, this.#digestOf(attempt));
+  }
+
+  async check(attempt: PasswordAttempt): Promise<PasswordResult> {
+    const { hash, network, isWanted = () => true } = attempt;
+    const digest = this.#digestOf(attempt);
+    const known = this.#recall(hash, digest);
+    if (known !== null) return { verdict: known, isNew: false };
+    const shared = this.#pending.get(digest);
+    const pending = shared ?? this.#begin(digest, attempt);
+    if (pending === null) return { verdict: 'CROWDED', isNew: false };
+    pending.wanted.push(isWanted);
+    pending.enqueue(network);
+    const isRight = await pending.result;
+    if (isRight === null) return { verdict: 'BUSY', isNew: false };
+    return { verdict: isRight ? 'RIGHT' : 'WRONG', isNew: shared === undefined };
+  }
+
+  /** `null` if too many checks of the account wait. */
+  #begin(digest: string, { username, password, hash, network: first }: PasswordAttempt): Pending | null {
+    const account = `${first} ${username}`;
+    const count = this.#pendingOf.get(account) ?? 0;
+    if (count >= MAX_PENDING_OF_ACCOUNT) return null;
+    this.#pendingOf.set(account, count + 1);
+    const { promise: result, resolve, reject } = withResolvers<boolean | null>();
+    const wanted: (() => boolean)[] = [];
+    const networks = new Set<string>();
+    let isStarted = false;
+    const end = () => {
+      if (!this.#pending.delete(digest)) return;
+      const left = (this.#pendingOf.get(account) ?? 1) - 1;
+      if (left === 0) this.#pendingOf.delete(account);
+      else this.#pendingOf.set(account, left);
+    };
+    const run = async () => {
+      // In the turn of another network.
+      if (isStarted) return;
+      isStarted = true;
+      this.#hashed += 1;
+      const isRight = await matches(password, hash);
+      if (isRight) this.#right.set(hash, digest);
+      else this.#wrong.set(digest, true);
+      end();
+      resolve(isRight);
+    };
+    const isWanted = () => !isStarted && wanted.some((each) => each());
+    const enqueue = (network: string) => {
+      if (isStarted || networks.has(network)) return;
+      networks.add(network);
+      this.#queue.run(network, run, isWanted).catch((error: Error) => {
+        networks.delete(network);
+        if (isStarted && error instanceof QueueFull) return;
+        if (networks.size > 0 && error instanceof QueueFull) return;
+        end();
+        if (error instanceof QueueFull) resolve(null);
+        else reject(error);
+      });
+    };
+    const pending = { result, wanted, networks, enqueue };
+    this.#pending.set(digest, pending);
+    return pending;
+  }
+
+  #recall(hash: string, digest: string): 'RIGHT' | 'WRONG' | null {
+    // Both are digests with a key that no caller knows, so the time of the comparison tells nothing.
+    if (this.#right.get(hash) === digest) return 'RIGHT';
+    return this.#wrong.get(digest) === true ? 'WRONG' : null;
+  }
+
+  #digestOf({ username, password, hash }: Pick<PasswordAttempt, 'username' | 'password' | 'hash'>): string {
+    const named = `${hash} ${username.length} ${username} `;
+    return createHmac('sha256', this.#key).update(named).update(password).digest('base64');
+  }
+}
+
+function withResolvers<T>() {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<T>((resolveIt, rejectIt) => {
+    resolve = resolveIt;
+    reject = rejectIt;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Hashes of this file, and Mosquitto's own: `$7$<iterations>$<salt>$<key>`, PBKDF2 with SHA-512. */
+async function matches(password: Uint8Array, hash: string): Promise<boolean> {
+  const [scheme, ...parts] = hash.split('$');
+  if (scheme === '' && parts[0] === '7') {
+    const [, iterations, salt = '', key = ''] = parts;
+    const expected = Buffer.from(key, 'base64');
+    return isEqual(await pbkdf2Key(password, Buffer.from(salt, 'base64'), Number(iterations), 64, 'sha512'), expected);
+  }
+  const [N, r, p, salt, key] = parts;
+  if (scheme !== 'scrypt' || salt === undefined || key === undefined) return false;
+  const expected = Buffer.from(key, 'base64');
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  return isEqual(await derive(password, Buffer.from(salt, 'base64'), KEY_BYTES, cost), expected);
+}
+
+const isEqual = (actual: Uint8Array, expected: Uint8Array): boolean =>
+  expected.length === actual.length && timingSafeEqual(actual, expected);
+
+const pbkdf2Key = promisify(pbkdf2);
+
+function derive(password: Uint8Array | string, salt: Uint8Array, bytes: number, cost: PasswordCost): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, bytes, { ...cost, maxmem: 64 * 1_048_576 }, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}

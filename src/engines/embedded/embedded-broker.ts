@@ -1,0 +1,222 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ListenerWanted, RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
+import type { TopicPayloads } from '../../domains/topic-tree/hosting/kept-payloads.ts';
+import type { Fault } from './core/faults.ts';
+import { type BrokerThread, startBrokerThread, type ThreadEnd } from './hosting/broker-thread.ts';
+import { FailureRecord } from './hosting/failure-record.ts';
+import type { QuarantinedRecord } from './store/quarantine.ts';
+import type { RefusalMessage, WorkerMessage, WorkerOptions } from './worker-protocol.ts';
+
+/** What is used of a logger; pino's shape. */
+export interface BrokerLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
+
+export interface EmbeddedBrokerOptions {
+  readonly id: string;
+  /** Belongs to this broker alone; created when missing. */
+  readonly folder: string;
+  /** Port 0: any free one. A taken port: the next free one. */
+  readonly listeners: readonly ListenerWanted[];
+  /** The account of the service, which exists and may do everything from each start on; the folder holds its hash only. */
+  readonly administrator: { readonly username: string; readonly password: string };
+  /** The product's version, told on `$SYS/broker/version`. */
+  readonly version?: string;
+  /** The compiled worker; by default the one beside this file. */
+  readonly workerUrl?: URL;
+  readonly log: BrokerLog;
+  /** STARTING -> RUNNING | FAILED; FAILED -> STARTING after a pause; any -> STOPPED by `close()`. Each change once. `error` with FAILED. */
+  readonly onState?: (state: RunningState, error?: string) => void;
+  /** Called when CONNECTs were refused, at most once a second, and for bursts of them. */
+  readonly onRefused?: (message: RefusalMessage) => void;
+  /** Called for each exception that ended a connection, or lost a message or a stored record, and nothing else. */
+  readonly onFault?: (kind: Fault['kind']) => void;
+  /** Heap limit in MiB; 512. Beyond it the broker fails and starts anew. */
+  readonly maxHeapMegabytes?: number;
+  /** How often `$SYS` statistics are published, in milliseconds; 10,000. */
+  readonly sysIntervalMs?: number;
+  /** Bound on what the stored messages of its streams take on disk; 10 GiB. */
+  readonly streamStorageBytes?: number;
+  /** Bound on what its recorded topics take in memory; 512 MiB. */
+  readonly topicTreeBytes?: number;
+  /** Whether payloads of its topics are kept; always. */
+  readonly topicPayloads?: TopicPayloads;
+}
+
+/** Resolves when the broker listens; rejects when it cannot start the first time. Afterwards it is kept running. */
+export async function startEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<RunningBroker> {
+  const supervisor = new BrokerSupervisor(options);
+  await supervisor.start();
+  return supervisor;
+}
+
+const CLOSE_TIMEOUT_MS = 5_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+/** A broker that ran this long failed for a new reason, so the pauses start small again. */
+const STEADY_MS = 60_000;
+/** Records in quarantine that `notice` names. */
+const MAX_NAMED = 3;
+
+class BrokerSupervisor implements RunningBroker {
+  readonly #options: EmbeddedBrokerOptions;
+  readonly #failures: FailureRecord;
+  /** Since this object was created: the first few, and how many there were. */
+  readonly #quarantined: QuarantinedRecord[] = [];
+  #quarantinedCount = 0;
+  #listeners: readonly ListenerWanted[];
+  #thread: BrokerThread | null = null;
+  #closing = new AbortController();
+  #supervision: Promise<void> = Promise.resolve();
+  #closed: Promise<void> | null = null;
+
+  constructor(options: EmbeddedBrokerOptions) {
+    this.#options = options;
+    this.#listeners = options.listeners;
+    this.#failures = new FailureRecord(options.folder);
+  }
+
+  get listeners(): readonly ListenerWanted[] {
+    return this.#listeners;
+  }
+
+  get notice(): string | null {
+    const count = this.#quarantinedCount;
+    if (count === 0) return null;
+    const named = this.#quarantined.map(({ name, reason }) => `${name}: ${reason}`);
+    if (count > named.length) named.push(`and ${count - named.length} more`);
+    return `It runs without ${count} stored record${count === 1 ? '' : 's'}, now in quarantine: ${named.join('; ')}`;
+  }
+
+  async start(): Promise<void> {
+    this.#supervision = this.#supervise(await this.#run());
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    const thread = this.#thread;
+    if (thread) {
+      thread.send({ type: 'close' });
+      const timer = setTimeout(() => thread.terminate(), CLOSE_TIMEOUT_MS);
+      await this.#supervision;
+      clearTimeout(timer);
+    }
+    await this.#supervision;
+    this.#failures.clear();
+    this.#options.onState?.('STOPPED');
+  }
+
+  async #supervise(first: BrokerThread): Promise<void> {
+    let running: BrokerThread | null = first;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (running) {
+      const startedAt = Date.now();
+      const end = await running.ended;
+      if (this.#closing.signal.aborted) return;
+      if (Date.now() - startedAt > STEADY_MS) {
+        pauseMs = FIRST_PAUSE_MS;
+        this.#failures.clear();
+      }
+      this.#failed(end);
+      running = null;
+      while (!running && !this.#closing.signal.aborted) {
+        await delay(pauseMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        if (this.#closing.signal.aborted) return;
+        running = await this.#run().catch(() => null);
+      }
+    }
+  }
+
+  #failed(end: ThreadEnd): void {
+    const { id, log, onState } = this.#options;
+    const { reason, stack } = end;
+    this.#failures.failed(end);
+    log.error({ broker: id, reason, ...(stack && { stack }) }, 'embedded broker failed');
+    onState?.('FAILED', reason);
+  }
+
+  /** What is not about the broker's start or end. */
+  #heard(message: Extract<WorkerMessage, { type: 'fault' | 'quarantined' }>): void {
+    const { id, log, onFault } = this.#options;
+    if (message.type === 'fault') {
+      onFault?.(message.kind);
+      if (message.log === null) return;
+      const { text, reason, stack } = message.log;
+      log.error({ broker: id, reason, stack }, text);
+      return;
+    }
+    const { name, reason } = message.record;
+    onFault?.('record');
+    this.#quarantinedCount += 1;
+    if (this.#quarantined.length < MAX_NAMED) this.#quarantined.push(message.record);
+    log.error({ broker: id, record: name, reason }, 'a stored record was moved into quarantine');
+  }
+
+  async #run(): Promise<BrokerThread> {
+    const { id, folder, administrator, version = '0', log, onState, workerUrl, topicPayloads } = this.#options;
+    onState?.('STARTING');
+    const options: WorkerOptions = {
+      id,
+      folder,
+      version,
+      listeners: this.#listeners,
+      administrator,
+      sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
+      streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
+      topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
+      topicPayloads: topicPayloads?.areKept() ?? true,
+      suspicion: this.#failures.suspicion,
+    };
+    let failure: ThreadEnd | null = null;
+    let isRunning: (listeners: readonly ListenerWanted[]) => void = () => undefined;
+    const running = new Promise<readonly ListenerWanted[]>((resolve) => {
+      isRunning = resolve;
+    });
+    const started = startBrokerThread({
+      workerUrl: workerUrl ?? new URL('./worker.js', import.meta.url),
+      options,
+      maxHeapMegabytes: this.#options.maxHeapMegabytes ?? 512,
+      onMessage: (message: WorkerMessage) => {
+        if (message.type === 'running') isRunning(message.listeners);
+        else if (message.type === 'refused' || message.type === 'refusedBurst') this.#options.onRefused?.(message);
+        else if (message.type === 'failed') failure = { reason: message.reason, stack: message.stack };
+        else if (message.type === 'fault' || message.type === 'quarantined') this.#heard(message);
+        else if (message.type === 'log') {
+          const { level, text, reason } = message;
+          log[level]({ broker: id, reason }, text);
+        }
+      },
+    });
+    const unwatch = topicPayloads?.watch(() => {
+      started.send({ type: 'topicPayloads', areKept: topicPayloads.areKept() });
+    });
+    const thread: BrokerThread = {
+      ...started,
+      ended: started.ended.then((end) => {
+        if (this.#thread === thread) this.#thread = null;
+        unwatch?.();
+        return failure ?? end;
+      }),
+    };
+    this.#thread = thread;
+    const listeners = await Promise.race([running, thread.ended.then(() => null)]);
+    if (!listeners) {
+      const end = await thread.ended;
+      this.#failed(end);
+      throw new Error(`the embedded broker did not start: ${end.reason}`);
+    }
+    this.#listeners = listeners;
+    onState?.('RUNNING');
+    const ports = listeners.map(({ port }) => port);
+    log.info({ broker: id, ports }, 'embedded broker listens');
+    return thread;
+  }
+}

@@ -1,0 +1,102 @@
+import type { StreamMessage, StreamSession } from '../../../domains/streams/model/stream-session.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import type { LinkStatus, Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+import { topicNameProblem } from '../topic-rules.ts';
+
+/** Publishes, and ends of publishes, within each other. */
+const MAX_DEPTH = 50;
+
+/**
+ * What streams know of the broker whose thread they run in: its tap, and its own publishes. CONNECTED until it is closed.
+ *
+ * While paused, publishers of messages that match wait; what streams publish goes on. A publish is done when whatever other streams
+ * need of it is done, too.
+ */
+export class EmbeddedStreamSession implements StreamSession {
+  readonly #core: Pick<BrokerCore, 'tap' | 'own'>;
+  readonly #subscriptions = new Set<Stop>();
+  readonly #listeners = new Set<(status: LinkStatus) => void>();
+  #depth = 0;
+  #status: LinkStatus = { state: 'CONNECTED', since: Date.now() };
+
+  constructor(core: Pick<BrokerCore, 'tap' | 'own'>) {
+    this.#core = core;
+  }
+
+  get status(): LinkStatus {
+    return this.#status;
+  }
+
+  onStatus(listener: (status: LinkStatus) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async subscribe(filter: string, listener: (message: StreamMessage) => void): Promise<Stop> {
+    if (this.#isClosed) throw closedError();
+    if (filter.startsWith('$')) throw new ServiceError('BROKER_REJECTED', 'Topics that begin with $ feed no stream');
+    const unlisten = this.#core.tap.listen(filter, listener);
+    const stop = () => {
+      this.#subscriptions.delete(stop);
+      unlisten();
+    };
+    this.#subscriptions.add(stop);
+    return stop;
+  }
+
+  publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void {
+    if (this.#isClosed) {
+      done(closedError());
+      return;
+    }
+    const problem = topicNameProblem(topic);
+    if (problem !== null) {
+      done(new ServiceError('BROKER_REJECTED', `The topic ${problem}`));
+      return;
+    }
+    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+    const live = { topic, payload: bytes, qos, retain: false, properties: undefined };
+    this.#nested(() =>
+      this.#core.own.send(null, live, (error) => {
+        // A journal that cannot be written ends the broker.
+        this.#nested(() => done(error && closedError(error)));
+      }),
+    );
+  }
+
+  pause(): void {
+    if (!this.#isClosed) this.#core.tap.pause();
+  }
+
+  resume(): void {
+    this.#core.tap.resume();
+  }
+
+  /** Nobody is held up any more. Safe to call twice. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#status = { state: 'CLOSED', since: Date.now() };
+    for (const stop of [...this.#subscriptions]) stop();
+    this.#core.tap.resume();
+    for (const listener of this.#listeners) listener(this.#status);
+  }
+
+  /** One stream feeds the next one from within its publish, thousands in a row maybe: more than the stack holds go on in a later turn. */
+  #nested(work: () => void): void {
+    if (this.#depth >= MAX_DEPTH) {
+      setImmediate(() => this.#nested(work));
+      return;
+    }
+    this.#depth += 1;
+    work();
+    this.#depth -= 1;
+  }
+
+  get #isClosed(): boolean {
+    return this.#status.state === 'CLOSED';
+  }
+}
+
+const closedError = (cause?: unknown) =>
+  new ServiceError('BROKER_UNREACHABLE', 'The broker is closed', cause === undefined ? {} : { cause });

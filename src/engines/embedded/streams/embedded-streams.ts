@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { STREAM_API } from '../../../domains/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../domains/streams/control/stream-plugin.ts';
+import { StreamEngineCore } from '../../../domains/streams/engine/stream-engine-core.ts';
+import { compileQuery } from '../../../domains/streams/query/compile-query.ts';
+import { openSegmentStore } from '../../../domains/streams/store/segment-store.ts';
+import type { ControlServer } from '../control/control-server.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+import type { Journal } from '../store/journal.ts';
+import { EmbeddedStreamSession } from './embedded-stream-session.ts';
+import { JournalStreamDefinitions } from './journal-stream-definitions.ts';
+
+export interface EmbeddedStreamsOptions {
+  /** Of the broker; stored messages are in its folder `streams`. */
+  readonly folder: string;
+  /** Bound on what stored messages take on disk. */
+  readonly maxBytes: number;
+  readonly journal: Journal;
+  readonly core: BrokerCore;
+  readonly control: ControlServer;
+  readonly onProblem: (problem: string, error: unknown) => void;
+}
+
+export interface EmbeddedStreams {
+  /** Once nobody publishes any more. What was stored is on disk when it resolves. */
+  close(): Promise<void>;
+}
+
+/** Registers `stream-processing`. When it resolves, all streams that are kept run: nothing that is published now passes them by. */
+export async function startStreams(options: EmbeddedStreamsOptions): Promise<EmbeddedStreams> {
+  const { folder, maxBytes, journal, core, control, onProblem } = options;
+  const store = openSegmentStore({
+    folder: join(folder, 'streams'),
+    maxBytes,
+    onProblem: (streamId, reason) => onProblem(`stored messages of streams: ${reason}`, streamId ?? 'all streams'),
+  });
+  const session = new EmbeddedStreamSession(core);
+  const engine = new StreamEngineCore({ session, store, compile: compileQuery });
+  const plugin = new StreamPlugin({
+    definitions: new JournalStreamDefinitions(journal),
+    engine,
+    emit: (event) => control.emit(STREAM_API, event),
+    onFault: (error) => onProblem('a stream could not be run', error),
+  });
+  control.register(plugin);
+  await plugin.started;
+  return {
+    close: async () => {
+      await engine.close();
+      session.close();
+      await store.close();
+    },
+  };
+}

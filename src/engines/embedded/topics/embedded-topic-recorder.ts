@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TopicQuestions, TopicRecorder } from '../../../domains/topic-tree/model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../../../domains/topic-tree/model/topic-settings.ts';
+import { idleMs } from '../../../domains/topic-tree/recorder/idle-time.ts';
+import type { RecordingQuestion } from '../../../domains/topic-tree/recorder/topic-recording.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import { EmbeddedRecording, type EmbeddedRecordingOptions } from './embedded-recording.ts';
+
+export interface EmbeddedTopicRecorderOptions extends Omit<EmbeddedRecordingOptions, 'onFault'> {
+  readonly onProblem: (problem: string, error: unknown) => void;
+}
+
+/** The first answer waits for what is there already to be recorded, so long at most. */
+const COMPLETE_MS = 2_000;
+
+/**
+ * Records the topics of the broker whose thread it runs in, while somebody asks. While nothing is recorded, a message of the broker pays
+ * for a look at one field.
+ *
+ * Errors of `ask` beside those of TopicRecording: BROKER_UNREACHABLE once it is closed.
+ */
+export class EmbeddedTopicRecorder implements TopicRecorder {
+  readonly #options: EmbeddedTopicRecorderOptions;
+  #settings: TopicSettings = DEFAULT_TOPIC_SETTINGS;
+  #recording: EmbeddedRecording | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(options: EmbeddedTopicRecorderOptions) {
+    this.#options = options;
+  }
+
+  async apply(settings: TopicSettings): Promise<void> {
+    this.#assertOpen();
+    this.#settings = settings;
+    const before = this.#recording;
+    const recording = settings.isAlwaysOn ? this.#begin() : before;
+    if (recording === null) return;
+    this.#rest();
+    // One that has just begun has them.
+    if (recording === before) await recording.apply(settings);
+  }
+
+  async ask<Type extends keyof TopicQuestions>(
+    type: Type,
+    question: TopicQuestions[Type]['question'],
+  ): Promise<TopicQuestions[Type]['answer']> {
+    this.#assertOpen();
+    const recording = this.#begin();
+    this.#rest();
+    if (recording.status.state === 'STARTING') {
+      await Promise.race([recording.completed, delay(COMPLETE_MS, undefined, { ref: false })]);
+    }
+    this.#assertOpen();
+    if (type === 'status') return recording.status as TopicQuestions[Type]['answer'];
+    return (await recording.ask(type as RecordingQuestion, question as never)) as TopicQuestions[Type]['answer'];
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stop();
+  }
+
+  #begin(): EmbeddedRecording {
+    const onFault = (error: unknown) => {
+      this.#options.onProblem('topics could not be recorded', error);
+      // The next question begins anew.
+      this.#stop();
+    };
+    this.#recording ??= new EmbeddedRecording({ ...this.#options, onFault }, this.#settings);
+    return this.#recording;
+  }
+
+  /** Nobody may ask any more, from now on. */
+  #rest(): void {
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#idle = this.#settings.isAlwaysOn ? null : setTimeout(() => this.#stop(), idleMs(this.#settings)).unref();
+  }
+
+  #stop(): void {
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#idle = null;
+    this.#recording?.close();
+    this.#recording = null;
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('BROKER_UNREACHABLE', 'The broker is closed');
+  }
+}

@@ -1,0 +1,47 @@
+import { TopicTreePlugin } from '../../../domains/topic-tree/control/topic-tree-plugin.ts';
+import { ProjectRecorder } from '../../../domains/topic-tree/hosting/project-recorder.ts';
+import type { ControlServer } from '../control/control-server.ts';
+import type { BrokerCore } from '../core/broker-core.ts';
+import type { ClientRegistry } from '../core/client-registry.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import { EmbeddedTopicRecorder } from './embedded-topic-recorder.ts';
+import { JournalTopicSettings } from './journal-topic-settings.ts';
+
+export interface EmbeddedTopicsOptions {
+  readonly core: BrokerCore;
+  readonly registry: ClientRegistry;
+  readonly store: BrokerStore;
+  readonly control: ControlServer;
+  /** Clients that begin with it are nobody: this service itself. */
+  readonly ownClientIds: string;
+  /** Bound on what recorded topics take in memory. */
+  readonly maxBytes: number;
+  /** Now; `payloadsChanged` tells when it has become different. */
+  readonly arePayloadsKept: () => boolean;
+  readonly onProblem: (problem: string, error: unknown) => void;
+}
+
+export interface EmbeddedTopics {
+  payloadsChanged(): void;
+  close(): Promise<void>;
+}
+
+/** Registers `cedalo/topictree`. Where its settings have it always on, it records when this resolves. */
+export async function startTopics(options: EmbeddedTopicsOptions): Promise<EmbeddedTopics> {
+  const { core, registry, store, control, ownClientIds, maxBytes, arePayloadsKept, onProblem } = options;
+  const { sessions, retained } = store;
+  const inBroker = new EmbeddedTopicRecorder({ core, registry, sessions, retained, ownClientIds, maxBytes, onProblem });
+  const recorder = new ProjectRecorder(inBroker, arePayloadsKept);
+  const onFault = (error: unknown) => onProblem('topics could not be recorded', error);
+  const plugin = new TopicTreePlugin({
+    settings: new JournalTopicSettings(store.journal),
+    recorder,
+    onFault,
+  });
+  control.register(plugin);
+  await plugin.started;
+  return {
+    payloadsChanged: () => void recorder.projectChanged().catch(onFault),
+    close: () => recorder.close(),
+  };
+}

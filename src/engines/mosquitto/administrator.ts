@@ -1,0 +1,100 @@
+import { pbkdf2Sync, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { isFields } from '../../protocol/control/fields.ts';
+import { replaceFile } from './replace-file.ts';
+
+/**
+ * What Mosquitto's dynamic security plugin keeps (2.0.11; 2.1 reads it, too), made with one account that may do everything: that of this
+ * service. A password is hashed by PBKDF2 with SHA-512 to 64 bytes over a salt of 12.
+ */
+const ROLE = 'admin';
+const ITERATIONS = 101;
+
+/** `#` leaves out topics that begin with `$`, and a shared subscription is checked by its whole name. */
+const TOPICS = ['#', '$CONTROL/#', '$SYS/#'];
+const RIGHTS = [
+  ...['publishClientSend', 'publishClientReceive', 'subscribePattern'].flatMap((acltype) =>
+    TOPICS.map((topic) => ({ acltype, topic })),
+  ),
+  { acltype: 'subscribePattern', topic: '$share/+/#' },
+  { acltype: 'unsubscribePattern', topic: '#' },
+  { acltype: 'unsubscribePattern', topic: '$share/+/#' },
+].map((right) => ({ ...right, priority: 0, allow: true }));
+
+/** As Mosquitto's own tool begins. */
+const NOTHING_YET = {
+  defaultACLAccess: {
+    publishClientSend: false,
+    publishClientReceive: true,
+    subscribe: false,
+    unsubscribe: true,
+  },
+  clients: [],
+  groups: [],
+  roles: [],
+};
+
+export interface Administrator {
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Writes the file where there is none; in one that is there the account gets its password, its role and that its rights again, and all
+ * else stays. Only while no Mosquitto runs on it. Errors: the file is there and cannot be read.
+ */
+export async function ensureAdministrator(path: string, { username, password }: Administrator): Promise<void> {
+  const kept = await readKept(path);
+  const clients = entries(kept, 'clients');
+  const roles = entries(kept, 'roles');
+  const account = clients.find((client) => client.username === username);
+  const held = entries(account ?? {}, 'roles').filter(({ rolename }) => rolename !== ROLE);
+  const salt = randomBytes(12);
+  const administrator = {
+    username,
+    textname: 'Brokergraph',
+    ...without(account ?? {}, 'disabled', 'clientid', 'encoded_password'),
+    roles: [...held, { rolename: ROLE }],
+    password: pbkdf2Sync(password, salt, ITERATIONS, 64, 'sha512').toString('base64'),
+    salt: salt.toString('base64'),
+    iterations: ITERATIONS,
+  };
+  const role = roles.find(({ rolename }) => rolename === ROLE);
+  const others = entries(role ?? {}, 'acls').filter(
+    (acl) => !RIGHTS.some(({ acltype, topic }) => acl.acltype === acltype && acl.topic === topic),
+  );
+  const file = {
+    ...kept,
+    clients: [...clients.filter((client) => client !== account), administrator],
+    roles: [...roles.filter((one) => one !== role), { rolename: ROLE, ...role, acls: [...others, ...RIGHTS] }],
+  };
+  await replaceFile(path, `${JSON.stringify(file, null, '\t')}\n`);
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+async function readKept(path: string): Promise<Entry> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NOTHING_YET;
+    throw error;
+  }
+  try {
+    const kept: unknown = JSON.parse(text);
+    if (isFields(kept)) return kept;
+  } catch {
+    // Told below.
+  }
+  // Never begun anew: that would forget every account.
+  throw new Error(`${path} is damaged, and who may connect cannot be told from it: restore it from a backup`);
+}
+
+function entries(of: Entry, key: string): Entry[] {
+  const value = of[key];
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+const without = (entry: Entry, ...keys: string[]): Entry =>
+  Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)));

@@ -1,0 +1,92 @@
+import { CERTIFICATE_API } from '../../domains/certificates/certificate-commands.ts';
+import type { ControlCommand } from '../../protocol/control/envelope.ts';
+import { fieldOf } from '../../protocol/control/fields.ts';
+import { ControlRefusal, type PluginFactory } from '../../protocol/control/plugin.ts';
+import { requiredText, runCommandOf } from '../../protocol/control/plugin-arguments.ts';
+import type { BrokerSession } from '../../protocol/mqtt/broker-session.ts';
+import type { ListenerCertificates } from './listener-certificates.ts';
+import type { ListenerCertificate } from './listener-files.ts';
+
+/** `certificate-management` beside a Mosquitto that this service runs: the commands of certificate-commands.ts. */
+export const certificatePlugin = (certificates: ListenerCertificates): PluginFactory => ({
+  api: CERTIFICATE_API,
+  create: async ({ session }) => {
+    /** Whoever goes on with the broker next shall find it connected again, where it was started anew. */
+    const success = async (change: Promise<void>) => {
+      await change;
+      await whenBack(session);
+      return { response: 'SUCCESS' };
+    };
+    return {
+      api: CERTIFICATE_API,
+      execute: (command) =>
+        runCommandOf(
+          {
+            insertcacertificate: () =>
+              success(
+                certificates.insertAuthority(
+                  listenerId(command),
+                  fileName(command),
+                  requiredText(command, 'ca_cert_pem'),
+                ),
+              ),
+            deletecacertificate: () => success(certificates.deleteAuthority(listenerId(command), fileName(command))),
+            setservercertificate: () =>
+              success(
+                certificates.setServer(
+                  listenerId(command),
+                  fileName(command),
+                  requiredText(command, 'cert_pem'),
+                  requiredText(command, 'key_pem'),
+                ),
+              ),
+            removeservercertificate: () => success(certificates.removeServer(listenerId(command))),
+            listcertificates: () => ({
+              listeners: certificates.list().map(({ number, server, authorities }) => ({
+                listener_id: number,
+                server: server === null ? null : told(server),
+                cas: authorities.map(told),
+              })),
+            }),
+          },
+          command,
+        ),
+      close: () => undefined,
+    };
+  },
+});
+
+const told = ({ fileName, fingerprint256 }: ListenerCertificate) => ({ file_name: fileName, fingerprint256 });
+
+function listenerId(command: ControlCommand): number {
+  const id = fieldOf(command, 'listener_id');
+  if (!Number.isSafeInteger(id)) throw new ControlRefusal('Invalid/missing listener_id');
+  return id as number;
+}
+
+function fileName(command: ControlCommand): string {
+  const name = requiredText(command, 'file_name');
+  if (name === '' || name.length > 255 || /[/\\\0]|^\.\.?$/.test(name)) {
+    throw new ControlRefusal('Invalid/missing file_name');
+  }
+  return name;
+}
+
+/** Longest wait for the link; what was asked for is done by then. */
+const BACK_MS = 1_500;
+
+/** When a restart is over the link has long seen its beginning. */
+function whenBack(session: BrokerSession): Promise<void> {
+  if (session.status.state === 'CONNECTED') return Promise.resolve();
+  return new Promise<void>((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = setTimeout(finish, BACK_MS);
+    const stop = session.onStatus(({ state }) => {
+      if (state === 'CONNECTED') finish();
+    });
+  });
+}

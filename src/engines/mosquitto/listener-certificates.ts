@@ -1,0 +1,165 @@
+import { X509Certificate } from 'node:crypto';
+import type { ListenerWanted } from '../../domains/brokers/broker-engine.ts';
+import {
+  type CertificateMaterial,
+  materialIssues,
+  materialRefusal,
+  missingIssuer,
+  readMaterial,
+} from '../../domains/certificates/material/certificate-material.ts';
+import { type InputIssue, ServiceError } from '../../platform/errors.ts';
+import { ControlRefusal } from '../../protocol/control/plugin.ts';
+import type { ListenerCertificate, ListenerFiles, ListenerMaterial } from './listener-files.ts';
+import { servedFingerprint } from './served-certificate.ts';
+
+/** What uses the files: a Mosquitto that this service runs. */
+interface CertificateUser {
+  readonly listeners: readonly ListenerWanted[];
+  readonly files: ListenerFiles;
+  /** Takes what can be taken while it runs. */
+  reload(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/**
+ * Certificates on the listeners of a Mosquitto that this service runs. What is given is judged first; then its files are replaced, Mosquitto
+ * takes them, and a handshake shows what it serves. Where that fails the files of before are put back and taken again.
+ *
+ * How Mosquitto takes them (2.0.11): the server's certificate of a listener for MQTT over TCP by SIGHUP, without ending a connection;
+ * the first and the last one of a listener, one with another kind of key (OpenSSL would go on serving the one before beside it), those of
+ * WebSocket listeners, and authorities by a restart. Listeners that ask nobody for a certificate have no authorities.
+ *
+ * One change after the other. Errors: ControlRefusal.
+ */
+export class ListenerCertificates {
+  readonly #broker: CertificateUser;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(broker: CertificateUser) {
+    this.#broker = broker;
+  }
+
+  list(): readonly (ListenerMaterial & { readonly number: number })[] {
+    const { files, listeners } = this.#broker;
+    return listeners.filter(({ tls }) => tls).map(({ number }) => ({ number, ...files.read(number) }));
+  }
+
+  async setServer(number: number, fileName: string, cert: string, privateKey: string): Promise<void> {
+    const material = judged(cert, privateKey);
+    if (material.key === null) throw new ControlRefusal('Invalid/missing key_pem');
+    const server = { fileName, pem: material.cert + material.key, fingerprint256: material.leaf.fingerprint256 };
+    await this.#change(number, (before) => ({ ...before, server }));
+  }
+
+  async removeServer(number: number): Promise<void> {
+    await this.#change(number, (before) => {
+      if (before.server === null) throw new ControlRefusal('File not found');
+      return { ...before, server: null };
+    });
+  }
+
+  async insertAuthority(number: number, fileName: string, cert: string): Promise<void> {
+    const material = judged(cert, null);
+    if (material.key !== null)
+      throw new ControlRefusal('The certificate of an authority comes without its private key');
+    const unknown = missingIssuer(material);
+    if (unknown !== null) {
+      throw new ControlRefusal(
+        `Mosquitto trusts an authority only with its chain up to the root: ${unknown} is missing`,
+      );
+    }
+    const added = { fileName, pem: material.cert, fingerprint256: material.leaf.fingerprint256 };
+    await this.#change(number, (before, { requireCertificate }) => {
+      if (!requireCertificate) throw new ControlRefusal(ASKS_NOBODY);
+      const isKnown = before.authorities.some((one) => one.fileName === fileName);
+      if (isKnown) throw new ControlRefusal('File already exists');
+      return { ...before, authorities: [...before.authorities, added] };
+    });
+  }
+
+  async deleteAuthority(number: number, fileName: string): Promise<void> {
+    await this.#change(number, (before) => {
+      const authorities = before.authorities.filter((one) => one.fileName !== fileName);
+      if (authorities.length === before.authorities.length) throw new ControlRefusal('File not found');
+      return { ...before, authorities };
+    });
+  }
+
+  /** Waits for the change before it, whatever became of that. */
+  #change(number: number, change: Change): Promise<void> {
+    const done = this.#turn.then(() => this.#changeNow(number, change));
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async #changeNow(number: number, change: Change): Promise<void> {
+    const { files, listeners } = this.#broker;
+    const listener = listeners.find((one) => one.number === number);
+    if (listener === undefined) throw new ControlRefusal('Listener not found');
+    if (!listener.tls) throw new ControlRefusal('TLS is not enabled on this listener');
+    const before = files.read(number);
+    const after = change(before, listener);
+    await files.write(number, after);
+    try {
+      await this.#take(listener, before, after);
+    } catch (error) {
+      await files.write(number, before);
+      const reason = error instanceof Error ? error.message : String(error);
+      const undone = await this.#take(listener, after, before).then(
+        () => 'what it had before was put back',
+        () => 'what it had before was put back, and it does not serve that either',
+      );
+      throw new ControlRefusal(`The listener could not be given the certificate (${reason}); ${undone}`, {
+        code: 'BROKER_REJECTED',
+      });
+    }
+  }
+
+  async #take(listener: ListenerWanted, from: ListenerMaterial, to: ListenerMaterial): Promise<void> {
+    const way = takenBy(listener, from, to);
+    if (way === 'NOTHING') return;
+    if (way === 'RELOAD') await this.#broker.reload();
+    else await this.#broker.restart();
+    if (to.server === null) return;
+    const served = await servedFingerprint(listener);
+    if (served !== to.server.fingerprint256) throw new Error('it serves another certificate');
+  }
+}
+
+type Change = (before: ListenerMaterial, listener: ListenerWanted) => ListenerMaterial;
+
+const ASKS_NOBODY =
+  'This listener was made without requireCertificate, and Mosquitto then asks no client for a certificate: it would let in those of other authorities, too';
+
+function takenBy(
+  { protocol }: ListenerWanted,
+  from: ListenerMaterial,
+  to: ListenerMaterial,
+): 'NOTHING' | 'RELOAD' | 'RESTART' {
+  // Not open before and not after.
+  if (from.server === null && to.server === null) return 'NOTHING';
+  if (from.server === null || to.server === null) return 'RESTART';
+  if (!samePems(from.authorities, to.authorities)) return 'RESTART';
+  if (from.server.pem === to.server.pem) return 'NOTHING';
+  return protocol === 'MQTT' && keyKind(from.server) === keyKind(to.server) ? 'RELOAD' : 'RESTART';
+}
+
+const keyKind = ({ pem }: ListenerCertificate): string | undefined =>
+  new X509Certificate(pem).publicKey.asymmetricKeyType;
+
+const samePems = (some: readonly ListenerCertificate[], others: readonly ListenerCertificate[]): boolean =>
+  some.length === others.length && some.every(({ pem }, index) => pem === others[index]?.pem);
+
+function judged(cert: string, privateKey: string | null): CertificateMaterial {
+  try {
+    const material = readMaterial({ cert, privateKey });
+    const issues = materialIssues(material);
+    if (issues.length === 0) return material;
+    throw unusable(issues);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw unusable((error.info?.issues ?? []) as readonly InputIssue[]);
+  }
+}
+
+const unusable = (issues: readonly InputIssue[]) => new ControlRefusal(materialRefusal(issues), { code: 'INVALID' });

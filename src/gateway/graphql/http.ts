@@ -1,0 +1,183 @@
+/** GraphQL over HTTP: media types and status codes. https://graphql.github.io/graphql-over-http/draft/ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../platform/errors.ts';
+import { endWithText, textBody } from '../http/text-body.ts';
+import { BodyBytes, noRoom, type Traffic, tooLarge } from '../http/traffic.ts';
+import type { Answer } from './endpoint.ts';
+import { requestErrorStatus } from './public-error.ts';
+import { MAX_RESPONSE_BYTES, ResponseTooLarge } from './response-limit.ts';
+
+export const JSON_TYPE = 'application/json';
+const RESPONSE_TYPE = 'application/graphql-response+json';
+export const EVENT_STREAM = 'text/event-stream';
+
+/** Seconds in `Retry-After` if the error has no number. */
+const RETRY_AFTER = '1';
+
+export type MediaType = typeof JSON_TYPE | typeof RESPONSE_TYPE;
+
+const CONTENT_TYPE = {
+  [JSON_TYPE]: `${JSON_TYPE}; charset=utf-8`,
+  [RESPONSE_TYPE]: `${RESPONSE_TYPE}; charset=utf-8`,
+} as const;
+
+/** The media type of the answer; null when the caller takes neither. Older clients send nothing and expect JSON. */
+export function acceptedType(accept: string | undefined): MediaType | null {
+  if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
+  if (accept === RESPONSE_TYPE) return RESPONSE_TYPE;
+  let best: MediaType | null = null;
+  let bestWeight = 0;
+  for (const part of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = Number(parameters.find((text) => text.startsWith('q='))?.slice(2) ?? 1);
+    const media =
+      type === RESPONSE_TYPE
+        ? RESPONSE_TYPE
+        : type === JSON_TYPE || type === '*/*' || type === 'application/*'
+          ? JSON_TYPE
+          : null;
+    if (media && weight > bestWeight) {
+      best = media;
+      bestWeight = weight;
+    }
+  }
+  return best;
+}
+
+/** For a body of `application/json`, a request that is refused as GraphQL is still answered with 200. */
+export function statusOf({ result, wellFormed }: Answer, type: MediaType): number {
+  if (result.errors === undefined || result.data !== undefined) return 200;
+  const status = requestErrorStatus(result.errors);
+  return status === ERROR_STATUS.INVALID && wellFormed && type === JSON_TYPE ? 200 : status;
+}
+
+export function headersFor(status: number, type: MediaType): Record<string, string> {
+  const headers: Record<string, string> = {
+    'content-type': CONTENT_TYPE[type],
+  };
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="brokergraph"';
+  if (status === 405) headers.allow = 'GET, POST, OPTIONS';
+  return headers;
+}
+
+export interface WriteOptions {
+  /** Counts the response. Default: it is not counted. */
+  readonly traffic?: Traffic;
+  /** Default: that of the answer. */
+  readonly status?: number;
+}
+
+export function writeAnswer(res: ServerResponse, answer: Answer, type: MediaType, options: WriteOptions = {}): void {
+  // The client closed the connection.
+  if (res.headersSent || res.destroyed) return;
+  const body = textBody(textOf(answer));
+  if (body.bytes > MAX_RESPONSE_BYTES) {
+    const { message, extensions } = new ResponseTooLarge();
+    writeAnswer(res, { result: { errors: [{ message, extensions }] }, wellFormed: true }, type);
+    return;
+  }
+  const status = options.status ?? statusOf(answer, type);
+  const headers = headersFor(status, type);
+  headers['content-length'] = String(body.bytes);
+  if (status === ERROR_STATUS.RATE_LIMITED) headers['retry-after'] = retryAfter(answer);
+  options.traffic?.responding(res, body.bytes);
+  res.writeHead(status, headers);
+  endWithText(res, body);
+}
+
+/** Seconds. */
+function retryAfter({ result }: Answer): string {
+  const seconds = result.errors?.[0]?.extensions.info?.retryAfterSeconds;
+  return typeof seconds === 'number' ? String(Math.ceil(seconds)) : RETRY_AFTER;
+}
+
+function textOf({ result, dataText }: Answer): string {
+  if (dataText === undefined) return JSON.stringify(result);
+  if (result.errors === undefined) return `{"data":${dataText}}`;
+  return `{"errors":${JSON.stringify(result.errors)},"data":${dataText}}`;
+}
+
+/** Refuses what never became a GraphQL request. `status` where the protocol has one that no error code stands for. */
+export function writeRefusal(
+  res: ServerResponse,
+  code: ErrorCode,
+  message: string,
+  status: number = ERROR_STATUS[code],
+): void {
+  const result = { errors: [{ message, extensions: { code } }] };
+  writeAnswer(res, { result, wellFormed: false }, JSON_TYPE, { status });
+}
+
+/** JSON in UTF-8, not compressed: the one kind of body that is read. A browser cannot send it without a preflight. */
+export function isJsonBody({ headers }: IncomingMessage): boolean {
+  const type = headers['content-type'];
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') return false;
+  if (type === JSON_TYPE) return true;
+  if (type === undefined) return false;
+  const [media, ...parameters] = type
+    .toLowerCase()
+    .split(';')
+    .map((text) => text.trim());
+  const charset = parameters
+    .find((text) => text.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
+  return media === JSON_TYPE && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
+}
+
+export interface BodyOptions {
+  readonly maxBytes: number;
+  /** Budget that the body is counted in. */
+  readonly traffic: Traffic;
+}
+
+/**
+ * Reads the whole body, or calls `onError` with TOO_LARGE or RATE_LIMITED as soon as that is known; Node discards what still arrives.
+ * One of the two functions is called, once. They are functions and not a promise, because a promise delays the response by a turn of
+ * the microtask queue.
+ */
+export function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { maxBytes, traffic }: BodyOptions,
+  onBody: (body: Buffer) => void,
+  onError: (error: ServiceError) => void,
+): void {
+  if (Number(req.headers['content-length'] ?? 0) > maxBytes) {
+    onError(tooLarge(maxBytes));
+    return;
+  }
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let isOver = false;
+  const fail = (error: ServiceError) => {
+    if (isOver) return;
+    isOver = true;
+    pieces = [];
+    counted.release();
+    onError(error);
+  };
+  const counted = new BodyBytes(traffic, req, res, () => fail(noRoom()));
+  const onEarlyEnd = () => {
+    // A request that was read whole closes, too: an error is made only where it is used.
+    if (!isOver) fail(new ServiceError('INVALID', 'The request ended early'));
+  };
+  req.on('data', (piece: Buffer) => {
+    if (isOver) return;
+    size += piece.length;
+    if (size > maxBytes) {
+      fail(tooLarge(maxBytes));
+      return;
+    }
+    pieces.push(piece);
+    counted.add(piece);
+  });
+  req.on('end', () => {
+    if (isOver) return;
+    isOver = true;
+    counted.pin();
+    onBody(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces));
+  });
+  req.on('error', onEarlyEnd);
+  req.on('close', onEarlyEnd);
+}

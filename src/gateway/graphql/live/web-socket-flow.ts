@@ -1,0 +1,184 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import type { Hold } from '../../../platform/limits/byte-budget.ts';
+import { MAX_ANONYMOUS_BODY_BYTES, PIECE_BYTES, type Traffic, UNCOUNTED_BYTES } from '../../http/traffic.ts';
+
+/** While more than this waits to be sent, the socket is not read and no operation starts. In bytes. */
+const MAX_UNSENT_BYTES = 1_048_576;
+/** Fewer bytes of results of queries are not counted: the buffers of the operating system take them. */
+const UNCOUNTED_UNSENT_BYTES = 65_536;
+
+/** RFC 6455 7.4.1 and the registry it founds. */
+const TOO_BIG = 1009;
+const TRY_AGAIN_LATER = 1013;
+
+export interface WebSocketFlowOptions {
+  readonly socket: WebSocket;
+  /** The upgrade request; its socket is the connection below the WebSocket. */
+  readonly req: IncomingMessage;
+  readonly traffic: Traffic;
+  /** The caller whose valid credentials came with the socket. `null`: none came, so messages are smaller. */
+  readonly viewer: () => { readonly id: string } | null;
+  /** Handles a message. Resolves when the operation that it started is over. Never rejects. */
+  readonly handle: (text: string) => Promise<void>;
+}
+
+/**
+ * Flow control of one WebSocket, in both directions.
+ *
+ * Messages are handled one after the other, in the turns of OperationStarts. While one waits, or the client does not take what was
+ * written, the socket is not read. Bytes of messages count from their first fragment until their operations are over, results of
+ * queries until the client takes them. A socket that loses its room in a budget is closed: with 1013 for what it sends, at once for
+ * what it does not take.
+ */
+export class WebSocketFlow {
+  readonly #options: WebSocketFlowOptions;
+  readonly #connection: Duplex;
+  readonly #network: string;
+  readonly #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #runningBytes = 0;
+  #unsentBytes = 0;
+  #isStarting = false;
+  #received: Hold | null = null;
+  #unsent: Hold | null = null;
+
+  constructor(options: WebSocketFlowOptions) {
+    const { socket, req, traffic } = options;
+    this.#options = options;
+    this.#connection = req.socket;
+    this.#network = traffic.networkOf(req);
+    socket.on('message', (data) => this.#receive(data as Buffer));
+    // After the listener of ws, which has taken the piece by then.
+    req.socket.on('data', () => this.#arrived());
+    req.socket.on('drain', () => this.#proceed());
+    socket.once('close', () => {
+      this.#clear();
+      this.#received?.release();
+      this.#unsent?.release();
+    });
+  }
+
+  /** Sends a message of the protocol. Resolves when the connection has taken it, or is closed. */
+  send(text: string): Promise<void> {
+    const { socket } = this.#options;
+    return new Promise((resolve) => {
+      if (socket.readyState !== socket.OPEN) {
+        setImmediate(resolve);
+        return;
+      }
+      this.#countUnsent(text.length);
+      socket.send(text, () => {
+        this.#countUnsent(-text.length);
+        resolve();
+      });
+    });
+  }
+
+  #receive(data: Buffer): void {
+    if (this.#options.viewer() === null && data.length > MAX_ANONYMOUS_BODY_BYTES) {
+      this.#options.socket.close(TOO_BIG, 'Sign in to send larger messages');
+      return;
+    }
+    this.#waiting.push(data);
+    this.#waitingBytes += data.length;
+    this.#proceed();
+  }
+
+  #arrived(): void {
+    const { socket, viewer } = this.#options;
+    if (this.#countReceived() && viewer() === null && this.#partialBytes > MAX_ANONYMOUS_BODY_BYTES) {
+      socket.close(TOO_BIG, 'Sign in to send larger messages');
+      socket.terminate();
+    } else this.#pace();
+  }
+
+  /** Starts what waits next, if it may start. */
+  #proceed(): void {
+    const { socket, traffic, viewer, handle } = this.#options;
+    if (!this.#isStarting && !this.#isBehind && this.#waiting.length > 0) {
+      this.#isStarting = true;
+      const start = () => {
+        const data = this.#waiting.shift();
+        if (data === undefined) return;
+        const { length } = data;
+        this.#waitingBytes -= length;
+        this.#runningBytes += length;
+        void handle(String(data)).finally(() => {
+          this.#runningBytes -= length;
+          this.#countReceived();
+        });
+      };
+      const started = () => {
+        this.#isStarting = false;
+        this.#proceed();
+      };
+      // Refused because the socket is closing: nothing starts any more.
+      const refused = () => this.#clear();
+      const caller = { viewer: viewer(), address: this.#network };
+      traffic.starts.run(caller, start, () => socket.readyState === socket.OPEN).then(started, refused);
+    }
+    this.#pace();
+  }
+
+  #clear(): void {
+    this.#waiting.length = 0;
+    this.#waitingBytes = 0;
+  }
+
+  get #isBehind(): boolean {
+    return this.#connection.writableLength > MAX_UNSENT_BYTES;
+  }
+
+  #pace(): void {
+    const { socket } = this.#options;
+    const shallPause = this.#waiting.length > 0 || this.#isBehind;
+    if (shallPause === socket.isPaused) return;
+    if (shallPause) socket.pause();
+    else socket.resume();
+  }
+
+  /**
+   * Bytes of a message that is not whole yet, and what its fragments occupy. ws has no public way to see them; these fields of its
+   * receiver are those of 8.23.
+   */
+  get #partialBytes(): number {
+    const { _receiver: receiver } = this.#options.socket as unknown as { readonly _receiver?: Receiver };
+    if (receiver === undefined) return 0;
+    const { _bufferedBytes, _messageLength, _buffers, _fragments } = receiver;
+    return _bufferedBytes + _messageLength + (_buffers.length + _fragments.length) * PIECE_BYTES;
+  }
+
+  /** Returns whether the budget has room; if not, the socket is closed. */
+  #countReceived(): boolean {
+    const { socket, traffic } = this.#options;
+    const bytes = this.#partialBytes + this.#waitingBytes + this.#runningBytes;
+    const counted = bytes > UNCOUNTED_BYTES ? bytes : 0;
+    if (counted === 0 && this.#received === null) return true;
+    const refuse = () => {
+      socket.close(TRY_AGAIN_LATER, 'Too many bytes of requests are under way');
+      socket.terminate();
+    };
+    this.#received ??= traffic.requests.hold(this.#network, refuse);
+    if (this.#received.resize(counted)) return true;
+    refuse();
+    return false;
+  }
+
+  #countUnsent(bytes: number): void {
+    const { socket, traffic } = this.#options;
+    this.#unsentBytes += bytes;
+    const counted = this.#unsentBytes > UNCOUNTED_UNSENT_BYTES ? this.#unsentBytes : 0;
+    if (counted === 0 && this.#unsent === null) return;
+    this.#unsent ??= traffic.responses.hold(this.#network, () => socket.terminate());
+    if (!this.#unsent.resize(counted)) socket.terminate();
+  }
+}
+
+interface Receiver {
+  readonly _bufferedBytes: number;
+  readonly _messageLength: number;
+  readonly _buffers: readonly Buffer[];
+  readonly _fragments: readonly Buffer[];
+}

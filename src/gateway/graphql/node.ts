@@ -1,0 +1,42 @@
+import { type IdKind, kindOfId } from '../../platform/ids.ts';
+import { builder } from './builder.ts';
+
+/** Object type by the `type` of a broker's row. */
+export const BROKER_TYPE_NAMES = {
+  CLOUD: 'CloudBroker',
+  SELF_HOSTED: 'SelfHostedBroker',
+  ON_PREMISE_SETUP: 'OnPremiseSetup',
+} as const;
+
+interface Identified {
+  readonly id: string;
+}
+
+/**
+ * Relay's Node. Ids are opaque, carry their kind as a prefix and are the same in REST. Types whose values have no `id` tell it by a
+ * field of their own; where they are found by their id (`node`), the value has it.
+ */
+export const Node = builder.interfaceRef<object>('Node').implement({
+  description: 'Anything that has an id.',
+  fields: (t) => ({ id: t.id({ resolve: (value) => (value as Identified).id }) }),
+  resolveType: (value) => {
+    if (isBroker(value)) return BROKER_TYPE_NAMES[value.type];
+    const kind = kindOfId((value as Identified).id);
+    return kind === null ? undefined : NODE_TYPE_NAMES[kind];
+  },
+});
+
+const NODE_TYPE_NAMES: Partial<Record<IdKind, string>> = {
+  project: 'Project',
+  user: 'User',
+  organisation: 'Organisation',
+  token: 'Token',
+  certificate: 'Certificate',
+  accessClient: 'AccessClient',
+  accessGroup: 'AccessGroup',
+  accessRole: 'AccessRole',
+  stream: 'Stream',
+};
+
+const isBroker = (value: object): value is { readonly type: keyof typeof BROKER_TYPE_NAMES } =>
+  'type' in value && typeof value.type === 'string' && value.type in BROKER_TYPE_NAMES;

@@ -1,0 +1,69 @@
+import { ServiceError } from '../../platform/errors.ts';
+
+/**
+ * Maximum size of one response in bytes: of a result over HTTP, of a message over WebSocket, of an event of a stream. Lists of REST that
+ * are sent page by page and downloads are not bounded as a whole: the service holds one page of them.
+ */
+export const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+
+/** TOO_LARGE: nothing of the response is sent. */
+export class ResponseTooLarge extends ServiceError {
+  /** `isDone`: the operation was a mutation, which has been carried out. */
+  constructor(isDone = false) {
+    const done = isDone ? 'The mutation has been carried out, but its ' : 'The ';
+    super('TOO_LARGE', `${done}response is larger than ${MAX_RESPONSE_BYTES} bytes: select less, or smaller pages`, {
+      info: { limit: MAX_RESPONSE_BYTES },
+    });
+  }
+}
+
+/**
+ * Whether the JSON text of a value would be too large, found without making the text. Counts at most what the text will have: escapes in
+ * short texts and digits are left out.
+ */
+export function isTooLarge(value: unknown): boolean {
+  return leftAfter(value, MAX_RESPONSE_BYTES) < 0;
+}
+
+/** Bytes of the JSON text of a value, counted like `isTooLarge` does. Beyond `most` the number is not exact. */
+export function sizeOf(value: unknown, most: number): number {
+  return most - leftAfter(value, most);
+}
+
+/** Texts up to this length are counted by their length, longer ones by their bytes as JSON. */
+const SHORT = 100;
+const NEEDS_ESCAPES = /[^ !#-[\]-~]/;
+/** Of an entry of an object: two quotes, a colon and a comma. */
+const AROUND_KEY = 4;
+
+/** Bytes that are left; negative: too large. */
+function leftAfter(value: unknown, bytes: number): number {
+  if (typeof value === 'string') return bytes - textBytes(value) - 2;
+  if (typeof value !== 'object' || value === null) return bytes - 1;
+  let left = bytes - 1;
+  if (Array.isArray(value)) {
+    for (const each of value) {
+      left = leftAfter(each, left - 1);
+      if (left < 0) return left;
+    }
+    return left;
+  }
+  for (const key in value) {
+    const inner: unknown = (value as Record<string, unknown>)[key];
+    if (inner === undefined) continue;
+    left = leftAfter(inner, left - key.length - AROUND_KEY);
+    if (left < 0) return left;
+  }
+  return left;
+}
+
+function textBytes(text: string): number {
+  if (text.length <= SHORT || !NEEDS_ESCAPES.test(text)) return text.length;
+  return Buffer.byteLength(JSON.stringify(text)) - 2;
+}
+
+/** Throws ResponseTooLarge. */
+export function boundedJson(value: unknown): string {
+  if (isTooLarge(value)) throw new ResponseTooLarge();
+  return JSON.stringify(value);
+}

@@ -1,0 +1,168 @@
+import type { Socket } from 'node:net';
+import { networkOf } from '../../platform/limits/network.ts';
+
+/** A connection whose client takes nothing of what waits for it is closed after this time. In milliseconds. */
+const STALLED_MS = 30_000;
+/** Connections that are looked at for an idle one: a flood of new ones shall not cost a walk over all each. */
+const MAX_LOOKED_AT = 50;
+/** How often that is checked, in milliseconds. */
+const CHECK_MS = 5_000;
+
+export interface ConnectionsOptions {
+  /** Maximum number of connections. Default: no bound. */
+  readonly max?: number;
+  /** Maximum number of connections of one network. Default: no bound. */
+  readonly maxPerNetwork?: number;
+  /** Called for each connection that is refused, with the bound that was reached. */
+  readonly onRefused?: (reason: RefusalReason) => void;
+  /** Milliseconds without progress after which a connection is closed. Default: 30,000. */
+  readonly stalledMs?: number;
+}
+
+/** FULL: `max` was reached. NETWORK: `maxPerNetwork` was reached. */
+export type RefusalReason = 'FULL' | 'NETWORK';
+
+/** One connection of the HTTP server. */
+export interface Connection {
+  readonly socket: Socket;
+  readonly network: string;
+  /** Requests without a complete response. */
+  requests: number;
+  /** Whether it became a WebSocket. */
+  isUpgraded: boolean;
+}
+
+interface Watched extends Connection {
+  /** Bytes that waited at the last check. */
+  waiting: number;
+  /** Since when nothing of them was taken. */
+  since: number;
+}
+
+/**
+ * All connections of the HTTP server.
+ *
+ * When a bound is reached, the oldest idle connection is closed in favour of the new one: of the same network, or of the network with
+ * the most connections. If none is idle, the new connection is closed. A connection whose client takes none of the bytes that wait for
+ * it is closed after `stalledMs`, whatever the bytes are: a response, a stream of events, messages of a WebSocket.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #all = new Map<Socket, Watched>();
+  readonly #networks = new Map<string, Set<Watched>>();
+  readonly #checks: NodeJS.Timeout;
+  #stalledCount = 0;
+  #refusedCount = 0;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    const { stalledMs = STALLED_MS } = options;
+    this.#checks = setInterval(() => this.#closeStalled(stalledMs), Math.min(CHECK_MS, stalledMs / 4));
+    this.#checks.unref();
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Connections that were closed because their client took nothing. */
+  get stalledCount(): number {
+    return this.#stalledCount;
+  }
+
+  /** Connections that were refused because of a bound. */
+  get refusedCount(): number {
+    return this.#refusedCount;
+  }
+
+  sockets(): Iterable<Socket> {
+    return this.#all.keys();
+  }
+
+  get(socket: Socket): Connection | undefined {
+    return this.#all.get(socket);
+  }
+
+  /** Adds a new connection, or closes it. */
+  add(socket: Socket): void {
+    const network = networkOf(socket.remoteAddress ?? '');
+    const reason = this.#refusal(network);
+    if (reason !== null) {
+      this.#refusedCount += 1;
+      socket.destroy();
+      this.#options.onRefused?.(reason);
+      return;
+    }
+    const connection = { socket, network, requests: 0, isUpgraded: false, waiting: 0, since: 0 };
+    this.#all.set(socket, connection);
+    const own = this.#networks.get(network) ?? new Set();
+    this.#networks.set(network, own.add(connection));
+    socket.on('close', () => this.#remove(connection));
+  }
+
+  close(): void {
+    clearInterval(this.#checks);
+  }
+
+  #refusal(network: string): RefusalReason | null {
+    const { max = Number.POSITIVE_INFINITY, maxPerNetwork = Number.POSITIVE_INFINITY } = this.#options;
+    const own = this.#networks.get(network);
+    if (own !== undefined && own.size >= maxPerNetwork && !this.#closeIdle(own)) return 'NETWORK';
+    if (this.#all.size >= max && !this.#closeIdle(this.#largest())) return 'FULL';
+    return null;
+  }
+
+  #largest(): Set<Watched> {
+    let largest: Set<Watched> = new Set();
+    for (const connections of this.#networks.values()) if (connections.size > largest.size) largest = connections;
+    return largest;
+  }
+
+  /** Looks at MAX_LOOKED_AT of them. Busy ones go to the end, so that the next call looks at others. */
+  #closeIdle(connections: Set<Watched>): boolean {
+    let looked = 0;
+    for (const connection of connections) {
+      if (connection.requests === 0 && !connection.isUpgraded) {
+        connection.socket.destroy();
+        this.#remove(connection);
+        return true;
+      }
+      looked += 1;
+      if (looked > Math.min(MAX_LOOKED_AT, connections.size)) return false;
+      connections.delete(connection);
+      connections.add(connection);
+    }
+    return false;
+  }
+
+  #remove(connection: Watched): void {
+    const { socket, network } = connection;
+    this.#all.delete(socket);
+    const own = this.#networks.get(network);
+    own?.delete(connection);
+    if (own?.size === 0) this.#networks.delete(network);
+  }
+
+  #closeStalled(stalledMs: number): void {
+    const now = performance.now();
+    for (const connection of this.#all.values()) {
+      const waiting = waitingBytes(connection.socket);
+      if (waiting === 0 || waiting !== connection.waiting) {
+        connection.waiting = waiting;
+        connection.since = now;
+      } else if (now - connection.since >= stalledMs) {
+        this.#stalledCount += 1;
+        connection.socket.destroy();
+      }
+    }
+  }
+}
+
+/**
+ * Changes whenever the client takes something. `writableLength` alone shows no progress within one large write; the handle's
+ * `writeQueueSize` does. Node 20 uses it in the same way for `socket.setTimeout`, but does not document it.
+ */
+function waitingBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null };
+  return socket.writableLength + (handle?.writeQueueSize ?? 0);
+}

@@ -1,0 +1,294 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Metrics, RequestKind } from '../../app/metrics.ts';
+import { Connections, type RefusalReason } from './connections.ts';
+import type { HttpHandler } from './cross-origin.ts';
+import type { KnownHosts } from './known-hosts.ts';
+import { PipelinedRequests } from './pipelined-requests.ts';
+import { RequestsPerNetwork } from './requests-per-network.ts';
+import { Traffic } from './traffic.ts';
+import { writeJson } from './write-json.ts';
+
+export interface HttpParts {
+  readonly graphql: HttpHandler & {
+    upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  };
+  readonly rest: HttpHandler;
+  /** Handlers by their whole paths. */
+  readonly downloads?: Readonly<Record<string, HttpHandler>>;
+  /** Serves the paths below `/auth`, for browsers that sign in at an identity provider. Default: these paths are NOT_FOUND. */
+  readonly auth?: HttpHandler;
+  /** Measures requests. */
+  readonly metrics: Pick<Metrics, 'observe'>;
+  /** Serves `/metrics`. Default: that path is NOT_FOUND. */
+  readonly metricsEntry?: HttpHandler;
+  /** Rejects while the service cannot do its work. */
+  readonly ready: () => Promise<void>;
+  /** Gets a line for each request at level debug. */
+  readonly log?: RequestLog;
+}
+
+/** What is used of a logger; pino's shape. */
+export interface RequestLog {
+  isLevelEnabled(level: string): boolean;
+  debug(fields: object, text: string): void;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Maximum number of connections. Default: as many as the process may open. See Connections for what happens beyond it. */
+  readonly maxConnections?: number;
+  /** Maximum number of connections of one network; with `isBehindProxy`, of requests in progress. Default: no bound. */
+  readonly maxConnectionsPerNetwork?: number;
+  /** Whether all connections are those of a proxy, which forwards the address of the caller. Default: false. */
+  readonly isBehindProxy?: boolean;
+  /** Called when connections were refused, at most once a minute. */
+  readonly onRefused?: (reason: RefusalReason) => void;
+  /** Milliseconds after which a connection is closed whose client takes nothing of what waits for it. Default: 30,000. */
+  readonly stalledMs?: number;
+  /** Budgets of bytes under way. Default: budgets of its own. */
+  readonly traffic?: Traffic;
+  /** Checks `Host` headers. Default: none is checked. */
+  readonly knownHosts?: KnownHosts;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
+  /** Until then only /healthz answers, everything else with 503. */
+  readonly serve: (parts: HttpParts) => void;
+  /** Safe to call twice. */
+  readonly close: () => Promise<void>;
+}
+
+/** A client that is slower to send a request occupies a connection without use. In milliseconds. */
+const LIMITS = {
+  keepAliveTimeout: 65_000,
+  headersTimeout: 20_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+} as const;
+/** Connections that Node accepts beyond `maxConnections`, so that a new one can take the place of an idle one. */
+const SPARE_CONNECTIONS = 100;
+
+const REFUSED_NOTICE_MS = 60_000;
+
+/** Answers in flight get this long to end when the service stops. */
+const DRAIN_MS = 5_000;
+
+/**
+ * One port for everything: /graphql, /api, /auth, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
+ * taken port stops a start before it has made anything.
+ */
+export async function startHttpServer({
+  host,
+  port,
+  maxConnections,
+  maxConnectionsPerNetwork,
+  isBehindProxy = false,
+  onRefused,
+  stalledMs,
+  knownHosts,
+  traffic = new Traffic(),
+}: HttpServerOptions): Promise<HttpServer> {
+  const answering = new Set<ServerResponse>();
+  const connections = new Connections({
+    ...(maxConnections !== undefined && { max: maxConnections }),
+    ...(maxConnectionsPerNetwork !== undefined && !isBehindProxy && { maxPerNetwork: maxConnectionsPerNetwork }),
+    ...(onRefused && { onRefused: atMostEvery(REFUSED_NOTICE_MS, onRefused) }),
+    ...(stalledMs !== undefined && { stalledMs }),
+  });
+  const pipelined = new PipelinedRequests(traffic);
+  const proxied =
+    isBehindProxy && maxConnectionsPerNetwork !== undefined ? new RequestsPerNetwork(maxConnectionsPerNetwork) : null;
+  let parts: HttpParts | null = null;
+  let logged: RequestLog | null = null;
+  let closed: Promise<void> | null = null;
+  const serve = (given: HttpParts) => {
+    parts = given;
+    logged = given.log?.isLevelEnabled('debug') ? given.log : null;
+  };
+  const start = (req: IncomingMessage, res: ServerResponse) => {
+    const connection = connections.get(req.socket);
+    if (connection !== undefined) connection.requests += 1;
+    answering.add(res);
+    // `on`, here and below: it closes once, and `once` would wrap the function for each request.
+    res.on('close', () => {
+      answering.delete(res);
+      if (connection !== undefined) connection.requests -= 1;
+    });
+    if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
+    if (logged !== null) logRequest(req, res, logged);
+    if (isMisdirected(req, knownHosts)) writeJson(res, 421, misdirected(req));
+    else if (parts === null) answerEarly(req, res);
+    else dispatch(req, res, parts);
+  };
+  const server = createServer(LIMITS, (req, res) => {
+    if (res.socket === null) pipelined.add(req, res, () => start(req, res));
+    else start(req, res);
+  });
+  server.on('connection', (socket: Socket) => connections.add(socket));
+  server.on('upgrade', (req, socket, head) => {
+    // Node gives the socket away without a listener: a caller who resets it would end the process.
+    socket.on('error', () => socket.destroy());
+    if (isMisdirected(req, knownHosts)) refuseUpgrade(socket, '421 Misdirected Request', misdirected(req));
+    else if (parts === null || pathOf(req) !== '/graphql') refuseUpgrade(socket, '404 Not Found');
+    else if (proxied !== null && !enter(proxied, traffic.networkOf(req), socket)) {
+      refuseUpgrade(socket, '429 Too Many Requests', TOO_MANY);
+    } else {
+      const connection = connections.get(req.socket);
+      if (connection !== undefined) connection.isUpgraded = true;
+      parts.graphql.upgrade(req, socket, head);
+    }
+  });
+  if (maxConnections !== undefined) server.maxConnections = maxConnections + SPARE_CONNECTIONS;
+  if (onRefused !== undefined)
+    server.on(
+      'drop',
+      atMostEvery(REFUSED_NOTICE_MS, () => onRefused('FULL')),
+    );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections,
+    serve,
+    close: () => {
+      connections.close();
+      closed ??= drain(server, answering, connections.sockets());
+      return closed;
+    },
+  };
+}
+
+/** Probes are exempt: orchestrators send them with the address of a container, or with a name that only they know. */
+function isMisdirected(req: IncomingMessage, knownHosts: KnownHosts | undefined): boolean {
+  if (knownHosts === undefined || knownHosts.accepts(req.headers.host)) return false;
+  const path = pathOf(req);
+  return path !== '/healthz' && path !== '/readyz';
+}
+
+function misdirected({ headers: { host = '' } }: IncomingMessage) {
+  const message =
+    `Host: "${host.slice(0, 254)}" is not a name of this service. ` +
+    'If it should be one, add it to the setting ALLOWED_HOSTS, or set PUBLIC_URL';
+  return { message, code: 'UNKNOWN_HOST', status: 421 };
+}
+
+/** Refuses an upgrade and closes its connection. */
+function refuseUpgrade(socket: Duplex, status: string, body?: object): void {
+  const text = body === undefined ? '' : `${JSON.stringify(body)}\n`;
+  const type = body === undefined ? '' : 'Content-Type: application/json; charset=utf-8\r\n';
+  const head = `HTTP/1.1 ${status}\r\nConnection: close\r\n${type}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n`;
+  socket.end(head + text, () => socket.destroy());
+}
+
+const TOO_MANY = {
+  message: 'Too many requests of your network are in progress; try again in 1 s',
+  code: 'RATE_LIMITED',
+  status: 429,
+  info: { retryAfterSeconds: 1 },
+} as const;
+
+/** Counts a request of a network until its response or its connection closes, or refuses it. */
+function enter(proxied: RequestsPerNetwork, network: string, until: ServerResponse | Duplex): boolean {
+  if (proxied.enter(network)) {
+    until.on('close', () => proxied.leave(network));
+    return true;
+  }
+  if (until instanceof ServerResponse) {
+    until.setHeader('retry-after', '1');
+    writeJson(until, 429, TOO_MANY);
+  }
+  return false;
+}
+
+function atMostEvery<Args extends unknown[]>(ms: number, notify: (...args: Args) => void): (...args: Args) => void {
+  let notifiedAt = Number.NEGATIVE_INFINITY;
+  return (...args) => {
+    const now = performance.now();
+    if (now - notifiedAt < ms) return;
+    notifiedAt = now;
+    notify(...args);
+  };
+}
+
+/** Lives while the service starts. */
+function answerEarly(req: IncomingMessage, res: ServerResponse): void {
+  if (pathOf(req) === '/healthz') writeJson(res, 200, { status: 'ok' });
+  else {
+    res.setHeader('retry-after', '1');
+    writeJson(res, 503, { message: 'The service is starting', code: 'STARTING', status: 503 });
+  }
+}
+
+/** Without the query, which may hold what is nobody's business. The id is the one that errors are logged with. */
+function logRequest(req: IncomingMessage, res: ServerResponse, log: RequestLog): void {
+  const start = performance.now();
+  res.once('close', () => {
+    const ms = Math.round((performance.now() - start) * 10) / 10;
+    const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req), ms };
+    // A caller who left before the answer was whole got no status.
+    log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
+  });
+}
+
+function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): void {
+  const path = pathOf(req);
+  if (path === '/api' || path.startsWith('/api/')) {
+    observed('rest', res, parts.metrics);
+    parts.rest.handle(req, res);
+  } else if (path === '/graphql') {
+    observed('graphql', res, parts.metrics);
+    parts.graphql.handle(req, res);
+  } else if (path.startsWith('/auth/') && parts.auth !== undefined) {
+    parts.auth.handle(req, res);
+  } else if (path === '/healthz') {
+    writeJson(res, 200, { status: 'ok' });
+  } else if (path === '/readyz') {
+    parts.ready().then(
+      () => writeJson(res, 200, { status: 'ready' }),
+      () => writeJson(res, 503, { status: 'not ready' }),
+    );
+  } else if (path === '/metrics' && parts.metricsEntry !== undefined) {
+    parts.metricsEntry.handle(req, res);
+  } else if (parts.downloads !== undefined && Object.hasOwn(parts.downloads, path)) {
+    parts.downloads[path]?.handle(req, res);
+  } else if (path === '/') {
+    res.writeHead(302, { location: '/graphql' }).end();
+  } else {
+    writeJson(res, 404, { message: `There is nothing at ${path}`, code: 'NOT_FOUND', status: 404 });
+  }
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}
+
+function observed(kind: RequestKind, res: ServerResponse, metrics: HttpParts['metrics']): void {
+  const start = performance.now();
+  res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
+}
+
+/** Takes no more requests and lets those in flight end within DRAIN_MS; streams of events, which never end, are cut. */
+async function drain(server: Server, answering: ReadonlySet<ServerResponse>, sockets: Iterable<Socket>): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // Clients open connections before they need them; Node counts one that has never asked anything as busy.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  for (const res of answering) {
+    if (String(res.getHeader('content-type')).startsWith('text/event-stream')) res.destroy();
+  }
+  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearTimeout(cut);
+}

@@ -1,0 +1,57 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ListenAddress } from '../../platform/config/setting-values.ts';
+import type { HttpHandler } from './cross-origin.ts';
+import { KnownHosts, type KnownHostsOptions } from './known-hosts.ts';
+import { writeJson } from './write-json.ts';
+
+/** A scraper needs one connection. Further connections are closed at once. */
+const MAX_CONNECTIONS = 100;
+/** In milliseconds. */
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000 } as const;
+
+export interface MetricsServer {
+  readonly port: number;
+  /** Until this is called every request gets 503. */
+  readonly serve: (handler: HttpHandler) => void;
+  /** Safe to call twice. */
+  readonly close: () => Promise<void>;
+}
+
+/** A listener that serves `/metrics` alone. */
+export async function startMetricsServer(
+  { host, port }: ListenAddress,
+  names: Omit<KnownHostsOptions, 'host'>,
+): Promise<MetricsServer> {
+  const knownHosts = new KnownHosts({ ...names, host });
+  let handler: HttpHandler | null = null;
+  const server = createServer(TIMEOUTS, (req, res) => {
+    if (!knownHosts.accepts(req.headers.host)) {
+      const message = 'Host is not a name of this service. If it should be one, add it to the setting ALLOWED_HOSTS';
+      writeJson(res, 421, { message, code: 'UNKNOWN_HOST', status: 421 });
+    } else if (req.url !== '/metrics') {
+      writeJson(res, 404, { message: 'Only /metrics is served here', code: 'NOT_FOUND', status: 404 });
+    } else if (handler === null) {
+      writeJson(res, 503, { message: 'The service is starting', code: 'STARTING', status: 503 });
+    } else handler.handle(req, res);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    serve: (given) => {
+      handler = given;
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Hold } from '../../platform/limits/byte-budget.ts';
+import type { Traffic } from './traffic.ts';
+
+/** Maximum number of waiting requests per connection. Browsers do not pipeline; benchmarks pipeline some dozens. Beyond it: closed. */
+const MAX_WAITING = 64;
+/** Memory of a request that waits, beside its header fields. In bytes. */
+const REQUEST_BYTES = 4_096;
+
+interface Waiting {
+  count: number;
+  readonly hold: Hold;
+}
+
+/**
+ * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2). A request is started when the response before it has been
+ * sent, so that one connection has one response in memory. The connection is not read while a request waits. What was read before
+ * counts as request bytes; a connection that finds no room for them is closed.
+ */
+export class PipelinedRequests {
+  readonly #traffic: Traffic;
+  /** Connections on which a request ever waited. */
+  readonly #waiting = new Map<Socket, Waiting>();
+
+  constructor(traffic: Traffic) {
+    this.#traffic = traffic;
+  }
+
+  /** Calls `start` when it is the request's turn. If the connection closes before, `start` is not called. */
+  add(req: IncomingMessage, res: ServerResponse, start: () => void): void {
+    const { socket } = req;
+    if (socket.destroyed) {
+      req.destroy();
+      return;
+    }
+    const waiting = this.#waiting.get(socket) ?? this.#watch(req);
+    const caller = { viewer: null, address: this.#traffic.networkOf(req) };
+    waiting.count += 1;
+    socket.pause();
+    if (waiting.count > MAX_WAITING || !waiting.hold.resize(waiting.count * REQUEST_BYTES)) {
+      abort(socket);
+      return;
+    }
+    // Node assigns the socket to a response when the one before it has been sent.
+    res.once('socket', () => {
+      waiting.count -= 1;
+      waiting.hold.resize(waiting.count * REQUEST_BYTES);
+      if (waiting.count === 0) socket.resume();
+      // Node flushes the response right after this event: what is written within it would be sent twice.
+      process.nextTick(() => this.#traffic.starts.soon(caller, start, () => !socket.destroyed));
+    });
+  }
+
+  #watch(req: IncomingMessage): Waiting {
+    const { socket } = req;
+    const waiting = {
+      count: 0,
+      hold: this.#traffic.requests.hold(this.#traffic.networkOf(req), () => socket.destroy()),
+    };
+    this.#waiting.set(socket, waiting);
+    socket.once('close', () => {
+      this.#waiting.delete(socket);
+      waiting.hold.release();
+    });
+    return waiting;
+  }
+}
+
+/** Closes a connection with many requests. Node 20 creates an error for each of them; its stack took two thirds of the time. */
+function abort(socket: Socket): void {
+  const { stackTraceLimit } = Error;
+  socket.prependOnceListener('close', () => {
+    Error.stackTraceLimit = 0;
+  });
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
+  socket.destroy();
+}

@@ -1,0 +1,88 @@
+import { invalid } from '../platform/errors.ts';
+
+/** Relay's arguments, and the offset that the REST lists are made of. */
+export interface PageArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+  /** Entries left out at the start (after `after`). */
+  readonly offset?: number | null | undefined;
+}
+
+export interface ListConnection<T> {
+  readonly edges: readonly { readonly cursor: string; readonly node: T }[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+  readonly totalCount: number;
+}
+
+/** Largest page; more is read page by page. */
+export const MAX_PAGE = 10_000;
+export const DEFAULT_PAGE = 50;
+
+/**
+ * A page of a list held in memory, sorted by id. A cursor is an entry's id and names a place in that order, so it stays true
+ * while the list changes, even when its entry goes.
+ */
+export function listConnection<T extends { readonly id: string }>(
+  items: readonly T[],
+  args: PageArguments,
+): ListConnection<T> {
+  const { first, last } = checkedPage(args);
+  let start = 0;
+  let end = items.length;
+  if (args.after != null) start = countUpTo(items, args.after, true);
+  if (args.before != null) end = countUpTo(items, args.before, false);
+  start = Math.min(start + (args.offset ?? 0), end);
+  if (last === null) end = Math.min(end, start + (first ?? DEFAULT_PAGE));
+  else {
+    if (first !== null) end = Math.min(end, start + first);
+    start = Math.max(start, end - last);
+  }
+  const edges = [];
+  for (let i = start; i < end; i++) {
+    const node = items[i] as T;
+    edges.push({ cursor: node.id, node });
+  }
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: end < items.length,
+      hasPreviousPage: start > 0,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges[edges.length - 1]?.cursor ?? null,
+    },
+    totalCount: items.length,
+  };
+}
+
+/** Errors: INVALID with every argument that is out of range. */
+export function checkedPage(args: PageArguments): { first: number | null; last: number | null } {
+  const issues = [];
+  for (const name of ['first', 'last'] as const) {
+    const value = args[name];
+    if (value != null && (value < 0 || value > MAX_PAGE))
+      issues.push({ path: name, reason: `must be 0 to ${MAX_PAGE}` });
+  }
+  if (args.offset != null && args.offset < 0) issues.push({ path: 'offset', reason: 'must not be negative' });
+  if (issues.length > 0) throw invalid(issues);
+  return { first: args.first ?? null, last: args.last ?? null };
+}
+
+/** How many entries sort before `id`, or are it when `inclusive`. */
+function countUpTo(items: readonly { readonly id: string }[], id: string, inclusive: boolean): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = items[middle]?.id ?? '';
+    if (other < id || (inclusive && other === id)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

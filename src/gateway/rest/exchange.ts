@@ -1,0 +1,136 @@
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { ERROR_STATUS } from '../../platform/errors.ts';
+import type { PublicError } from '../graphql/public-error.ts';
+import { endWithText, textBody } from '../http/text-body.ts';
+import type { Traffic } from '../http/traffic.ts';
+import { contentTypeOf, DEFAULT_REVISION, type Revision } from './revisions.ts';
+
+/** Body of every error answer. */
+export interface ErrorBody {
+  readonly message: string;
+  readonly code: string;
+  readonly status: number;
+  readonly info?: Readonly<Record<string, unknown>>;
+}
+
+type RequestHeaders = Readonly<Record<string, string | undefined>>;
+
+/** Seconds told in `Retry-After` when the error does not know better. */
+const RETRY_AFTER = 5;
+
+/** One request and its answer. What the caller learns about itself: address, headers, id. */
+export class Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly requestId: string;
+  readonly isHead: boolean;
+  revision: Revision = DEFAULT_REVISION;
+  /** Whether further pages of the response are made, for which the caller is checked again. */
+  isContinued = false;
+  /** Methods of the path, once it is known. */
+  allow = '';
+  readonly #traffic: Traffic;
+  #headers: RequestHeaders | null = null;
+
+  constructor(req: IncomingMessage, res: ServerResponse, requestId: string, traffic: Traffic) {
+    this.#traffic = traffic;
+    this.req = req;
+    this.res = res;
+    this.requestId = requestId;
+    req.headers['x-request-id'] = requestId;
+    this.isHead = req.method === 'HEAD';
+  }
+
+  get url(): string {
+    return this.req.url ?? '/';
+  }
+
+  get address(): string {
+    return this.req.socket.remoteAddress ?? '';
+  }
+
+  /** With `x-request-id` in any case. Only `set-cookie`, which requests do not have, would be a list. */
+  get headers(): RequestHeaders {
+    return this.#headers ?? (this.req.headers as RequestHeaders);
+  }
+
+  /** Credentials that came in the query take the place of the header. */
+  presentToken(token: string): void {
+    this.#headers = { ...this.headers, authorization: `Bearer ${token}` };
+  }
+
+  /** Headers of every answer with a body. */
+  #head(contentType: string): OutgoingHttpHeader[] {
+    const { requestId } = this;
+    return [
+      'Content-Type',
+      contentType,
+      'X-Request-Id',
+      requestId,
+      'Cache-Control',
+      'no-store',
+      'X-Content-Type-Options',
+      'nosniff',
+    ];
+  }
+
+  json(status: number, text: string, total?: number): void {
+    const head = this.#head(contentTypeOf(this.revision));
+    const body = textBody(text);
+    head.push('Content-Length', body.bytes);
+    if (total !== undefined) head.push('X-Total-Count', total);
+    this.res.writeHead(status, head);
+    if (this.isHead) {
+      this.res.end();
+      return;
+    }
+    this.#traffic.responding(this.res, body.bytes);
+    endWithText(this.res, body);
+  }
+
+  /** Opens an answer that is written piece by piece. */
+  open(status: number, total?: number): ServerResponse {
+    const head = this.#head(contentTypeOf(this.revision));
+    if (total !== undefined) head.push('X-Total-Count', total);
+    return this.res.writeHead(status, head);
+  }
+
+  document(contentType: string, body: Buffer, extra: readonly OutgoingHttpHeader[]): void {
+    this.res.writeHead(200, [...this.#head(contentType), 'Content-Length', body.length, ...extra]);
+    this.res.end(this.isHead ? undefined : body);
+  }
+
+  empty(status: number, extra: readonly OutgoingHttpHeader[] = []): void {
+    this.res.writeHead(status, ['X-Request-Id', this.requestId, 'Cache-Control', 'no-store', ...extra]);
+    this.res.end();
+  }
+
+  /**
+   * Answers with an error body; does nothing when the answer has begun or nobody waits for it. `close`: part of the request is still
+   * on its way and nobody will read it.
+   */
+  fail({ message, extensions: { code, info } }: PublicError, close = false): void {
+    const { res, req } = this;
+    if (res.headersSent || res.destroyed) return;
+    const status = ERROR_STATUS[code];
+    const body: ErrorBody = info ? { message, code, status, info } : { message, code, status };
+    const text = JSON.stringify(body);
+    const head = this.#head(contentTypeOf(this.revision));
+    head.push('Content-Length', Buffer.byteLength(text));
+    if (status === 401) {
+      head.push(
+        'WWW-Authenticate',
+        `Bearer realm="brokergraph"${req.headers.authorization ? ', error="invalid_token"' : ''}`,
+      );
+    } else if (status === 405) head.push('Allow', this.allow);
+    else if (status === 429 || status === 503) head.push('Retry-After', retryAfter(info));
+    if (close) head.push('Connection', 'close');
+    res.writeHead(status, head);
+    res.end(this.isHead ? undefined : text);
+  }
+}
+
+function retryAfter(info: Readonly<Record<string, unknown>> | undefined): number {
+  const known = info?.retryAfterSeconds;
+  return typeof known === 'number' && Number.isFinite(known) && known > 0 ? Math.ceil(known) : RETRY_AFTER;
+}

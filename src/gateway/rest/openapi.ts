@@ -1,0 +1,210 @@
+import type { RequiredRole } from '../../platform/auth/viewer.ts';
+import { ERROR_STATUS } from '../../platform/errors.ts';
+import { queryIn } from './prepared-route.ts';
+import { contentTypeOf, DEFAULT_REVISION, existsIn, REVISIONS } from './revisions.ts';
+import type { JsonSchema, Route } from './route.ts';
+import { ERROR } from './schemas.ts';
+
+export interface OpenApiOptions {
+  /** Of this service. */
+  readonly version: string;
+}
+
+type Json = Record<string, unknown>;
+
+export const ROLE_WORDS: Readonly<Record<RequiredRole, string>> = {
+  PUBLIC: 'nobody in particular',
+  SIGNED_IN: 'anyone with credentials',
+  PERSON: 'anyone who signed in',
+  VIEWER: 'viewer',
+  EDITOR: 'editor',
+  ADMIN: 'admin',
+  ROOT_ADMIN: 'root administrator',
+};
+
+const STATUS_WORDS: Readonly<Record<number, string>> = {
+  400: 'The input is refused.',
+  401: 'No valid credentials.',
+  403: 'The role does not allow this.',
+  404: 'Not there, or out of sight.',
+  405: 'Not possible for this resource.',
+  413: 'The body is too large.',
+  429: 'Too many requests.',
+  500: 'A fault of this service.',
+  503: 'The broker cannot be reached.',
+};
+
+/** The interface as an OpenAPI 3.1 document, made of nothing but the routes. */
+export function openApiOf(routes: readonly Route[], { version }: OpenApiOptions): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    if (!existsIn(DEFAULT_REVISION, route)) continue;
+    const path = paths[route.path] ?? pathItem(route);
+    paths[route.path] = path;
+    path[route.method.toLowerCase()] = operation(route, components);
+  }
+  const error = components.use(ERROR);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Brokergraph REST interface',
+      version,
+      description: [
+        'A translation of the GraphQL graph under `/graphql`: both always agree.',
+        `Revisions: send \`Accept: application/json;version=${REVISIONS.join('|')}\`; without it the answer is revision ${DEFAULT_REVISION}, which this document describes.`,
+        `Every error has the same body; \`code\` is one of ${Object.keys(ERROR_STATUS).join(', ')}.`,
+      ].join('\n\n'),
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A session token of the `login` mutation, or a project token.',
+        },
+      },
+      responses: Object.fromEntries(
+        Object.entries(STATUS_WORDS).map(([status, description]) => [
+          `Error${status}`,
+          { description, headers: errorHeaders(Number(status)), content: { 'application/json': { schema: error } } },
+        ]),
+      ),
+      schemas: components.schemas,
+    },
+  };
+}
+
+export const tagOf = ({ tags, section, path }: Route): string =>
+  tags?.[0] ?? SECTIONS[section ?? ''] ?? path.split('/')[2] ?? 'Other';
+
+const SECTIONS: Readonly<Record<string, string>> = {
+  '4.1': 'Projects',
+  '4.2': 'Brokers',
+  '4.3': 'Certificates',
+  '4.4': 'Clusters',
+  '4.5': 'Streams',
+  '4.6': 'Client control',
+  '4.7': 'Access control',
+  '4.8': 'Client inspect',
+  '4.9': 'Topic tree',
+  '4.10': 'Tokens',
+  '4.11': 'Users',
+};
+
+const header = (type: string, description: string): Json => ({ description, schema: { type } });
+
+function errorHeaders(status: number): Json {
+  return {
+    'X-Request-Id': header('string', 'The id that the log knows this request by.'),
+    ...(status === 401 ? { 'WWW-Authenticate': header('string', 'How to present credentials.') } : {}),
+    ...(status === 405 ? { Allow: header('string', 'What is possible.') } : {}),
+    ...(status === 429 || status === 503 ? { 'Retry-After': header('integer', 'Seconds.') } : {}),
+  };
+}
+
+function pathItem(route: Route): Json {
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+  if (names.length === 0) return {};
+  const described = route.params ?? {};
+  const parameters = names.map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+    ...(described[name] ? { description: described[name] } : {}),
+  }));
+  return { parameters };
+}
+
+function operation(route: Route, components: Components): Json {
+  const common = {
+    operationId: operationId(route),
+    summary: route.summary,
+    tags: [tagOf(route)],
+    ...(route.role === 'PUBLIC' ? { security: [] } : {}),
+    'x-required-role': route.role,
+  };
+  const needed = `Needs: ${ROLE_WORDS[route.role]}.`;
+  const { status = 200, response, body, errors = [] } = route;
+  const parameters = queryParameters(route, components);
+  const success: Json = {
+    description: status === 204 ? 'Done.' : 'The answer.',
+    headers: {
+      'X-Request-Id': header('string', 'Echoed, or made here.'),
+      ...(route.total ? { 'X-Total-Count': header('integer', 'Size of the whole list.') } : {}),
+    },
+    ...(status === 204
+      ? {}
+      : { content: { [contentTypeOf(DEFAULT_REVISION)]: { schema: components.use(response ?? {}) } } }),
+  };
+  const refusals = new Set([400, ...errors, ...(body ? [413] : [])]);
+  return {
+    ...common,
+    description: [route.description, needed].filter(Boolean).join('\n\n'),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body
+      ? {
+          requestBody: {
+            required: !route.isBodyOptional,
+            content: { 'application/json': { schema: components.use(body) } },
+          },
+        }
+      : {}),
+    responses: { [status]: success, ...responsesOf([...refusals].sort()) },
+  };
+}
+
+function queryParameters(route: Route, components: Components): Json[] {
+  const query = queryIn(DEFAULT_REVISION, route);
+  const required = (query?.required ?? []) as readonly string[];
+  return Object.entries((query?.properties ?? {}) as Record<string, JsonSchema>).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(description ? { description } : {}),
+      schema: components.use(schema),
+    }),
+  );
+}
+
+const responsesOf = (statuses: readonly number[]): Json =>
+  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
+
+/** `GET /api/projects/{projectId}/brokers` → `getProjectsProjectIdBrokers`: stable, and unique as method and path are. */
+function operationId({ method, path }: Route): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** Schemas with a title stand once under their title; the others stand where they are used. */
+class Components {
+  readonly schemas: Json = {};
+  readonly #named = new Map<string, JsonSchema>();
+
+  use(schema: JsonSchema): JsonSchema {
+    const { title } = schema;
+    if (typeof title !== 'string') return this.#inside(schema);
+    const known = this.#named.get(title);
+    if (known === undefined) {
+      this.#named.set(title, schema);
+      this.schemas[title] = this.#inside(schema);
+    } else if (known !== schema) throw new Error(`Two schemas have the title "${title}"`);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  #inside(schema: JsonSchema): JsonSchema {
+    return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, this.#value(value)]));
+  }
+
+  #value(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((entry) => this.#value(entry));
+    return typeof value === 'object' && value !== null ? this.use(value as JsonSchema) : value;
+  }
+}

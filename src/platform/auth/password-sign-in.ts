@@ -1,0 +1,199 @@
+import type { User } from '../../generated/sqlite/client.ts';
+import { ServiceError } from '../errors.ts';
+import type { Database } from '../storage/database.ts';
+import { Admission, type AdmissionOptions } from './admission.ts';
+import type { Attempt, Attempts, CheckQueues } from './attempts.ts';
+import type { KnownNetworks } from './known-networks.ts';
+import type { PasswordDirectory } from './password-directory.ts';
+import { PasswordChecker } from './passwords.ts';
+import { RefusedLogin } from './refused-login.ts';
+import type { SecondFactors } from './second-factors.ts';
+import type { OpenedSession, Sessions } from './sessions.ts';
+import type { SignInCounts } from './sign-in-counts.ts';
+
+/** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
+const PASSWORD_CHECKS = { strangers: { atOnce: 2, maxWaiting: 200 }, trusted: { atOnce: 1, maxWaiting: 200 } } as const;
+/** Asked at once at the directory, which may be slow; nobody with a password here waits for it. */
+const DIRECTORY_CHECKS = {
+  strangers: { atOnce: 8, maxWaiting: 200 },
+  trusted: { atOnce: 4, maxWaiting: 200 },
+} as const;
+
+export interface Credentials {
+  /** E-mail address, or the name that the directory knows the person by. */
+  readonly email: string;
+  readonly password: string;
+  /** Of the second factor: a code of the app, or a recovery code. */
+  readonly code?: string | null | undefined;
+}
+
+export interface PasswordSignInOptions {
+  readonly db: Database;
+  readonly sessions: Sessions;
+  readonly secondFactors: SecondFactors;
+  readonly attempts: Attempts;
+  readonly knownNetworks: KnownNetworks;
+  readonly directory: PasswordDirectory | null;
+  /** Who may use a password of this service. Null: everybody who has one; else the root administrator with this address alone. */
+  readonly onlyEmail: string | null;
+  readonly counts: Pick<SignInCounts, 'refused'>;
+}
+
+/**
+ * Log-ins with a password. One hash is compared for each, whoever it is, so that how long it takes does not tell which accounts there
+ * are; a directory costs its callers more than those who have a password here.
+ */
+export class PasswordSignIn {
+  readonly #options: PasswordSignInOptions;
+  readonly #passwords = new PasswordChecker();
+  readonly #checks = queuesOf(PASSWORD_CHECKS);
+  readonly #directoryChecks = queuesOf(DIRECTORY_CHECKS);
+
+  constructor(options: PasswordSignInOptions) {
+    this.#options = options;
+  }
+
+  /** See PasswordChecker. */
+  get work(): number {
+    return this.#passwords.work;
+  }
+
+  /**
+   * Errors: UNAUTHORIZED (the same whether the account or the password is wrong; another message for a wrong code),
+   * SECOND_FACTOR_REQUIRED after the right password, RATE_LIMITED, those of the directory. Where there is such an account, each is a
+   * RefusedLogin.
+   */
+  async login(credentials: Credentials, address: string): Promise<OpenedSession> {
+    const user = await this.#options.db.user.findUnique({ where: { email: credentials.email.trim().toLowerCase() } });
+    try {
+      return await this.#loginAs(user, credentials, address);
+    } catch (error) {
+      this.#options.counts.refused(error);
+      throw user !== null && error instanceof ServiceError ? new RefusedLogin(error, user.id) : error;
+    }
+  }
+
+  async #loginAs(user: User | null, { email, password, code }: Credentials, address: string): Promise<OpenedSession> {
+    const login = email.trim();
+    const attempt = { account: login.toLowerCase(), userId: user?.id ?? null, address };
+    const { attempts, directory, sessions, secondFactors } = this.#options;
+    if (directory !== null && (user === null || user.ssoType === directory.provider) && !this.#isBreakGlass(user)) {
+      return this.#loginAt(directory, login, password, attempt);
+    }
+    const known = user !== null && this.#mayUsePassword(user) ? user : null;
+    const hash = known?.passwordHash ?? null;
+    let isCodeWrong = false;
+    const isRight = await attempts.run(attempt, this.#checks, async () => {
+      if (!(await this.#passwords.matches(hash, password)) || known === null) return false;
+      if (known.totpSince === null) return true;
+      if (code == null || code.trim() === '') throw secondFactorRequired();
+      isCodeWrong = !(await secondFactors.take(known, code));
+      return !isCodeWrong;
+    });
+    if (isCodeWrong) throw new ServiceError('UNAUTHORIZED', WRONG_CODE);
+    if (!isRight || known === null || hash === null) throw this.#wrongLogin();
+    const ground = { passwordHash: hash, secondFactorSince: known.totpSince, address };
+    return this.#opened(await sessions.open(known.id, ground), attempt);
+  }
+
+  /**
+   * Whether it is the password of a person who is signed in and, if given, a code of the person's second factor. Opens no session.
+   * Slowed down like a log-in, with a count that strangers cannot reach. Errors: RATE_LIMITED, NOT_ALLOWED (a person without a password
+   * here), SECOND_FACTOR_REQUIRED (the right password without a code, if `isCodeRequired` and the person has a second factor).
+   */
+  async confirm(
+    userId: string,
+    { password, code }: Omit<Credentials, 'email'>,
+    address: string,
+    { isCodeRequired = false } = {},
+  ): Promise<boolean> {
+    const user = await this.#options.db.user.findUnique({ where: { id: userId } });
+    if (user !== null && user.ssoType !== null && !this.#isBreakGlass(user)) {
+      throw new ServiceError('NOT_ALLOWED', 'You sign in elsewhere, and have no password here');
+    }
+    const isWhole = code != null || user?.totpSince == null;
+    const attempt = { account: user?.email ?? userId, userId, address, isWhole, isSignedIn: true };
+    return this.#options.attempts.run(attempt, this.#checks, async () => {
+      if (!(await this.#passwords.matches(user?.passwordHash ?? null, password)) || user === null) return false;
+      if (isCodeRequired && user.totpSince === null) return true;
+      if (isCodeRequired && (code == null || code.trim() === '')) throw secondFactorRequired();
+      return code == null || this.#options.secondFactors.take(user, code);
+    });
+  }
+
+  /** `SecondFactors.confirm`, slowed down like a log-in. Errors: NOT_ALLOWED for a wrong code (whoever sent it is signed in, and stays so), RATE_LIMITED, NOT_FOUND. */
+  async confirmSecondFactor(
+    { userId, account, sessionId }: { readonly userId: string; readonly account: string; readonly sessionId: string },
+    code: string,
+    address: string,
+  ): Promise<readonly string[]> {
+    let codes: readonly string[] | null = null;
+    const attempt = { account, userId, address, isSignedIn: true };
+    await this.#options.attempts.run(attempt, this.#checks, async () => {
+      codes = await this.#options.secondFactors.confirm(userId, code, sessionId);
+      return codes !== null;
+    });
+    if (codes === null) throw new ServiceError('NOT_ALLOWED', WRONG_CODE);
+    return codes;
+  }
+
+  async #loginAt(
+    directory: PasswordDirectory,
+    login: string,
+    password: string,
+    attempt: { readonly account: string; readonly userId: string | null; readonly address: string },
+  ): Promise<OpenedSession> {
+    let userId: string | null = null;
+    await this.#options.attempts.run(attempt, this.#directoryChecks, async (inQueue) => {
+      const [found] = await Promise.all([
+        directory.signIn(login, password, attempt.address),
+        // The work that an account with a password here would have cost.
+        inQueue(this.#checks, () => this.#passwords.matches(null, password)),
+      ]);
+      if (typeof found === 'object') userId = found.userId;
+      return userId !== null;
+    });
+    if (userId === null) throw this.#wrongLogin();
+    const ground = { provider: directory.provider, address: attempt.address };
+    return this.#opened(await this.#options.sessions.open(userId, ground), attempt);
+  }
+
+  /** Records the network that the account signed in from. */
+  async #opened(
+    session: OpenedSession,
+    { account, address }: Pick<Attempt, 'account' | 'address'>,
+  ): Promise<OpenedSession> {
+    if (address !== '') await this.#options.knownNetworks.add(session.userId, account, address);
+    return session;
+  }
+
+  #mayUsePassword(user: User): boolean {
+    return this.#isBreakGlass(user) || (this.#options.onlyEmail === null && user.ssoType === null);
+  }
+
+  #isBreakGlass(user: User | null): boolean {
+    return user?.isRoot === true && user.email === this.#options.onlyEmail;
+  }
+
+  /** One for all who are refused, also where passwords are switched off: it does not tell whose password would count. */
+  #wrongLogin(): ServiceError {
+    if (this.#options.onlyEmail === null) {
+      return new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is wrong');
+    }
+    const instead = this.#options.directory === null ? '' : ' but for those of the directory';
+    return new ServiceError(
+      'UNAUTHORIZED',
+      `The e-mail address or the password is wrong, or not for use here: signing in with a password is switched off${instead}`,
+    );
+  }
+}
+
+const queuesOf = ({ strangers, trusted }: Readonly<Record<keyof CheckQueues, AdmissionOptions>>): CheckQueues => ({
+  strangers: new Admission(strangers),
+  trusted: new Admission(trusted),
+});
+
+const secondFactorRequired = () =>
+  new ServiceError('SECOND_FACTOR_REQUIRED', 'Send the code of your authenticator app, or a recovery code, as well');
+
+const WRONG_CODE = 'The code is wrong, or was used before';

@@ -1,0 +1,131 @@
+import type { Identity } from '../../generated/sqlite/client.ts';
+import type { Database } from '../storage/database.ts';
+import type { SecretKind } from './secrets.ts';
+import { type ProjectRole, roleIncludes, type Viewer } from './viewer.ts';
+
+/** What a provider said of a person counts for so long; then the person has to sign in again. */
+export const MAX_UNCHECKED_MS = 24 * 3_600_000;
+
+/** A viewer as the database has it now, and what its sliding expiry needs. */
+export interface LoadedViewer {
+  readonly viewer: Viewer;
+  /** Whose change of rights concerns it. */
+  readonly userId: string | null;
+  readonly lastUsedAt: number;
+  /** Epoch milliseconds; a session never lives longer, however much it is used. */
+  readonly createdAt: number;
+}
+
+/** Roles in projects that a person has by what a provider says of them. */
+export type RolesElsewhere = (
+  identity: Identity,
+) => Promise<readonly { readonly projectId: string; readonly role: ProjectRole }[]>;
+
+/** Reads the caller behind a secret's hash; null when it is unknown, expired or revoked. */
+export async function loadViewer(
+  db: Database,
+  rolesElsewhere: RolesElsewhere,
+  kind: SecretKind,
+  tokenHash: string,
+): Promise<LoadedViewer | null> {
+  return kind === 'session' ? loadSession(db, rolesElsewhere, tokenHash) : loadProjectToken(db, tokenHash);
+}
+
+async function loadSession(
+  db: Database,
+  rolesElsewhere: RolesElsewhere,
+  tokenHash: string,
+): Promise<LoadedViewer | null> {
+  const session = await db.session.findUnique({
+    where: { tokenHash },
+    include: {
+      user: {
+        include: {
+          identities: true,
+          memberships: { select: { projectId: true, role: true } },
+          projects: { select: { id: true } },
+          organisations: { select: { role: true, organisation: { select: { projects: { select: { id: true } } } } } },
+        },
+      },
+    },
+  });
+  if (session === null || session.expiresAt.getTime() <= Date.now()) return null;
+  const { user } = session;
+  const ground = groundOf(session);
+  if (ground === null || ground.endsAt <= Date.now()) return null;
+  const projectRoles = new Map<string, ProjectRole>();
+  const grant = (projectId: string, role: ProjectRole) => {
+    const held = projectRoles.get(projectId);
+    if (held === undefined || roleIncludes(role, held)) projectRoles.set(projectId, role);
+  };
+  for (const { projectId, role } of user.memberships) grant(projectId, role);
+  for (const { id } of user.projects) grant(id, 'ADMIN');
+  for (const { role, organisation } of user.organisations) {
+    for (const { id } of organisation.projects) grant(id, role === 'OWNER' ? 'ADMIN' : 'VIEWER');
+  }
+  if (ground.identity !== null) {
+    for (const { projectId, role } of await rolesElsewhere(ground.identity)) grant(projectId, role);
+  }
+  return {
+    userId: user.id,
+    lastUsedAt: session.lastUsedAt.getTime(),
+    createdAt: session.createdAt.getTime(),
+    viewer: {
+      kind: 'USER',
+      id: user.id,
+      name: user.email,
+      credentialId: session.id,
+      expiresAt: Math.min(session.expiresAt.getTime(), ground.endsAt),
+      isRootAdmin: user.isRoot,
+      projectRoles,
+      brokers: null,
+    },
+  };
+}
+
+interface SignedIn {
+  readonly provider: string | null;
+  readonly user: { readonly ssoType: string | null; readonly identities: readonly Identity[] };
+}
+
+/**
+ * What a session stands on beside its row. One of a person who signed in elsewhere: that the account still signs in there, and what the
+ * provider said of the person last, for as long as that counts. Null: the ground is gone.
+ */
+function groundOf({
+  provider,
+  user,
+}: SignedIn): { readonly identity: Identity | null; readonly endsAt: number } | null {
+  if (provider === null) return { identity: null, endsAt: Number.POSITIVE_INFINITY };
+  const identity = user.identities.find((one) => one.provider === provider);
+  if (identity === undefined || user.ssoType !== provider) return null;
+  return { identity, endsAt: identity.checkedAt.getTime() + MAX_UNCHECKED_MS };
+}
+
+async function loadProjectToken(db: Database, tokenHash: string): Promise<LoadedViewer | null> {
+  const include = { brokers: true } as const;
+  const token =
+    (await db.projectToken.findUnique({ where: { tokenHash }, include })) ??
+    (await db.projectToken.findUnique({ where: { previousHash: tokenHash }, include }));
+  if (token === null) return null;
+  const ends = [token.validUntil, token.tokenHash === tokenHash ? null : token.previousValidUntil];
+  const expiresAt = Math.min(...ends.map((end) => end?.getTime() ?? Number.POSITIVE_INFINITY));
+  if (expiresAt <= Date.now()) return null;
+  return {
+    userId: null,
+    lastUsedAt: token.lastUsedAt?.getTime() ?? 0,
+    createdAt: token.issuedAt.getTime(),
+    viewer: {
+      kind: 'TOKEN',
+      id: token.id,
+      name: token.name,
+      issuer: token.issuer,
+      // Its own for each secret: after a rotation the one before goes on beside the new one, and ends alone.
+      credentialId: `${token.id}:${tokenHash.slice(0, 16)}`,
+      expiresAt,
+      isRootAdmin: false,
+      projectRoles: new Map([[token.projectId, token.role]]),
+      brokers: token.type === 'RESTRICTED' ? new Set(token.brokers.map(({ brokerId }) => brokerId)) : null,
+    },
+  };
+}

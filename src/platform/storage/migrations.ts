@@ -1,0 +1,86 @@
+/**
+ * Which migrations a database still needs.
+ *
+ * Migrations are the folders `prisma/migrations/<engine>/NNNN_name/migration.sql`, applied in the order of their names and
+ * recorded in the table `_prisma_migrations` as Prisma Migrate does it, so that both agree on what was applied:
+ * https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
+ *
+ * Errors: ServiceError INTERNAL_ERROR for a database that this build must not touch: a migration that failed earlier, one
+ * edited after it was applied, one that this build does not have.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ServiceError } from '../errors.ts';
+import type { Engine } from './database.ts';
+
+export interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  /** SHA-256 of the file, in hex. */
+  readonly checksum: string;
+}
+
+/** A row of `_prisma_migrations`. */
+export interface MigrationRecord {
+  readonly migration_name: string;
+  readonly checksum: string;
+  readonly finished_at: unknown;
+  readonly rolled_back_at: unknown;
+}
+
+/** Where the package keeps them; the same way up from src/platform/storage and from dist/platform/storage. */
+export function migrationsFolder(engine: Engine): string {
+  return fileURLToPath(new URL(`../../../prisma/migrations/${engine}/`, import.meta.url));
+}
+
+export function readMigrations(folder: string): Migration[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+    .map((name) => {
+      // A checkout on Windows may have changed the ends of lines, which is not an edit.
+      const sql = readFileSync(`${folder}/${name}/migration.sql`, 'utf8').replaceAll('\r\n', '\n');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    });
+}
+
+/** What is left to apply, in order. */
+export function pendingMigrations(known: readonly Migration[], records: readonly MigrationRecord[]): Migration[] {
+  const applied = new Set<string>();
+  // A rolled back row is history: the migration counts as never applied.
+  for (const { migration_name: name, checksum, finished_at } of records.filter((row) => row.rolled_back_at === null)) {
+    const migration = known.find((candidate) => candidate.name === name);
+    if (finished_at === null) {
+      throw refused(
+        `Migration ${name} failed on this database and may have left it half changed`,
+        'Repair it and record that with `prisma migrate resolve`, or restore a backup.',
+      );
+    }
+    if (!migration) {
+      throw refused(
+        `This database has migration ${name}, which this version does not know`,
+        'A newer version used it: start that one, or restore a backup from before the upgrade.',
+      );
+    }
+    if (migration.checksum !== checksum) {
+      throw refused(
+        `Migration ${name} was edited after it was applied to this database`,
+        'Put its file back as it was, and make the change in a new migration.',
+      );
+    }
+    applied.add(name);
+  }
+  return known.filter(({ name }) => !applied.has(name));
+}
+
+/** The migration was undone as a whole: it may be tried again once the reason is gone. */
+export function migrationFailed(name: string, cause: unknown): ServiceError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError('INTERNAL_ERROR', `Migration ${name} failed and was undone: ${reason}`, { cause });
+}
+
+function refused(what: string, advice: string): ServiceError {
+  return new ServiceError('INTERNAL_ERROR', `${what}. ${advice}`);
+}

@@ -1,0 +1,128 @@
+/**
+ * Everything that is kept: the data folder, the database in it or on a PostgreSQL server, and the news of writes.
+ *
+ * openStorage owns the data folder first (with PostgreSQL too: keys and embedded brokers live there), then migrates, then
+ * connects; close undoes it in the reverse order. Only the client of the engine in use is loaded.
+ *
+ * Errors: ServiceError IN_USE (the folder has another owner), INVALID (databaseUrl), INTERNAL_ERROR (no connection, a
+ * database that must not be migrated).
+ */
+import { join } from 'node:path';
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import { type Changes, LocalChanges } from './changes.ts';
+import { openDataFolder } from './data-folder.ts';
+import type { Database, Engine } from './database.ts';
+import { type Leases, LocalLeases } from './leases.ts';
+import { migrationsFolder, readMigrations } from './migrations.ts';
+import type { StorageLog } from './storage-log.ts';
+
+export interface StorageOptions {
+  /** Created with mode 0700 if it does not exist; an existing one with a wider mode is corrected. */
+  readonly dataDir: string;
+  /** `postgresql://…`; without it the data is in the SQLite file `brokergraph.db` of the data folder. */
+  readonly databaseUrl?: string | undefined;
+  readonly log: StorageLog;
+}
+
+export interface Storage {
+  readonly db: Database;
+  readonly engine: Engine;
+  readonly changes: Changes;
+  /** Who of several processes does what only one may do. */
+  readonly leases: Leases;
+  /** The names of the migrations that opening applied. */
+  readonly migrated: readonly string[];
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
+  /** Safe to call twice. */
+  close(): Promise<void>;
+}
+
+type OpenDatabase = Pick<Storage, 'db' | 'engine' | 'changes' | 'leases' | 'migrated'>;
+
+type AdapterFactory = Pick<SqlDriverAdapterFactory, 'provider' | 'adapterName' | 'connect'>;
+
+export async function openStorage({ dataDir, databaseUrl, log }: StorageOptions): Promise<Storage> {
+  const folder = openDataFolder(dataDir, log);
+  try {
+    const open = await (databaseUrl === undefined
+      ? openSqlite(join(folder.path, 'brokergraph.db'), log)
+      : openPostgresql(databaseUrl, log));
+    let closing: Promise<void> | null = null;
+    return {
+      ...open,
+      ping: async () => {
+        await open.db.$queryRaw`SELECT 1`;
+      },
+      close: () => {
+        closing ??= closeAll(open).finally(() => folder.close());
+        return closing;
+      },
+    };
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}
+
+async function closeAll({ db, changes, leases }: OpenDatabase): Promise<void> {
+  await leases.close();
+  await changes.close();
+  await db.$disconnect();
+}
+
+async function openSqlite(file: string, log: StorageLog): Promise<OpenDatabase> {
+  const engine = 'sqlite';
+  const { migrateSqlite } = await import('./sqlite-migrator.ts');
+  const migrated = migrateSqlite(file, readMigrations(migrationsFolder(engine)), log);
+  const { SqliteAdapterFactory } = await import('./sqlite-adapter.ts');
+  const { PrismaClient } = await import('../../generated/sqlite/client.ts');
+  const db = new PrismaClient({ adapter: connectingOnce(new SqliteAdapterFactory(file)), errorFormat: 'minimal' });
+  await db.$connect();
+  return { db, engine, changes: new LocalChanges(), leases: new LocalLeases(), migrated };
+}
+
+async function openPostgresql(databaseUrl: string, log: StorageLog): Promise<OpenDatabase> {
+  const engine = 'postgresql';
+  const { migratePostgresql } = await import('./postgresql-migrator.ts');
+  const migrated = await migratePostgresql(databaseUrl, readMigrations(migrationsFolder(engine)), log);
+  const { PostgresqlChanges } = await import('./postgresql-changes.ts');
+  const { PostgresqlLeases } = await import('./postgresql-leases.ts');
+  const changes = await PostgresqlChanges.open(databaseUrl, log);
+  try {
+    const db = await connectClient(databaseUrl, log);
+    return { db, engine, changes, leases: new PostgresqlLeases(databaseUrl, changes, log), migrated };
+  } catch (error) {
+    await changes.close();
+    throw error;
+  }
+}
+
+async function connectClient(databaseUrl: string, log: StorageLog): Promise<Database> {
+  const { PrismaPg } = await import('@prisma/adapter-pg');
+  const { postgresqlConfig } = await import('./postgresql-connection.ts');
+  const { PrismaClient } = await import('../../generated/postgresql/client.ts');
+  const lost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
+  const adapter = new PrismaPg(postgresqlConfig(databaseUrl), { onPoolError: lost, onConnectionError: lost });
+  const client = new PrismaClient({ adapter: connectingOnce(adapter), errorFormat: 'minimal' });
+  await client.$connect();
+  // Two generated classes with the same models: see Database.
+  return client as unknown as Database;
+}
+
+/**
+ * Prisma's client connects again when it is used after $disconnect. A late query must fail instead: the data folder may
+ * have another owner by then, and the connection would stay open.
+ */
+function connectingOnce(factory: AdapterFactory): AdapterFactory {
+  let connected = false;
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connect: async () => {
+      if (connected) throw new Error('The database is closed');
+      connected = true;
+      return factory.connect();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type InputIssue, invalid, MAX_ISSUES } from '../errors.ts';
+import { pointerStep } from './json-pointer.ts';
+
+/**
+ * Entries of lists and objects up to which all issues of a value are collected. The validator collects every error before the first can
+ * be read, so a larger value is checked up to its first error only: 1 MB could have 100,000.
+ */
+const MAX_ENTRIES = 5_000;
+
+/** Schemas are JSON Schema 2020-12. `allErrors`: whether a check reports every issue or stops at the first. */
+export function createValidator(allErrors = true): Ajv2020 {
+  return new Ajv2020({
+    allErrors,
+    strict: true,
+    allowUnionTypes: true,
+    strictRequired: false,
+    allowMatchingProperties: false,
+    // They are all our own, and the tests check them: the program for that took five times as long as a first request takes without it.
+    validateSchema: false,
+    // Errors tell of the schema that was broken.
+    verbose: true,
+  });
+}
+
+/** `at`: where the value stands in what was sent, as a JSON pointer. */
+export type CheckValue = (value: unknown, at?: string) => void;
+
+/**
+ * The returned function throws INVALID with every issue; paths are JSON pointers. The schema is compiled with the first value: most of
+ * all schemas of a service are never needed.
+ */
+export function compileCheck(ajv: Ajv2020, schema: Readonly<Record<string, unknown>>): CheckValue {
+  let validate: ValidateFunction | null = null;
+  let validateLarge: ValidateFunction | null = null;
+  const validateFor = (value: unknown): ValidateFunction => {
+    if (!hasMoreEntries(value, MAX_ENTRIES)) {
+      validate ??= ajv.compile(schema);
+      return validate;
+    }
+    validateLarge ??= createValidator(false).compile(schema);
+    return validateLarge;
+  };
+  return (value, at = '') => {
+    const check = validateFor(value);
+    if (check(value)) return;
+    const { issues, omitted } = issuesOf(check, (pointer) => at + pointer || '/');
+    throw invalid(issues, undefined, omitted);
+  };
+}
+
+function hasMoreEntries(value: unknown, limit: number): boolean {
+  const open: unknown[] = [value];
+  for (let entries = 0; open.length > 0; ) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const inner: readonly unknown[] = Array.isArray(next) ? next : Object.values(next);
+    entries += inner.length;
+    if (entries > limit) return true;
+    for (const each of inner) if (typeof each === 'object') open.push(each);
+  }
+  return false;
+}
+
+/** Why the value that was checked last breaks the schema, and how many errors were left out. */
+export interface SchemaIssues {
+  readonly issues: InputIssue[];
+  readonly omitted: number;
+}
+
+/** `locate` makes a path of a JSON pointer. Values are not repeated. */
+export function issuesOf({ errors }: ValidateFunction, locate: (pointer: string) => string): SchemaIssues {
+  const issues: InputIssue[] = [];
+  for (const [index, error] of (errors ?? []).entries()) {
+    if (issues.length >= MAX_ISSUES) return { issues, omitted: (errors?.length ?? 0) - index };
+    // What it then asks for has an issue of its own.
+    if (error.keyword === 'if') continue;
+    const { pointer, reason } = describe(error);
+    // A value that breaks a union breaks each of its branches: one line for each place and reason is enough.
+    const path = locate(pointer);
+    if (!issues.some((known) => known.path === path && known.reason === reason)) issues.push({ path, reason });
+  }
+  return { issues, omitted: 0 };
+}
+
+/** A pattern that is a list of words. What other ones are for is told by the first sentence of the schema's description. */
+const CHOICE = /^\^\((\w+(?:\|\w+)*)\)\$$/;
+
+function describe(error: ErrorObject): { pointer: string; reason: string } {
+  const { keyword, instancePath, params, message } = error;
+  if (keyword === 'required')
+    return { pointer: `${instancePath}/${pointerStep(params.missingProperty)}`, reason: 'is needed' };
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
+    const key: unknown = params.additionalProperty ?? params.unevaluatedProperty;
+    return { pointer: `${instancePath}/${pointerStep(key)}`, reason: 'is not known here' };
+  }
+  if (keyword === 'enum')
+    return { pointer: instancePath, reason: `must be one of ${JSON.stringify(params.allowedValues)}` };
+  if (keyword === 'const') return { pointer: instancePath, reason: `must be ${JSON.stringify(params.allowedValue)}` };
+  if (keyword === 'minLength' && params.limit === 1) return { pointer: instancePath, reason: 'must not be empty' };
+  const words = keyword === 'pattern' ? CHOICE.exec(String(params.pattern))?.[1]?.split('|') : undefined;
+  if (words) return { pointer: instancePath, reason: `must be ${choice(words, error.parentSchema?.type)}` };
+  const told = keyword === 'pattern' ? /^[^.]+/.exec(String(error.parentSchema?.description ?? ''))?.[0] : undefined;
+  if (told) return { pointer: instancePath, reason: `must be ${told.charAt(0).toLowerCase()}${told.slice(1)}` };
+  return { pointer: instancePath, reason: message?.replace('must NOT', 'must not') ?? `breaks "${keyword}"` };
+}
+
+/** Words, or a value of the other types that a schema allows. */
+function choice(words: readonly string[], type: unknown): string {
+  const others = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'string').map((each) => `a ${each}`);
+  return [...words.map((word) => JSON.stringify(word)), ...others].join(' or ');
+}

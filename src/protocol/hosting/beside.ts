@@ -1,0 +1,8 @@
+import type { HostedBeside } from '../../domains/brokers/broker-runtimes.ts';
+
+/** All that several run beside one broker. */
+export const allBeside = (hosted: readonly HostedBeside[]): HostedBeside => ({
+  plugins: hosted.flatMap(({ plugins }) => plugins),
+  clientIds: hosted.flatMap(({ clientIds }) => clientIds),
+  clientIdPrefixes: hosted.flatMap(({ clientIdPrefixes = [] }) => clientIdPrefixes),
+});

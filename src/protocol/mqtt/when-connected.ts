@@ -1,0 +1,29 @@
+import { ServiceError } from '../../platform/errors.ts';
+import type { BrokerSession, LinkStatus } from './broker-session.ts';
+
+/** What a caller is told when there is no connection. */
+export function unreachable({ state, lastError }: LinkStatus): ServiceError {
+  const reason = lastError ?? (state === 'CLOSED' ? 'The link to the broker was closed' : 'Not connected yet');
+  return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
+}
+
+/**
+ * Resolves once connected: at once, or when the first attempt, which is still under way, ends well within `timeoutMs`.
+ * Every other state is BROKER_UNREACHABLE now: retries go on, but nobody is kept waiting for them.
+ */
+export async function whenConnected(session: BrokerSession, timeoutMs: number): Promise<void> {
+  if (session.status.state === 'CONNECTED') return;
+  if (session.status.state !== 'CONNECTING') throw unreachable(session.status);
+  await new Promise<void>((resolve, reject) => {
+    const finish = (status: LinkStatus) => {
+      clearTimeout(timer);
+      stop();
+      if (status.state === 'CONNECTED') resolve();
+      else reject(unreachable(status));
+    };
+    const timer = setTimeout(() => finish(session.status), timeoutMs);
+    const stop = session.onStatus((status) => {
+      if (status.state !== 'CONNECTING') finish(status);
+    });
+  });
+}

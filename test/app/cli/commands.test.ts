@@ -1,0 +1,364 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connectAsync } from 'mqtt';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../../../src/app/cli/program.ts';
+import { temporaryFolder } from '../../support/database.ts';
+
+const README = new URL('../../../README.md', import.meta.url);
+const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly output: { out: string; err: string };
+  readonly done: Promise<Run>;
+  /** As by `kill -9`. */
+  kill(): Promise<unknown>;
+}
+
+function start(args: readonly string[], env: Record<string, string>): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { out: '', err: '' };
+  child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk));
+  child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk));
+  const done = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
+  const kill = () => {
+    child.kill('SIGKILL');
+    return done;
+  };
+  return { child, output, done, kill };
+}
+
+function startForTest(args: readonly string[], env: Record<string, string>): Running {
+  const running = start(args, env);
+  onTestFinished(async () => {
+    await running.kill();
+  });
+  return running;
+}
+
+const run = (args: readonly string[], env: Record<string, string>): Promise<Run> => startForTest(args, env).done;
+
+/** What a command does, without the second that a process takes to start. */
+async function runHere(args: readonly string[], env: Record<string, string>, input = ''): Promise<Run> {
+  const output = { out: '', err: '' };
+  const code = await runCommand(args, {
+    env,
+    out: (text) => {
+      output.out += text;
+    },
+    err: (text) => {
+      output.err += text;
+    },
+    readInput: async () => input,
+    isTerminal: false,
+    stop: new AbortController().signal,
+    onBug: () => undefined,
+  });
+  return { code, ...output };
+}
+
+/** Every command that does something, by its help; each has `--json`, but for the one that never ends. */
+async function commandsBelow(words: readonly string[]): Promise<string[]> {
+  const { code, out } = await runHere([...words, '--help'], {});
+  expect(code).toBe(0);
+  const below = [...(out.split('Commands:')[1] ?? '').matchAll(/^ {2}([a-z-]+) /gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => name !== 'help');
+  if (below.length > 0) return (await Promise.all(below.map((name) => commandsBelow([...words, name])))).flat().sort();
+  expect([words, out.includes('--json')]).toEqual([words, words[0] !== 'serve']);
+  return [words.join(' ')];
+}
+
+const SERVE = { PORT: '0', MQTT_PORT: '0', MQTT_WS_PORT: '0' };
+
+/** A running service for this test. */
+const serve = (env: Record<string, string>) => ready(startForTest(['serve'], { ...SERVE, ...env }));
+
+/** Answers when its start message is complete. */
+async function ready(running: Running) {
+  await new Promise<void>((resolve, reject) => {
+    running.child.stdout?.on('data', () => {
+      if (/is ready[\s\S]*\n\n$/.test(running.output.out)) resolve();
+    });
+    running.done.then(({ err }) => reject(new Error(`The service ended: ${err}`)), reject);
+  });
+  const match = (pattern: RegExp) => pattern.exec(running.output.out)?.[1] ?? '';
+  return {
+    ...running,
+    url: match(/GraphQL +(http:\S+)\/graphql/),
+    mqtt: match(/MQTT +(mqtt:\S+)/),
+    passwordFile: match(/password in (\S+)/),
+    rootPassword: match(/with the password (\S+)/),
+  };
+}
+
+const json = ({ out }: Run) => JSON.parse(out);
+
+test('--help names every command and setting, and a wrong command line exits with 2', async () => {
+  const help = await run(['--help'], {});
+  expect(help.code).toBe(0);
+  for (const command of ['serve', 'migrate', 'user', 'token']) expect(help.out).toContain(command);
+  const commands = [...readFileSync(README, 'utf8').matchAll(/^\| `brokergraph ([a-z-]+(?: [a-z-]+)?)/gm)].map(
+    ([, words = '']) => words.split(' '),
+  );
+  expect(await commandsBelow([])).toEqual([...new Set(commands.map((words) => words.join(' ')))].sort());
+  const serveHelp = await runHere(['serve', '--help'], {});
+  for (const variable of ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SECRET_KEY', 'BROKER_TIMEOUT_MS'])
+    expect(serveHelp.out).toContain(variable);
+  expect((await run(['explode'], {})).code).toBe(2);
+  expect((await runHere(['token', 'create'], {})).code).toBe(2);
+  for (const days of ['1e12', 'Infinity', '0', 'x']) {
+    const { code, err } = await runHere(['token', 'create', '--project', 'p', '--name', 'n', '--days', days], {});
+    expect([code, err]).toEqual([2, expect.stringContaining('--days')]);
+  }
+});
+
+test('bad settings are all reported at once, and nothing starts', async () => {
+  const dataDir = `${temporaryFolder()}/data`;
+  const { code, err } = await run(['serve'], { DATA_DIR: dataDir, PORT: 'x', LOG_LEVEL: 'y' });
+  expect(code).toBe(2);
+  expect(err).toMatch(/PORT must be[\s\S]*LOG_LEVEL must be/);
+  expect(() => statSync(dataDir)).toThrow();
+});
+
+describe('a service on a folder where somebody has added a user, and one beside it', () => {
+  const folderOf = (name: string) => mkdtempSync(join(tmpdir(), `brokergraph-${name}-`));
+  const env = { DATA_DIR: folderOf('first'), ROOT_PASSWORD: 'a known password' };
+  const neighbourEnv = { ...env, DATA_DIR: folderOf('neighbour') };
+  const started: Running[] = [];
+  const serveAll = (more: Record<string, string>) => {
+    const running = start(['serve'], { ...SERVE, ...more });
+    started.push(running);
+    return ready(running);
+  };
+  let password = '';
+  let first: Awaited<ReturnType<typeof ready>>;
+  let neighbour: Awaited<ReturnType<typeof ready>>;
+
+  beforeAll(async () => {
+    const creating = start(['user', 'create', 'ann@example.com', '--root', '--json'], env);
+    started.push(creating);
+    const created = json(await creating.done);
+    expect(created).toMatchObject({ email: 'ann@example.com', isRootAdmin: true, password: expect.any(String) });
+    password = created.password;
+    expect(json(await runHere(['user', 'list', '--json'], env))).toMatchObject([{ email: 'ann@example.com' }]);
+    expect((await runHere(['user', 'create', 'ann@example.com'], env)).code).toBe(1);
+
+    first = await serveAll(env);
+    const plant = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("planted"); })');
+    neighbour = await serveAll({
+      ...neighbourEnv,
+      MQTT_PORT: portOf(first.mqtt),
+      NODE_OPTIONS: `--import=data:text/javascript,${plant}`,
+    });
+  });
+  afterAll(async () => {
+    await Promise.all(started.map((running) => running.kill()));
+    for (const { DATA_DIR } of [env, neighbourEnv]) rmSync(DATA_DIR, { recursive: true, force: true });
+  });
+
+  const portOf = (url: string) => url.split(':').at(-1) ?? '';
+  const graphql = async (url: string, query: string, token?: string) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+      body: JSON.stringify({ query }),
+    });
+    return (await response.json()) as { data: Record<string, never> };
+  };
+  const login = async (url: string, secret: string) =>
+    (await graphql(url, `mutation { login(input: { email: "ann@example.com", password: "${secret}" }) { token } }`))
+      .data;
+
+  test('users and tokens are managed beside it', async () => {
+    expect(await login(first.url, password)).toMatchObject({ login: { token: expect.any(String) } });
+
+    const reset = json(await run(['user', 'reset-password', 'ann@example.com', '--json'], env));
+    expect(await login(first.url, password)).toBeNull();
+    password = reset.password;
+    const sessionOf = async (secret: string) =>
+      ((await login(first.url, secret)).login as unknown as { token: string }).token;
+    let token = await sessionOf(password);
+    expect((await runHere(['user', 'reset-second-factor', 'nobody@example.com'], env)).code).toBe(1);
+    expect(json(await runHere(['user', 'reset-second-factor', 'Ann@example.com', '--json'], env))).toEqual({
+      email: 'ann@example.com',
+    });
+    // It ends the sessions: whoever found the app may be signed in.
+    expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
+    token = await sessionOf(password);
+    const { projects } = (await graphql(first.url, '{ projects { nodes { id } } }', token)).data as unknown as {
+      projects: { nodes: { id: string }[] };
+    };
+    const project = projects.nodes[0]?.id ?? '';
+    expect(json(await runHere(['project', 'list', '--json'], env))).toMatchObject([
+      { id: project, name: 'First project' },
+    ]);
+    const made = json(
+      await runHere(['token', 'create', '--project', project, '--name', 'ci', '--role', 'VIEWER', '--json'], env),
+    );
+    const statusWithToken = async () => {
+      const headers = { authorization: `Bearer ${made.secret}` };
+      return (await fetch(`${first.url}/api/projects/${project}/brokers`, { headers })).status;
+    };
+    expect(await statusWithToken()).toBe(200);
+    const brokerId = first.passwordFile.split('/').at(-2) ?? '';
+    const own = await runHere(
+      ['token', 'create', '--project', project, '--name', 'one', '--broker', brokerId, '--json'],
+      env,
+    );
+    const { out } = await runHere(['token', 'list', '--project', project], env);
+    expect(out).toMatch(new RegExp(`^${made.id} +ci +viewer +all +until revoked +20`, 'm'));
+    expect(out).toMatch(new RegExp(`^${json(own).id} +one +viewer +${brokerId} +until revoked +never`, 'm'));
+    // Names are what anybody gave; the terminal must not obey them.
+    const hostile = ['token', 'create', '--project', project, '--name', 'n\u001b]0;owned\u0007\u009b2J\nrow'];
+    expect((await runHere(hostile, env)).code).toBe(0);
+    const listed = await runHere(['token', 'list', '--project', project], env);
+    expect(listed.out).toContain('n\ufffd]0;owned\ufffd\ufffd2J\ufffdrow');
+    expect((await runHere(['token', 'revoke', 'tok_\u001b[2J'], env)).err).toBe(
+      'error: There is no token "tok_\ufffd[2J"\n',
+    );
+    const rotated = json(await runHere(['token', 'rotate', made.id, '--overlap', '60', '--json'], env));
+    expect(rotated).toMatchObject({ id: made.id, previousValidUntil: expect.any(String) });
+    expect(rotated.secret).not.toBe(made.secret);
+    expect(await statusWithToken()).toBe(200);
+    expect((await runHere(['token', 'rotate', made.id, '--overlap', 'soon'], env)).code).toBe(2);
+    expect((await runHere(['token', 'rotate', made.id, '--overlap', '-1'], env)).err).toContain('--overlap');
+    expect((await runHere(['token', 'revoke', made.id], env)).code).toBe(0);
+    expect(await statusWithToken()).toBe(401);
+  });
+
+  test('people are added, shown and removed beside it, and errors name the option', async () => {
+    const people = async () => json(await runHere(['user', 'list', '--json'], env)).length;
+    const before = await people();
+    const create = ['user', 'create', 'Bob@example.com'];
+    const short = await runHere([...create, '--ask-password'], env, 'short');
+    expect(short).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^error: the password: must have 8/) });
+    expect((await runHere([...create, '--name', 'n'.repeat(2_000)], env)).err).toMatch(/^error: --name: /);
+    expect((await runHere(['user', 'create', 'bob'], env)).err).toMatch(/^error: <email>: /);
+    expect((await runHere([...create, 'a password that everybody sees'], env)).code).toBe(2);
+    expect((await runHere([...create, '--sso-type', 'saml'], env)).code).toBe(2);
+    expect((await runHere([...create, '--sso-type', 'sso', '--ask-password'], env)).code).toBe(2);
+    expect(await people()).toBe(before);
+
+    const named = ['--first-name', 'Bob', '--last-name', 'Byte', '--verified', '--json'];
+    const bob = json(await runHere([...create, ...named, '--ask-password'], env, 'a long secret\n'));
+    expect(bob).toMatchObject({ name: 'Bob Byte', verified: true, ssoType: null, isRootAdmin: false });
+    expect(bob).not.toHaveProperty('password');
+    const session = await graphql(
+      first.url,
+      'mutation { login(input: { email: "bob@example.com", password: "a long secret" }) { token } }',
+    );
+    const { token } = session.data.login as unknown as { token: string };
+    await graphql(first.url, 'mutation { createProject(input: { name: "Bob’s" }) { project { id } } }', token);
+    const eve = json(await runHere(['user', 'create', 'eve@example.com', '--sso-type', 'SSO', '--json'], env));
+    expect(eve).toMatchObject({ ssoType: 'SSO', verified: false });
+    expect(eve).not.toHaveProperty('password');
+
+    expect(json(await runHere(['user', 'show', 'BOB@example.com', '--json'], env))).toMatchObject({
+      id: bob.id,
+      hasSecondFactor: false,
+      projectCount: 1,
+      sessions: [{ provider: null }],
+    });
+    expect((await runHere(['user', 'show', 'eve@example.com'], env)).out).toMatch(/^Signs in +by sso$/m);
+    expect((await runHere(['user', 'show', 'b@example.com'], env)).code).toBe(1);
+    const owner = await runHere(['user', 'delete', 'bob@example.com'], env);
+    expect(owner).toMatchObject({ code: 1, err: expect.stringContaining('say who gets them (--hand-over-to)') });
+    const self = await runHere(['user', 'delete', 'bob@example.com', '--hand-over-to', 'bob@example.com'], env);
+    expect(self).toMatchObject({ code: 1, err: expect.stringMatching(/^error: --hand-over-to: /) });
+    const removed = await runHere(
+      ['user', 'delete', 'bob@example.com', '--hand-over-to', 'eve@example.com', '--json'],
+      env,
+    );
+    expect(json(removed)).toEqual({
+      id: bob.id,
+      email: 'bob@example.com',
+      handedOverProjectIds: [expect.stringMatching(/^prj_/)],
+    });
+    expect((await graphql(first.url, '{ viewer { id } }', token)).data).toBeFalsy();
+    expect(await people()).toBe(before + 1);
+  });
+
+  test('a second instance on the same data folder is refused with who owns it', async () => {
+    const second = await run(['serve'], { ...env, PORT: '0' });
+    expect(second.code).toBe(1);
+    expect(second.err).toContain(String(first.child.pid));
+    expect(second.err).toContain('DATA_DIR');
+  });
+
+  test('a taken MQTT port is replaced by the next free one, and the start message says so', () => {
+    expect(neighbour.mqtt).not.toBe(first.mqtt);
+    expect(neighbour.output.out).toContain(`port ${portOf(first.mqtt)} is taken`);
+  });
+
+  test('SIGTERM ends it with clients connected, and the next start finds everything', async () => {
+    const file = join(env.DATA_DIR, ...first.passwordFile.split('/').slice(-3));
+    const client = await connectAsync(first.mqtt, {
+      username: 'admin',
+      password: readFileSync(file, 'utf8'),
+      reconnectPeriod: 0,
+    });
+    onTestFinished(() => client.endAsync(true));
+    const stream = await fetch(`${first.url}/graphql`, { headers: { accept: 'text/event-stream' } });
+    void stream.body?.cancel();
+
+    first.child.kill('SIGTERM');
+    const { code, err } = await first.done;
+    expect(code).toBe(0);
+    expect(err).toContain('stopped');
+
+    const second = await serve(env);
+    expect(second.rootPassword).toBe('');
+    const response = await fetch(`${second.url}/readyz`);
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);
+    expect(await login(second.url, password)).toMatchObject({ login: { token: expect.any(String) } });
+  });
+
+  test('a bug that nobody caught is a line of the log, and ends the service with an error', async () => {
+    neighbour.child.kill('SIGUSR2');
+    const { code, err } = await neighbour.done;
+    expect(code).toBe(1);
+    const line = err.split('\n').find((text) => text.includes('ended by a bug')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ level: 60, err: { message: 'planted' } });
+  });
+});
+
+test('migrate brings the database up to date and says when it is', async () => {
+  const env = { DATA_DIR: temporaryFolder() };
+  expect(json(await run(['migrate', '--json'], env))).toMatchObject({
+    engine: 'sqlite',
+    applied: [
+      '0001_init',
+      '0002_client_takeover',
+      '0003_streams',
+      '0004_certificates_and_bridges',
+      '0005_topic_tree',
+      '0006_clusters',
+      '0007_people_and_audit',
+      '0008_known_networks',
+      '0009_trusted_addresses',
+      '0010_no_shared_clusters',
+    ],
+  });
+  expect((await runHere(['migrate'], env)).out).toContain('up to date');
+});
+
+test('a reader who leaves early ends no command with an error', async () => {
+  const { child, output, done } = start(['--help'], {});
+  child.stdout?.destroy();
+  expect({ ...(await done), err: output.err }).toMatchObject({ code: 0, err: '' });
+});

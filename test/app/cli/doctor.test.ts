@@ -1,0 +1,135 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { runCommand } from '../../../src/app/cli/program.ts';
+import { temporaryFolder } from '../../support/database.ts';
+import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../support/mosquitto.ts';
+import { startOidc } from '../../support/oidc.ts';
+import { hasSlapd, LDAP_PASSWORD, startSlapd } from '../../support/slapd.ts';
+
+const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+const run = promisify(execFile);
+
+function passwordFile(): string {
+  const file = `${temporaryFolder()}/password`;
+  writeFileSync(file, `${ADMIN.password}\n`);
+  return file;
+}
+
+const providers = (stdout: string) =>
+  Object.fromEntries(
+    JSON.parse(stdout).capabilities.map(({ api, provider }: { api: string; provider: string }) => [api, provider]),
+  );
+
+test('a Mosquitto that lacks the log feed is told what to configure', async () => {
+  const { url } = await startMosquitto({ access: 'dynsec' });
+  const args = ['doctor', url, '--username', ADMIN.username, '--password-file', passwordFile()];
+  const { stdout } = await run(process.execPath, [MAIN, ...args, '--json']);
+  expect(providers(stdout)).toMatchObject({
+    'dynamic-security': 'BROKER',
+    'cedalo/inspect': 'NONE',
+    'stream-processing': 'GATEWAY',
+    'cedalo/topictree': 'GATEWAY',
+    'cedalo/license': 'GATEWAY',
+  });
+  const text = await run(process.execPath, [MAIN, ...args]);
+  expect(text.stdout).toContain('Connected with MQTT 5');
+  expect(text.stdout).toContain('log_dest topic');
+});
+
+test('a Mosquitto with the log feed can be inspected', async () => {
+  const { url } = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
+  const { stdout } = await run(process.execPath, [
+    MAIN,
+    'doctor',
+    url,
+    '--username',
+    ADMIN.username,
+    '--password-file',
+    passwordFile(),
+    '--json',
+  ]);
+  expect(providers(stdout)).toMatchObject({ 'cedalo/inspect': 'GATEWAY' });
+});
+
+test('why a broker cannot be reached is told in words, with exit code 1', () => {
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'doctor', 'mqtt://127.0.0.1:1'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^error: Connection refused/)]);
+});
+
+describe('what the settings name', () => {
+  const NOTHING_SECRET = [ADMIN.password, LDAP_PASSWORD];
+
+  /** Without a process: the parts outside are real. */
+  async function examine(env: Record<string, string>, ...args: string[]) {
+    const output = { out: '', err: '' };
+    const code = await runCommand(['doctor', ...args], {
+      env: { DATA_DIR: temporaryFolder(), ...env },
+      out: (text) => (output.out += text),
+      err: (text) => (output.err += text),
+      readInput: async () => '',
+      isTerminal: false,
+      stop: new AbortController().signal,
+      onBug: () => undefined,
+    });
+    for (const [name, value] of Object.entries(env)) {
+      if (/SECRET|PASSWORD/.test(name)) expect(output.out + output.err).not.toContain(value);
+    }
+    for (const secret of NOTHING_SECRET) expect(output.out + output.err).not.toContain(secret);
+    return { code, ...output };
+  }
+
+  test('nothing is tried where nothing is set', async () => {
+    expect(await examine({})).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to try') });
+  });
+
+  test('the provider is asked about itself, the client and the redirect address', async () => {
+    const oidc = await startOidc();
+    const PUBLIC_URL = 'https://brokers.example.com';
+    oidc.serve(PUBLIC_URL);
+    const env = { ...oidc.env, PUBLIC_URL };
+    const fine = await examine(env, '--json');
+    expect(fine).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(fine.out).findings).toMatchObject([
+      { setting: 'OIDC_ISSUER', works: true },
+      { setting: 'OIDC_CLIENT_ID', works: true, told: [`it is known there, with ${PUBLIC_URL}/auth/oidc/callback`] },
+    ]);
+    const elsewhere = await examine({ ...env, PUBLIC_URL: 'https://other.example.com' });
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('https://other.example.com/auth/oidc/callback'),
+    });
+    const stranger = await examine({ ...env, OIDC_CLIENT_SECRET: 'a secret of another client' });
+    expect(stranger).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('does not take OIDC_CLIENT_ID with OIDC_CLIENT_SECRET'),
+    });
+    await oidc.stop();
+    expect(await examine(env)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^OIDC_ISSUER +FAILS .*fetch failed/),
+    });
+  });
+
+  test.skipIf(!hasSlapd)('the directory is bound to and searched', async () => {
+    const ada = { uid: 'ada', cn: 'Ada Lovelace', mail: ['ada@example.com'] };
+    const slapd = await startSlapd([ada], { operators: ['ada'] });
+    const fine = await examine(slapd.env, '--login', 'ada@example.com');
+    expect(fine).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^LDAP_USER_FILTER +works +ada@/m) });
+    expect(fine.out).toMatch(/groups: .*cn=operators/);
+    expect((await examine(slapd.env)).out).toContain('can be searched');
+    expect(await examine(slapd.env, '--login', 'eve@example.com')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('nobody is found by (mail=eve@example.com)'),
+    });
+    const nowhere = await examine({ ...slapd.env, LDAP_GROUP_BASE: 'ou=nowhere,dc=example,dc=com' });
+    expect(nowhere).toMatchObject({ code: 1, out: expect.stringMatching(/^LDAP_GROUP_BASE +FAILS .*is not there/m) });
+    const stranger = await examine({ ...slapd.env, LDAP_BIND_PASSWORD: 'the password of somebody else' });
+    expect(stranger).toMatchObject({ code: 1, out: expect.stringMatching(/^LDAP_URL +FAILS .*InvalidCredentials/) });
+    const tls = { ...slapd.env, LDAP_START_TLS: 'on' };
+    expect((await examine(tls)).out).toMatch(/^LDAP_URL +FAILS .*StartTLS: .*certificate/);
+    expect((await examine({ ...tls, LDAP_CA_FILE: slapd.caFile })).code).toBe(0);
+  });
+});

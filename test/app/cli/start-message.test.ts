@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { startMessage } from '../../../src/app/cli/serve.ts';
+import { temporaryFolder } from '../../support/database.ts';
+import { startTestService } from '../../support/service.ts';
+
+test('a broker keeps the ports that it was made with, and the start says which settings it does not follow', async () => {
+  const folder = { embeddedBroker: true, dataDir: temporaryFolder() };
+  const first = await startTestService({ ...folder, env: { MQTT_TLS_PORT: '0', MQTT_WSS_PORT: '0' } });
+  expect(startMessage(first.report)).toMatch(/ mqtts:\/\/127.0.0.1:[1-9]\d+ .*\n +wss:\/\/127.0.0.1:[1-9]/);
+  expect(first.report.unusedPorts).toEqual([]);
+  expect(startMessage(first.report)).not.toContain('MQTT_');
+  const { url, wsUrl } = first.report.mqtt ?? {};
+  await first.close();
+  const again = await startTestService(folder);
+  expect(again.report).toMatchObject({ mqtt: { url, wsUrl }, unusedPorts: [], mqttPortWanted: null });
+  await again.close();
+  const env = { MQTT_PORT: '1', MQTT_WS_PORT: '2', DATABASE_URL: first.config.databaseUrl ?? '' };
+  const second = await startTestService({ ...folder, env });
+  expect(second.report.mqtt).toMatchObject({ url, wsUrl });
+  expect(startMessage(second.report)).toContain('MQTT_PORT=1 and MQTT_WS_PORT=2 would count for a new broker only');
+  await second.close();
+  const port = Number(new URL(url ?? '').port);
+  const program = createServer().listen(port, '127.0.0.1');
+  onTestFinished(() => void program.close());
+  await once(program, 'listening');
+  const third = await startTestService(folder);
+  expect(third.report.mqtt?.url).not.toBe(url);
+  expect(startMessage(third.report)).toContain(`(port ${port} is taken by another program)`);
+}, 120_000);

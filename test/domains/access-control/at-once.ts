@@ -1,0 +1,45 @@
+import { changesTowards as changesInSteps } from '../../../src/domains/access-control/documents/access-diff.ts';
+import {
+  documentOf as documentInSteps,
+  policyOf as policyInSteps,
+} from '../../../src/domains/access-control/documents/access-document.ts';
+import { parseDocument as parseInSteps } from '../../../src/domains/access-control/documents/access-document-parser.ts';
+import { planImport as importInSteps } from '../../../src/domains/access-control/documents/access-import.ts';
+import { parseMosquittoFile as parseFileInSteps } from '../../../src/domains/access-control/documents/mosquitto-file.ts';
+import {
+  explainAccess as explainInSteps,
+  whoCan as whoCanInSteps,
+} from '../../../src/domains/access-control/explain/access-explainer.ts';
+import type { AccessDialect, AccessPolicy } from '../../../src/domains/access-control/policy/access-model.ts';
+import type { AccessChange } from '../../../src/domains/access-control/writing/access-change.ts';
+import type { PlannedChange } from '../../../src/domains/access-control/writing/access-plan.ts';
+import { AccessPlanner, type PlanOptions } from '../../../src/domains/access-control/writing/access-planner.ts';
+import { judge as judgeInSteps } from '../../../src/domains/access-control/writing/lost-answers.ts';
+import { atOnce, type Steps } from '../../../src/platform/scheduling/steps.ts';
+
+/** What the service does in slices, done at once. */
+const whole =
+  <Arguments extends readonly unknown[], T>(steps: (...args: Arguments) => Steps<T>) =>
+  (...args: Arguments): T =>
+    atOnce(steps(...args));
+
+export const changesTowards = whole(changesInSteps);
+export const documentOf = whole(documentInSteps);
+export const policyOf = whole(policyInSteps);
+export const parseDocument = whole(parseInSteps);
+export const explainAccess = whole(explainInSteps);
+export const whoCan = whole(whoCanInSteps);
+export const planImport = whole(importInSteps);
+export const judge = whole(judgeInSteps);
+export const parseMosquittoFile = whole(parseFileInSteps);
+
+/** All of `changes`, and the policy once they are done. */
+export function planChanges(
+  policy: AccessPolicy,
+  dialect: AccessDialect,
+  changes: readonly AccessChange[],
+  options: PlanOptions,
+): { readonly changes: readonly PlannedChange[]; readonly after: AccessPolicy } {
+  const planner = new AccessPlanner(policy, dialect, options);
+  return { changes: changes.map((change) => planner.next(change)), after: planner.after };
+}

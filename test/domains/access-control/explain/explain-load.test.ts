@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { explainAccess, whoCan } from '../../../../src/domains/access-control/explain/access-explainer.ts';
+import type { AccessRole } from '../../../../src/domains/access-control/policy/access-model.ts';
+import type { Steps } from '../../../../src/platform/scheduling/steps.ts';
+import { accessWorld } from '../access-service.ts';
+import { MOSQUITTO_2_1 } from '../dialects.ts';
+import { policyOf } from '../policy/policy-builder.ts';
+
+/** 2000 rules with `%c` in one of ninety places; all match with the client id that stands there in the topic. */
+const rulesWithPlaces = (start: string): string[] =>
+  Array.from({ length: 2_000 }, (_, index) => {
+    const place = index % 90;
+    return `${index % 2 === 0 ? '' : 'no '}send @${index} ${start}/${'+/'.repeat(place)}%c/${'+/'.repeat(89 - place)}#`;
+  });
+const LONG_TOPIC = `start/${Array.from({ length: 180 }, (_, index) => `l${index}`).join('/')}`;
+
+function counted<T>(steps: Steps<T>): { value: T; turns: number } {
+  for (let turns = 0; ; turns += 1) {
+    const { done, value } = steps.next();
+    if (done) return { value, turns };
+  }
+}
+
+test('rules are looked at once, for all client ids together and in short steps', () => {
+  const roles = { one: rulesWithPlaces('start'), two: rulesWithPlaces('+'), three: rulesWithPlaces('other') };
+  const clients = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`u${n}`, { roles: Object.keys(roles) }]));
+  const policy = policyOf({ roles, clients });
+  let read = 0;
+  const watched = new Map(
+    [...policy.roles].map(([name, role]): [string, AccessRole] => {
+      const acls = role.acls.map((rule) => ({
+        ...rule,
+        get topic() {
+          read += 1;
+          return rule.topic;
+        },
+      }));
+      return [name, { ...role, acls }];
+    }),
+  );
+  const question = { username: 'u1', clientId: null, action: 'PUBLISH', topic: LONG_TOPIC } as const;
+  const explained = counted(explainAccess({ ...policy, roles: watched }, MOSQUITTO_2_1, question));
+  expect(explained.value).toMatchObject({ allowed: false, conditional: true, lookedAtTotal: 6_000 });
+  // Remarks look again at the thousand rules that are told.
+  expect(read).toBeLessThan(6_000 + 10_000);
+  expect(explained.turns).toBeGreaterThan(50);
+
+  read = 0;
+  const found = counted(whoCan({ ...policy, roles: watched }, MOSQUITTO_2_1, 'PUBLISH', LONG_TOPIC));
+  expect(found.value).toHaveLength(300);
+  expect(found.value.every(({ conditional }) => conditional)).toBe(true);
+  expect(read).toBeLessThan(6_000 + 10_000);
+  expect(found.turns).toBeGreaterThan(300);
+});
+
+test('a role that is held in many ways is looked at once where it decides nothing, and counted each time', () => {
+  const groups = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`g${n}`, ['big']]));
+  const big = Array.from({ length: 3_000 }, (_, n) => `send t/${n}`);
+  const policy = policyOf({ roles: { big }, groups, clients: { ada: { groups: Object.keys(groups) } } });
+  const question = { username: 'ada', clientId: null, action: 'PUBLISH', topic: 'other' } as const;
+  const { value, turns } = counted(explainAccess(policy, MOSQUITTO_2_1, question));
+  expect(value).toMatchObject({ allowed: false, lookedAtTotal: 1_500_000 });
+  expect(turns).toBeLessThan(1_000);
+});
+
+test('one document holds a few explanations, and not dozens', async () => {
+  const { service, brokerId } = await accessWorld('the embedded broker');
+  const { token } = await service.person('VIEWER');
+  const asking = (count: number) => {
+    const fields = Array.from(
+      { length: count },
+      (_, n) => `a${n}: explainAccess(brokerId: $b, username: "u", action: PUBLISH, topic: "t") { allowed }`,
+    );
+    return service.graphql(`query ($b: ID!) { ${fields.join(' ')} }`, { b: brokerId }, token);
+  };
+  const { errors } = await asking(30);
+  expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
+  const few = await asking(15);
+  expect(few.errors).toBeUndefined();
+  expect(few.data.a14.allowed).toBe(false);
+});

@@ -1,0 +1,89 @@
+import { pbkdf2Sync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
+import { ADMIN, startMosquitto } from '../../../support/mosquitto.ts';
+import { MOSQUITTO_2_0 } from '../dialects.ts';
+import { EVERYTHING, PASSWORD, type Target } from './differential.ts';
+
+/** Mosquitto as Debian ships it, given each policy as its file, at a start. Sessions survive by its persistence. */
+export async function mosquittoTarget(): Promise<Target> {
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-differential-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'dynamic-security.json');
+  writeFileSync(file, fileOf(null));
+  const mosquitto = await startMosquitto({
+    access: 'anonymous',
+    lines: [
+      'plugin /usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so',
+      `plugin_opt_config_file ${file}`,
+      'persistence true',
+      `persistence_location ${folder}/`,
+    ],
+  });
+  return {
+    name: 'Mosquitto',
+    dialect: MOSQUITTO_2_0,
+    protocolVersion: 5,
+    port: mosquitto.port,
+    admin: ADMIN,
+    async load(policy) {
+      await mosquitto.stop();
+      writeFileSync(file, fileOf(policy));
+      await mosquitto.start();
+    },
+    subscriptionsOf: async () => [],
+    excuse: () => null,
+  };
+}
+
+const SALT = Buffer.alloc(12, 7);
+/** As few rounds as Mosquitto takes: passwords are not what is tested. */
+const secretOf = (password: string) => ({
+  salt: SALT.toString('base64'),
+  iterations: 1,
+  password: pbkdf2Sync(password, SALT, 1, 64, 'sha512').toString('base64'),
+});
+
+function fileOf(policy: AccessPolicy | null): string {
+  const everything = [...EVERYTHING, '$CONTROL/#'].flatMap((topic) =>
+    ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((acltype) => ({
+      acltype,
+      topic,
+      allow: true,
+    })),
+  );
+  const rolesOf = (roles: readonly { name: string; priority: number }[]) =>
+    roles.map(({ name, priority }) => ({ rolename: name, priority }));
+  const clients = [...(policy?.clients.values() ?? [])];
+  return JSON.stringify({
+    defaultACLAccess: policy?.defaultAcl,
+    clients: [
+      { username: ADMIN.username, ...secretOf(ADMIN.password), roles: [{ rolename: 'the admin' }] },
+      ...clients.map(({ username, clientId, disabled, roles }) => ({
+        username,
+        ...(clientId === null ? {} : { clientid: clientId }),
+        ...(disabled ? { disabled } : {}),
+        ...secretOf(PASSWORD),
+        roles: rolesOf(roles),
+      })),
+    ],
+    groups: [...(policy?.groups.values() ?? [])].map(({ groupname, roles }) => ({
+      groupname,
+      roles: rolesOf(roles),
+      clients: clients.flatMap(({ username, groups }) =>
+        groups.filter(({ name }) => name === groupname).map(({ priority }) => ({ username, priority })),
+      ),
+    })),
+    roles: [
+      { rolename: 'the admin', acls: everything },
+      ...[...(policy?.roles.values() ?? [])].map(({ rolename, acls }) => ({
+        rolename,
+        acls: acls.map(({ aclType, topic, priority, allow }) => ({ acltype: aclType, topic, priority, allow })),
+      })),
+    ],
+    ...(policy?.anonymousGroup == null ? {} : { anonymousGroup: policy.anonymousGroup }),
+  });
+}

@@ -1,0 +1,185 @@
+import {
+  ACL_TYPES,
+  type AccessDialect,
+  type AccessPolicy,
+} from '../../../../src/domains/access-control/policy/access-model.ts';
+import { explainAccess } from '../at-once.ts';
+import { type Check, CONTROL_ANSWERS, Dice, randomChecks, randomPolicy } from './random-policies.ts';
+import { WireClient } from './wire-client.ts';
+
+/** A broker whose access control can be replaced, and how it is reached. */
+export interface Target {
+  readonly name: string;
+  readonly dialect: AccessDialect;
+  /** With 5 a broker says what it refuses; with 4 that is seen by what becomes of it. */
+  readonly protocolVersion: 4 | 5;
+  readonly port: number;
+  /** May do everything, whatever the policy; publishes what others receive. */
+  readonly admin: { readonly username: string; readonly password: string };
+  /** Resolves when the broker has this policy and no other, and sessions of before are still there. All accounts have `PASSWORD`. */
+  load(policy: AccessPolicy): Promise<void>;
+  /** Filters that a connected client is subscribed to. Only asked with MQTT 3.1.1. */
+  subscriptionsOf(clientId: string): Promise<readonly string[]>;
+  /** Why this broker differs on purpose, by a known defect, or cannot be watched; null: it has to agree. */
+  excuse(check: Check, policy: AccessPolicy): string | null;
+}
+
+export const PASSWORD = 'secret';
+/** What is below the starts of `random-policies.ts`; `#` leaves out what begins with `$`. */
+export const EVERYTHING = ['#', '$SYS/broker/connection/#', '$x/#', '$id/#', '$/#', '$CONTROLLED/#'];
+const HARMLESS_COMMAND = JSON.stringify({ commands: [{ command: 'getDefaultACLAccess' }] });
+
+export interface Disagreement {
+  readonly target: string;
+  readonly policy: number;
+  readonly check: Check;
+  readonly expected: boolean;
+  readonly observed: boolean;
+  readonly why: unknown;
+}
+
+export interface DifferentialResult {
+  readonly compared: number;
+  /** How many of the compared were allowed: a run in which nothing is proves little. */
+  readonly allowed: number;
+  readonly excused: ReadonlyMap<string, number>;
+  readonly disagreements: readonly Disagreement[];
+}
+
+/** Random policies, loaded into each target; what really happens there is compared with what is explained. */
+export async function runDifferential(
+  targets: readonly Target[],
+  { seed, policies, checksPerPolicy }: { seed: number; policies: number; checksPerPolicy: number },
+): Promise<DifferentialResult> {
+  const disagreements: Disagreement[] = [];
+  const excused = new Map<string, number>();
+  let compared = 0;
+  let allowed = 0;
+  for (let number = 0; number < policies; number += 1) {
+    const dice = new Dice(seed + number);
+    const policy = randomPolicy(dice);
+    const checks = randomChecks(dice, policy, checksPerPolicy);
+    for (const target of targets) {
+      const observed = await observe(target, policy, checks);
+      for (const [index, check] of checks.entries()) {
+        const excuse = target.excuse(check, policy);
+        if (excuse !== null) {
+          excused.set(excuse, (excused.get(excuse) ?? 0) + 1);
+          continue;
+        }
+        const why = explainAccess(policy, target.dialect, check);
+        compared += 1;
+        if (why.allowed) allowed += 1;
+        if (observed[index] === why.allowed) continue;
+        disagreements.push({
+          target: target.name,
+          policy: seed + number,
+          check,
+          expected: why.allowed,
+          observed: observed[index] as boolean,
+          why,
+        });
+      }
+    }
+  }
+  return { compared, allowed, excused, disagreements };
+}
+
+/** What the broker really does, in the order of `checks`. */
+async function observe(target: Target, policy: AccessPolicy, checks: readonly Check[]): Promise<boolean[]> {
+  const results = checks.map(() => false);
+  const groups = [...new Set(checks.map(({ clientId }) => clientId))].map((clientId) => {
+    const entries = [...checks.entries()].filter(([, check]) => check.clientId === clientId);
+    return { entries, options: optionsOf(target, clientId, entries[0]?.[1].username ?? null) };
+  });
+
+  // Who is to receive or unsubscribe has to be subscribed, which the policy may forbid: it is done before, in sessions that stay.
+  await target.load(openPolicy(policy));
+  await Promise.all(
+    groups.map(async ({ entries, options }) => {
+      await (await WireClient.connect({ ...options, clean: true }))?.end();
+      const client = await WireClient.connect(options);
+      const held = entries.filter(([, { action }]) => action === 'RECEIVE' || action === 'UNSUBSCRIBE');
+      for (const topic of new Set(held.map(([, { topic }]) => topic))) await client?.subscribe(topic);
+      await client?.end();
+    }),
+  );
+  await target.load(policy);
+
+  const admin = await connectAdmin(target);
+  const connected = groups.map(async (group) => ({ ...group, client: await WireClient.connect(group.options) }));
+  const clients = (await Promise.all(connected)).flatMap((one) => (one.client ? [{ ...one, client: one.client }] : []));
+  await admin.subscribe(...EVERYTHING, CONTROL_ANSWERS);
+  for (const topic of new Set(checks.filter(({ action }) => action === 'RECEIVE').map(({ topic }) => topic))) {
+    if (topic === CONTROL_ANSWERS) {
+      const answered = admin.next(CONTROL_ANSWERS);
+      await admin.publish('$CONTROL/dynamic-security/v1', HARMLESS_COMMAND);
+      await answered;
+    } else await admin.publish(topic, 'from the admin');
+  }
+  // What is acknowledged, or answered to the admin, was handed out to everybody.
+  await Promise.all(clients.map(({ client }) => client.ping()));
+
+  await Promise.all(
+    clients.map(async ({ client, entries }) => {
+      const received = new Set(client.received.map(({ topic }) => topic));
+      for (const [index, { action, topic }] of entries) {
+        if (action === 'RECEIVE') results[index] = received.has(topic);
+        if (action === 'PUBLISH') results[index] = (await client.publish(topic, String(index))) < 128;
+        if (action === 'UNSUBSCRIBE') results[index] = ((await client.unsubscribe(topic)) ?? 0) < 128;
+      }
+    }),
+  );
+  if (target.protocolVersion === 4) {
+    await admin.ping();
+    const published = new Set(admin.received.map(({ payload }) => payload));
+    for (const { entries, options } of clients) {
+      const left = await target.subscriptionsOf(options.clientId);
+      for (const [index, { action, topic }] of entries) {
+        if (action === 'PUBLISH') results[index] = published.has(String(index));
+        if (action === 'UNSUBSCRIBE') results[index] = !left.includes(topic);
+      }
+    }
+  }
+  await Promise.all(
+    clients.map(async ({ client, entries }) => {
+      for (const [index, { action, topic }] of entries) {
+        if (action === 'SUBSCRIBE') results[index] = ((await client.subscribe(topic))[0] as number) < 128;
+      }
+      await client.end();
+    }),
+  );
+  await admin.end();
+  return results;
+}
+
+/** The same accounts with every right, no client id bound and nobody disabled. The default alone leaves out $CONTROL. */
+function openPolicy(policy: AccessPolicy): AccessPolicy {
+  const roles = [{ name: 'open', priority: 0 }];
+  const texts = { textName: null, textDescription: null };
+  const rules = ACL_TYPES.flatMap((aclType) =>
+    ['$CONTROL/#', '$CONTROLLED/#'].map((topic) => ({ aclType, topic, priority: 0, allow: true })),
+  );
+  const open = { clientId: null, disabled: false, roles, groups: [] };
+  return {
+    clients: new Map([...policy.clients].map(([username, client]) => [username, { ...client, ...open }])),
+    groups: new Map([['open', { groupname: 'open', ...texts, roles }]]),
+    roles: new Map([['open', { rolename: 'open', ...texts, allowWildcardSubs: true, acls: rules }]]),
+    defaultAcl: { publishClientSend: true, publishClientReceive: true, subscribe: true, unsubscribe: true },
+    anonymousGroup: 'open',
+  };
+}
+
+const optionsOf = ({ port, protocolVersion }: Target, clientId: string, username: string | null) => ({
+  port,
+  protocolVersion,
+  clientId,
+  clean: false,
+  ...(username === null ? {} : { username, password: PASSWORD }),
+});
+
+async function connectAdmin({ port, protocolVersion, admin }: Target): Promise<WireClient> {
+  const client = await WireClient.connect({ port, protocolVersion, clientId: 'the admin', clean: true, ...admin });
+  if (!client) throw new Error('the administrator was refused');
+  return client;
+}

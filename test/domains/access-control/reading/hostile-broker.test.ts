@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { startTestService } from '../../../support/service.ts';
+import { addBroker } from '../access-service.ts';
+import { startDynsec } from './scripted-dynsec.ts';
+
+const READ = `query ($b: ID!) {
+  broker(id: $b) {
+    accessClients { nodes { username roles { rolename priority } groups { priority } } }
+    accessRoles { nodes { rolename acls { priority allow } } }
+  }
+  explainAccess(brokerId: $b, username: "odd", action: SUBSCRIBE, topic: "a") { allowed lookedAt { priority } }
+}`;
+
+test('numbers beyond 32 bits are told as the nearest that the graph has', async () => {
+  const broker = await startDynsec({ clients: 0 });
+  broker.clients.set('odd', {
+    username: 'odd',
+    roles: [{ rolename: 'r', priority: 1e300 }],
+    groups: [{ groupname: 'g', priority: -1e300 }],
+  });
+  broker.roles.set('r', {
+    rolename: 'r',
+    acls: [{ acltype: 'subscribeLiteral', topic: 'a', priority: 2 ** 31, allow: true }],
+  });
+  const service = await startTestService();
+  const b = await addBroker(service, broker.url);
+
+  const { data, errors } = await service.graphql(READ, { b });
+  expect(errors).toBeUndefined();
+  const [most, least] = [2 ** 31 - 1, -(2 ** 31)];
+  expect(data.broker.accessClients.nodes).toEqual([
+    { username: 'odd', roles: [{ rolename: 'r', priority: most }], groups: [{ priority: least }] },
+  ]);
+  expect(data.broker.accessRoles.nodes).toEqual([{ rolename: 'r', acls: [{ priority: most, allow: true }] }]);
+  expect(data.explainAccess).toEqual({ allowed: true, lookedAt: [{ priority: most }] });
+});
+
+test('an account told with something nested by the thousand is an account', async () => {
+  const broker = await startDynsec({ clients: 60 });
+  broker.clients.set('c0003', JSON.parse(`{"username":"c0003","x":${'['.repeat(4_000)}${']'.repeat(4_000)}}`));
+  const service = await startTestService();
+  const b = await addBroker(service, broker.url);
+  const { data, errors } = await service.graphql(
+    'query ($b: ID!) { broker(id: $b) { accessClients(first: 1, filter: { value: "c0003" }) { totalCount nodes { username } } } }',
+    { b },
+  );
+  expect(errors).toBeUndefined();
+  expect(data.broker.accessClients).toEqual({ totalCount: 1, nodes: [{ username: 'c0003' }] });
+});
+
+const CHANGE = 'mutation ($b: ID!) { deleteAccessRole(input: { brokerId: $b, rolename: "r" }) { outcome } }';
+
+test('a change is refused soon where the list of accounts repeats one entry without end', async () => {
+  const broker = await startDynsec({ clients: 0 });
+  broker.endless = () => ({ username: 'same' });
+  const service = await startTestService();
+  const b = await addBroker(service, broker.url);
+  const from = Date.now();
+  const { errors } = await service.graphql(CHANGE, { b });
+  expect(errors).toMatchObject([{ extensions: { code: 'BROKER_REJECTED' } }]);
+  expect(Date.now() - from).toBeLessThan(5_000);
+  // One that ends is read again.
+  broker.endless = null;
+  broker.roles.set('r', { rolename: 'r', acls: [] });
+  const { data } = await service.graphql(READ, { b });
+  expect(data.broker.accessRoles.nodes).toMatchObject([{ rolename: 'r' }]);
+});

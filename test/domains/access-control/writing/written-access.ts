@@ -1,0 +1,89 @@
+import { onTestFinished } from 'vitest';
+import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
+import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
+import { DYNSEC_API } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
+import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
+import {
+  AccessWriter,
+  type AccessWriterOptions,
+} from '../../../../src/domains/access-control/writing/access-writer.ts';
+import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
+import { connectedLink } from '../../../support/link.ts';
+import { ADMIN } from '../../../support/mosquitto.ts';
+
+export interface WritingOptions extends Partial<Pick<AccessWriterOptions, 'connectedClients' | 'readBackMs'>> {
+  readonly username?: string;
+  readonly password?: string;
+  readonly timeoutMs?: number;
+  /** Runs before a payload goes out; told how many went before it. */
+  readonly onPayload?: (count: number) => void;
+}
+
+/** A writer on a real broker, and what it sends. Closed when the test ends. */
+export async function openWriting(url: string, options: WritingOptions = {}) {
+  const { username = ADMIN.username, password = ADMIN.password, timeoutMs = 5_000, onPayload, ...rest } = options;
+  const link = await connectedLink({ url, username, password });
+  const controls = new BrokerControls(link, { timeoutMs, silenceMs: 3_000 });
+  const index = new AccessIndex({ controls, session: link });
+  onTestFinished(async () => {
+    index.close();
+    await controls.close();
+  });
+  const payloads: (readonly ControlCall[])[] = [];
+  const writer = new AccessWriter({
+    index,
+    session: link,
+    gatewayUsername: username,
+    controls: {
+      callAll: (api, commands, callOptions) => {
+        onPayload?.(payloads.length);
+        payloads.push(commands);
+        return controls.callAll(api, commands, callOptions);
+      },
+    },
+    connectedClients: async () => ({ clients: [], isComplete: true }),
+    ...rest,
+  });
+  return {
+    link,
+    controls,
+    index,
+    writer,
+    payloads,
+    /** Names of all commands that were sent. */
+    sent: () => payloads.flatMap((payload) => payload.map(({ command }) => command)),
+    apply: (...changes: AccessChange[]) => writer.write(changes, { dryRun: false, mayControl: true }),
+    dryRun: (...changes: AccessChange[]) => writer.write(changes, { dryRun: true, mayControl: true }),
+    /** As another administrator does, with no eye on anything. */
+    send: async (...commands: ControlCall[]) => {
+      const results = await controls.callAll(DYNSEC_API, commands);
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
+    },
+    /** What the broker has, read by somebody who knows nothing yet. */
+    fresh: async (): Promise<AccessPolicy> => {
+      const other = new AccessIndex({ controls, session: link });
+      try {
+        return (await other.current()).policy;
+      } finally {
+        other.close();
+      }
+    },
+  };
+}
+
+export type Writing = Awaited<ReturnType<typeof openWriting>>;
+
+/** Maps and drafts as plain data that `toEqual` compares. */
+export const plain = ({ clients, groups, roles, defaultAcl, anonymousGroup }: AccessPolicy) => ({
+  clients: Object.fromEntries([...clients].sort(byName)),
+  groups: Object.fromEntries([...groups].sort(byName)),
+  roles: Object.fromEntries([...roles].sort(byName)),
+  defaultAcl,
+  anonymousGroup,
+});
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
+
+/** A membership. */
+export const at = (name: string, priority = -1) => ({ name, priority });

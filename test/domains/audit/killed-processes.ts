@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Engine } from '../../../src/platform/storage/database.ts';
+import { newDatabaseUrl } from '../../support/database.ts';
+import type { TestPostgres } from '../../support/postgres.ts';
+import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
+
+const ENTRIES = `query ($before: String) {
+  auditEvents(last: 1000, before: $before) { nodes { operation result after targetId } pageInfo { startCursor } }
+}`;
+
+/** Answers before a process is killed. */
+const ENOUGH = 15;
+
+interface Entry {
+  readonly operation: string;
+  readonly result: string;
+  readonly after: { readonly name: string } | null;
+}
+
+async function entriesOf(service: ServiceProcess): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let before: string | null = null; ; ) {
+    const { auditEvents }: { auditEvents: { nodes: Entry[]; pageInfo: { startCursor: string | null } } } =
+      await service.graphql(ENTRIES, { before });
+    if (auditEvents.nodes.length === 0) return entries;
+    entries.push(...auditEvents.nodes);
+    before = auditEvents.pageInfo.startCursor;
+  }
+}
+
+/** Makes projects of different names, four at once, until the service is gone. Names of those that it answered. */
+async function makeProjects(service: ServiceProcess, prefix: string, enough: () => void): Promise<string[]> {
+  const answered: string[] = [];
+  let isGone = false;
+  const run = async (worker: number) => {
+    for (let n = 0; !isGone; n++) {
+      const name = `${prefix} ${worker} ${n}`;
+      try {
+        await service.graphql(
+          'mutation ($name: String!) { createProject(input: { name: $name }) { project { id } } }',
+          { name },
+        );
+        answered.push(name);
+        if (answered.length === ENOUGH) enough();
+      } catch {
+        isGone = true;
+      }
+    }
+  };
+  await Promise.all([0, 1, 2, 3].map(run));
+  return answered;
+}
+
+/**
+ * Processes are killed in the middle of changes and started again: each change has left one entry, also those whose answer nobody got, in
+ * an unbroken chain. On PostgreSQL two of them write it at once.
+ */
+export async function checkKilledProcesses(engine: Engine, postgres: TestPostgres): Promise<void> {
+  const databaseUrl = await newDatabaseUrl(engine, postgres);
+  const env = {
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+  };
+  const [service, other] = await Promise.all([
+    startServiceProcess(env),
+    // On one database several processes write one chain.
+    databaseUrl === undefined ? null : startServiceProcess(env),
+  ]);
+  const names = (
+    await Promise.all([
+      makeProjects(service, 'first', () => void service.kill()),
+      ...(other ? [makeProjects(other, 'second', () => void other.kill())] : []),
+    ])
+  ).flat();
+  await Promise.all([service.start(), other?.start()]);
+
+  const { verifyAudit } = await service.graphql('{ verifyAudit { isIntact problems { sequence reason } } }');
+  expect(verifyAudit).toEqual({ isIntact: true, problems: [] });
+  const made = (await entriesOf(service)).filter(
+    ({ operation, after }) => operation === 'createProject' && after?.name !== 'Test',
+  );
+  const told = made.map(({ after }) => after?.name ?? '');
+  expect(new Set(told).size).toBe(told.length);
+  expect(names.filter((name) => !told.includes(name))).toEqual([]);
+  const { projects } = await service.graphql('{ projects(first: 1000) { nodes { name } } }');
+  const there: string[] = projects.nodes.map(({ name }: { name: string }) => name);
+  // What is there was told of; what was told as done is there.
+  expect(there.filter((name) => !told.includes(name) && name !== 'Test')).toEqual([]);
+  for (const { result, after } of made) {
+    expect(['DONE', 'UNKNOWN']).toContain(result);
+    if (result === 'DONE') expect(there).toContain(after?.name);
+  }
+}

@@ -1,0 +1,11 @@
+import { describe, test } from 'vitest';
+import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+import { checkKilledProcesses } from './killed-processes.ts';
+
+const postgres = usePostgres();
+
+// The same with one process on SQLite is among what takes longer.
+describe.skipIf(!postgres.available)(`on PostgreSQL ${postgres.available ? '' : `(${UNAVAILABLE})`}`, () => {
+  test('processes that are killed in the middle of changes leave each change one entry, in one unbroken chain', () =>
+    checkKilledProcesses('postgresql', postgres));
+});

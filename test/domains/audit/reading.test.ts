@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCommand } from '../../../src/app/cli/program.ts';
+import { hashOf } from '../../../src/domains/audit/audit-chain.ts';
+import { bearer, startTestService, type TestService } from '../../support/service.ts';
+import { codeOf, eventsOf, FIELDS } from './audited-service.ts';
+
+const ALL = `{ auditEvents(first: 5) { nodes { ${FIELDS} } } }`;
+const VERIFY = '{ verifyAudit { isIntact } }';
+const inProject = (id: string) =>
+  `{ project(id: "${id}") { auditEvents(first: 50) { totalCount nodes { operation projectId } } } }`;
+const countIn = (id: string) => `{ project(id: "${id}") { auditEvents { totalCount } } }`;
+
+async function tokenIn(service: TestService, input: string): Promise<string> {
+  const { data } = await service.graphql(
+    `mutation { createToken(input: { projectId: "${service.projectId}", name: "t", ${input} }) { secret } }`,
+  );
+  return data.createToken.secret;
+}
+
+test('all of it is for root administrators, that of a project for its administrators, and for no token that sees a part', async () => {
+  const service = await startTestService();
+  const { projectId, url } = service;
+  const [admin, editor, stranger] = [
+    await service.person('ADMIN'),
+    await service.person('EDITOR'),
+    await service.person(null),
+  ];
+  const added = await service.graphql(
+    `mutation { addBroker(input: { projectId: "${projectId}", name: "b", url: "mqtt://b.invalid" }) { broker { id } } }`,
+  );
+  const whole = await tokenIn(service, 'role: ADMIN');
+  const restricted = await tokenIn(service, `role: ADMIN, brokerIds: ["${added.data.addBroker.broker.id}"]`);
+  await service.graphql('mutation { createProject(input: { name: "Other" }) { project { id } } }');
+
+  const download = async (token: string | null) =>
+    (await fetch(`${url}/audit.jsonl`, { headers: bearer(token) })).status;
+  const asked = async (token: string | null) => [
+    codeOf(await service.graphql(ALL, {}, token)),
+    codeOf(await service.graphql(VERIFY, {}, token)),
+    codeOf(await service.graphql(inProject(projectId), {}, token)),
+    codeOf(await service.graphql(countIn(projectId), {}, token)),
+    await download(token),
+  ];
+  expect(await asked(service.root)).toEqual([null, null, null, null, 200]);
+  expect(await asked(admin.token)).toEqual(['NOT_ALLOWED', 'NOT_ALLOWED', null, null, 403]);
+  expect(await asked(whole)).toEqual(['NOT_ALLOWED', 'NOT_ALLOWED', null, null, 403]);
+  expect(await asked(editor.token)).toEqual(['NOT_ALLOWED', 'NOT_ALLOWED', 'NOT_ALLOWED', 'NOT_ALLOWED', 403]);
+  expect(await asked(restricted)).toEqual(['NOT_ALLOWED', 'NOT_ALLOWED', 'NOT_ALLOWED', 'NOT_ALLOWED', 403]);
+  expect((await asked(stranger.token)).slice(0, 2)).toEqual(['NOT_ALLOWED', 'NOT_ALLOWED']);
+  expect((await asked(null)).filter((code) => code !== 'UNAUTHORIZED')).toEqual([401]);
+  expect(await download('bgs_unknown')).toBe(401);
+  const { data } = await service.graphql(inProject(projectId), {}, admin.token);
+  expect(data.project.auditEvents.totalCount).toBeGreaterThan(3);
+  const { nodes } = data.project.auditEvents;
+  expect(nodes.every((node: { projectId: string }) => node.projectId === projectId)).toBe(true);
+});
+
+test('what is refused in one project is no news in another, whatever else the caller names', async () => {
+  const service = await startTestService();
+  const add = async (projectId: string, token: string): Promise<string> => {
+    const input = { projectId, name: 'b', url: 'mqtt://b.invalid' };
+    const ADD = 'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }';
+    return (await service.graphql(ADD, { input }, token)).data.addBroker.broker.id;
+  };
+  const clusterId = await add(service.projectId, service.root);
+  await service.storage.db.cluster.create({
+    data: { id: clusterId, name: 'of others', mode: 'DYNSEC', keeper: 'GATEWAY' },
+  });
+  const { token } = await service.person(null);
+  const made = await service.graphql(
+    'mutation { createProject(input: { name: "Own" }) { project { id } } }',
+    {},
+    token,
+  );
+  const own: string = made.data.createProject.project.id;
+  const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
+  const input = { clusterId, brokerId: await add(own, token), projectId: own };
+  expect(codeOf(await service.graphql(LEAVE, { input }, token))).toBe('NOT_FOUND');
+  const { data } = await service.graphql(inProject(own), {}, token);
+  expect(data.project.auditEvents.nodes.map(({ operation }: { operation: string }) => operation)).toEqual([
+    'addBroker',
+    'createProject',
+  ]);
+  const theirs = await service.graphql(inProject(service.projectId));
+  expect(theirs.data.project.auditEvents.nodes[0].operation).toBe('leaveCluster');
+});
+
+test('filters leave what fits, and pages follow each other, the newest first', async () => {
+  const service = await startTestService();
+  const { projectId } = service;
+  const editor = await service.person('EDITOR');
+  for (let i = 0; i < 7; i++) {
+    await service.graphql(
+      `mutation { updateProject(input: { projectId: "${projectId}", description: "number ${i}" }) { project { id } } }`,
+    );
+  }
+  await service.graphql(
+    `mutation { updateProject(input: { projectId: "${projectId}", name: "n" }) { project { id } } }`,
+    {},
+    editor.token,
+  );
+  const find = async (filter: Record<string, unknown>, page = 'first: 100') => {
+    const { data } = await service.graphql(
+      `query ($filter: AuditFilter) { auditEvents(filter: $filter, ${page}) { totalCount nodes { sequence after at requestId } pageInfo { endCursor startCursor hasNextPage } } }`,
+      { filter },
+    );
+    return data.auditEvents;
+  };
+  const updates = await find({ operation: 'updateProject' });
+  expect(updates.totalCount).toBe(8);
+  const sequences: number[] = updates.nodes.map(({ sequence }: { sequence: number }) => sequence);
+  expect(sequences).toEqual([...sequences].sort((a, b) => b - a));
+  const counts = async (filter: Record<string, unknown>) =>
+    (await find({ operation: 'updateProject', ...filter })).totalCount;
+  expect(await counts({ result: 'REFUSED' })).toBe(1);
+  expect(await counts({ actorId: editor.id })).toBe(1);
+  expect(await counts({ actorKind: 'TOKEN' })).toBe(0);
+  expect(await counts({ targetKind: 'project', targetId: projectId, projectId })).toBe(8);
+  // What one change made of it is what the next one found.
+  expect(await counts({ search: 'number 3' })).toBe(2);
+  expect(await counts({ requestId: updates.nodes[0].requestId })).toBe(1);
+  expect(await counts({ from: updates.nodes[0].at })).toBeGreaterThanOrEqual(1);
+  expect(await counts({ to: updates.nodes[7].at })).toBe(0);
+  const paged: number[] = [];
+  for (let after = ''; ; ) {
+    const page = await find({ operation: 'updateProject' }, `first: 3${after}`);
+    paged.push(...page.nodes.map(({ sequence }: { sequence: number }) => sequence));
+    if (!page.pageInfo.hasNextPage) break;
+    after = `, after: "${page.pageInfo.endCursor}"`;
+  }
+  expect(paged).toEqual(sequences);
+});
+
+test('a page may be read without its entries: cursors and the total alone', async () => {
+  const service = await startTestService();
+  await service.graphql('mutation { createProject(input: { name: "p" }) { project { id } } }');
+  const { data, errors } = await service.graphql(`{
+    auditEvents(first: 1) { totalCount edges { cursor } pageInfo { hasNextPage } }
+    project(id: "${service.projectId}") { auditEvents(first: 1) { edges { __typename } } }
+  }`);
+  expect(errors).toBeUndefined();
+  expect(data.auditEvents.edges).toEqual([{ cursor: expect.any(String) }]);
+  expect(data.project.auditEvents.edges).toEqual([{ __typename: 'ProjectAuditEventEdge' }]);
+});
+
+test('the download and the command write the same lines, which anybody can check; a hash that was told is known later', async () => {
+  const service = await startTestService();
+  const { projectId, url } = service;
+  // More than a page of either.
+  await Promise.all(
+    Array.from({ length: 1_050 }, (_, n) =>
+      service.services.audit.record({ operation: 'counted', after: { n, text: '"ü"' }, result: 'DONE' }),
+    ),
+  );
+  await service.graphql(
+    `mutation { updateProject(input: { projectId: "${projectId}", description: "d" }) { project { id } } }`,
+  );
+  const response = await fetch(`${url}/audit.jsonl`, { headers: bearer(service.root) });
+  const text = await response.text();
+  const rows = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const [sequence, hash] = (response.headers.get('x-audit-head') ?? '').split(' ');
+  expect(rows.at(-1)).toMatchObject({ sequence: Number(sequence), hash });
+  let previousHash = '0'.repeat(64);
+  for (const { hash: own, at, ...row } of rows) {
+    expect(row.previousHash).toBe(previousHash);
+    expect(hashOf({ ...row, at: new Date(at) })).toBe(own);
+    previousHash = own;
+  }
+  const range = await fetch(`${url}/audit.jsonl?from=${rows.at(-1).at}`, { headers: bearer(service.root) });
+  expect((await range.text()).trimEnd().split('\n').at(-1)).toBe(text.trimEnd().split('\n').at(-1));
+  expect((await fetch(`${url}/audit.jsonl?from=soon`, { headers: bearer(service.root) })).status).toBe(400);
+  expect((await fetch(`${url}/audit.jsonl`, { method: 'POST', headers: bearer(service.root) })).status).toBe(405);
+
+  const { dataDir, databaseUrl } = service.config;
+  const run = async (...args: string[]) => {
+    let [out, err] = ['', ''];
+    const code = await runCommand(['audit', ...args], {
+      env: { DATA_DIR: dataDir, ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) },
+      readInput: async () => '',
+      out: (said) => {
+        out += said;
+      },
+      err: (said) => {
+        err += said;
+      },
+      isTerminal: false,
+      stop: new AbortController().signal,
+      onBug: () => undefined,
+    });
+    return { code, out, err };
+  };
+  const exported = await run('export');
+  const parsedLines = (said: string) =>
+    said
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  expect(parsedLines(exported.out)).toEqual(rows);
+  expect(exported.err).toContain(hash);
+  expect(await run('export', '--from', 'yesterday')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('--from: is no moment'),
+  });
+  expect((await run('export', '--from', '2999-01-01')).out).toBe('');
+  const file = join(dataDir, 'export.jsonl');
+  expect((await run('export', '--output', file)).out).toBe('');
+  expect(readFileSync(file, 'utf8')).toBe(exported.out);
+
+  expect(await run('verify')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`All ${rows.length} entries are as they were written.`),
+  });
+  expect((await run('verify', '--expect', String(hash))).code).toBe(0);
+  expect(await run('verify', '--expect', 'f'.repeat(64))).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('not in the chain'),
+  });
+  await service.storage.db.auditEntry.update({ where: { sequence: 5 }, data: { after: '{}' } });
+  const broken = await run('verify', '--json');
+  expect(broken.code).toBe(1);
+  expect(JSON.parse(broken.out)).toMatchObject({ isIntact: false, problems: [{ sequence: 5 }] });
+  // Without a service, too.
+  await service.close();
+  expect((await run('verify')).code).toBe(1);
+  expect(parsedLines((await run('export')).out)).toHaveLength(rows.length);
+});
+
+test('a download ends when the rights of its reader end', async () => {
+  const service = await startTestService();
+  const person = await service.person(null);
+  await service.storage.db.user.update({ where: { id: person.id }, data: { isRoot: true } });
+  await service.storage.changes.announce('user', person.id);
+  const long = 'x'.repeat(900);
+  const records = Array.from({ length: 3_000 }, () =>
+    service.services.audit.record({ operation: 'counted', after: Array(10).fill(long), result: 'DONE' }),
+  );
+  await Promise.all(records);
+  const response = await fetch(`${service.url}/audit.jsonl`, { headers: bearer(person.token) });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  // Some is read, much of it is not: the sockets between hold less than all.
+  await reader.read();
+  await service.storage.db.user.update({ where: { id: person.id }, data: { isRoot: false } });
+  await service.storage.changes.announce('user', person.id);
+  const readAll = async () => {
+    for (;;) if ((await reader.read()).done) return;
+  };
+  await expect(readAll()).rejects.toThrow();
+  // Which is no attempt.
+  await service.services.audit.head();
+  expect(await eventsOf(service, { operation: 'downloadAudit' })).toEqual([]);
+});

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openTestStorage } from '../../../support/database.ts';
+import { startMosquitto } from '../../../support/mosquitto.ts';
+import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { addBroker, copy, copyKind, heard, SECRET, startBridges } from './bridge-world.ts';
+
+const postgres = usePostgres();
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  test('one of two processes runs a bridge, both serve it, and the other goes on when it ends', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const broker = await startMosquitto();
+    const storage = await openTestStorage({ databaseUrl });
+    const id = await addBroker(storage, broker.url);
+    const one = await startBridges({ storage });
+    await one.configure(id, copy());
+    await expect.poll(() => one.status(id)).toMatchObject([{ state: 'CONNECTED' }]);
+    const two = await startBridges({ storage: await openTestStorage({ databaseUrl }) });
+    await expect.poll(() => two.status(id)).toMatchObject([{ state: 'CONNECTED' }]);
+
+    const client = await broker.client();
+    const copied = await heard(client, 'to');
+    await client.publishAsync('from', '1', { qos: 1 });
+    await expect.poll(() => copied).toEqual(['1']);
+    expect(await two.ask(id, 'getConfig')).toEqual(copy({ password: '***' }));
+    await expect(two.configure(id, { connections: [{}] })).rejects.toMatchObject({ code: 'INVALID' });
+
+    // What the one tells is told by the other, and what the other is told is done by the one.
+    const told = two.statuses(id);
+    await two.configure(id, copy({ active: false, password: '***' }));
+    await expect.poll(() => told.at(-1)?.state).toBe('INACTIVE');
+    expect(await one.status(id)).toMatchObject([{ state: 'INACTIVE' }]);
+    await two.configure(id, copy({ password: '***' }));
+    await expect.poll(() => told.at(-1)?.state).toBe('CONNECTED');
+
+    const runsIn = ({ dataDir }: { readonly dataDir: string }) => existsSync(join(dataDir, 'bridges', id));
+    expect([one, two].map(runsIn)).toEqual([true, false]);
+    await one.close();
+    await client.publishAsync('from', '2', { qos: 1 });
+    await expect.poll(() => copied).toEqual(['1', '2']);
+    await expect.poll(() => two.status(id)).toMatchObject([{ state: 'CONNECTED', received: 1 }]);
+    await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
+  });
+
+  test('a configuration on its way to the process that runs the bridge is not to be read', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const broker = await startMosquitto();
+    const silent = await openTestStorage({ databaseUrl });
+    const id = await addBroker(silent, broker.url);
+    expect(await silent.leases.want(`${copyKind.api}:${id}`, () => undefined).attempt()).toBe(true);
+    const storage = await openTestStorage({ databaseUrl });
+    const world = await startBridges({ storage });
+    const answer = world.configure(id, copy());
+    await expect.poll(() => storage.db.hostedCall.count()).toBe(1);
+    const [call] = await storage.db.hostedCall.findMany();
+    expect(call).toMatchObject({ brokerId: id, api: copyKind.api, answer: null });
+    expect(call?.command).not.toContain(SECRET);
+    // Whoever gets the lease does what was asked of the one that is gone.
+    await silent.close();
+    expect(await answer).toEqual({ response: 'SUCCESS' });
+    await expect.poll(() => world.status(id)).toMatchObject([{ state: 'CONNECTED' }]);
+    const [row] = await storage.db.bridgeConfig.findMany();
+    expect(row?.sealedConfig).not.toContain(SECRET);
+  });
+});

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import type { MqttClient } from 'mqtt';
+import { onTestFinished } from 'vitest';
+import { bridgeHosting } from '../../../../src/domains/bridges/hosting/bridge-hosting.ts';
+import { BridgeThread } from '../../../../src/domains/bridges/hosting/bridge-thread.ts';
+import type { BridgeKind } from '../../../../src/domains/bridges/model/bridge-kind.ts';
+import type { BridgeConnectionStatus } from '../../../../src/domains/bridges/model/bridge-status.ts';
+import { BrokerDirectory } from '../../../../src/domains/brokers/broker-directory.ts';
+import { BrokerRuntimes } from '../../../../src/domains/brokers/broker-runtimes.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { openSealer } from '../../../../src/platform/storage/sealed.ts';
+import type { Storage } from '../../../../src/platform/storage/storage.ts';
+import { HostedCalls } from '../../../../src/protocol/hosting/hosted-calls.ts';
+import { openTestStorage, silentLog, temporaryFolder } from '../../../support/database.ts';
+
+/** A kind of bridge that copies within one broker: `copy-worker.mjs` runs it. */
+export const copyKind: BridgeKind = {
+  id: 'copy-bridge',
+  api: 'cedalo/copy-bridge',
+  name: 'Copy',
+  schema: {
+    type: 'object',
+    properties: {
+      connections: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            name: { type: 'string' },
+            active: { type: 'boolean' },
+            from: { type: 'string' },
+            to: { type: 'string' },
+            password: { type: 'string', writeOnly: true },
+          },
+          required: ['name', 'from', 'to'],
+        },
+      },
+    },
+    required: ['connections'],
+  },
+  empty: { connections: [] },
+  check: () => [],
+};
+
+export const SECRET = 'not to be read by anybody';
+export const copy = (more: object = {}) => ({
+  connections: [{ name: 'one', from: 'from', to: 'to', password: SECRET, ...more }],
+});
+
+/** Payloads on a topic, as they come. */
+export async function heard(client: MqttClient, topic: string): Promise<string[]> {
+  const payloads: string[] = [];
+  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
+  await client.subscribeAsync(topic, { qos: 1 });
+  return payloads;
+}
+
+/** A broker's row. */
+export async function addBroker({ db }: Storage, url: string): Promise<string> {
+  const [projectId, id] = [newId('project'), newId('broker')];
+  await db.project.create({ data: { id: projectId, name: 'plant' } });
+  await db.broker.create({ data: { id, projectId, type: 'SELF_HOSTED', name: 'line', url } });
+  return id;
+}
+
+export interface BridgeWorldOptions {
+  readonly storage?: Storage;
+  readonly dataDir?: string;
+  readonly timeoutMs?: number;
+  readonly secretKey?: string;
+}
+
+const SECRET_KEY = 'the same key for all of the processes';
+
+/** A process as far as bridges beside brokers concern it: all that runs them, and nothing to ask it by but control APIs. */
+export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWorldOptions = {}) {
+  const dataDir = options.dataDir ?? temporaryFolder();
+  const storage = options.storage ?? (await openTestStorage());
+  const { db, changes, engine } = storage;
+  const sealer = openSealer({ dataDir, secretKey: options.secretKey ?? SECRET_KEY });
+  const directory = new BrokerDirectory({ db, changes, log: silentLog });
+  await directory.load();
+  const lines: string[] = [];
+  const line = (fields: object, text: string) => {
+    lines.push(`${text} ${JSON.stringify(fields)}`);
+  };
+  const thread = new BridgeThread({
+    workerUrl: new URL('./copy-worker.mjs', import.meta.url),
+    log: { info: line, warn: line, error: line },
+  });
+  const log = silentLog;
+  const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log, timeoutMs }) : null;
+  const hosting = bridgeHosting({
+    storage,
+    sealer,
+    kinds: [copyKind],
+    brokers: directory,
+    thread,
+    rules: { allowedHosts: [] },
+    folder: join(dataDir, 'bridges'),
+    calls,
+    log,
+  });
+  await hosting.load();
+  const runtimes = new BrokerRuntimes({
+    directory,
+    sealer,
+    rules: { filesDir: undefined, allowedHosts: [] },
+    timeoutMs,
+    maxLinks: 10,
+    beside: (link) => hosting.beside(link),
+    log,
+  });
+  hosting.start(runtimes);
+  await runtimes.start();
+  let isClosed = false;
+  const close = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    await runtimes.close();
+    await hosting.close();
+    await thread.close();
+    calls?.close();
+    await directory.close();
+  };
+  onTestFinished(close);
+  const ask = async (id: string, command: string, fields = {}): Promise<unknown> => {
+    const broker = directory.get(id);
+    if (broker === null) throw new Error(`no broker ${id}`);
+    return runtimes.ask(broker, ({ controls }) => controls.call(copyKind.api, command, fields));
+  };
+  const configure = (id: string, configChange: object) => ask(id, 'updateConfig', { configChange });
+  const status = async (id: string) => (await ask(id, 'getStatus')) as BridgeConnectionStatus[];
+  /** Status of the only connection, as it is told from now on. */
+  const statuses = (id: string): BridgeConnectionStatus[] => {
+    const told: BridgeConnectionStatus[] = [];
+    const broker = directory.get(id);
+    if (broker === null) throw new Error(`no broker ${id}`);
+    runtimes.get(broker).controls.onEvent(copyKind.api, ({ status: all }) => {
+      told.push(...(all as BridgeConnectionStatus[]));
+    });
+    return told;
+  };
+  return { storage, dataDir, directory, runtimes, lines, ask, configure, status, statuses, close };
+}

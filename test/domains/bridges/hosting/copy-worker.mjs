@@ -1,0 +1,102 @@
+/**
+ * The thread of the bridges as it is, but for the one kind that it knows: each connection copies a topic to another one, in a session that
+ * outlives it, and keeps a file in its folder. The payload `end the thread` is a bug.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import mqtt from 'mqtt';
+import { BridgeHosts } from '../../../../dist/domains/bridges/hosting/bridge-hosts.js';
+import { serveThread } from '../../../../dist/protocol/hosting/serve-thread.js';
+
+serveThread((voice) => new BridgeHosts(voice, async (options) => new CopyBridge(options)));
+
+class CopyBridge {
+  #options;
+  #connections = new Map();
+  #listeners = new Set();
+
+  constructor(options) {
+    this.#options = options;
+  }
+
+  async apply({ connections }) {
+    const { brokerId, folder, local } = this.#options;
+    if (connections.some(({ from }) => from === 'broken')) throw new Error('it is broken');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'user'), local.username ?? 'nobody');
+    const wanted = new Map(connections.map((connection) => [connection.name, connection]));
+    for (const [name, { config }] of this.#connections) {
+      if (JSON.stringify(wanted.get(name)) !== JSON.stringify(config)) await this.#end(name, true);
+    }
+    for (const config of connections) {
+      if (this.#connections.has(config.name)) continue;
+      const state = config.active === false ? 'INACTIVE' : 'CONNECTING';
+      const connection = { config, state, since: Date.now(), received: 0, client: null };
+      this.#connections.set(config.name, connection);
+      if (state === 'INACTIVE') continue;
+      const { url, username, timeoutMs } = local;
+      const clientId = `brokergraph-${brokerId}-bridge-${config.name}`;
+      const client = mqtt.connect(url, { clientId, username, clean: false, connectTimeout: timeoutMs, keepalive: 0 });
+      connection.client = client;
+      client.on('message', (_topic, payload) => {
+        if (payload.toString() === 'end the thread') throw new Error('a bug');
+        connection.received += 1;
+        client.publish(config.to, payload, { qos: 1 });
+        this.#tell();
+      });
+      client.on('connect', () => {
+        client.subscribe(config.from, { qos: 1 }, () => this.#set(connection, 'CONNECTED'));
+      });
+      client.on('close', () => !client.disconnecting && this.#set(connection, 'UNREACHABLE'));
+      client.on('error', () => undefined);
+    }
+  }
+
+  status() {
+    return [...this.#connections.values()].map(({ config, state, since, received }) => ({
+      connectionName: config.name,
+      isConnected: state === 'CONNECTED',
+      state,
+      since,
+      queuedMessages: 0,
+      queuedBytes: 0,
+      received,
+      delivered: received,
+      dropped: 0,
+      rejected: 0,
+    }));
+  }
+
+  onStatus(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close({ forGood }) {
+    this.#listeners.clear();
+    for (const name of this.#connections.keys()) await this.#end(name, forGood);
+    if (forGood) await rm(join(this.#options.folder, 'user'), { force: true });
+  }
+
+  #set(connection, state) {
+    connection.state = state;
+    connection.since = Date.now();
+    this.#tell();
+  }
+
+  #tell() {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #end(name, forGood) {
+    const { client } = this.#connections.get(name);
+    this.#connections.delete(name);
+    if (client === null) return;
+    // One that is not connected yet has nobody to take leave of.
+    await client.endAsync(!client.connected);
+    if (!forGood) return;
+    const { url, username } = this.#options.local;
+    const { clientId } = client.options;
+    await (await mqtt.connectAsync(url, { clientId, username, clean: true })).endAsync();
+  }
+}

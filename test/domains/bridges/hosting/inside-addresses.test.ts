@@ -1,0 +1,239 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { hostname } from 'node:os';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../../support/database.ts';
+import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
+import { startTestService, type TestService } from '../../../support/service.ts';
+
+/** The setting as it is by default. */
+const NOTHING_LISTED = { BROKER_ALLOWED_HOSTS: '', BROKER_TIMEOUT_MS: '20000' };
+const SECRET = `whsec_${Buffer.alloc(24, 'a secret').toString('base64')}`;
+
+/** A server inside, and what reached it. */
+async function startInside() {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    request.resume();
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { port: (server.address() as { port: number }).port, requests };
+}
+
+const webhook = (url: string, more: object = {}) => ({
+  connections: [{ name: 'hook', url, secret: SECRET, topics: ['in/#'], ...more }],
+});
+const postgresql = (url: string) => ({
+  connections: [
+    {
+      name: 'base',
+      url,
+      mappings: [{ name: 'm', topics: ['in/#'], table: 't', columns: [{ column: 'c', source: 'payload' }] }],
+    },
+  ],
+});
+const mqtt = (url: string) => ({
+  connections: [{ name: 'other', url, topics: [{ pattern: 'in/#', direction: 'out' }] }],
+});
+
+async function addBroker({ graphql, projectId }: TestService, { url }: Pick<Mosquitto, 'url'>): Promise<string> {
+  const { data } = await graphql('mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }', {
+    input: { projectId, name: 'line', url },
+  });
+  return data.addBroker.broker.id;
+}
+
+/** Writes configurations of one broker's bridges; resolves with the issues, or null. */
+const writer =
+  ({ graphql }: TestService, brokerId: string) =>
+  async (bridgeId: string, config: object, token?: string) => {
+    const { errors } = await graphql(
+      'mutation ($input: UpdateBridgeConfigInput!) { updateBridgeConfig(input: $input) { bridge { id } } }',
+      { input: { brokerId, bridgeId, config } },
+      token,
+    );
+    const [error] = errors ?? [];
+    if (error === undefined) return null;
+    expect(error.extensions.code).toBe('INVALID');
+    return (error.extensions.info as { issues: { path: string; reason: string }[] }).issues;
+  };
+
+const REFUSED = (path: string) => [{ path, reason: expect.stringContaining('BROKER_ALLOWED_HOSTS') }];
+
+test('a viewer reaches nothing inside by a bridge, a root administrator does, and that is stored', async () => {
+  const inside = await startInside();
+  const mosquitto = await startMosquitto();
+  const dataDir = temporaryFolder();
+  const first = await startTestService({ dataDir, env: NOTHING_LISTED });
+  const id = await addBroker(first, mosquitto);
+  await expect.poll(() => first.services.runtimes.status(id).state).toBe('CONNECTED');
+  const viewer = await first.person('VIEWER');
+  const write = writer(first, id);
+  const path = `:${inside.port}/latest/meta-data/`;
+  for (const host of ['127.0.0.1', 'localhost', '127.1', '2130706433', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0']) {
+    expect(await write('webhook-bridge', webhook(`http://${host}${path}`), viewer.token)).toEqual(
+      REFUSED('/connections/0/url'),
+    );
+  }
+  for (const host of ['169.254.169.254', '[fe80::1]', '[fd00:ec2::254]', '100.100.100.200', '[64:ff9b::a9fe:a9fe]']) {
+    expect(await write('webhook-bridge', webhook(`http://${host}/latest`), viewer.token)).toHaveLength(1);
+    expect(await write('postgresql-bridge', postgresql(`postgresql://u@${host}/d`), viewer.token)).toHaveLength(1);
+    expect(await write('mqtt-bridge', mqtt(`mqtt://${host}`), viewer.token)).toEqual(REFUSED('/connections/0/url'));
+  }
+  expect(await write('postgresql-bridge', postgresql('postgresql://u@127.0.0.1/d'), viewer.token)).toEqual(
+    REFUSED('/connections/0/url'),
+  );
+  // Another broker on a service that only this machine reaches is allowed, an address outside in any case.
+  expect(await write('mqtt-bridge', mqtt(mosquitto.url.replace('127.0.0.1', 'localhost')), viewer.token)).toBeNull();
+  expect(await write('webhook-bridge', webhook('https://hooks.example/a'), viewer.token)).toBeNull();
+
+  const url = `http://127.0.0.1${path}`;
+  expect(await write('webhook-bridge', webhook(url))).toBeNull();
+  const client = await mosquitto.client();
+  await expect
+    .poll(async () => {
+      await client.publishAsync('in/a', 'x', { qos: 1 });
+      return inside.requests.length;
+    })
+    .toBeGreaterThan(0);
+  // Other fields may change, the address may not; nor is the address trusted that was replaced meanwhile.
+  const other = { headers: { 'X-Other': '1' } };
+  expect(await write('webhook-bridge', webhook(url, other), viewer.token)).toBeNull();
+  expect(await write('webhook-bridge', webhook(`${url}other`, other), viewer.token)).toEqual(
+    REFUSED('/connections/0/url'),
+  );
+  expect(await write('webhook-bridge', webhook(url, { ...other, isTrusted: true }), viewer.token)).toEqual([
+    expect.objectContaining({ path: expect.stringContaining('/connections/0') }),
+  ]);
+  await first.close();
+
+  const databaseUrl = first.config.databaseUrl;
+  const env = databaseUrl === undefined ? NOTHING_LISTED : { ...NOTHING_LISTED, DATABASE_URL: databaseUrl };
+  const second = await startTestService({ dataDir, env });
+  await expect
+    .poll(async () => {
+      await client.publishAsync('in/a', 'y', { qos: 1 });
+      return inside.requests.filter(({ headers }) => headers['x-other'] === '1').length;
+    })
+    .toBeGreaterThan(0);
+  const again = writer(second, id);
+  expect(await again('webhook-bridge', webhook('https://hooks.example/a'), viewer.token)).toBeNull();
+  expect(await again('webhook-bridge', webhook(url), viewer.token)).toEqual(REFUSED('/connections/0/url'));
+
+  // A configuration from before addresses were noted goes on; another address is checked.
+  expect(await again('webhook-bridge', webhook(url))).toBeNull();
+  await second.storage.db.bridgeConfig.updateMany({ data: { trustedAddresses: null } });
+  await second.close();
+  const third = await startTestService({ dataDir, env });
+  const before = inside.requests.length;
+  await expect
+    .poll(async () => {
+      await client.publishAsync('in/a', 'z', { qos: 1 });
+      return inside.requests.length;
+    })
+    .toBeGreaterThan(before);
+  expect(await writer(third, id)('webhook-bridge', webhook(url, other), viewer.token)).toBeNull();
+  expect(await writer(third, id)('webhook-bridge', webhook(`${url}x`), viewer.token)).toHaveLength(1);
+});
+
+const ownName = await lookup(hostname()).catch(() => null);
+
+test.skipIf(ownName === null || !/^127\./.test(ownName.address))(
+  'a name that leads inside is refused at the connection',
+  async () => {
+    const inside = await startInside();
+    const mosquitto = await startMosquitto();
+    const service = await startTestService({ env: NOTHING_LISTED });
+    const id = await addBroker(service, mosquitto);
+    await expect.poll(() => service.services.runtimes.status(id).state).toBe('CONNECTED');
+    const editor = await service.person('EDITOR');
+    const write = writer(service, id);
+    const config = webhook(`http://${hostname()}:${inside.port}/`);
+    expect(await write('webhook-bridge', config, editor.token)).toBeNull();
+    const client = await mosquitto.client();
+    const statusOf = async () => {
+      await client.publishAsync('in/a', 'x', { qos: 1 });
+      const query = 'query ($id: ID!) { broker(id: $id) { bridge(id: "webhook-bridge") { status } } }';
+      const { data } = await service.graphql(query, { id });
+      return JSON.stringify(data.broker.bridge.status);
+    };
+    await expect.poll(statusOf).toContain('BROKER_ALLOWED_HOSTS');
+    expect(inside.requests).toHaveLength(0);
+    // The same, entered by a root administrator.
+    expect(await write('webhook-bridge', config)).toBeNull();
+    await expect.poll(async () => [await statusOf(), inside.requests.length][1]).toBeGreaterThan(0);
+  },
+);
+
+test('a webhook keeps its secret for its own path only', async () => {
+  const inside = await startInside();
+  const mosquitto = await startMosquitto();
+  const service = await startTestService();
+  const id = await addBroker(service, mosquitto);
+  await expect.poll(() => service.services.runtimes.status(id).state).toBe('CONNECTED');
+  const viewer = await service.person('VIEWER');
+  const write = writer(service, id);
+  const url = `http://127.0.0.1:${inside.port}`;
+  const headers = { Authorization: 'Bearer of tenant a' };
+  expect(await write('webhook-bridge', webhook(`${url}/tenant-a`, { headers }))).toBeNull();
+  const masked = { secret: '***', headers: { Authorization: '***' } };
+  expect(await write('webhook-bridge', webhook(`${url}/attacker-path`, masked), viewer.token)).toMatchObject([
+    { path: '/connections/0/secret', reason: expect.stringContaining('given again') },
+    { path: '/connections/0/headers/Authorization' },
+  ]);
+  expect(await write('webhook-bridge', webhook(`${url}/tenant-a`, { ...masked, qos: 0 }), viewer.token)).toBeNull();
+});
+
+test('brokers inside are for root administrators, unless the service itself is for this machine only', async () => {
+  const mosquitto = await startMosquitto();
+  const add = async (service: TestService, url: string, token?: string) => {
+    const { data, errors } = await service.graphql(
+      'mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }',
+      { input: { projectId: service.projectId, name: 'b', url } },
+      token,
+    );
+    expect(errors?.[0]?.extensions.code ?? 'INVALID').toBe('INVALID');
+    return (data?.addBroker?.broker.id ?? null) as string | null;
+  };
+  const local = await startTestService({ env: NOTHING_LISTED });
+  const localAdmin = await local.person('ADMIN');
+  expect(await add(local, mosquitto.url, localAdmin.token)).not.toBeNull();
+  expect(await add(local, 'mqtt://169.254.169.254', localAdmin.token)).toBeNull();
+  expect(await add(local, 'mqtt://169.254.169.254')).not.toBeNull();
+
+  const service = await startTestService({ env: { ...NOTHING_LISTED, HOST: '0.0.0.0' } });
+  const admin = await service.person('ADMIN');
+  expect(await add(service, mosquitto.url, admin.token)).toBeNull();
+  expect(await add(service, `ws://2130706433:${mosquitto.port}`, admin.token)).toBeNull();
+  const id = String(await add(service, mosquitto.url));
+  const { runtimes } = service.services;
+  await expect.poll(() => runtimes.status(id).state).toBe('CONNECTED');
+  const update = async (change: object, token?: string) => {
+    const { errors } = await service.graphql(
+      'mutation ($input: UpdateBrokerInput!) { updateBroker(input: $input) { broker { id } } }',
+      { input: { brokerId: id, ...change } },
+      token,
+    );
+    return errors?.[0]?.extensions.info ?? null;
+  };
+  // Other fields, and the same address, keep it.
+  expect(await update({ name: 'renamed', url: mosquitto.url, username: 'u' }, admin.token)).toBeNull();
+  await expect.poll(() => runtimes.status(id).state).toBe('CONNECTED');
+  expect(await update({ url: `${mosquitto.url}/x` }, admin.token)).toMatchObject({
+    issues: [{ path: 'input.url', reason: expect.stringContaining('BROKER_ALLOWED_HOSTS') }],
+  });
+  expect(await update({ url: 'mqtt://broker.example' }, admin.token)).toBeNull();
+  expect(await update({ url: mosquitto.url }, admin.token)).not.toBeNull();
+
+  const listed = await startTestService({ env: { BROKER_ALLOWED_HOSTS: '*,127.0.0.1', HOST: '0.0.0.0' } });
+  const allowed = await listed.person('ADMIN');
+  expect(await add(listed, mosquitto.url, allowed.token)).not.toBeNull();
+  expect(await add(listed, 'mqtt://127.0.0.2', allowed.token)).toBeNull();
+});

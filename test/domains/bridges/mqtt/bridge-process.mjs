@@ -1,0 +1,14 @@
+// Runs one MQTT bridge, compiled: `node bridge-process.mjs <options and configuration as JSON>`. Each status goes to the parent.
+const { startMqttBridge } = await import(
+  new URL('../../../../dist/domains/bridges/mqtt/mqtt-bridge.js', import.meta.url).href
+);
+const { options, config } = JSON.parse(process.argv[2]);
+const bridge = startMqttBridge({
+  ...options,
+  onFault: (error) => {
+    throw error;
+  },
+});
+bridge.onStatus(() => process.send(bridge.status()));
+process.on('disconnect', () => process.exit());
+await bridge.apply(config);

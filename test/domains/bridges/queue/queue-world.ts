@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { BridgeMessage } from '../../../../src/domains/bridges/model/bridge-message.ts';
+import { type BridgeQueueOptions, openBridgeQueue } from '../../../../src/domains/bridges/queue/open-bridge-queue.ts';
+
+export function queueFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'brokergraph-queue-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const LARGE = { maxMessages: 100_000, maxBytes: 256 * 1_048_576 } as const;
+
+export function openQueue(options: Partial<BridgeQueueOptions> & { readonly folder: string }) {
+  const problems: (string | null)[] = [];
+  const queue = openBridgeQueue({
+    name: 'test',
+    bounds: LARGE,
+    onProblem: (reason) => problems.push(reason),
+    ...options,
+  });
+  onTestFinished(() => queue.close({ forGood: true }));
+  return { queue, problems };
+}
+
+export const message = (text: string, about: Partial<BridgeMessage> = {}): BridgeMessage => ({
+  topic: 'test/topic',
+  payload: Buffer.from(text),
+  qos: 1,
+  retain: false,
+  properties: null,
+  receivedAt: Date.now(),
+  ...about,
+});
+
+/** Resolves when what was handed over in this turn of the event loop, and the commits of it, are done. */
+export function turns(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    const next = (left: number) => (left === 0 ? resolve() : setImmediate(() => next(left - 1)));
+    next(count);
+  });
+}

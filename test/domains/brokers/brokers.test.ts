@@ -1,0 +1,357 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAuthority } from '../../support/certificates.ts';
+import { temporaryFolder } from '../../support/database.ts';
+import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { subscribe } from '../../support/subscription.ts';
+
+const STATUS =
+  'subscription ($id: ID!) { brokerStatus(projectId: $id) { kind sequence brokers { brokerId isConnected isRemoved connection { state lastError } } } }';
+
+async function addBroker({ rest, projectId, root }: TestService, body: object): Promise<string> {
+  const answer = await rest('POST', `/api/projects/${projectId}/brokers`, root, body);
+  expect(answer.status).toBe(200);
+  return answer.body.id;
+}
+
+/** Follows the project until the broker is in this state. */
+async function reached(service: TestService, brokerId: string, state: string): Promise<void> {
+  const events = subscribe(service, service.root, STATUS, { id: service.projectId });
+  await events.until(({ brokerStatus }) =>
+    brokerStatus.brokers.some(
+      (broker: { brokerId: string; connection: { state: string } }) =>
+        broker.brokerId === brokerId && broker.connection.state === state,
+    ),
+  );
+  events.end();
+}
+
+test('a broker is added, read, changed and removed by REST, and the graph agrees', async () => {
+  const service = await startTestService();
+  const { rest, graphql, projectId, root } = service;
+  const at = `/api/projects/${projectId}/brokers`;
+  const id = await addBroker(service, {
+    name: 'plant',
+    description: 'Line 1',
+    url: 'mqtt://127.0.0.1:1',
+    username: 'u',
+    password: 'secret-1',
+    verify_ca_cert: false,
+  });
+
+  const { body } = await rest('GET', `${at}/${id}`);
+  expect(body).toEqual({
+    type: 'self-hosted',
+    id,
+    name: 'plant',
+    project_id: projectId,
+    ha: false,
+    created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    url: 'mqtt://127.0.0.1:1',
+    verify_ca_cert: false,
+    description: 'Line 1',
+    isConnected: false,
+  });
+  expect((await rest('GET', at)).body).toEqual([body]);
+
+  expect((await rest('PUT', `${at}/${id}`, root, { name: 'plant 2', description: null })).status).toBe(204);
+  const { data } = await graphql(
+    'query ($id: ID!) { broker(id: $id) { __typename name description username url project { id } } }',
+    { id },
+  );
+  expect(data.broker).toEqual({
+    __typename: 'SelfHostedBroker',
+    name: 'plant 2',
+    description: null,
+    username: 'u',
+    url: 'mqtt://127.0.0.1:1',
+    project: { id: projectId },
+  });
+
+  expect((await rest('DELETE', `${at}/${id}`)).status).toBe(204);
+  expect((await rest('GET', `${at}/${id}`)).status).toBe(404);
+  expect((await rest('DELETE', `${at}/${id}`)).status).toBe(404);
+});
+
+test('the three kinds of brokers have exactly the documented fields', async () => {
+  const service = await startTestService({ embeddedBroker: true });
+  const { rest, graphql, projectId } = service;
+  await addBroker(service, { name: 'own', url: 'mqtt://127.0.0.1:1' });
+  await graphql('mutation ($input: AddBrokerInput!) { addBroker(input: $input) { broker { id } } }', {
+    input: {
+      projectId,
+      type: 'ON_PREMISE_SETUP',
+      name: 'site',
+      issuedTo: 'ACME',
+      productId: 'p-1',
+      periodStart: '2026-01-01T00:00:00.000Z',
+    },
+  });
+  const { services } = (await rest('GET', `/api/projects/${projectId}/settings`)).body;
+  const [cloud, selfHosted, onPremise] = services;
+  const common = ['created_at', 'ha', 'id', 'name', 'project_id', 'type', 'updated_at'];
+  const product = [
+    'canceled_at',
+    'issued_to',
+    'payment_subscription_item_id',
+    'period_end',
+    'period_start',
+    'product_id',
+  ];
+  const connection = ['url', 'verify_ca_cert'];
+  const cloudOnly = [
+    'deployed_at',
+    'location',
+    'options',
+    'shutdown_at',
+    'state',
+    'subdomain',
+    'target_state',
+    'zone_name',
+  ];
+  expect(Object.keys(cloud).sort()).toEqual([...common, ...product, ...connection, ...cloudOnly].sort());
+  expect(Object.keys(selfHosted).sort()).toEqual([...common, ...connection].sort());
+  expect(Object.keys(onPremise).sort()).toEqual([...common, ...product].sort());
+  expect(cloud).toMatchObject({ type: 'cloud', state: 'active', target_state: 'active', location: 'fsn1' });
+  expect(onPremise).toMatchObject({
+    type: 'on-premise-setup',
+    issued_to: 'ACME',
+    product_id: 'p-1',
+    period_start: '2026-01-01T00:00:00.000Z',
+    period_end: null,
+  });
+});
+
+test('no secret of a broker is answered or stored in the clear', async () => {
+  const service = await startTestService();
+  const secret = 'planted-secret-4711';
+  const id = await addBroker(service, { name: 'b', url: 'mqtt://127.0.0.1:1', username: 'u', password: secret });
+  const row = await service.storage.db.broker.findUniqueOrThrow({ where: { id } });
+  expect(JSON.stringify(row)).not.toContain(secret);
+  const answers = [
+    await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}`),
+    await service.rest('GET', `/api/projects/${service.projectId}/settings`),
+    await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/info`),
+  ];
+  expect(JSON.stringify(answers)).not.toContain(secret);
+});
+
+test('bad connection settings are refused with every path and reason, and nothing is written', async () => {
+  const service = await startTestService();
+  const { rest, projectId, root, storage } = service;
+  const at = `/api/projects/${projectId}/brokers`;
+  const refuse = async (body: object) => {
+    const answer = await rest('POST', at, root, body);
+    expect([body, answer.status, answer.body.code]).toEqual([body, 400, 'INVALID']);
+    return answer.body.info.issues as { path: string; reason: string }[];
+  };
+  expect((await refuse({ name: 'x' })).map(({ path }) => path)).toEqual(['/url']);
+  expect((await refuse({ name: '', url: '' })).length).toBe(2);
+  expect(
+    (await refuse({ url: 'ftp://host', ca_cert: 'no certificate', client_key: 'no key here' })).map(({ path }) => path),
+  ).toEqual(['/url', '/ca_cert', '/client_key']);
+  await refuse({ url: 'mqtt://user:secret@host' });
+  await refuse({ url: 'mqtt://host', ca_cert_file: '/etc/passwd' });
+  await refuse({ url: 5 });
+  await refuse({ url: 'mqtt://host', colour: 'red' });
+  expect(await storage.db.broker.count()).toBe(0);
+});
+
+test('files are read only below the configured folder', async () => {
+  const filesDir = temporaryFolder();
+  mkdirSync(join(filesDir, 'certs'));
+  symlinkSync('/etc', join(filesDir, 'out'));
+  writeFileSync(join(filesDir, 'certs/ca.pem'), 'x');
+  const { rest, projectId, root } = await startTestService({ env: { BROKER_FILES_DIR: filesDir } });
+  const add = async (file: string) =>
+    (
+      await rest('POST', `/api/projects/${projectId}/brokers`, root, {
+        name: 'b',
+        url: 'mqtts://127.0.0.1:1',
+        ca_cert_file: file,
+      })
+    ).status;
+  expect(await add('certs/ca.pem')).toBe(200);
+  expect(await add('../x')).toBe(400);
+  expect(await add('out/passwd')).toBe(400);
+  expect(await add('/etc/passwd')).toBe(400);
+  expect(await add('certs/none.pem')).toBe(400);
+});
+
+test('a Mosquitto that is added with user name and password is connected, and its restart is told within two seconds', async () => {
+  const mosquitto = await startMosquitto({ access: 'passwords' });
+  const service = await startTestService();
+  const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
+  await reached(service, id, 'CONNECTED');
+  const events = subscribe(service, service.root, STATUS, { id: service.projectId });
+  const state = (wanted: string) =>
+    events.until(
+      ({ brokerStatus }) => brokerStatus.kind !== 'GAP' && brokerStatus.brokers[0]?.connection.state === wanted,
+    );
+  await state('CONNECTED');
+
+  const stopped = Date.now();
+  await mosquitto.stop();
+  await state('UNREACHABLE');
+  expect(Date.now() - stopped).toBeLessThan(2_000);
+
+  // Other fields of the query are unaffected while it is down.
+  const { data, errors } = await service.graphql(
+    'query ($id: ID!) { broker(id: $id) { name isConnected license { plan } } }',
+    { id },
+  );
+  expect(data.broker).toEqual({ name: 'm', isConnected: false, license: null });
+  expect(errors).toMatchObject([{ path: ['broker', 'license'], extensions: { code: 'BROKER_UNREACHABLE' } }]);
+  const license = await service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/license`);
+  expect([license.status, license.body.code, license.headers.has('retry-after')]).toEqual([
+    503,
+    'BROKER_UNREACHABLE',
+    true,
+  ]);
+
+  await mosquitto.start();
+  const started = Date.now();
+  await state('CONNECTED');
+  expect(Date.now() - started).toBeLessThan(2_000);
+});
+
+test('wrong credentials are told as such, and right ones mend it', async () => {
+  const mosquitto = await startMosquitto({ access: 'passwords' });
+  const service = await startTestService();
+  const id = await addBroker(service, { name: 'm', url: mosquitto.url, username: ADMIN.username, password: 'wrong' });
+  await reached(service, id, 'UNAUTHORISED');
+  await service.rest('PUT', `/api/projects/${service.projectId}/brokers/${id}`, service.root, {
+    password: ADMIN.password,
+  });
+  await reached(service, id, 'CONNECTED');
+});
+
+test('TLS with a certificate of the client works by stored settings', async () => {
+  const mosquitto = await startMosquitto({ tls: 'mutual' });
+  const { ca, cert, key } = mosquitto.certificates ?? { ca: '', cert: '', key: '' };
+  const service = await startTestService();
+  const id = await addBroker(service, {
+    name: 'tls',
+    url: mosquitto.url,
+    ca_cert: ca,
+    client_cert: cert,
+    client_key: key,
+  });
+  await reached(service, id, 'CONNECTED');
+  const without = await addBroker(service, {
+    name: 'untrusted',
+    url: mosquitto.url,
+    client_cert: cert,
+    client_key: key,
+  });
+  await reached(service, without, 'UNREACHABLE');
+});
+
+test('broker info tells $SYS, licence and connection, and what is known while the broker is down', async () => {
+  const mosquitto = await startMosquitto({ access: 'dynsec' });
+  const service = await startTestService();
+  const id = await addBroker(service, { name: 'm', url: mosquitto.url, ...ADMIN });
+  await reached(service, id, 'CONNECTED');
+  const read = () => service.rest('GET', `/api/projects/${service.projectId}/brokers/${id}/info`);
+  await expect.poll(async () => (await read()).body.sysTopics.topics.broker?.version).toBe('mosquitto version 2.0.11');
+  const { body } = await read();
+  expect(body).toMatchObject({ id, url: mosquitto.url, name: 'm', project_id: service.projectId, isConnected: true });
+  expect(body.licenseInfo).toMatchObject({
+    plan: 'open-source',
+    edition: 'mosquitto',
+    features: expect.arrayContaining(['dynamic-security']),
+  });
+  await mosquitto.stop();
+  await reached(service, id, 'UNREACHABLE');
+  const down = (await read()).body;
+  expect(down).toMatchObject({
+    isConnected: false,
+    sysTopics: { topics: { broker: { version: 'mosquitto version 2.0.11' } } },
+  });
+  expect('licenseInfo' in down).toBe(false);
+});
+
+test('of 20 brokers of which 3 are down, 17 answer in full and 3 fields are null with typed errors, within the deadline', async () => {
+  const mosquitto = await startMosquitto({ access: 'passwords' });
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const dead = createServer((socket) => socket.resume());
+  await new Promise<void>((resolve) => dead.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void dead.close());
+  const silentPort = (dead.address() as { port: number }).port;
+  for (let i = 0; i < 17; i++) await addBroker(service, { name: `up ${i}`, url: mosquitto.url, ...ADMIN });
+  // Two that refuse connections, and one that accepts them and then says nothing.
+  for (const port of [1, 2, silentPort])
+    await addBroker(service, { name: `down ${port}`, url: `mqtt://127.0.0.1:${port}` });
+
+  const started = Date.now();
+  const { data, errors } = await service.graphql(
+    'query ($id: ID!) { project(id: $id) { brokers(first: 50) { totalCount nodes { name license { plan } } } } }',
+    { id: service.projectId },
+  );
+  expect(Date.now() - started).toBeLessThan(service.config.brokerTimeoutMs + 1_000);
+  const { nodes, totalCount } = data.project.brokers;
+  expect(totalCount).toBe(20);
+  expect(nodes.filter(({ license }: { license: unknown }) => license !== null)).toHaveLength(17);
+  expect(nodes.slice(17).map(({ license }: { license: unknown }) => license)).toEqual([null, null, null]);
+  expect(errors?.map(({ path }) => path)).toEqual(
+    [17, 18, 19].map((i) => ['project', 'brokers', 'nodes', i, 'license']),
+  );
+  for (const { extensions } of errors ?? [])
+    expect(['BROKER_UNREACHABLE', 'BROKER_TIMEOUT']).toContain(extensions.code);
+});
+
+test('a stored secret is not sent to another address: it has to be given again with the new one', async () => {
+  const service = await startTestService();
+  const { rest, projectId, root } = service;
+  const id = await addBroker(service, {
+    name: 'b',
+    url: 'mqtts://broker.example.com',
+    username: 'u',
+    password: 'secret',
+  });
+  const change = (body: object) => rest('PUT', `/api/projects/${projectId}/brokers/${id}`, root, body);
+  for (const url of ['mqtts://evil.example.com', 'mqtts://broker.example.com:9999', 'mqtt://broker.example.com']) {
+    const { status, body } = await change({ url });
+    expect([url, status, body.info?.issues[0].path]).toEqual([url, 400, '/password']);
+  }
+  expect((await change({ url: 'mqtts://broker.example.com/', name: 'same place' })).status).toBe(204);
+  expect((await change({ url: 'mqtts://other.example.com', password: 'secret' })).status).toBe(204);
+  expect((await change({ url: 'mqtts://third.example.com', password: null })).status).toBe(204);
+  expect((await change({ url: 'mqtts://fourth.example.com' })).status).toBe(204);
+
+  // Nor to a server that is not checked any more, or by other authorities.
+  const [own, other] = [createAuthority().cert, createAuthority().cert];
+  expect((await change({ password: 'secret', ca_cert: own })).status).toBe(204);
+  for (const trust of [{ verify_ca_cert: false }, { ca_cert: other }, { ca_cert: null }]) {
+    const { status, body } = await change(trust);
+    expect([trust, status, body.info?.issues[0].path]).toEqual([trust, 400, '/password']);
+    expect((await change({ verify_ca_cert: true, ca_cert: own, name: 'as it is' })).status).toBe(204);
+    expect((await change({ ...trust, password: 'secret' })).status).toBe(204);
+    expect((await change({ verify_ca_cert: true, ca_cert: own, password: 'secret' })).status).toBe(204);
+  }
+});
+
+// On PostgreSQL another process may be running it.
+test.skipIf(process.env.TEST_ENGINE === 'postgresql')(
+  'a broker of this service that does not run is not looked for at its old address',
+  async () => {
+    const dataDir = temporaryFolder();
+    const first = await startTestService({ dataDir, embeddedBroker: true });
+    const broker = await first.storage.db.broker.findFirstOrThrow();
+    await first.storage.db.broker.update({ where: { id: broker.id }, data: { state: 'ACTIVE' } });
+    const before = first.services.runtimes.status(broker.id).state;
+    await first.close();
+
+    const second = await startTestService({ dataDir, embeddedBroker: false });
+    const { data } = await second.graphql(
+      'query ($id: ID!) { broker(id: $id) { connection { state } ... on CloudBroker { state targetState } } }',
+      { id: broker.id },
+    );
+    expect(before).not.toBe('CLOSED');
+    expect(data.broker).toEqual({ connection: { state: 'CLOSED' }, state: 'INACTIVE', targetState: 'ACTIVE' });
+  },
+);

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { startMosquitto } from '../../support/mosquitto.ts';
+import { startTestService } from '../../support/service.ts';
+import { subscribe } from '../../support/subscription.ts';
+
+test('a follower that fails costs no broker its new settings', async () => {
+  const { services, projectId } = await startTestService();
+  const { id } = await services.brokers.addSelfHosted(projectId, { name: 'b', url: 'mqtt://127.0.0.1:1' });
+  await expect.poll(() => services.runtimes.status(id).state).toBe('UNREACHABLE');
+  let opened = 0;
+  services.runtimes.onRuntime((_runtime, change) => {
+    if (change === 'CLOSING') throw new Error('a bug');
+    opened += 1;
+  });
+  await services.brokers.update(id, { url: 'mqtt://127.0.0.1:2' });
+  // Once for the one that was open already, once for the one with the new settings.
+  await expect.poll(() => opened).toBe(2);
+  await services.brokers.remove(id);
+  await expect.poll(() => services.runtimes.status(id).state).toBe('CLOSED');
+});
+
+test('secrets that are given again as they were keep the connection, and others make it anew', async () => {
+  const { services, projectId, rest, root } = await startTestService();
+  const mosquitto = await startMosquitto();
+  const settings = { url: mosquitto.url, username: 'gateway', password: 'secrét' };
+  const { id, sealedPassword } = await services.brokers.addSelfHosted(projectId, { name: 'b', ...settings });
+  await expect.poll(() => services.runtimes.status(id).state).toBe('CONNECTED');
+  const changes: string[] = [];
+  services.runtimes.onRuntime((_runtime, change) => changes.push(change));
+  const path = `/api/projects/${projectId}/brokers/${id}`;
+  expect((await rest('PUT', path, root, { name: 'renamed', ...settings })).status).toBe(204);
+  expect(services.brokers.visibleIn(projectId, null)[0]).toMatchObject({ name: 'renamed', sealedPassword });
+  expect((await services.brokers.update(id, settings)).sealedPassword).toBe(sealedPassword);
+  expect(changes).toEqual(['OPENED']);
+  const other = await services.brokers.update(id, { ...settings, password: 'sécret' });
+  expect(other.sealedPassword).not.toBe(sealedPassword);
+  await expect.poll(() => changes).toEqual(['OPENED', 'CLOSING', 'OPENED']);
+  expect((await services.brokers.update(id, { ...settings, password: null })).sealedPassword).toBeNull();
+});
+
+const STATUS = `subscription ($id: ID!) { brokerStatus(projectId: $id) {
+  kind brokers { brokerId isRemoved connection { state since lastError } }
+} }`;
+
+test('from the first word on, the state of a broker and its time are true', async () => {
+  const service = await startTestService();
+  const before = Date.now() - 1_000;
+  const events = subscribe(service, service.root, STATUS, { id: service.projectId });
+  await events.until(({ brokerStatus }) => brokerStatus.kind === 'SNAPSHOT');
+  const { id } = await service.services.brokers.addSelfHosted(service.projectId, {
+    name: 'b',
+    url: 'mqtt://127.0.0.1:1',
+  });
+  const seen: { state: string; since: string }[] = [];
+  await events.until(({ brokerStatus: { brokers } }) => {
+    seen.push(...brokers.map(({ connection }: { connection: (typeof seen)[number] }) => connection));
+    return brokers[0].connection.state === 'UNREACHABLE';
+  });
+  await service.services.brokers.remove(id);
+  await events.until(({ brokerStatus: { brokers } }) => {
+    seen.push(...brokers.map(({ connection }: { connection: (typeof seen)[number] }) => connection));
+    return brokers[0].isRemoved;
+  });
+  for (const { since } of seen) expect(Date.parse(since)).toBeGreaterThan(before);
+  expect(seen.map(({ state }) => state).slice(0, -1)).not.toContain('CLOSED');
+});

@@ -1,0 +1,104 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { SysTopics, type SysTopicsOptions } from '../../../src/domains/brokers/sys-topics.ts';
+import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
+import { connectedLink, reached } from '../../support/link.ts';
+import { startMosquitto } from '../../support/mosquitto.ts';
+import { startRelay } from '../../support/relay.ts';
+
+function follow(link: BrokerLink, options: SysTopicsOptions = {}): SysTopics {
+  const sys = new SysTopics(link, options);
+  onTestFinished(() => sys.close());
+  return sys;
+}
+
+test('Mosquitto’s $SYS becomes a nested object of texts, without its log', async () => {
+  const broker = await startMosquitto({ logTypes: ['notice', 'subscribe'] });
+  const sys = follow(await connectedLink({ url: broker.url }), { sampleMs: 500, burstMs: 20 });
+  await broker.client();
+  const connected = () => sys.valueOf('$SYS/broker/clients/connected');
+  await new Promise<void>((resolve) => sys.onBurst(() => connected() === '2' && resolve()));
+  const { topics, date } = sys.current() as { topics: { broker: { version?: string } }; date: number };
+  expect(topics.broker.version).toBe('mosquitto version 2.0.11');
+  expect(topics.broker).not.toHaveProperty('log');
+  expect(Date.now() - date).toBeLessThan(2_000);
+  await expect.poll(() => sys.history().length).toBeGreaterThan(1);
+  const dates = sys.history().map(({ date }) => date);
+  expect(dates).toEqual([...dates].sort());
+});
+
+test('values are kept while the broker is away', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const sys = follow(link);
+  await expect.poll(() => sys.valueOf('$SYS/broker/version')).toBe('mosquitto version 2.0.11');
+  const lost = reached(link, 'UNREACHABLE');
+  await broker.stop();
+  await lost;
+  expect(sys.current().topics).toMatchObject({ broker: { version: 'mosquitto version 2.0.11' } });
+});
+
+test('absurd numbers, long payloads and hostile topic names do no harm', async () => {
+  const broker = await startScriptedBroker(() => []);
+  const link = await connectedLink({ url: broker.url });
+  const sys = follow(link, { history: 3, sampleMs: 0, burstMs: 5 });
+  await expect
+    .poll(async () => {
+      await broker.publish('$SYS/broker/heap/current', '100');
+      return sys.valueOf('$SYS/broker/heap/current');
+    })
+    .toBe('100');
+  await broker.publish('$SYS/broker/heap/current', '18446744073708380104');
+  await broker.publish('$SYS/broker/metrics/__proto__/polluted', 'yes');
+  await broker.publish('$SYS/broker/metrics/constructor', 'text');
+  await broker.publish('$SYS/broker/metrics/both', 'leaf');
+  await broker.publish('$SYS/broker/metrics/both/below', 'deeper');
+  await broker.publish('$SYS/broker/metrics/long', 'x'.repeat(2_000));
+  await broker.publish(`$SYS/broker/metrics/deep${'/x'.repeat(60)}`, 'end');
+  for (let n = 0; n < 3_000; n++) await broker.publish(`$SYS/broker/metrics/many/${n}`, String(n));
+  await broker.publish('$SYS/broker/heap/current', '101');
+  await expect.poll(() => sys.valueOf('$SYS/broker/heap/current')).toBe('101');
+  await broker.publish('$SYS/broker/heap/current', '18446744073708380104');
+  // What cannot be is not what was before either.
+  await expect.poll(() => sys.valueOf('$SYS/broker/heap/current')).toBeNull();
+  const { topics } = sys.current() as unknown as { topics: { broker: { metrics: Record<string, unknown> } } };
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect(topics.broker.metrics.constructor).toBe('text');
+  expect(topics.broker.metrics.both).toEqual({ below: 'deeper' });
+  expect(topics.broker.metrics).not.toHaveProperty('long');
+  expect(topics.broker.metrics).not.toHaveProperty('deep');
+  expect(Object.keys(topics.broker.metrics.many as object).length).toBeLessThan(2_000);
+  expect(sys.history().length).toBeLessThanOrEqual(3);
+});
+
+test('what a broker does not tell again after its restart is forgotten', async () => {
+  const broker = await startScriptedBroker(() => []);
+  const relay = await startRelay(Number(new URL(broker.url).port));
+  const link = await connectedLink({ url: relay.url });
+  const sys = follow(link, { burstMs: 5 });
+  const tell = async (name: string, value: string) => {
+    await expect
+      .poll(async () => {
+        await broker.publish(`$SYS/broker/${name}`, value);
+        return sys.valueOf(`$SYS/broker/${name}`);
+      })
+      .toBe(value);
+  };
+  await tell('clients/maximum', '50');
+  await tell('uptime', '100 seconds');
+  const lose = async () => {
+    const lost = reached(link, 'UNREACHABLE');
+    relay.cut();
+    await lost;
+    await reached(link, 'CONNECTED');
+  };
+  await lose();
+  await tell('uptime', '110 seconds');
+  expect(sys.valueOf('$SYS/broker/clients/maximum')).toBe('50');
+  await lose();
+  await tell('clients/total', '3');
+  await tell('uptime', '4 seconds');
+  await expect.poll(() => sys.valueOf('$SYS/broker/clients/maximum')).toBeNull();
+  expect(sys.valueOf('$SYS/broker/clients/total')).toBe('3');
+  expect(sys.current().topics).toEqual({ broker: { clients: { total: '3' }, uptime: '4 seconds' } });
+});

@@ -1,0 +1,429 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomInt, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { factsOf } from '../../../src/domains/certificates/material/certificate-facts.ts';
+import {
+  checkedMaterial,
+  MAX_PEM,
+  materialIssues,
+  missingIssuer,
+  readMaterial,
+} from '../../../src/domains/certificates/material/certificate-material.ts';
+import { type InputIssue, ServiceError } from '../../../src/platform/errors.ts';
+import { createAuthority, createSelfSigned } from '../../support/certificates.ts';
+
+const DAY_MS = 86_400_000;
+
+const root = createAuthority({ name: 'Root' });
+const intermediate = root.issue({ name: 'Intermediate', altNames: [], isAuthority: true });
+const server = intermediate.issue({ name: 'server' });
+const other = intermediate.issue({ name: 'other' });
+
+/** How a material is refused: `path: reason`, one for each issue. */
+function refusal(cert: string, privateKey: string | null = null, now?: number): string[] {
+  try {
+    checkedMaterial({ cert, privateKey }, now);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    expect(error.code).toBe('INVALID');
+    const issues = (error.info?.issues ?? []) as InputIssue[];
+    return issues.map(({ path, reason }) => `${path}: ${reason}`);
+  }
+}
+
+/** What openssl makes of a text. */
+const openssl = (input: string | Buffer, ...args: string[]) =>
+  execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'ignore'] });
+const converted = (key: string, ...args: string[]) => openssl(key, ...args).toString();
+
+/** What a script prints in a folder with these files. */
+function made(files: Readonly<Record<string, string>>, script: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'material-'));
+  try {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    return execFileSync('bash', ['-ec', script], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe('what may be stored', () => {
+  test('a server’s chain with its key, beside it or in the same text', () => {
+    const material = checkedMaterial({ cert: server.cert, privateKey: server.key });
+    expect(material.leaf.fingerprint256).toBe(server.fingerprint256);
+    expect(material.chain.map(({ fingerprint256 }) => fingerprint256)).toEqual([intermediate.fingerprint256]);
+    expect(material.key).toBe(server.key);
+    expect(checkedMaterial({ cert: server.key + server.cert })).toEqual(material);
+    expect(checkedMaterial({ cert: server.leaf + server.key + intermediate.leaf })).toEqual(material);
+    expect(material.cert).not.toContain('PRIVATE');
+  });
+
+  test('an authority without its key, also one within a chain, and one with its key as a server', () => {
+    expect(checkedMaterial({ cert: root.cert }).key).toBeNull();
+    expect(checkedMaterial({ cert: intermediate.leaf + root.leaf }).chain).toHaveLength(1);
+    expect(checkedMaterial({ cert: root.cert, privateKey: root.key }).key).toBe(root.key);
+  });
+
+  test('a chain without its root or its intermediates, and who is missing is told', () => {
+    const missing = (cert: string) => missingIssuer(readMaterial({ cert, privateKey: server.key }));
+    expect(refusal(server.leaf, server.key)).toEqual([]);
+    expect(missing(server.leaf)).toBe('CN=Intermediate');
+    expect(missing(server.cert)).toBe('CN=Root');
+    expect(missing(server.cert + root.leaf)).toBeNull();
+    expect(missingIssuer(readMaterial({ cert: root.cert }))).toBeNull();
+  });
+
+  test('any line ends, and comments around and between the blocks, of which nothing is kept', () => {
+    const plain = checkedMaterial({ cert: server.cert, privateKey: server.key });
+    const dump = converted(server.leaf, 'x509', '-text');
+    expect(dump).toContain('Certificate:\n');
+    const texts = [
+      server.cert.replaceAll('\n', '\r\n'),
+      server.cert.replaceAll('\n', '\r'),
+      `# ours\n\n${dump}\nBag Attributes: password=hunter2\n${intermediate.leaf}\n-- end`,
+      `\ufeff\n${server.cert}`.replaceAll('\n', '  \n'),
+    ];
+    for (const cert of texts) expect(checkedMaterial({ cert, privateKey: server.key })).toEqual(plain);
+  });
+
+  test('keys as PKCS #8, PKCS #1 and SEC 1, RSA, EC and Ed25519, with parameters beside them', () => {
+    const rsa = root.issue({ key: 'rsa-2048' });
+    const pkcs1 = converted(rsa.key, 'rsa', '-traditional');
+    expect(pkcs1).toContain('BEGIN RSA PRIVATE KEY');
+    expect(checkedMaterial({ cert: rsa.cert, privateKey: pkcs1 }).key).toBe(rsa.key);
+    const sec1 = converted(server.key, 'ec');
+    expect(sec1).toContain('BEGIN EC PRIVATE KEY');
+    const parameters = converted('', 'ecparam', '-name', 'prime256v1');
+    expect(checkedMaterial({ cert: server.cert, privateKey: parameters + sec1 }).key).toBe(server.key);
+    const ed25519 = root.issue({ key: 'ed25519' });
+    expect(checkedMaterial({ cert: ed25519.cert, privateKey: ed25519.key }).key).toBe(ed25519.key);
+    expect([rsa, server, ed25519].map(({ leaf }) => factsOf(new X509Certificate(leaf)))).toMatchObject([
+      { keyType: 'RSA', keyBits: 2048 },
+      { keyType: 'EC', keyBits: 256 },
+      { keyType: 'ED25519', keyBits: null },
+    ]);
+  });
+
+  test('a root that is signed with SHA-1: nobody looks at that', () => {
+    const old = createAuthority({ digest: 'sha1' });
+    expect(refusal(old.cert)).toEqual([]);
+    const young = old.issue();
+    expect(refusal(young.cert + old.leaf, young.key)).toEqual([]);
+  });
+});
+
+describe('what is refused, and why', () => {
+  const expired = root.issue({ from: new Date('2020-01-01T00:00:00Z'), to: new Date('2021-01-01T00:00:00Z') });
+  const early = root.issue({ from: new Date('2090-01-01T00:00:00Z'), to: new Date('2091-01-01T00:00:00Z') });
+  const der = openssl(server.leaf, 'x509', '-outform', 'der');
+  const base64 = der.toString('base64');
+  const encrypted = converted(server.key, 'pkcs8', '-topk8', '-passout', 'pass:hunter2');
+  const rsa = root.issue({ key: 'rsa-2048' });
+  const legacy = converted(rsa.key, 'rsa', '-traditional', '-aes128', '-passout', 'pass:hunter2');
+  const ssh = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
+  const weak = root.issue({ key: 'rsa-1024' });
+  const sha1 = root.issue({ digest: 'sha1' });
+  const request = made({ key: server.key }, 'openssl req -new -key key -subj /CN=server -batch');
+  const rows: readonly (readonly [string, string, string | null, readonly string[]])[] = [
+    ['expired', expired.cert, expired.key, ['cert: expired on 2021-01-01T00:00:00Z']],
+    ['not yet valid', early.cert, early.key, ['cert: is not valid before 2090-01-01T00:00:00Z']],
+    ['the key of another', server.cert, other.key, ['privateKey: the private key does not belong to the certificate']],
+    [
+      'the key of the authority',
+      server.cert,
+      intermediate.key,
+      ['privateKey: the private key does not belong to the first certificate but to "Intermediate" of its chain'],
+    ],
+    ['two keys', server.cert + server.key, server.key, ['privateKey: the private key is there 2 times: one is needed']],
+    [
+      'an encrypted key',
+      server.cert,
+      encrypted,
+      ['privateKey: the private key is encrypted: `openssl pkey` writes it without its passphrase'],
+    ],
+    [
+      'an encrypted key in the old form',
+      rsa.cert,
+      legacy,
+      ['privateKey: the private key is encrypted: `openssl pkey` writes it without its passphrase'],
+    ],
+    [
+      'a key of OpenSSH',
+      server.cert,
+      ssh,
+      ['privateKey: the private key is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others'],
+    ],
+    ['a damaged key', server.cert, server.key.replace(/\n.{9}/, '\n'), ['privateKey: the private key cannot be read']],
+    ['a certificate as key', server.cert, server.leaf, ['privateKey: the private key is a CERTIFICATE, which is none']],
+    [
+      'no authority without key',
+      server.cert,
+      null,
+      [
+        'privateKey: the private key is missing: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them',
+      ],
+    ],
+    ['a key alone', server.key, null, ['cert: holds no certificate']],
+    [
+      'two leaves',
+      server.leaf + other.leaf,
+      server.key,
+      ['cert: holds 2 certificates that are no authorities, "server", "other": only the first one may be none'],
+    ],
+    [
+      'the same twice',
+      server.leaf + intermediate.leaf + intermediate.leaf,
+      server.key,
+      ['cert: holds the same certificate twice'],
+    ],
+    [
+      'the leaf at the end',
+      intermediate.leaf + server.leaf,
+      server.key,
+      [
+        'cert: is out of order: "server" has to come first',
+        'privateKey: the private key does not belong to the first certificate but to "server" of its chain',
+      ],
+    ],
+    [
+      'authorities out of order',
+      server.leaf + root.leaf + intermediate.leaf,
+      server.key,
+      ['cert: is out of order: "Intermediate" has to follow "server", which it issued'],
+    ],
+    ['a gap', server.leaf + root.leaf, server.key, ['cert: does not hang together: "Root" did not issue "server"']],
+    [
+      'a bundle of authorities',
+      root.leaf + createAuthority({ name: 'Else' }).leaf,
+      null,
+      ['cert: does not hang together: "Else" did not issue "Root"'],
+    ],
+    [
+      'an impostor of the same name',
+      server.leaf + root.issue({ name: 'Intermediate', altNames: [], isAuthority: true }).leaf,
+      server.key,
+      ['cert: does not hang together: "Intermediate" did not issue "server"'],
+    ],
+    ['RSA 1024', weak.cert, weak.key, ['cert: is weak: its RSA key has 1024 bits, and brokers ask for 2048 at least']],
+    ['SHA-1', sha1.cert, sha1.key, ['cert: is weak: it is signed with SHA-1, which brokers and clients refuse']],
+    [
+      'DER',
+      der.toString('latin1'),
+      null,
+      [
+        'cert: is DER and no PEM text: `openssl x509 -inform der` makes PEM of a certificate, `openssl pkey -inform der` of a key',
+      ],
+    ],
+    ['DER as UTF-8', der.toString('utf8'), null, [expect.stringContaining('is DER') as unknown as string]],
+    ['DER as base64', base64, null, [expect.stringContaining('is DER') as unknown as string]],
+    [
+      'line ends as \\n',
+      server.leaf.replaceAll('\n', '\\n'),
+      null,
+      ['cert: is no PEM text: its line ends are written as \\n'],
+    ],
+    [
+      'one line',
+      server.leaf.replaceAll('\n', ' '),
+      null,
+      ['cert: is no PEM text: -----BEGIN … ----- has to be a line of its own'],
+    ],
+    ['garbage', 'lorem ipsum', null, ['cert: is no PEM text: there is no line -----BEGIN CERTIFICATE-----']],
+    ['nothing', '', null, ['cert: is no PEM text: there is no line -----BEGIN CERTIFICATE-----']],
+    [
+      'no end',
+      server.leaf.replace(/-----END.*/, ''),
+      null,
+      ['cert: has a block of PEM that begins in line 1 and has no end'],
+    ],
+    [
+      'an end of another',
+      server.leaf.replace('END CERTIFICATE', 'END X'),
+      null,
+      ['cert: has a block of PEM that begins in line 1 and has no end'],
+    ],
+    [
+      'damaged',
+      server.leaf.replace(/\n.{9}/, '\n'),
+      server.key,
+      ['cert: has a certificate that cannot be read, the 1. one'],
+    ],
+    [
+      'a damaged chain',
+      server.leaf + intermediate.leaf.replace(/\n.{9}/, '\n'),
+      server.key,
+      ['cert: has a certificate that cannot be read, the 2. one'],
+    ],
+    [
+      'a request',
+      request,
+      server.key,
+      [
+        'cert: holds a CERTIFICATE REQUEST, which is no certificate: an authority makes a certificate of it first',
+        'cert: holds no certificate',
+      ].slice(0, 1),
+    ],
+    ['too much', `${server.leaf}${'#'.repeat(1_000_000)}`, null, [`cert: must have at most ${MAX_PEM} characters`]],
+    [
+      'too many blocks',
+      '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n'.repeat(1_700),
+      null,
+      expect.arrayContaining(['cert: must hold at most 20 certificates']) as unknown as string[],
+    ],
+  ];
+
+  test.each(rows)('%s', (_name, cert, key, reasons) => {
+    const told = refusal(cert, key);
+    expect(told).toEqual(reasons);
+    expect(told.join()).not.toContain('hunter2');
+  });
+
+  test('a certificate for clients as a server’s, whatever key usages are', () => {
+    const usage = (value: string) => {
+      const script = `openssl req -x509 -new -key key -subj /CN=x -days 9 -addext 'extendedKeyUsage=${value}'`;
+      return { key: server.key, cert: made({ key: server.key }, script) };
+    };
+    const told = (value: string) => {
+      const { cert, key } = usage(value);
+      return refusal(cert, key);
+    };
+    expect(told('clientAuth')).toEqual([
+      'cert: is not meant for servers: its extended key usage does not say serverAuth',
+    ]);
+    expect(told('clientAuth, serverAuth')).toEqual([]);
+    expect(told('anyExtendedKeyUsage')).toEqual([]);
+  });
+
+  test('MD5, curves that are too small or of no use in TLS, and SHA-1 in RSA-PSS', () => {
+    const by = createAuthority({ key: 'rsa-2048' });
+    const signed = (keyArgs: string[], ...args: string[]) => {
+      const key = converted('', 'genpkey', ...keyArgs);
+      const script = `openssl req -new -key key -subj /CN=x -out csr
+        openssl x509 -req -in csr -CA ca -CAkey ca-key -CAcreateserial -days 9 ${args.join(' ')}`;
+      return { key, cert: made({ key, ca: by.leaf, 'ca-key': by.key }, script) };
+    };
+    const ec = ['-algorithm', 'EC', '-pkeyopt'];
+    const md5 = signed([...ec, 'ec_paramgen_curve:P-256'], '-md5');
+    expect(refusal(md5.cert, md5.key)).toEqual([
+      'cert: is weak: it is signed with MD5, which brokers and clients refuse',
+    ]);
+    const small = signed([...ec, 'ec_paramgen_curve:prime192v1'], '-sha256');
+    expect(refusal(small.cert, small.key)).toEqual([
+      'cert: is weak: its EC key has 192 bits, and brokers ask for 224 at least',
+      'cert: has a key on the curve prime192v1, which clients do not take in TLS: make one on P-256, P-384 or P-521',
+    ]);
+    for (const [curve, refused] of [
+      ['secp256k1', 1],
+      ['secp224r1', 1],
+      ['P-384', 0],
+      ['P-521', 0],
+    ] as const) {
+      const { cert, key } = signed([...ec, `ec_paramgen_curve:${curve}`], '-sha256');
+      expect(refusal(cert, key)).toHaveLength(refused);
+    }
+    const pss = (digest: string) =>
+      signed([...ec, 'ec_paramgen_curve:P-256'], `-${digest}`, '-sigopt rsa_padding_mode:pss');
+    const [weak, strong] = [pss('sha1'), pss('sha256')];
+    expect(refusal(weak.cert, weak.key)).toEqual([
+      'cert: is weak: it is signed with SHA-1, which brokers and clients refuse',
+    ]);
+    expect(refusal(strong.cert, strong.key)).toEqual([]);
+  });
+
+  test('everything that is wrong at once, with those of the chain by their names', () => {
+    const old = createAuthority({
+      name: 'Old',
+      from: new Date('2020-01-01T00:00:00Z'),
+      to: new Date('2021-01-01T00:00:00Z'),
+    });
+    const bad = old.issue({
+      name: 'bad',
+      key: 'rsa-1024',
+      digest: 'sha1',
+      to: new Date('2020-06-01T00:00:00Z'),
+      from: new Date('2020-01-01T00:00:00Z'),
+    });
+    expect(refusal(bad.leaf + old.leaf, bad.key)).toEqual([
+      'cert: expired on 2020-06-01T00:00:00Z',
+      'cert: is weak: its RSA key has 1024 bits, and brokers ask for 2048 at least',
+      'cert: "Old" of its chain expired on 2021-01-01T00:00:00Z',
+    ]);
+  });
+
+  test('at the moment that counts', () => {
+    const to = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 10 * DAY_MS);
+    const soon = root.issue({ to });
+    const at = (time: number) => refusal(soon.cert, soon.key, time).length;
+    expect([at(Date.now()), at(to.getTime()), at(to.getTime() + 1), at(Date.now() - DAY_MS)]).toEqual([0, 0, 1, 1]);
+  });
+});
+
+test('what is taken is what OpenSSL takes for a listener at security level 2, and the other way round', () => {
+  const issued = [
+    root.issue({ key: 'rsa-2048' }),
+    root.issue({ key: 'rsa-1024' }),
+    root.issue({ digest: 'sha1' }),
+    root.issue({ key: 'ed25519' }),
+    createSelfSigned({ digest: 'sha1' }),
+    createSelfSigned({ key: 'rsa-1024' }),
+    server,
+  ];
+  for (const { cert, key } of issued) {
+    const material = readMaterial({ cert, privateKey: key });
+    let isTaken = true;
+    try {
+      createSecureContext({ ciphers: 'DEFAULT@SECLEVEL=2', cert, key });
+    } catch {
+      isTaken = false;
+    }
+    expect(materialIssues(material).length === 0, cert).toBe(isTaken);
+  }
+});
+
+test('facts of a certificate, also of names that could be taken for others', () => {
+  const names = ['DNS:*.plant.example', 'IP:192.0.2.1', 'IP:2001:db8::1', 'URI:urn:x:1', 'email:ops@plant.example'];
+  const strange = 'DNS:a.example\\, DNS:evil.example';
+  const facts = factsOf(new X509Certificate(root.issue({ name: 'x', altNames: names }).leaf));
+  expect(facts).toMatchObject({
+    subject: 'CN=x',
+    issuer: 'CN=Root',
+    subjectAltNames: [
+      'DNS:*.plant.example',
+      'IP:192.0.2.1',
+      'IP:2001:DB8:0:0:0:0:0:1',
+      'URI:urn:x:1',
+      'email:ops@plant.example',
+    ],
+    isAuthority: false,
+    serialNumber: expect.stringMatching(/^[0-9A-F]+$/),
+  });
+  expect(Date.parse(facts.validTo) - Date.parse(facts.validFrom)).toBeGreaterThan(364 * DAY_MS);
+  const der = new X509Certificate(server.leaf).raw;
+  expect(factsOf(new X509Certificate(server.leaf)).fingerprint256.replaceAll(':', '').toLowerCase()).toBe(
+    createHash('sha256').update(der).digest('hex'),
+  );
+  expect(factsOf(new X509Certificate(root.issue({ altNames: [strange] }).leaf)).subjectAltNames.length).toBeLessThan(3);
+});
+
+test('whatever happens to a text, it is taken as it is or refused with issues', () => {
+  const texts = [server.cert, server.key, server.cert + server.key, root.cert];
+  for (let round = 0; round < 400; round++) {
+    const text = texts[round % texts.length] ?? '';
+    const [from, length] = [randomInt(text.length), randomInt(40)];
+    const filling =
+      ['', '\0', '-----', '\n', 'é', '-----BEGIN CERTIFICATE-----\n', text.slice(0, 200)][randomInt(7)] ?? '';
+    const changed = text.slice(0, from) + filling + text.slice(from + length);
+    const told = refusal(changed, round % 2 === 0 ? null : server.key);
+    for (const line of told) expect(line).toMatch(/^(cert|privateKey): \S/);
+    expect(told.join()).not.toContain(server.key.split('\n')[1] ?? '-');
+  }
+  // These would take minutes if time grew by more than the length.
+  refusal(`${'-----BEGIN CERTIFICATE-----\nA\n'.repeat(3_300)}`);
+  refusal('-'.repeat(MAX_PEM));
+  refusal('MII'.repeat(33_000));
+});

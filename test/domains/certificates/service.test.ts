@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest';
+import { BrokerDirectory } from '../../../src/domains/brokers/broker-directory.ts';
+import { CertificateDirectory } from '../../../src/domains/certificates/certificate-directory.ts';
+import { CertificateService } from '../../../src/domains/certificates/certificate-service.ts';
+import { DeploymentRows } from '../../../src/domains/certificates/deployment/deployment-rows.ts';
+import type { Viewer } from '../../../src/platform/auth/viewer.ts';
+import type { Database } from '../../../src/platform/storage/database.ts';
+import { LeasedTurns } from '../../../src/platform/storage/leased-turns.ts';
+import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import type { Storage } from '../../../src/platform/storage/storage.ts';
+import { createAuthority } from '../../support/certificates.ts';
+import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
+import { describeEngines } from '../../support/engines.ts';
+
+const CERTIFICATES = { name: 'certificates of this broker', prefix: 'certificates' } as const;
+const root = createAuthority({ name: 'Factory' });
+const server = root.issue({ name: 'broker' });
+const renewed = root.issue({ name: 'broker' });
+
+/** What one process has of certificates. */
+async function processOn(storage: Storage) {
+  const { db, changes } = storage;
+  const parts = { db, changes, log: silentLog };
+  const [directory, brokers] = [new CertificateDirectory(parts), new BrokerDirectory(parts)];
+  await Promise.all([directory.load(), brokers.load()]);
+  const sealer = openSealer({ dataDir: temporaryFolder(), secretKey: 'k'.repeat(64) });
+  const certificates = new CertificateService({ db, directory, brokers, sealer });
+  return { db, changes, directory, brokers, certificates, rows: new DeploymentRows(db, directory) };
+}
+
+async function addProject(db: Database): Promise<string> {
+  const user = await db.user.create({ data: { id: 'usr_1', email: 'a@example.com', name: 'A' } });
+  await db.project.create({ data: { id: 'prj_1', name: 'P', ownerUserId: user.id } });
+  await db.broker.create({
+    data: { id: 'brk_1', projectId: 'prj_1', type: 'SELF_HOSTED', name: 'B', url: 'mqtt://b' },
+  });
+  return 'prj_1';
+}
+
+const viewer = (brokers: readonly string[] | null = null): Viewer => ({
+  kind: 'TOKEN',
+  id: 'tok_1',
+  name: 't',
+  credentialId: 'tok_1',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: false,
+  projectRoles: new Map([['prj_1', 'ADMIN']]),
+  brokers: brokers && new Set(brokers),
+});
+
+const place = (certificateId: string, port = 8883) => ({ certificateId, brokerId: 'brk_1', port, bindAddress: '' });
+
+describeEngines((engine, postgres) => {
+  const open = async () => openTestStorage({ databaseUrl: await newDatabaseUrl(engine, postgres) });
+
+  test('is stored, listed, changed and deleted; its key is sealed', async () => {
+    const { db, certificates } = await processOn(await open());
+    const projectId = await addProject(db);
+    const stored = await certificates.create(projectId, { filename: 'ü.pem', cert: server.key + server.cert });
+    expect(stored).toMatchObject({ name: 'ü.pem', filename: 'ü.pem', hasPrivateKey: true, cert: server.cert });
+    expect(JSON.stringify(stored)).not.toContain('PRIVATE');
+    const row = await db.certificate.findUniqueOrThrow({ where: { id: stored.id } });
+    expect(row.sealedKey).toMatch(/^v1\./);
+    expect(row.cert).toBe(server.cert);
+    expect(certificates.list(projectId, viewer()).map(({ id }) => id)).toEqual([stored.id]);
+    expect(certificates.list(projectId, viewer(), { filename: 'ü.pem' })).toHaveLength(1);
+    expect(() => certificates.list(projectId, viewer(), { filename: 'u.pem' })).toThrow('There is no certificate');
+
+    // A renewed certificate of the same key goes with the stored key; of another key, only with that.
+    await expect(certificates.update(stored.id, { cert: renewed.cert })).rejects.toMatchObject({
+      info: { issues: [{ path: 'input.privateKey', reason: 'the private key does not belong to the certificate' }] },
+    });
+    await expect(certificates.update(stored.id, { privateKey: null })).rejects.toMatchObject({ code: 'INVALID' });
+    const named = await certificates.update(stored.id, { name: ' Hall ', cert: server.leaf });
+    expect(named).toMatchObject({ name: 'Hall', hasPrivateKey: true, cert: server.leaf, missingIssuer: 'CN=Factory' });
+    const after = await certificates.update(stored.id, { cert: renewed.cert, privateKey: renewed.key });
+    expect(after.fingerprint256).toBe(renewed.fingerprint256);
+    expect((await certificates.update(stored.id, { cert: root.cert, privateKey: null })).hasPrivateKey).toBe(false);
+    await certificates.remove(stored.id);
+    expect(certificates.list(projectId, viewer())).toEqual([]);
+    await expect(certificates.remove(stored.id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(certificates.update(stored.id, { name: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('filenames are names of files, and one of each in a project', async () => {
+    const { db, certificates } = await processOn(await open());
+    const projectId = await addProject(db);
+    const create = (filename: string) => certificates.create(projectId, { filename, cert: root.cert });
+    for (const filename of ['', '.', '..', 'a/b', 'a\\b', 'a\nb', 'a\0b', 'x'.repeat(256), 'ü'.repeat(128)]) {
+      await expect(create(filename), filename).rejects.toMatchObject({ code: 'INVALID' });
+    }
+    const first = await create('x'.repeat(255));
+    const second = await create('ü'.repeat(127));
+    expect(first.name).toHaveLength(200);
+    await expect(create(first.filename)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    await expect(certificates.update(second.id, { filename: first.filename })).rejects.toMatchObject({
+      code: 'ALREADY_EXISTS',
+    });
+    await expect(certificates.create('prj_none', { filename: 'a', cert: root.cert })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+  });
+
+  test('what is deployed, or may be, neither changes nor goes, and goes with its broker', async () => {
+    const { db, changes, brokers, certificates, directory, rows } = await processOn(await open());
+    const projectId = await addProject(db);
+    await brokers.load();
+    const { id } = await certificates.create(projectId, { filename: 'ca.pem', cert: root.cert });
+    const refused = async () => {
+      await expect(certificates.update(id, { name: 'x' })).rejects.toMatchObject({ code: 'IN_USE' });
+      await expect(certificates.remove(id)).rejects.toMatchObject({ code: 'IN_USE' });
+    };
+    const seen = () => certificates.deploymentsOf(certificates.visible(id, viewer()), viewer()).length;
+    await rows.reserve(id, [place(id)]);
+    await refused();
+    expect([seen(), certificates.list(projectId, viewer(), { brokerId: 'brk_1' })]).toEqual([0, []]);
+    await rows.confirm(place(id), false);
+    await refused();
+    expect(seen()).toBe(1);
+    expect(certificates.list(projectId, viewer(), { brokerId: 'brk_1', filename: 'ca.pem' })).toHaveLength(1);
+    // Somebody who is restricted to other brokers sees nothing of it.
+    expect(certificates.deploymentsOf(certificates.visible(id, viewer(['brk_2'])), viewer(['brk_2']))).toEqual([]);
+    expect(() => certificates.list(projectId, viewer(['brk_2']), { brokerId: 'brk_1' })).toThrow('There is no broker');
+    await db.broker.delete({ where: { id: 'brk_1' } });
+    await changes.announce('broker', 'brk_1');
+    await expect.poll(() => directory.get(id)?.deployments).toEqual([]);
+    await certificates.remove(id);
+  });
+
+  test('an update at the same moment as a deployment: one of both sees the other', async () => {
+    const first = await processOn(await open());
+    const projectId = await addProject(first.db);
+    for (let round = 0; round < 10; round++) {
+      const { id } = await first.certificates.create(projectId, { filename: `${round}.pem`, cert: root.cert });
+      const other = createAuthority({ name: 'Other' });
+      const [reserved, changed] = await Promise.allSettled([
+        first.rows.reserve(id, [place(id)]),
+        round % 2 === 0 ? first.certificates.update(id, { cert: other.cert }) : first.certificates.remove(id),
+      ]);
+      const row = await first.db.certificate.findUnique({ where: { id }, include: { deployments: true } });
+      // Whatever was reserved is what is stored.
+      if (reserved.status === 'fulfilled') expect(row).toMatchObject({ cert: reserved.value.cert, deployments: [{}] });
+      else expect(row).toBeNull();
+      if (changed.status === 'rejected') expect(changed.reason).toMatchObject({ code: 'IN_USE' });
+    }
+  });
+
+  if (engine === 'postgresql') {
+    test('several processes: what one writes the other sees, and none changes what the other deploys', async () => {
+      const databaseUrl = await newDatabaseUrl(engine, postgres);
+      const [one, two] = [
+        await processOn(await openTestStorage({ databaseUrl })),
+        await processOn(await openTestStorage({ databaseUrl })),
+      ];
+      const projectId = await addProject(one.db);
+      for (let round = 0; round < 5; round++) {
+        const { id } = await one.certificates.create(projectId, { filename: `${round}.pem`, cert: root.cert });
+        await expect.poll(() => two.directory.get(id)?.filename).toBe(`${round}.pem`);
+        const [reserved, changed] = await Promise.allSettled([
+          one.rows.reserve(id, [place(id, 1_000 + round)]),
+          two.certificates.update(id, { cert: createAuthority({ name: 'Other' }).cert }),
+        ]);
+        const row = await one.db.certificate.findUniqueOrThrow({ where: { id }, include: { deployments: true } });
+        expect(reserved.status).toBe('fulfilled');
+        if (reserved.status === 'fulfilled') expect(row.cert).toBe(reserved.value.cert);
+        if (changed.status === 'rejected') expect(changed.reason).toMatchObject({ code: 'IN_USE' });
+        await one.rows.confirm(place(id, 1_000 + round), false);
+        await expect.poll(() => two.directory.get(id)?.deployments[0]?.deployedAt).toBeTruthy();
+      }
+    });
+
+    test('several processes change a broker one after the other, and one that waits too long is told', async () => {
+      const databaseUrl = await newDatabaseUrl(engine, postgres);
+      const processes = [await openTestStorage({ databaseUrl }), await openTestStorage({ databaseUrl })];
+      const turns = processes.map(({ leases }) => new LeasedTurns({ leases, ...CERTIFICATES, timeoutMs: 60_000 }));
+      let [running, most] = [0, 0];
+      const work = async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+      };
+      await Promise.all([0, 1, 0, 1, 0, 1].map((process) => turns[process]?.run('brk_1', work)));
+      expect([running, most]).toEqual([0, 1]);
+      const hasty = new LeasedTurns({ leases: (processes[1] as Storage).leases, ...CERTIFICATES, timeoutMs: 1 });
+      await turns[0]?.run('brk_1', async () => {
+        await expect(hasty.run('brk_1', work)).rejects.toMatchObject({ code: 'IN_USE' });
+        await hasty.run('brk_2', work);
+      });
+    });
+  }
+
+  test('one server certificate for each listener: the other one’s row goes; authorities stay', async () => {
+    const { db, certificates, directory, rows } = await processOn(await open());
+    const projectId = await addProject(db);
+    const make = (filename: string, { cert, key }: { cert: string; key: string | null }) =>
+      certificates.create(projectId, { filename, cert, privateKey: key });
+    const [old, young] = [await make('old', server), await make('young', renewed)];
+    const authority = await make('ca', { cert: root.cert, key: null });
+    for (const port of [8883, 8884]) await rows.confirm(place(old.id, port), true);
+    await rows.confirm(place(authority.id), false);
+    await rows.confirm(place(young.id), true);
+    const ports = ({ id }: { id: string }) => directory.get(id)?.deployments.map(({ port }) => port);
+    expect([old, young, authority].map(ports)).toEqual([[8884], [8883], [8883]]);
+    await rows.doubt(place(young.id));
+    expect(directory.get(young.id)?.deployments[0]?.deployedAt).toBeNull();
+  });
+});

@@ -1,0 +1,119 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { disconnectClient } from '../../../../src/domains/clients/control/client-control.ts';
+import { clientControlPlugin } from '../../../../src/domains/clients/control/client-control-plugin.ts';
+import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
+import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
+import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import { startScriptedBroker } from '../../../support/aedes-broker.ts';
+import { connectedLink } from '../../../support/link.ts';
+
+interface Command {
+  readonly command: string;
+  readonly correlationData: string;
+  readonly username?: string;
+}
+
+/** Says what Mosquitto 2.1 says, of clients that are lines in its log. */
+async function startNewerMosquitto() {
+  /** By user name: sessions, as `getClient` lists them. */
+  const sessions = new Map<string, number>();
+  const ends = new Map<string, string>();
+  const broker = await startScriptedBroker((topic, payload) => {
+    if (topic !== '$CONTROL/dynamic-security/v1') return [];
+    const { commands } = JSON.parse(payload) as { commands: Command[] };
+    const responses = commands.map(({ command, correlationData, username = '' }) => {
+      const line = ends.get(username);
+      if (command === 'modifyClient' && line !== undefined) void say(line);
+      const connections = Array.from({ length: sessions.get(username) ?? 0 }, () => ({ address: '10.0.0.1' }));
+      return { command, correlationData, data: { client: { username, connections } } };
+    });
+    return [JSON.stringify({ responses })];
+  });
+  const say = (line: string) => broker.publish('$SYS/broker/log/N', line);
+  const link = await connectedLink({ url: broker.url, sessionExpirySeconds: 0, username: 'us' });
+  const knock = link.knock.bind(link);
+  link.knock = async () => {
+    const clientId = await knock();
+    await say(`New client connected from 10.0.0.2:1 as ${clientId} (p5, c1, k60, u'us').`);
+    await say(`Client ${clientId} [10.0.0.2:1] disconnected.`);
+    return clientId;
+  };
+  const controls = new BrokerControls(link, {
+    timeoutMs: 5_000,
+    silenceMs: 100,
+    plugins: [inspectPluginFactory({ patienceMs: 500 }), clientControlPlugin],
+  });
+  onTestFinished(() => controls.close());
+  await controls.capability('cedalo/client-control');
+  const connect = (id: string, username: string, port: number) =>
+    say(`New client connected from 10.0.0.1:${port} as ${id} (p5, c0, k60, u'${username}').`);
+  const count = (connected: number) => broker.publish('$SYS/broker/clients/connected', String(connected));
+  return { broker, controls, sessions, ends, say, connect, count };
+}
+
+const known = (controls: BrokerControls, clientid: string) =>
+  expect.poll(() => getClient(controls, clientid).catch(() => null)).not.toBeNull();
+
+test('the sessions of an account prove that nobody unknown uses it', async () => {
+  const { broker, controls, sessions, ends, connect, count } = await startNewerMosquitto();
+  await connect('alone', 'u1', 1);
+  await known(controls, 'alone');
+  // Ourselves, the client, and three of before.
+  await count(5);
+  await expect.poll(async () => (await listClients(controls)).unknownConnections).toBe(3);
+  sessions.set('u1', 2);
+  await expect(disconnectClient(controls, { clientid: 'alone' })).rejects.toMatchObject({
+    code: 'IN_USE',
+    message: expect.stringContaining('3 are unknown'),
+    info: { isComplete: false },
+  });
+  expect(broker.requests.join()).not.toContain('modifyClient');
+  sessions.set('u1', 1);
+  ends.set('u1', 'Client alone [10.0.0.1:1] disconnected: administrative action.');
+  expect(await disconnectClient(controls, { clientid: 'alone' })).toEqual({ method: 'ACCOUNT', clientids: ['alone'] });
+  expect(await getClient(controls, 'alone')).toMatchObject({ disconnectReason: 'administrative action' });
+  expect(broker.requests.filter((request) => request.includes('modifyClient'))).toHaveLength(1);
+});
+
+test('a broker that tells no count is waited for, and then every account may be shared', async () => {
+  const { controls, sessions, connect } = await startNewerMosquitto();
+  await connect('device', 'u1', 1);
+  await known(controls, 'device');
+  sessions.set('u1', 9);
+  const from = performance.now();
+  await expect(disconnectClient(controls, { clientid: 'device' })).rejects.toMatchObject({
+    code: 'IN_USE',
+    message: expect.stringContaining('has not told how many connections there are'),
+    info: { unknownConnections: null, isComplete: false },
+  });
+  expect(performance.now() - from).toBeGreaterThan(1_900);
+});
+
+test('a count that comes meanwhile is enough', async () => {
+  const { broker, controls, sessions, ends, connect, count } = await startNewerMosquitto();
+  await connect('device', 'u1', 1);
+  await known(controls, 'device');
+  sessions.set('u1', 9);
+  ends.set('u1', 'Client device [10.0.0.1:1] disconnected: administrative action.');
+  const done = disconnectClient(controls, { clientid: 'device' });
+  await expect.poll(() => broker.requests.join()).toContain('getClient');
+  await count(2);
+  expect(await done).toEqual({ method: 'ACCOUNT', clientids: ['device'] });
+});
+
+test('an id or a name that imitates a line of the log is not trusted with an account', async () => {
+  const { broker, controls, sessions, ends, say, count } = await startNewerMosquitto();
+  const id = "evil (p5, c0, k60, u'x";
+  await say(`New client connected from 10.0.0.1:1 as ${id} (p5, c0, k60, u'victim').`);
+  await known(controls, id);
+  await count(2);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
+  sessions.set('victim', 1);
+  await expect(disconnectClient(controls, { clientid: id })).rejects.toMatchObject({
+    code: 'IN_USE',
+    message: expect.stringContaining('cannot be read for sure'),
+  });
+  expect(broker.requests.join()).not.toContain('modifyClient');
+  ends.set('victim', `Client ${id} [10.0.0.1:1] disconnected: administrative action.`);
+  expect(await disconnectClient(controls, { clientid: id, force: true })).toMatchObject({ clientids: [id] });
+});

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import type { IClientOptions } from 'mqtt';
+import { expect, test } from 'vitest';
+import { startClient } from '../../../support/mosquitto.ts';
+import { startTestService } from '../../../support/service.ts';
+import { codeOf, DISCONNECT, DISCONNECT_MANY, outcomes, ownIds, SUBSCRIBE, UNSUBSCRIBE } from './operations.ts';
+
+const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
+
+async function start() {
+  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '5000' } });
+  const { mqtt } = service.report;
+  if (!mqtt) throw new Error('The embedded broker did not start');
+  const { id: brokerId } = await service.storage.db.broker.findFirstOrThrow();
+  const password = readFileSync(mqtt.passwordFile, 'utf8').trim();
+  const join = (clientId: string, options: IClientOptions = {}) =>
+    startClient(mqtt.url, { clientId, username: mqtt.username, password, ...options });
+  return { service, brokerId, join };
+}
+
+const ended = (client: { once(event: 'close', then: () => void): unknown }) =>
+  new Promise<void>((resolve) => client.once('close', () => resolve()));
+
+test('single clients are disconnected, subscribed and unsubscribed exactly, others of their account left alone', async () => {
+  const { service, brokerId, join } = await start();
+  const [m1, m2] = [await join('m1', PERSISTENT), await join('m2')];
+  const target = { brokerId, clientId: 'm1' };
+  const messages: string[] = [];
+  m1.on('message', (topic, _payload, { qos }) => messages.push(`${topic} ${qos}`));
+
+  const subscribed = await service.graphql(SUBSCRIBE, { input: { ...target, topic: 'cfg/+', qos: 1 } });
+  expect(subscribed.data.subscribeClient.client).toEqual({ clientId: 'm1', subscriptions: ['cfg/+'] });
+  await m2.publishAsync('cfg/a', 'x', { qos: 2 });
+  await expect.poll(() => messages).toEqual(['cfg/a 1']);
+  const unsubscribed = await service.graphql(UNSUBSCRIBE, { input: { ...target, topic: 'cfg/+' } });
+  expect(unsubscribed.data.unsubscribeClient.client).toEqual({ clientId: 'm1', subscriptions: [] });
+
+  const end = ended(m1);
+  const gone = await service.graphql(DISCONNECT, { input: { ...target, force: true } });
+  expect(gone.data.disconnectClient).toMatchObject({
+    method: 'BROKER',
+    disconnected: ['m1'],
+    client: { clientId: 'm1', connected: false },
+  });
+  await end;
+  expect(m2.connected).toBe(true);
+  expect(codeOf(await service.graphql(DISCONNECT, { input: target }))).toBe('NOT_FOUND');
+  const offline = await service.graphql(SUBSCRIBE, { input: { ...target, topic: 'later', qos: 0 } });
+  expect(offline.data.subscribeClient.client.subscriptions).toEqual(['later']);
+
+  const LIST = `query ($id: ID!) { broker(id: $id) { connectedClients(first: 10, connected: false) { nodes {
+    clientId connected isGateway subscriptionDetails { topic qos } unknownFields { field }
+  } } } }`;
+  const { data } = await service.graphql(LIST, { id: brokerId });
+  expect(data.broker.connectedClients.nodes).toEqual([
+    {
+      clientId: 'm1',
+      connected: false,
+      isGateway: false,
+      subscriptionDetails: [{ topic: 'later', qos: 0 }],
+      unknownFields: [],
+    },
+  ]);
+});
+
+test('many clients are disconnected by a filter, and connections of this service stay', async () => {
+  const { service, brokerId, join } = await start();
+  const crowd = await Promise.all(Array.from({ length: 60 }, (_, index) => join(`m${index}`)));
+  const other = await join('other');
+  const own = ownIds(service, brokerId)[0] ?? '';
+  const many = (input: object) => service.graphql(DISCONNECT_MANY, { input: { brokerId, ...input } });
+  const filter = { value: 'm', mode: 'STARTS_WITH' };
+  expect(codeOf(await many({ filter, limit: 59 }))).toBe('INVALID');
+  expect((await many({ filter, dryRun: true })).data.disconnectClients).toMatchObject({ wouldDisconnectCount: 60 });
+  expect(crowd.every(({ connected }) => connected)).toBe(true);
+
+  const ends = crowd.map(ended);
+  const done = await many({ filter });
+  expect(done.data.disconnectClients).toMatchObject({ disconnectedCount: 60, isComplete: true, alsoDisconnected: [] });
+  await Promise.all(ends);
+  expect(other.connected).toBe(true);
+  expect(outcomes(await many({ clientIds: [own, 'm1', 'other'] }))).toEqual([
+    [own, 'REFUSED', 'IN_USE'],
+    ['m1', 'NOT_FOUND', 'NOT_FOUND'],
+    ['other', 'DISCONNECTED'],
+  ]);
+  const { data } = await service.graphql(
+    'query ($id: ID!) { broker(id: $id) { connectedClient(clientId: "X") { clientId } isConnected } }'.replace(
+      'X',
+      own,
+    ),
+    { id: brokerId },
+  );
+  expect(data.broker).toEqual({ connectedClient: { clientId: own }, isConnected: true });
+});
+
+test('who was disconnected is not listed as connected to whoever looks next', async () => {
+  const { service, brokerId, join } = await start();
+  const LIST =
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 100, connected: true) { nodes { clientId } } } }';
+  const listed = async () =>
+    (await service.graphql(LIST, { id: brokerId })).data.broker.connectedClients.nodes.map(
+      ({ clientId }: { clientId: string }) => clientId,
+    );
+  const ids = Array.from({ length: 30 }, (_, index) => `m${index}`);
+  for (const id of ids) await join(id);
+  expect(await listed()).toEqual(expect.arrayContaining(ids));
+  for (const clientId of ids.slice(0, 10)) {
+    await service.graphql(DISCONNECT, { input: { brokerId, clientId } });
+    expect(await listed()).not.toContain(clientId);
+  }
+  await service.graphql(DISCONNECT_MANY, { input: { brokerId, clientIds: ids } });
+  expect((await listed()).filter((id: string) => ids.includes(id))).toEqual([]);
+});

@@ -1,0 +1,221 @@
+import type { IClientOptions, MqttClient } from 'mqtt';
+import { expect, test } from 'vitest';
+import { ADMIN, FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
+import { startTestService } from '../../../support/service.ts';
+import { addBroker } from './commercial-broker.ts';
+import { codeOf, DISCONNECT, DISCONNECT_MANY, outcomes, ownIds, SUBSCRIBE, UNSUBSCRIBE } from './operations.ts';
+
+const PERSISTENT = { clean: false, protocolVersion: 5, properties: { sessionExpiryInterval: 600 } } as const;
+
+async function start(accounts: readonly string[]) {
+  const mosquitto = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
+  const brokerId = await addBroker(service, mosquitto.url, ADMIN);
+  const broker = service.services.brokers.visibleIn(service.projectId, null)[0];
+  if (!broker) throw new Error('There is no broker');
+  const { controls } = service.services.runtimes.get(broker);
+  // Before anybody comes: who came before the log was followed is not known.
+  await controls.capability('cedalo/inspect');
+  const acls = ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((acltype) => ({
+    acltype,
+    topic: '#',
+    allow: true,
+  }));
+  await controls.call('dynamic-security', 'createRole', { rolename: 'device', acls });
+  for (const username of accounts) {
+    await controls.call('dynamic-security', 'createClient', { username, password: username });
+    await controls.call('dynamic-security', 'addClientRole', { username, rolename: 'device' });
+  }
+  const join = (clientId: string, username: string, options: IClientOptions = {}): Promise<MqttClient> =>
+    mosquitto.client({ clientId, username, password: username, ...options });
+  const LISTED =
+    'query ($id: ID!) { broker(id: $id) { connectedClients(first: 50) { isComplete nodes { clientId } } } }';
+  /** Until the list has them, and the broker has counted its connections since. */
+  const listed = (...ids: string[]) =>
+    expect
+      .poll(async () => (await service.graphql(LISTED, { id: brokerId })).data.broker.connectedClients)
+      .toMatchObject({
+        isComplete: true,
+        nodes: expect.arrayContaining(ids.map((clientId) => ({ clientId }))),
+      });
+  const rest = `/api/projects/${service.projectId}/brokers/${brokerId}`;
+  return { service, brokerId, join, listed, rest };
+}
+
+const ended = (client: MqttClient) => new Promise<void>((resolve) => client.once('close', () => resolve()));
+
+test('a client alone on its account is disconnected; one that shares it only by force, with those named who go too', async () => {
+  const { service, brokerId, join, listed, rest } = await start(['alone', 'hall']);
+  const alone = await join('a1', 'alone');
+  const hall = await Promise.all(['h1', 'h2', 'h3'].map((id) => join(id, 'hall')));
+  await listed('a1', 'h1', 'h2', 'h3');
+
+  const end = ended(alone);
+  const { data } = await service.graphql(DISCONNECT, { input: { brokerId, clientId: 'a1' } });
+  expect(data.disconnectClient).toMatchObject({ method: 'ACCOUNT', disconnected: ['a1'], client: null });
+  await end;
+
+  await listed('h1', 'h2', 'h3');
+  const shared = await service.graphql(DISCONNECT, { input: { brokerId, clientId: 'h1' } });
+  expect(codeOf(shared)).toBe('IN_USE');
+  expect(shared.errors?.[0]?.extensions.info).toMatchObject({ clients: ['h2', 'h3'], isComplete: true });
+  const byRest = await service.rest('PUT', `${rest}/client-control/disconnect`, service.root, { clientid: 'h1' });
+  expect([byRest.status, byRest.body.code, byRest.body.info.clients]).toEqual([400, 'IN_USE', ['h2', 'h3']]);
+  expect(hall.every(({ connected }) => connected)).toBe(true);
+
+  const ends = hall.map(ended);
+  const forced = await service.rest('PUT', `${rest}/client-control/disconnect`, service.root, {
+    clientid: 'h1',
+    force: true,
+  });
+  expect([forced.status, forced.body]).toEqual([200, {}]);
+  await Promise.all(ends);
+});
+
+test('many are disconnected by account: whole ones once, the rest is refused with the names of the others', async () => {
+  const { service, brokerId, join, listed } = await start(['pair', 'hall']);
+  const pair = await Promise.all(['p1', 'p2'].map((id) => join(id, 'pair')));
+  const hall = await Promise.all(['h1', 'h2', 'h3'].map((id) => join(id, 'hall')));
+  await listed('p1', 'p2', 'h1', 'h2', 'h3');
+  const [own = ''] = ownIds(service, brokerId);
+  const many = (input: object) => service.graphql(DISCONNECT_MANY, { input: { brokerId, ...input } });
+
+  const clientIds = ['p1', 'h1', 'nobody', own, 'p2'];
+  const refused = ['h1', 'REFUSED', 'IN_USE'];
+  const dry = await many({ clientIds, dryRun: true });
+  expect(outcomes(dry)).toEqual([
+    ['p1', 'WOULD_DISCONNECT'],
+    refused,
+    ['nobody', 'NOT_FOUND', 'NOT_FOUND'],
+    [own, 'REFUSED', 'IN_USE'],
+    ['p2', 'WOULD_DISCONNECT'],
+  ]);
+  expect([...pair, ...hall].every(({ connected }) => connected)).toBe(true);
+
+  const ends = pair.map(ended);
+  const done = await many({ clientIds });
+  expect(outcomes(done)).toEqual([
+    ['p1', 'DISCONNECTED'],
+    refused,
+    ['nobody', 'NOT_FOUND', 'NOT_FOUND'],
+    [own, 'REFUSED', 'IN_USE'],
+    ['p2', 'DISCONNECTED'],
+  ]);
+  expect(done.data.disconnectClients.results[1].error.info).toMatchObject({ clients: ['h2', 'h3'], canForce: true });
+  await Promise.all(ends);
+  expect(hall.every(({ connected }) => connected)).toBe(true);
+
+  const hallEnds = hall.map(ended);
+  const forced = await many({ filter: { value: 'h1', mode: 'EQUALS' }, force: true });
+  expect(outcomes(forced)).toEqual([['h1', 'DISCONNECTED']]);
+  expect(forced.data.disconnectClients.alsoDisconnected.sort()).toEqual(['h2', 'h3']);
+  await Promise.all(hallEnds);
+  // Its own account is never disconnected, whatever is forced.
+  expect(outcomes(await many({ filter: { value: 'admin', mode: 'EQUALS' }, force: true }))).toEqual([
+    [own, 'REFUSED', 'IN_USE'],
+  ]);
+});
+
+test('a client is subscribed and unsubscribed only where its session may be taken over, and told as it is then', async () => {
+  const { service, brokerId, join, listed, rest } = await start(['meters']);
+  await join('m1', 'meters', PERSISTENT);
+  await listed('m1');
+  const input = { brokerId, clientId: 'm1', topic: 'cfg/m1' };
+  const refused = await service.graphql(SUBSCRIBE, { input: { ...input, qos: 1 } });
+  expect(codeOf(refused)).toBe('NOT_SUPPORTED_BY_BROKER');
+  const body = { clientid: 'm1', topic: 'cfg/m1' };
+  const byRest = await service.rest('PUT', `${rest}/client-control/subscribe`, service.root, { ...body, qos: 1 });
+  expect([byRest.status, byRest.body.code, byRest.body.info.reason]).toEqual([
+    405,
+    'NOT_SUPPORTED_BY_BROKER',
+    expect.stringContaining('clientTakeover'),
+  ]);
+
+  await service.graphql(
+    'mutation ($b: ID!) { updateBroker(input: { brokerId: $b, clientTakeover: true }) { broker { clientTakeover } } }',
+    { b: brokerId },
+  );
+  const subscribed = await service.graphql(SUBSCRIBE, { input: { ...input, qos: 1 } });
+  expect(subscribed.data.subscribeClient.client).toEqual({ clientId: 'm1', subscriptions: ['cfg/m1'] });
+  const unsubscribed = await service.graphql(UNSUBSCRIBE, { input });
+  expect(unsubscribed.data.unsubscribeClient.client).toEqual({ clientId: 'm1', subscriptions: [] });
+});
+
+test('a persistent session that is offline stays listed, clients are narrowed down, and what the log cannot tell is explained', async () => {
+  const { service, brokerId, join, listed } = await start(['meters', 'gates']);
+  const away = await join('m1', 'meters', PERSISTENT);
+  const here = await join('m2', 'meters');
+  await join('g1', 'gates');
+  await here.subscribeAsync('plant/#', { qos: 1 });
+  await listed('m1', 'm2', 'g1');
+  await away.endAsync();
+  const LIST = `query ($id: ID!, $connected: Boolean, $username: String) { broker(id: $id) {
+    connectedClients(first: 10, connected: $connected, username: $username) { totalCount nodes { clientId connected } }
+  } }`;
+  const list = async (variables: object) =>
+    (await service.graphql(LIST, { id: brokerId, ...variables })).data.broker.connectedClients;
+  await expect
+    .poll(() => list({ connected: false }))
+    .toEqual({ totalCount: 1, nodes: [{ clientId: 'm1', connected: false }] });
+  expect(await list({ username: 'meters' })).toEqual({
+    totalCount: 2,
+    nodes: [
+      { clientId: 'm1', connected: false },
+      { clientId: 'm2', connected: true },
+    ],
+  });
+  expect((await list({ username: 'meters', connected: true })).nodes).toEqual([{ clientId: 'm2', connected: true }]);
+  expect((await list({ username: 'meter' })).totalCount).toBe(0);
+
+  const { data } = await service.graphql(
+    `query ($id: ID!) { broker(id: $id) { connectedClient(clientId: "m2") {
+      source subscriptions subscriptionDetails { topic qos noLocal } numSubscriptions tls { version }
+      unknownFields { field reason }
+    } } }`,
+    { id: brokerId },
+  );
+  const [own = ''] = ownIds(service, brokerId);
+  const ours = await service.graphql(
+    `query ($id: ID!, $own: String!) { broker(id: $id) { connectedClient(clientId: $own) {
+      isGateway protocol protocolVersion keepalive unknownFields { field reason }
+    } } }`,
+    { id: brokerId, own },
+  );
+  const { unknownFields: unknownOfOurs, ...known } = ours.data.broker.connectedClient;
+  expect(known).toMatchObject({
+    isGateway: true,
+    protocol: 'MQTT',
+    protocolVersion: 'V5',
+    keepalive: expect.any(Number),
+  });
+  const toldOfOurs = unknownOfOurs.map(({ field, reason }: { field: string; reason: string }) => [
+    field,
+    reason.includes('own connection'),
+  ]);
+  expect(toldOfOurs).toEqual(
+    expect.arrayContaining([
+      ['remotePort', true],
+      ['cleanSession', true],
+      ['tls', true],
+    ]),
+  );
+  expect(toldOfOurs.map(([field]: unknown[]) => field)).not.toContain('keepalive');
+  const { unknownFields, ...client } = data.broker.connectedClient;
+  expect(client).toEqual({
+    source: 'LOG_FEED',
+    subscriptions: ['plant/#'],
+    subscriptionDetails: [{ topic: 'plant/#', qos: 1, noLocal: null }],
+    numSubscriptions: 1,
+    tls: null,
+  });
+  expect(unknownFields.map(({ field }: { field: string }) => field)).toEqual([
+    'queues',
+    'numPublished',
+    'numSubscribed',
+    'numDropped',
+    'bytesPublished',
+    'bytesSubscribed',
+    'will',
+    'inflight',
+  ]);
+});

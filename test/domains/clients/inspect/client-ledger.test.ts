@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest';
+import { ClientLedger } from '../../../../src/domains/clients/inspect/client-ledger.ts';
+import { parseLogLine } from '../../../../src/domains/clients/inspect/log-lines.ts';
+
+function ledgerOf(options: { readonly maxSubscriptionBytes?: number } = {}) {
+  const ledger = new ClientLedger({ onChange: () => undefined, ...options });
+  ledger.subscriptionsFollowed = true;
+  const tell = (text: string, level = 'N') => {
+    const line = parseLogLine(level, text, (id) => ledger.has(id));
+    return line === null ? null : ledger.apply(line, Date.now());
+  };
+  const connect = (id: string, { port = 1, clean = 1, keepalive = 60, user = 'u', version = 4 } = {}) =>
+    tell(`New client connected from 10.0.0.1:${port} as ${id} (p${version}, c${clean}, k${keepalive}, u'${user}').`);
+  const subscribe = (id: string, filter: string) => tell(`${id} 1 ${filter}`, 'M/subscribe');
+  return { ledger, tell, connect, subscribe };
+}
+
+test('subscriptions of all clients together are bounded, and a list that lacks some has no number', () => {
+  const { ledger, tell, connect, subscribe } = ledgerOf({ maxSubscriptionBytes: 350 });
+  for (const id of ['a', 'b']) connect(id);
+  for (const filter of ['1', '2']) subscribe('a', filter);
+  subscribe('b', '3');
+  subscribe('b', '4');
+  expect(ledger.detail('a')).toMatchObject({ subscriptions: ['1', '2'], numSubscriptions: 2 });
+  expect(ledger.detail('b')).toMatchObject({ subscriptions: ['3'] });
+  expect(ledger.detail('b')).not.toHaveProperty('numSubscriptions');
+  // Those of clients that go make room.
+  tell('Client a disconnected.');
+  subscribe('b', '5');
+  tell('b 3', 'M/unsubscribe');
+  subscribe('b', '6');
+  subscribe('b', '7');
+  expect(ledger.detail('b')?.subscriptions).toEqual(['5', '6', '7']);
+});
+
+test('who uses an account follows its clients from one to another', () => {
+  const { ledger, tell, connect } = ledgerOf();
+  ledger.addGateway('us', {
+    username: null,
+    protocol: 'MQTT',
+    protocolVersion: 'v5',
+    keepalive: 15,
+    lastConnect: Date.now(),
+  });
+  for (const id of ['a', 'b', 'c']) connect(id, { clean: 0 });
+  expect(ledger.accountOf('a')).toMatchObject({ username: 'u', connectedIds: ['a', 'b', 'c'], isOwn: false });
+  tell('Client b closed its connection.');
+  connect('c', { user: 'v', clean: 0 });
+  expect(ledger.accountOf('a')).toMatchObject({ connectedIds: ['a'], sessionCount: 2 });
+  tell('Expiring client b due to timeout.');
+  expect(ledger.accountOf('a')).toMatchObject({ connectedIds: ['a'], sessionCount: 1 });
+  expect(ledger.accountOf('c')).toMatchObject({ username: 'v', connectedIds: ['c'] });
+  expect(ledger.accountOf('us')).toMatchObject({ username: null, isOwn: true, connectedIds: ['us'] });
+  expect(ledger.accountOf('nobody')).toBeNull();
+  connect("x (p5, c0, k60, u'admin').");
+  expect(ledger.accountOf("x (p5, c0, k60, u'admin').")).toMatchObject({ isAmbiguous: true });
+});
+
+test('a replaced connection ends once, whichever version tells it and in which order', () => {
+  const { ledger, tell, connect } = ledgerOf();
+  // 2.0: an error beforehand.
+  connect('a', { port: 1 });
+  tell('Client a already connected, closing old connection.', 'E');
+  connect('a', { port: 2 });
+  expect(ledger.detail('a')).toMatchObject({ connected: true, remotePort: 2 });
+  // 2.1: with the port of the old one, before or afterwards.
+  connect('a', { port: 3 });
+  tell('Client a [10.0.0.1:2] disconnected: session taken over.');
+  expect(ledger.detail('a')).toMatchObject({ connected: true, remotePort: 3 });
+  tell('Client a [10.0.0.1:3] disconnected: session taken over.');
+  connect('a', { port: 4 });
+  expect(ledger.detail('a')).toMatchObject({ connected: true, remotePort: 4 });
+  tell('Client a [10.0.0.1:4] disconnected: administrative action.');
+  expect(ledger.has('a')).toBe(false);
+});
+
+test('a clean session that is replaced leaves no subscriptions, but with MQTT 5 it may', () => {
+  const { ledger, connect, subscribe } = ledgerOf();
+  connect('old');
+  subscribe('old', 'x');
+  connect('old', { clean: 0 });
+  expect(ledger.detail('old')).toMatchObject({ subscriptions: [], numSubscriptions: 0 });
+  connect('new', { version: 5 });
+  subscribe('new', 'x');
+  connect('new', { version: 5, clean: 0 });
+  expect(ledger.detail('new')).toMatchObject({ subscriptions: ['x'] });
+  expect(ledger.detail('new')).not.toHaveProperty('numSubscriptions');
+});
+
+test('the end of a connection that was not known is that of a stranger, unless it never came to be', () => {
+  const { tell, connect } = ledgerOf();
+  expect(tell('Client stranger disconnected.')).toBe(-1);
+  expect(tell('Client stranger been disconnected by administrative action.')).toBe(-1);
+  expect(tell('Client stranger already connected, closing old connection.', 'E')).toBe(-1);
+  expect(tell('Client <unknown> disconnected, not authorised.')).toBe(0);
+  expect(tell('Client <unknown> disconnected due to protocol error.')).toBe(0);
+  connect('a');
+  expect(tell('Client a disconnected.')).toBe(0);
+});
+
+test.each([
+  ['2.0', 'Client a already connected, closing old connection.', 'Client a disconnected.'],
+  ['2.1', 'Client a [10.0.0.1:1] disconnected: session taken over.', 'Client a [10.0.0.1:2] disconnected.'],
+])('while we have the session of a client it is offline, and remains what it was (%s)', (_version, taken, ended) => {
+  for (const isTakenFirst of [true, false]) {
+    const { ledger, tell, connect, subscribe } = ledgerOf();
+    connect('a', { clean: 0 });
+    const { connection = 0 } = ledger.accountOf('a') ?? {};
+    ledger.borrow('a');
+    expect(ledger.hasEnded('a', connection)).toBe(false);
+    if (isTakenFirst) tell(taken, 'E');
+    connect('a', { port: 2, clean: 0, keepalive: 29, user: 'us' });
+    if (!isTakenFirst && taken.includes('[')) tell(taken);
+    subscribe('a', 'new');
+    expect(ledger.detail('a')).toMatchObject({
+      connected: false,
+      username: 'u',
+      keepalive: 60,
+      subscriptions: ['new'],
+    });
+    // Ours is a connection that is known.
+    expect(ledger.connectedCount).toBe(1);
+    expect(ledger.hasEnded('a', connection)).toBe(false);
+    expect(tell(ended)).toBe(0);
+    expect(ledger.hasEnded('a', connection)).toBe(true);
+    expect(ledger.connectedCount).toBe(0);
+    connect('a', { port: 3, clean: 0 });
+    expect(ledger.detail('a')).toMatchObject({ connected: true, username: 'u', subscriptions: ['new'] });
+
+    // The client comes back while we still have it.
+    ledger.borrow('a');
+    connect('a', { port: 4, clean: 0, keepalive: 29, user: 'us' });
+    connect('a', { port: 5, clean: 0 });
+    tell('Client a [10.0.0.1:4] disconnected: session taken over.');
+    expect(ledger.detail('a')).toMatchObject({ connected: true, username: 'u', remotePort: 5 });
+    // We did not get it.
+    ledger.borrow('a');
+    ledger.giveBack('a');
+    connect('a', { port: 6, clean: 0, keepalive: 29 });
+    expect(ledger.detail('a')).toMatchObject({ connected: true, remotePort: 6 });
+  }
+});
+
+test('bridges of other brokers are clients, and say that they are bridges', () => {
+  const { ledger, tell } = ledgerOf();
+  tell('New bridge connected from 10.0.0.9:4 as far.b1 (p2, c0, k60).');
+  expect(ledger.detail('far.b1')).toMatchObject({ bridge: true, connected: true, protocolVersion: 'v3.1.1' });
+  tell("New bridge connected from 10.0.0.9:5 as far.b2 (p4, c0, k60, u'b').");
+  tell('Client far.b2 [10.0.0.9:5] disconnected: connection closed by client.');
+  expect(ledger.detail('far.b2')).toMatchObject({ bridge: true, connected: false, username: 'b' });
+  tell('Bad socket read/write on client far.b1: Invalid function arguments provided.');
+  expect(ledger.detail('far.b1')).toMatchObject({ connected: false });
+});
+
+test('who cannot be told counts as one more stranger, and subscriptions that were cut leave a list without a number', () => {
+  const { ledger, connect, subscribe } = ledgerOf();
+  expect(connect('a')).toBe(0);
+  expect(connect('x'.repeat(1_000))).toBe(1);
+  subscribe('a', 'read');
+  expect(ledger.detail('a')).toMatchObject({ numSubscriptions: 1 });
+  subscribe('a', 'f'.repeat(1_000));
+  expect(ledger.detail('a')).toMatchObject({ subscriptions: ['read'] });
+  expect(ledger.detail('a')).not.toHaveProperty('numSubscriptions');
+  const full = new ClientLedger({ onChange: () => undefined, maxClients: 0 });
+  const line = parseLogLine('N', 'New client connected from 10.0.0.1:1 as b (p4, c1, k60).', () => false);
+  expect(line && full.apply(line, Date.now())).toBe(1);
+});
+
+test('those whom an administrator has disconnected are told by their account, from a number on', () => {
+  const { ledger, tell, connect } = ledgerOf();
+  for (const id of ['a', 'b', 'c']) connect(id, { user: id === 'c' ? 'other' : 'u' });
+  tell('Client a been disconnected by administrative action.');
+  const { kickCount } = ledger;
+  for (const id of ['b', 'c']) tell(`Client ${id} been disconnected by administrative action.`);
+  connect('a');
+  tell('Client a disconnected.');
+  expect(ledger.kickedSince(kickCount, 'u')).toEqual(['b']);
+  expect(ledger.kickedSince(0, 'u')).toEqual(['a', 'b']);
+  expect(ledger.kickedSince(0, null)).toEqual([]);
+});

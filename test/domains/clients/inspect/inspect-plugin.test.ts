@@ -1,0 +1,405 @@
+import type { MqttClient } from 'mqtt';
+import { expect, onTestFinished, test } from 'vitest';
+import { getClient, listClients } from '../../../../src/domains/clients/inspect/inspect-control.ts';
+import { inspectPluginFactory } from '../../../../src/domains/clients/inspect/inspect-plugin.ts';
+import { BrokerControls, type BrokerControlsOptions } from '../../../../src/protocol/control/broker-controls.ts';
+import type { BrokerLink } from '../../../../src/protocol/mqtt/broker-link.ts';
+import { startScriptedBroker } from '../../../support/aedes-broker.ts';
+import { connectedLink, reached } from '../../../support/link.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../../support/mosquitto.ts';
+
+interface Following {
+  readonly link: BrokerLink;
+  readonly controls: BrokerControls;
+}
+
+async function follow(broker: Mosquitto, credentials = {}): Promise<Following> {
+  return followBy(await connectedLink({ url: broker.url, ...credentials }));
+}
+
+async function followBy(link: BrokerLink, options: Partial<BrokerControlsOptions> = {}): Promise<Following> {
+  const controls = new BrokerControls(link, {
+    timeoutMs: 5_000,
+    silenceMs: 100,
+    ...options,
+    plugins: [inspectPluginFactory({ patienceMs: 500 })],
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(() => controls.close());
+  await controls.capability('cedalo/inspect');
+  return { link, controls };
+}
+
+const idsOf = async (controls: BrokerControls) => (await listClients(controls)).clients.map(({ clientid }) => clientid);
+
+test('clients are followed with what the log tells of them', async () => {
+  const broker = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker, ADMIN);
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  const from = Date.now();
+  const client = await broker.client({ clientId: 'device 1', protocolVersion: 5, keepalive: 33 });
+  await client.subscribeAsync(['a b/#', 'c'], { qos: 1 });
+  await client.unsubscribeAsync('c');
+  await expect
+    .poll(() => getClient(controls, 'device 1').catch(() => null))
+    .toMatchObject({ subscriptions: ['a b/#'] });
+  const detail = await getClient(controls, 'device 1');
+  expect(detail).toMatchObject({
+    clientid: 'device 1',
+    username: 'admin',
+    address: '127.0.0.1',
+    protocol: 'MQTT',
+    protocolVersion: 'v5',
+    connected: true,
+    lastDisconnect: null,
+    keepalive: 33,
+    cleanSession: true,
+    listener: { port: broker.port },
+    numSubscriptions: 1,
+    subscriptionQos: [1],
+  });
+  expect(detail.lastConnect).toBeGreaterThanOrEqual(from);
+  expect(detail).not.toHaveProperty('queues');
+  const { clients } = await listClients(controls);
+  expect(clients).toEqual([
+    expect.objectContaining({ clientid: link.clientId, gateway: true, username: 'admin', protocolVersion: 'v5' }),
+    expect.objectContaining({ clientid: 'device 1' }),
+  ]);
+  await expect(getClient(controls, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('clean sessions go, persistent ones stay offline, and a takeover leaves one', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const clean = await broker.client({ clientId: 'clean' });
+  const kept = await broker.client({ clientId: 'kept', clean: false });
+  await broker.client({ clientId: 'twice' });
+  await broker.client({ clientId: 'twice' });
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'clean', 'kept', 'twice']);
+  await clean.endAsync();
+  kept.stream.destroy();
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'kept', 'twice']);
+  await expect
+    .poll(() => getClient(controls, 'kept'))
+    .toMatchObject({
+      connected: false,
+      disconnectReason: 'connection closed by client',
+      lastDisconnect: expect.any(Number),
+    });
+  expect(await getClient(controls, 'twice')).toMatchObject({ connected: true });
+});
+
+test('clients of before are missing, and the answer says so until they are gone', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const earlier = await broker.client({ clientId: 'earlier' });
+  const before = Date.now();
+  const { link, controls } = await follow(broker);
+  const list = await listClients(controls);
+  expect(list.clients.map(({ clientid }) => clientid)).toEqual([link.clientId]);
+  expect(list.complete).toBe(false);
+  expect(list.since).toBeGreaterThanOrEqual(before);
+  // The broker tells its count when it changes.
+  await broker.client({ clientId: 'later' });
+  await expect.poll(async () => (await listClients(controls)).totalCount).toBe(2);
+  expect((await listClients(controls)).complete).toBe(false);
+  await expect.poll(async () => (await listClients(controls)).unknownConnections).toBe(1);
+  const told: unknown[] = [];
+  controls.onEvent('cedalo/inspect', ({ complete, unknownConnections }) => told.push({ complete, unknownConnections }));
+  await earlier.endAsync();
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
+  await expect.poll(() => told).toContainEqual({ complete: true, unknownConnections: 0 });
+});
+
+test('a WebSocket client that connects again stays, although the end of its old connection is told afterwards', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
+  const { link, controls } = await follow(broker);
+  const lines: string[] = [];
+  await link.subscribe('$SYS/broker/log/#', ({ payload }) => lines.push(payload.toString()), { qos: 1 });
+  for (const clean of [false, true]) {
+    const options = { clientId: `web ${clean}`, clean };
+    await startClient(broker.webSocketUrl, options);
+    await startClient(broker.webSocketUrl, options);
+    await expect.poll(() => lines.join()).toContain(`Client web ${clean} closed its connection`);
+    const from = lines.findIndex((line) => line.includes(`Client web ${clean} closed`));
+    expect(lines.slice(0, from).filter((line) => line.includes(`as web ${clean} `))).toHaveLength(2);
+    expect(await getClient(controls, options.clientId)).toMatchObject({ connected: true, protocol: 'MQTT-WS' });
+  }
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
+  expect((await listClients(controls)).totalCount).toBe(3);
+});
+
+test('a session that has expired is forgotten', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const brief = {
+    clientId: 'brief',
+    clean: false,
+    protocolVersion: 5,
+    properties: { sessionExpiryInterval: 1 },
+  } as const;
+  await (await broker.client(brief)).endAsync();
+  await expect.poll(() => getClient(controls, 'brief').catch(() => null)).toMatchObject({ connected: false });
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId]);
+});
+
+test('without the log over MQTT there is no list but the lines to configure', async () => {
+  const silent = await follow(await startMosquitto());
+  expect(await silent.controls.capability('cedalo/inspect')).toMatchObject({
+    provider: 'NONE',
+    reason: expect.stringMatching(/log_dest topic.*log_type notice/),
+  });
+  await expect(listClients(silent.controls)).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  const half = await follow(await startMosquitto({ logTypes: ['subscribe', 'error'] }));
+  expect(await half.controls.capability('cedalo/inspect')).toMatchObject({
+    provider: 'NONE',
+    reason: expect.stringMatching(/without connections.*log_type notice/),
+  });
+});
+
+test('without log_type subscribe connections are told and subscriptions are not', async () => {
+  const broker = await startMosquitto({ logTypes: ['notice'] });
+  const { controls } = await follow(broker);
+  const client = await broker.client({ clientId: 'device' });
+  await client.subscribeAsync('a');
+  await expect.poll(() => getClient(controls, 'device').catch(() => null)).toMatchObject({ connected: true });
+  expect(await getClient(controls, 'device')).not.toHaveProperty('subscriptions');
+});
+
+test('a user that may not read the log is told which rights are missing', async () => {
+  const broker = await startMosquitto({ access: 'dynsec', logTypes: FOLLOWED_LOG });
+  const admin = await follow(broker, ADMIN);
+  expect(await admin.controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  const role = { rolename: 'reader' };
+  await admin.controls.call('dynamic-security', 'createRole', role);
+  await admin.controls.call('dynamic-security', 'createClient', { username: 'weak', password: 'weak', roles: [role] });
+  const weak = await connectedLink({ url: broker.url, username: 'weak', password: 'weak' });
+  const { since } = weak.status;
+  const { controls } = await followBy(weak, { doubtMs: 100 });
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({
+    provider: 'NONE',
+    reason: expect.stringContaining('$SYS/broker/log/#'),
+  });
+  const acls = ['subscribePattern', 'publishClientReceive'].map((acltype) => ({
+    acltype,
+    topic: '$SYS/broker/#',
+    allow: true,
+  }));
+  await admin.controls.call('dynamic-security', 'modifyRole', { ...role, acls });
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  expect(weak.status.since).toBe(since);
+});
+
+test('a restarted broker is followed anew, and forgets who it had', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  await broker.client({ clientId: 'old' });
+  await expect.poll(() => idsOf(controls)).toContain('old');
+  const { since } = await listClients(controls);
+  const events: number[] = [];
+  controls.onEvent('cedalo/inspect', ({ sequence }) => events.push(Number(sequence)));
+  await broker.client({ clientId: 'older' });
+  await expect.poll(() => events).not.toEqual([]);
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  await broker.kill();
+  await expect.poll(() => listClients(controls).catch(({ code }) => code)).toBe('BROKER_UNREACHABLE');
+  await broker.start();
+  await back;
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId]);
+  expect((await listClients(controls)).since).toBeGreaterThan(since ?? 0);
+  await broker.client({ clientId: 'new' });
+  await expect.poll(() => idsOf(controls)).toEqual([link.clientId, 'new']);
+  // One number is left out, so that followers list again.
+  const gaps = events.filter((sequence, index) => index > 0 && sequence !== (events[index - 1] ?? 0) + 1);
+  expect(gaps).toHaveLength(1);
+});
+
+test('after a restart the log is tried only when the broker has the subscription to it again', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const link = await connectedLink({ url: broker.url });
+  // What the broker has to take in before the subscription to its log.
+  const filters = [...Array(3_000).keys()].map((n) => `many/${n}`);
+  await Promise.all(filters.map((filter) => link.subscribe(filter, () => undefined)));
+  const { controls } = await followBy(link);
+  const lines: string[] = [];
+  await link.subscribe('$SYS/broker/log/N', ({ payload }) => lines.push(payload.toString()));
+  const knocked = new Promise<void>((resolve) => {
+    const knock = link.knock.bind(link);
+    link.knock = async () => {
+      const clientId = await knock();
+      resolve();
+      return clientId;
+    };
+  });
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  await broker.kill();
+  await broker.start();
+  await back;
+  await knocked;
+  await link.subscribe('the last one', () => undefined);
+  await broker.client({ clientId: 'afterwards' });
+  await expect.poll(() => lines.join('\n')).toContain('as afterwards');
+  expect(lines.join('\n')).toContain(`as ${link.clientId}-probe`);
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+});
+
+/** A broker whose log says what the test wants after each knock. */
+async function followedScript(options: Partial<BrokerControlsOptions>) {
+  const broker = await startScriptedBroker(() => []);
+  const link = await connectedLink({ url: broker.url, sessionExpirySeconds: 0 });
+  const script = { tellsConnections: true };
+  const connection = (clientId: string) =>
+    broker.publish(
+      '$SYS/broker/log/N',
+      `1700000000: New client connected from 127.0.0.1:1 as ${clientId} (p5, c1, k60).`,
+    );
+  const knock = link.knock.bind(link);
+  link.knock = async () => {
+    const clientId = await knock();
+    if (script.tellsConnections) await connection(clientId);
+    else await broker.publish('$SYS/broker/log/E', '1700000000: Something else.');
+    return clientId;
+  };
+  const { controls } = await followBy(link, options);
+  const reconnect = async () => {
+    const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+    await startClient(broker.url, { clientId: link.clientId }).then((thief) => thief.endAsync());
+    await back;
+  };
+  return { script, connection, controls, reconnect };
+}
+
+const UNTOLD = { provider: 'NONE', reason: expect.stringContaining('without connections') };
+
+test('that connections are not told is so for all who ask, until one is told', async () => {
+  const { script, connection, controls, reconnect } = await followedScript({});
+  expect(await controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  script.tellsConnections = false;
+  await reconnect();
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject(UNTOLD);
+  await expect(listClients(controls)).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+    info: { reason: UNTOLD.reason },
+  });
+  const later = Date.now();
+  await connection('device');
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject({ provider: 'GATEWAY' });
+  expect((await listClients(controls)).since).toBeGreaterThanOrEqual(later);
+  expect(await idsOf(controls)).toContain('device');
+});
+
+test('that connections are not told is found out again when somebody asks later', async () => {
+  const { script, controls, reconnect } = await followedScript({ doubtMs: 200 });
+  script.tellsConnections = false;
+  await reconnect();
+  await expect.poll(() => controls.capability('cedalo/inspect')).toMatchObject(UNTOLD);
+  script.tellsConnections = true;
+  await expect.poll(() => idsOf(controls).catch(() => [])).toHaveLength(1);
+});
+
+test('a short interruption of the link loses nobody who came or went meanwhile', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const gone = await broker.client({ clientId: 'gone' });
+  await broker.client({ clientId: 'stays' });
+  await expect.poll(() => idsOf(controls)).toHaveLength(3);
+  const { since } = await listClients(controls);
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  // Takes the session over without ending it, so that the broker drops the link and keeps what it would have heard.
+  const thief = await broker.client({
+    clientId: link.clientId,
+    protocolVersion: 5,
+    clean: false,
+    properties: { sessionExpiryInterval: 60 },
+  });
+  await gone.endAsync();
+  await broker.client({ clientId: 'came' });
+  thief.stream.destroy();
+  expect(await back).toMatchObject({ resumed: true });
+  // What the thief acknowledged is lost to us; what came after it is not.
+  await broker.client({ clientId: 'last' });
+  await expect.poll(() => idsOf(controls)).toContain('last');
+  expect((await listClients(controls)).since).toBe(since);
+  expect(await idsOf(controls)).toContain('stays');
+  expect(await getClient(controls, link.clientId)).toMatchObject({ gateway: true, connected: true });
+});
+
+test('after random comings and goings the list equals the truth', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG, webSocket: true });
+  const { link, controls } = await follow(broker);
+  const truth = new Map<string, { client: MqttClient; filters: Set<string>; clean: boolean }>();
+  const offline = new Set<string>();
+  let seed = 7;
+  const random = (below: number) => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((seed / 2_147_483_648) * below);
+  };
+  for (let step = 0; step < 300; step++) {
+    const clientId = `c ${random(25)}`;
+    const present = truth.get(clientId);
+    const action = random(4);
+    if (!present) {
+      const clean = offline.has(clientId) ? false : random(2) === 0;
+      const wasKept = offline.delete(clientId);
+      const client = await broker.client({
+        clientId,
+        clean,
+        protocolVersion: random(2) === 0 ? 4 : 5,
+        properties: { sessionExpiryInterval: 600 },
+      });
+      if (wasKept) await client.unsubscribeAsync(['f 0', 'f 1', 'f 2']);
+      truth.set(clientId, { client, filters: new Set(), clean });
+    } else if (action === 0) {
+      truth.delete(clientId);
+      if (!present.clean) {
+        offline.add(clientId);
+        await present.client.unsubscribeAsync(['f 0', 'f 1', 'f 2']);
+      }
+      await present.client.endAsync(random(2) === 0);
+    } else if (action === 1) {
+      const filter = `f ${random(3)}`;
+      present.filters.delete(filter);
+      await present.client.unsubscribeAsync(filter);
+    } else {
+      const filter = `f ${random(3)}`;
+      present.filters.add(filter);
+      await present.client.subscribeAsync(filter);
+    }
+  }
+  const expected = [...truth]
+    .map(([clientid, { filters }]) => ({ clientid, connected: true, filters: [...filters].sort() }))
+    .concat([...offline].map((clientid) => ({ clientid, connected: false, filters: [] })))
+    .sort((a, b) => (a.clientid < b.clientid ? -1 : 1));
+  await expect
+    .poll(async () => {
+      const { clients } = await listClients(controls);
+      const others = clients.filter(({ clientid }) => clientid !== link.clientId);
+      return Promise.all(
+        others.map(async ({ clientid, connected }) => {
+          const { subscriptions = [] } = await getClient(controls, clientid);
+          return { clientid, connected, filters: [...subscriptions].sort() };
+        }),
+      );
+    })
+    .toEqual(expected);
+  await expect.poll(async () => (await listClients(controls)).complete).toBe(true);
+});
+
+test('a burst of clients is told in few events that add up to the list', async () => {
+  const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const { link, controls } = await follow(broker);
+  const present = new Set([link.clientId]);
+  let events = 0;
+  controls.onEvent('cedalo/inspect', (event) => {
+    events += 1;
+    for (const { clientid } of event.changed as { clientid: string }[]) present.add(clientid);
+    for (const clientid of event.removed as string[]) present.delete(clientid);
+  });
+  const clients = await Promise.all([...Array(200).keys()].map((n) => broker.client({ clientId: `burst-${n}` })));
+  await expect.poll(() => present.size).toBe(201);
+  await Promise.all(clients.slice(0, 100).map((client) => client.endAsync(true)));
+  await expect.poll(() => present.size).toBe(101);
+  expect(events).toBeLessThan(60);
+  expect((await idsOf(controls)).sort()).toEqual([...present].sort());
+});

@@ -1,0 +1,266 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseLogLine } from '../../../../src/domains/clients/inspect/log-lines.ts';
+import { busyMs } from '../../../support/busy-time.ts';
+
+const known = (...ids: string[]) => ids.includes.bind(ids) as (id: string) => boolean;
+const connected = {
+  kind: 'CONNECTED',
+  address: '127.0.0.1',
+  port: 57604,
+  bridge: false,
+  clean: false,
+  keepalive: 60,
+  username: 'k1',
+  isAmbiguous: false,
+};
+const at = 1_700_000_000_000;
+
+test.each([
+  [
+    'N',
+    'New connection from 127.0.0.1:57596 on port 21883.',
+    { kind: 'OPENED', address: '127.0.0.1', port: 57596, listenerPort: 21883 },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p1, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p2, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p3, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev311 (p4, c0, k60, u'k1').",
+    { ...connected, clientid: 'dev311', protocolVersion: 'v3.1.1' },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as dev5 (p5, c1, k60, u'k1').",
+    { ...connected, clientid: 'dev5', protocolVersion: 'v5', clean: true },
+  ],
+  [
+    'N',
+    'New client connected from 127.0.0.1:57604 as dev5 (p5, c0, k0).',
+    { ...connected, clientid: 'dev5', protocolVersion: 'v5', username: null, keepalive: 0 },
+  ],
+  [
+    'N',
+    "New client connected from ::ffff:127.0.0.1:57604 as ws (p5, c0, k60, u'k1').",
+    { ...connected, address: '::ffff:127.0.0.1', clientid: 'ws', protocolVersion: 'v5' },
+  ],
+  [
+    'N',
+    'New bridge connected from 127.0.0.1:43594 as host.b1 (p2, c0, k60).',
+    { ...connected, port: 43594, clientid: 'host.b1', protocolVersion: 'v3.1.1', username: null, bridge: true },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as a b as c (p2, c1, k60, u'admin'). (p5, c0, k60, u'k1').",
+    { ...connected, clientid: "a b as c (p2, c1, k60, u'admin').", protocolVersion: 'v5', isAmbiguous: true },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as d (p5, c0, k60, u'x (p5, c0, k60, u'admin'').",
+    {
+      ...connected,
+      clientid: "d (p5, c0, k60, u'x",
+      protocolVersion: 'v5',
+      username: "admin'",
+      isAmbiguous: true,
+    },
+  ],
+  [
+    'N',
+    "New client connected from 127.0.0.1:57604 as d (p5, c0, k60, u'o'neill'').",
+    { ...connected, clientid: 'd', protocolVersion: 'v5', username: "o'neill'" },
+  ],
+  [
+    'N',
+    'Client devtls negotiated TLSv1.3 cipher TLS_AES_256_GCM_SHA384',
+    { kind: 'TLS', clientid: 'devtls', version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+  ],
+  ['N', 'Client dev5 disconnected.', { kind: 'DISCONNECTED', clientid: 'dev5', port: null, reason: 'disconnected' }],
+  [
+    'N',
+    'Client dev5 [127.0.0.1:56272] disconnected.',
+    { kind: 'DISCONNECTED', clientid: 'dev5', port: 56272, reason: 'disconnected' },
+  ],
+  [
+    'N',
+    'Client dev311 closed its connection.',
+    { kind: 'DISCONNECTED', clientid: 'dev311', port: null, reason: 'connection closed by client' },
+  ],
+  [
+    'N',
+    'Client dev311 [127.0.0.1:45152] disconnected: connection closed by client.',
+    { kind: 'DISCONNECTED', clientid: 'dev311', port: 45152, reason: 'connection closed by client' },
+  ],
+  [
+    'N',
+    'Client devka has exceeded timeout, disconnecting.',
+    { kind: 'DISCONNECTED', clientid: 'devka', port: null, reason: 'exceeded timeout' },
+  ],
+  [
+    'N',
+    'Client devka [127.0.0.1:1] disconnected: exceeded timeout.',
+    { kind: 'DISCONNECTED', clientid: 'devka', port: 1, reason: 'exceeded timeout' },
+  ],
+  [
+    'N',
+    'Client devkick been disconnected by administrative action.',
+    { kind: 'DISCONNECTED', clientid: 'devkick', port: null, reason: 'administrative action' },
+  ],
+  [
+    'N',
+    'Client devkick [127.0.0.1:1] disconnected: administrative action.',
+    { kind: 'DISCONNECTED', clientid: 'devkick', port: 1, reason: 'administrative action' },
+  ],
+  [
+    'N',
+    'Client dev5 [127.0.0.1:1] disconnected: session taken over.',
+    { kind: 'DISCONNECTED', clientid: 'dev5', port: 1, reason: 'session taken over' },
+  ],
+  [
+    'N',
+    'Client <unknown> disconnected, not authorised.',
+    { kind: 'DISCONNECTED', clientid: '<unknown>', port: null, reason: 'not authorised' },
+  ],
+  [
+    'N',
+    'Client devbad [127.0.0.1:56302] disconnected: not authorised.',
+    { kind: 'DISCONNECTED', clientid: 'devbad', port: 56302, reason: 'not authorised' },
+  ],
+  [
+    'N',
+    'Client <unknown> disconnected due to protocol error.',
+    { kind: 'DISCONNECTED', clientid: '<unknown>', port: null, reason: 'protocol error' },
+  ],
+  [
+    'E',
+    'Client dev5 already connected, closing old connection.',
+    { kind: 'DISCONNECTED', clientid: 'dev5', port: null, reason: 'session taken over' },
+  ],
+  [
+    'N',
+    'Bad socket read/write on client dev: 5: Invalid function arguments provided.',
+    { kind: 'DISCONNECTED', clientid: 'dev: 5', port: null, reason: 'Invalid function arguments provided.' },
+  ],
+  ['N', 'Expiring client dev 5 due to timeout.', { kind: 'EXPIRED', clientid: 'dev 5' }],
+  ['M/subscribe', 'dev311 1 ok/a', { kind: 'SUBSCRIBED', clientid: 'dev311', qos: 1, filter: 'ok/a' }],
+  ['M/subscribe', 'dev 2 1 x', { kind: 'SUBSCRIBED', clientid: 'dev 2', qos: 1, filter: 'x' }],
+  ['M/subscribe', 'dev 1 a 2 x 0 y', { kind: 'SUBSCRIBED', clientid: 'dev 1 a', qos: 2, filter: 'x 0 y' }],
+  ['M/unsubscribe', 'dev311 ok/a', { kind: 'UNSUBSCRIBED', clientid: 'dev311', filter: 'ok/a' }],
+  ['M/unsubscribe', 'dev 1 a b c', { kind: 'UNSUBSCRIBED', clientid: 'dev 1 a', filter: 'b c' }],
+])('%s "%s" is understood, with and without a timestamp', (level, line, expected) => {
+  const isKnown = known('dev 1 a', 'dev 2');
+  expect(parseLogLine(level, line, isKnown)).toEqual({ at: null, ...expected });
+  expect(parseLogLine(level, `1700000000: ${line}`, isKnown)).toEqual({ at, ...expected });
+  expect(parseLogLine(level, `2023-11-14T22:13:20: ${line}`, isKnown)).toEqual({ at: null, ...expected });
+});
+
+test('an id that ends like an address is whole where no address is told', () => {
+  const line = 'Client plant [10.0.0.1:1883] disconnected.';
+  const ended = { kind: 'DISCONNECTED', at: null };
+  expect(parseLogLine('N', line, known('plant [10.0.0.1:1883]'))).toMatchObject({
+    ...ended,
+    clientid: 'plant [10.0.0.1:1883]',
+    port: null,
+  });
+  expect(parseLogLine('N', line, known('plant'))).toMatchObject({ ...ended, clientid: 'plant', port: 1883 });
+});
+
+test.each([
+  ['N', 'Client from 127.0.0.1:34720 appears to be using TLS to connect to a non-TLS listener.'],
+  ['I', 'Protocol error from 127.0.0.1:34732: First packet not CONNECT (47).'],
+  ['I', 'dynsec: gw-admin/admin | modifyClient | username=k1'],
+  ['I', 'mosquitto version 2.0.11 running'],
+  ['N', 'Outgoing messages are being dropped for client X.'],
+  ['N', 'New client connected from 127.0.0.1:57604 as cut off in the midd'],
+])('%s "%s" tells nothing of clients', (level, line) => {
+  expect(parseLogLine(level, line, known())).toBeNull();
+});
+
+test('of several ways to read the end of a connection the one with a known id counts', () => {
+  const id = 'gateway-7 [10.0.0.1:1883]';
+  const end = (line: string, ...ids: string[]) => parseLogLine('N', `Client ${line}`, known(...ids));
+  expect(end(`${id} disconnected.`, id)).toMatchObject({ clientid: id, port: null, reason: 'disconnected' });
+  expect(end(`${id} disconnected.`, 'gateway-7')).toMatchObject({ clientid: 'gateway-7', port: 1883 });
+  expect(end(`${id} disconnected: exceeded timeout.`)).toMatchObject({ clientid: 'gateway-7', port: 1883 });
+  const odd = 'a disconnected due to b';
+  expect(end(`${odd} disconnected.`, odd)).toMatchObject({ clientid: odd, reason: 'disconnected' });
+  expect(end('a disconnected due to b disconnected.', 'a')).toMatchObject({ clientid: 'a', reason: 'b disconnected' });
+});
+
+test('any line is parsed or passed over in no time', () => {
+  const words = fc.constantFrom(
+    'New ',
+    'Client ',
+    'connected from ',
+    ' as ',
+    ' (p5, c0, k60',
+    ", u'",
+    "').",
+    ' disconnected',
+    '.',
+    ' ',
+    '1',
+    'a',
+    '127.0.0.1:1',
+    ' 1 ',
+    '\n',
+  );
+  const line = fc.oneof(
+    fc.string({ maxLength: 1_000 }),
+    fc.array(words, { maxLength: 200 }).map((parts) => parts.join('')),
+  );
+  fc.assert(
+    fc.property(line, fc.constantFrom('N', 'I', 'E', 'M/subscribe', 'M/unsubscribe', 'x'), (text, level) => {
+      const from = busyMs();
+      parseLogLine(level, text, known('a'));
+      expect(busyMs() - from).toBeLessThan(200);
+    }),
+  );
+});
+
+test.each([
+  ['N', `Client ${'x disconnected due to '.repeat(200_000)}`],
+  ['N', `Client ${' [a:1] disconnected: '.repeat(200_000)}`],
+  ['N', `New client connected from ${"a:1 as  (p5, c0, k60, u'".repeat(200_000)}`],
+  ['M/subscribe', ' 0'.repeat(2_000_000)],
+])('a line of megabytes, which only a hostile broker tells, holds nobody up (%s)', (level, text) => {
+  const from = busyMs();
+  expect(parseLogLine(level, text, known('a'))).toBeNull();
+  expect(busyMs() - from).toBeLessThan(200);
+});
+
+test('a line that was cut says that somebody came, or that subscriptions changed, and not which', () => {
+  const head = "1700000000: New client connected from 127.0.0.1:57604 as  (p2, c1, k60, u'name').";
+  const line = (bytes: number) =>
+    head.replace(' as ', ` as ${'é'.repeat(100)}${'x'.repeat(bytes - head.length - 200)}`);
+  expect(parseLogLine('N', line(998), known())).toMatchObject({ kind: 'CONNECTED', username: 'name' });
+  expect(parseLogLine('N', line(999), known())).toEqual({ kind: 'CONNECTED_UNREAD', at });
+  expect(parseLogLine('N', `1700000000: New bridge connected from ${'x'.repeat(1_000)}`, known())).toMatchObject({
+    kind: 'CONNECTED_UNREAD',
+  });
+  for (const [level, kind, told] of [
+    ['M/subscribe', 'SUBSCRIBED', 'dev 1 '],
+    ['M/unsubscribe', 'UNSUBSCRIBED', 'dev '],
+  ] as const) {
+    const filter = (bytes: number) => 'a'.repeat(bytes - told.length);
+    expect(parseLogLine(level, told + filter(998), known('dev'))).toMatchObject({ kind, filter: filter(998) });
+    expect(parseLogLine(level, told + filter(999), known('dev'))).toMatchObject({
+      kind,
+      clientid: 'dev',
+      filter: null,
+    });
+  }
+});

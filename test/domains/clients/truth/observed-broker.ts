@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { connectAsync } from 'mqtt';
+import { onTestFinished } from 'vitest';
+import { passwordFile } from '../../../../src/engines/cloud-brokers/cloud-brokers.ts';
+import { dynsecDone } from '../../../engines/embedded/dynsec.ts';
+import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
+import { startTestService, type TestService } from '../../../support/service.ts';
+import { subscribe } from '../../../support/subscription.ts';
+import type { CrowdPlan } from './crowd.ts';
+
+/** A service with one broker that lets in who comes, with or without a user name. */
+export interface ObservedBroker {
+  readonly service: TestService;
+  readonly brokerId: string;
+  readonly port: number;
+  readonly accounts: CrowdPlan['accounts'];
+  /** It is followed by its log: nobody can tell whether a session that was to stay is older than that. */
+  readonly isFollowed: boolean;
+}
+
+const ACCOUNTS = [
+  null,
+  { username: 'operator', password: 'a password' },
+  { username: "odd, u'name') 7", password: 'another one' },
+] as const;
+
+export async function embeddedBroker(): Promise<ObservedBroker> {
+  const service = await startTestService({ embeddedBroker: true, env: { BROKER_TIMEOUT_MS: '20000' } });
+  const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+  const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8');
+  const admin = await connectAsync(url ?? '', { username: 'admin', password, reconnectPeriod: 0 });
+  onTestFinished(() => admin.endAsync(true));
+  await dynsecDone(
+    admin,
+    { command: 'setDefaultACLAccess', acls: [{ acltype: 'subscribe', allow: true }] },
+    { command: 'createGroup', groupname: 'everybody' },
+    { command: 'setAnonymousGroup', groupname: 'everybody' },
+    ...ACCOUNTS.flatMap((account) => (account ? [{ command: 'createClient', ...account }] : [])),
+  );
+  await admin.endAsync();
+  await connected(service, id);
+  return { service, brokerId: id, port: Number(new URL(url ?? '').port), accounts: ACCOUNTS, isFollowed: false };
+}
+
+export async function mosquittoBroker(): Promise<ObservedBroker> {
+  const { url, port } = await startMosquitto({ logTypes: FOLLOWED_LOG });
+  const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '20000' } });
+  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
+    name: 'mosquitto',
+    url,
+  });
+  await connected(service, body.id);
+  return { service, brokerId: body.id, port, accounts: ACCOUNTS, isFollowed: true };
+}
+
+async function connected(service: TestService, brokerId: string): Promise<void> {
+  const events = subscribe(
+    service,
+    service.root,
+    'subscription ($id: ID!) { brokerStatus(projectId: $id) { brokers { brokerId isConnected } } }',
+    { id: service.projectId },
+  );
+  type Status = { readonly brokerId: string; readonly isConnected: boolean };
+  await events.until(({ brokerStatus }) =>
+    brokerStatus.brokers.some((broker: Status) => broker.brokerId === brokerId && broker.isConnected),
+  );
+  events.end();
+}

@@ -1,0 +1,180 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { ADMIN } from '../../support/mosquitto.ts';
+import { subscribe } from '../../support/subscription.ts';
+import { accessOf, type ClusterWorld, type ClusterWorldNode, clusterWorld } from './cluster-world.ts';
+
+const STATUS = `subscription ($p: ID!) { clusterStatus(projectId: $p) { clusters { state nodes {
+  nodeId isLeader sync { state differenceCount differences { kind name } }
+} } } }`;
+
+const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
+  changeAccessControl(input: { brokerId: $c, changes: $changes }) { outcome nodes { nodeId outcome error { code } } }
+}`;
+
+const ROLE = '{ accessRole(rolename: $role) { rolename } }';
+const role = (rolename: string, more: object = {}) => ({ createAccessRole: { rolename, ...more } });
+
+/** Somebody with another tool. */
+const control = ({ broker: { port } }: ClusterWorldNode, ...command: readonly string[]) =>
+  execFileSync(
+    'mosquitto_ctrl',
+    ['-h', '127.0.0.1', '-p', String(port), '-u', ADMIN.username, '-P', ADMIN.password, 'dynsec', ...command],
+    { stdio: 'ignore' },
+  );
+
+const rolesOn = ({ broker }: ClusterWorldNode): string[] =>
+  JSON.parse(broker.readAccessFile())
+    .roles.map(({ rolename }: { readonly rolename: string }) => rolename)
+    .sort();
+
+/** Waits until nodes are as it is said, by number. */
+function watched({ service }: ClusterWorld) {
+  const events = subscribe(service, service.root, STATUS, { p: service.projectId });
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  return async (fits: (nodes: any[], state: string) => boolean): Promise<any[]> => {
+    const { clusterStatus } = await events.until(({ clusterStatus: { clusters } }) =>
+      // biome-ignore lint/suspicious/noExplicitAny: as above.
+      clusters.some(({ nodes, state }: any) => fits(nodes, state)),
+    );
+    return clusterStatus.clusters[0].nodes;
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+const isDrifted = (nodeId: number) => (nodes: any[]) => nodes[nodeId - 1].sync.state === 'DRIFTED';
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+const areEqual = (nodes: any[], state: string) =>
+  state === 'ACTIVE' && nodes.every(({ sync }) => sync.state === 'EQUAL' && sync.differenceCount === 0);
+
+test('what somebody changes on one node is told with its name, stays through writes, and is undone on request', async () => {
+  const world = await clusterWorld();
+  const { graph, nodes, clusterId } = world;
+  const [first, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
+  const until = watched(world);
+  await until(areEqual);
+
+  control(second, 'createRole', 'foreign');
+  const [, told] = await until(isDrifted(2));
+  expect(told.sync.differences).toEqual([{ kind: 'ROLE', name: 'foreign' }]);
+
+  const { changeAccessControl } = await graph(WRITE, { changes: [role('own')] });
+  expect(changeAccessControl.nodes.map(({ outcome }: { readonly outcome: string }) => outcome)).toEqual(
+    Array(3).fill('APPLIED'),
+  );
+  expect(nodes.map(rolesOn)).toEqual([
+    ['admin', 'own'],
+    ['admin', 'foreign', 'own'],
+    ['admin', 'own'],
+  ]);
+  await graph('mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 2 }) { cluster { state } } }');
+  expect(accessOf(second)).toEqual(accessOf(first));
+  await until(areEqual);
+
+  // A write that the node cannot take as it is brings it back as a whole.
+  control(third, 'createRole', 'same');
+  await until(isDrifted(3));
+  const acls = [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'a', allow: true }];
+  const report = (await graph(WRITE, { changes: [role('same', { acls })] })).changeAccessControl;
+  expect(report.nodes[2]).toEqual({ nodeId: 3, outcome: 'APPLIED', error: null });
+  expect(accessOf(third)).toEqual(accessOf(first));
+  await until(areEqual);
+
+  // The one that is read by is another one once the first is not as it should be.
+  control(first, 'deleteRole', 'same');
+  const drifted = await until(isDrifted(1));
+  expect(drifted.map(({ isLeader }) => isLeader)).toEqual([false, true, false]);
+  expect(drifted[0].sync.differences).toEqual([{ kind: 'ROLE', name: 'same' }]);
+  const { broker } = await graph(`query ($c: ID!, $role: String!) { broker(id: $c) ${ROLE} }`, { role: 'same' });
+  expect(broker.accessRole).toEqual({ rolename: 'same' });
+
+  await graph(
+    'mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 1, adopt: true }) { cluster { state } } }',
+  );
+  expect(nodes.map(rolesOn)).toEqual(Array(3).fill(['admin', 'own']));
+  await until(areEqual);
+
+  await graph('mutation ($c: ID!) { updateCluster(input: { clusterId: $c, autoRepair: true }) { cluster { id } } }');
+  control(third, 'deleteRole', 'own');
+  await expect.poll(() => rolesOn(third)).toEqual(['admin', 'own']);
+  await until(areEqual);
+  expect(clusterId).toBeTruthy();
+});
+
+test('below ADMIN a cluster does not adopt rights on $CONTROL/ that somebody gave on one node', async () => {
+  const world = await clusterWorld();
+  const { service, nodes, clusterId } = world;
+  const [, second] = nodes as [ClusterWorldNode, ClusterWorldNode];
+  const editor = (await service.person('EDITOR')).token;
+  const until = watched(world);
+  await until(areEqual);
+  const ADOPT =
+    'mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 2, adopt: true }) { cluster { state } } }';
+  const adopt = async (token: string) =>
+    (await service.graphql(ADOPT, { c: clusterId }, token)).errors?.[0]?.extensions.code;
+
+  control(second, 'createRole', 'foreign');
+  await until(isDrifted(2));
+  expect(await adopt(editor)).toBeUndefined();
+  await until(areEqual);
+
+  control(second, 'addRoleACL', 'foreign', 'publishClientSend', '$CONTROL/#', 'allow');
+  await until(isDrifted(2));
+  expect(await adopt(editor)).toBe('NOT_ALLOWED');
+  expect(nodes.map((node) => node.broker.readAccessFile().includes('$CONTROL/#'))).toEqual([false, true, false]);
+  expect(await adopt(service.root)).toBeUndefined();
+  await until(areEqual);
+  expect(nodes.map((node) => node.broker.readAccessFile().includes('$CONTROL/#'))).toEqual([true, true, true]);
+});
+
+test('a node is not written by itself while it is in a cluster; it is read, and written again once it left', async () => {
+  const { graph, nodes, service } = await clusterWorld();
+  const [, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
+  const write = (brokerId: string) => service.graphql(WRITE, { c: brokerId, changes: [role('own')] });
+
+  const refused = (await write(second.brokerId)).errors?.[0];
+  expect(refused?.extensions?.code).toBe('IN_USE');
+  // Whoever may write this broker may not know the cluster.
+  expect(JSON.stringify(refused)).not.toContain('plant');
+  expect(nodes.map(rolesOn)).toEqual(Array(3).fill(['admin']));
+  const { broker } = await graph(`query ($id: ID!, $role: String!) { broker(id: $id) ${ROLE} }`, {
+    id: second.brokerId,
+    role: 'admin',
+  });
+  expect(broker.accessRole).toEqual({ rolename: 'admin' });
+  expect((await graph(WRITE, { changes: [role('own')] })).changeAccessControl.outcome).toBe('APPLIED');
+
+  await graph('mutation ($c: ID!) { leaveCluster(input: { clusterId: $c, nodeId: 3 }) { cluster { id } } }');
+  const written = (await service.graphql(WRITE, { c: third.brokerId, changes: [role('alone')] })).data;
+  expect(written.changeAccessControl.outcome).toBe('APPLIED');
+  expect(nodes.map(rolesOn)).toEqual([
+    ['admin', 'own'],
+    ['admin', 'own'],
+    ['admin', 'alone', 'own'],
+  ]);
+});
+
+test('a node that comes back with an older file is found, and repaired with the passwords that are kept', async () => {
+  const world = await clusterWorld();
+  const { graph, nodes, service } = world;
+  const [first, , third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
+  const until = watched(world);
+  await service.graphql(
+    'mutation ($p: ID!) { updateProject(input: { projectId: $p, clusterPasswords: true }) { project { id } } }',
+    { p: service.projectId },
+  );
+  const meter = (password: string) => ({ updateAccessClient: { username: 'meter', password } });
+  await graph(WRITE, { changes: [{ createAccessClient: { username: 'meter', password: 'old' } }] });
+  const older = third.broker.readAccessFile();
+  await graph(WRITE, { changes: [meter('new'), role('sensor')] });
+
+  await third.broker.stop();
+  third.broker.writeAccessFile(older);
+  await third.broker.start();
+  const [, , told] = await until(isDrifted(3));
+  expect(told.sync.differences).toEqual([{ kind: 'ROLE', name: 'sensor' }]);
+  await graph('mutation ($c: ID!) { repairClusterNode(input: { clusterId: $c, nodeId: 3 }) { cluster { state } } }');
+  expect(accessOf(third)).toEqual(accessOf(first));
+  await third.broker.client({ username: 'meter', password: 'new' });
+  await until(areEqual);
+});

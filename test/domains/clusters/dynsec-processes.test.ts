@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+import { bearer, startTestService, type TestService } from '../../support/service.ts';
+import { startServiceProcess } from '../../support/service-process.ts';
+import { accessOf, type ClusterWorldNode, nodeInput, startNodes } from './cluster-world.ts';
+import { hasPassword } from './dynsec-files.ts';
+
+const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
+  changeAccessControl(input: { brokerId: $c, changes: $changes }) { outcome nodes { nodeId outcome error { code message } } }
+}`;
+const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $input) { cluster { id } } }';
+const STATES = 'query ($c: ID!) { broker(id: $c) { cluster { nodes { sync { state missingPasswords } } } } }';
+const EQUAL = { sync: { state: 'EQUAL', missingPasswords: [] } };
+
+const client = (username: string, password: string) => ({ createAccessClient: { username, password } });
+
+const postgres = usePostgres();
+
+test.skipIf(!postgres.available)(`two processes on one database write in turns (${UNAVAILABLE})`, async () => {
+  const env = {
+    DATABASE_URL: await postgres.createDatabase(),
+    SECRET_KEY: 'the same key for all of the processes',
+    BROKER_TIMEOUT_MS: '5000',
+  };
+  const one = await startTestService({ env });
+  const two = await startTestService({ env });
+  const nodes = await startNodes(one, 3);
+  const input = { projectId: one.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
+  const c = (await one.graphql(CREATE, { input })).data.createCluster.cluster.id;
+  const statesAt = async (service: TestService) =>
+    (await service.graphql(STATES, { c }, one.root)).data?.broker?.cluster?.nodes;
+  await expect.poll(() => statesAt(two)).toEqual([EQUAL, EQUAL, EQUAL]);
+
+  const reports = await Promise.all(
+    Array.from({ length: 12 }, async (_, number) => {
+      const service = number % 2 === 0 ? one : two;
+      const changes = [client(`m${number}`, 'secret')];
+      return (await service.graphql(WRITE, { c, changes }, one.root)).data.changeAccessControl;
+    }),
+  );
+  for (const { nodes: outcomes } of reports) {
+    expect(outcomes).toMatchObject(Array(3).fill({ outcome: 'APPLIED', error: null }));
+  }
+  for (const node of nodes) expect(accessOf(node)).toEqual(accessOf(nodes[0] as ClusterWorldNode));
+  for (const service of [one, two]) await expect.poll(() => statesAt(service)).toEqual([EQUAL, EQUAL, EQUAL]);
+});
+
+test('killed in the middle of a write: what was begun is taken back, and what it may have cost is told', async () => {
+  const service = await startServiceProcess();
+  const brokers = await Promise.all([1, 2, 3].map(() => startMosquitto({ access: 'dynsec' })));
+  const nodes: ClusterWorldNode[] = [];
+  for (const [index, broker] of brokers.entries()) {
+    const response = await fetch(`${service.url}/api/projects/${service.projectId}/brokers`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...bearer(service.root) },
+      body: JSON.stringify({ name: `m${index + 1}`, url: broker.url, ...ADMIN }),
+    });
+    const { id } = (await response.json()) as { readonly id: string };
+    nodes.push({ broker, brokerId: id, nodeId: index + 1 });
+  }
+  const [first] = nodes as [ClusterWorldNode, ...ClusterWorldNode[]];
+  const input = { projectId: service.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
+  const c = (await service.graphql(CREATE, { input })).createCluster.cluster.id;
+  const write = (...changes: object[]) => service.graphql(WRITE, { c, changes });
+  await write(client('meter', 'old'));
+  const before = nodes.map(accessOf);
+
+  const many = Array.from({ length: 200 }, (_, number) => client(`m${number}`, 'secret'));
+  const answer = write({ setAccessClientPassword: { username: 'meter', password: 'new' } }, ...many).catch(() => null);
+  // Another process, which gives no sign but this.
+  await expect.poll(() => first.broker.readAccessFile().includes('m20'), { interval: 1 }).toBe(true);
+  await service.kill();
+  expect(await answer).toBeNull();
+  expect(first.broker.readAccessFile()).toContain('m20');
+
+  await service.start();
+  const states = async () => (await service.graphql(STATES, { c })).broker.cluster.nodes;
+  const lacking = { sync: { state: 'EQUAL', missingPasswords: ['meter'] } };
+  await expect.poll(states).toEqual([lacking, EQUAL, EQUAL]);
+  expect(nodes.map(accessOf)).toEqual(before);
+  expect(nodes.map((node) => hasPassword(node, 'meter', 'new'))).toEqual([true, false, false]);
+  await write({ setAccessClientPassword: { username: 'meter', password: 'newer' } });
+  expect(await states()).toEqual([EQUAL, EQUAL, EQUAL]);
+  for (const node of nodes) expect(hasPassword(node, 'meter', 'newer')).toBe(true);
+});

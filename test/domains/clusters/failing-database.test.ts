@@ -1,0 +1,173 @@
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { findPostgresPrograms, startCluster } from '../../support/postgres.ts';
+import { clusterWorld } from './cluster-world.ts';
+import { databaseOf, failing } from './failing.ts';
+import { type HaBroker, haNode, haWorld } from './ha-world.ts';
+
+const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { nodes { nodeId } } } }';
+const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { nodes { nodeId } } } }';
+const DELETE = 'mutation ($input: DeleteClusterInput!) { deleteCluster(input: $input) { success } }';
+const NODES = 'query ($c: ID!) { broker(id: $c) { cluster { state nodes { nodeId error { code } } } } }';
+const CLUSTERS = 'query ($p: ID!) { project(id: $p) { clusters { nodes { id } } brokers { totalCount } } }';
+
+const ofNodes = ({ broker }: { broker: { cluster: { nodes: { nodeId: number }[] } } }) =>
+  broker.cluster.nodes.map(({ nodeId }) => nodeId);
+
+test('a cluster that cannot be stored is not made; one that is refused and cannot be taken back is told, and can be deleted', async () => {
+  const { nodes, create, graph, service } = await haWorld();
+  const listed = async () => (await graph(CLUSTERS, { p: service.projectId })).project;
+  const works = failing(service, 'INSERT ON "ClusterNode" WHEN NEW."nodeId" = 3');
+  await expect(create()).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+  expect(nodes.flatMap(({ commands }) => commands)).toEqual([]);
+  expect(await listed()).toEqual({ clusters: { nodes: [] }, brokers: { totalCount: nodes.length } });
+  works();
+
+  const worksAgain = failing(service, 'DELETE ON "Broker"');
+  nodes[1]?.answers.set('joinCluster', { error: 'no' });
+  await expect(create()).rejects.toMatchObject({
+    code: 'BROKER_REJECTED',
+    message: expect.stringContaining('"plant" is listed until it is deleted'),
+    info: { nodeId: 2 },
+  });
+  expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
+  const [{ id }] = (await listed()).clusters.nodes;
+  expect((await graph(NODES, { c: id })).broker.cluster.state).toBe('INACTIVE');
+  await expect(graph(DELETE, { input: { clusterId: id } })).rejects.toMatchObject({
+    code: 'INTERNAL_ERROR',
+    message: expect.stringContaining('delete it once more'),
+  });
+  worksAgain();
+  nodes[1]?.answers.clear();
+  expect((await graph(DELETE, { input: { clusterId: id } })).deleteCluster.success).toBe(true);
+  expect(await create()).toBeTypeOf('string');
+});
+
+test('a node that was told, but not stored, is told as such, and the same once more ends it', async () => {
+  const { nodes, create, graph, service } = await haWorld(4);
+  const fourth = nodes[3] as HaBroker;
+  const c = await create(3);
+  const path = `/api/projects/${service.projectId}/brokers/${fourth.brokerId}`;
+  // As another process does it whose news has not come yet.
+  const database = databaseOf(service);
+  const columns = '("clusterId", "nodeId", "brokerId", "name", "address", "port")';
+  database.exec(`INSERT INTO "ClusterNode" ${columns} VALUES ('${c}', 4, '${fourth.brokerId}', 'n', 'a', 1)`);
+  expect((await service.rest('DELETE', path)).body).toMatchObject({ code: 'IN_USE' });
+  database.exec('DELETE FROM "ClusterNode" WHERE "nodeId" = 4');
+  const join = () => graph(JOIN, { input: { clusterId: c, ...haNode(fourth) } });
+  const leave = () => graph(LEAVE, { input: { clusterId: c, nodeId: 4 } });
+
+  const canStore = failing(service, 'INSERT ON "ClusterNode"');
+  await expect(join()).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+  expect(fourth.commands).toEqual([]);
+  canStore();
+  const canForget = failing(service, 'DELETE ON "ClusterNode"');
+  fourth.answers.set('joinCluster', { error: 'no' });
+  await expect(join()).rejects.toMatchObject({
+    code: 'BROKER_REJECTED',
+    message: expect.stringContaining('node 4 is listed until it is asked to leave'),
+  });
+  expect(nodes[0]?.cluster?.members).toHaveLength(3);
+  expect(ofNodes(await graph(NODES, { c }))).toEqual([1, 2, 3, 4]);
+  expect((await graph(NODES, { c })).broker.cluster).toMatchObject({ state: 'DEGRADED' });
+  canForget();
+  expect((await leave()).leaveCluster.cluster.nodes).toHaveLength(3);
+
+  fourth.answers.clear();
+  expect((await join()).joinCluster.cluster.nodes).toHaveLength(4);
+  const canForgetAgain = failing(service, 'DELETE ON "ClusterNode"');
+  await expect(leave()).rejects.toMatchObject({
+    code: 'INTERNAL_ERROR',
+    message: expect.stringContaining('ask it to leave once more'),
+  });
+  expect(fourth.cluster).toBeNull();
+  expect((await graph(NODES, { c })).broker.cluster.nodes[3].error).toMatchObject({ code: 'BROKER_REJECTED' });
+  canForgetAgain();
+  expect((await leave()).leaveCluster.cluster.nodes).toHaveLength(3);
+});
+
+test('a write that cannot be stored is told, and taken back on the node that did it; of another node its outcome is told', async () => {
+  const { graph, service, nodes } = await clusterWorld(2);
+  const write = (username: string) =>
+    graph(
+      `mutation ($c: ID!, $changes: [AccessChangeInput!]!) { changeAccessControl(input: { brokerId: $c, changes: $changes }) {
+        outcome nodes { nodeId outcome error { code } }
+      } }`,
+      { changes: [{ createAccessClient: { username, password: 'secret' } }] },
+    );
+  const usersAt = (index: number) =>
+    JSON.parse(nodes[index]?.broker.readAccessFile() ?? '').clients.map((one: { username: string }) => one.username);
+  const states = async () =>
+    (
+      await graph('query ($c: ID!) { broker(id: $c) { cluster { nodes { sync { state } } } } }')
+    ).broker.cluster.nodes.map((node: { sync: { state: string } }) => node.sync.state);
+
+  const canBegin = failing(service, 'UPDATE OF "writing" ON "Cluster"');
+  await expect(write('never')).rejects.toThrow('INTERNAL_ERROR');
+  canBegin();
+  const canKeep = failing(service, 'UPDATE OF "document" ON "Cluster"');
+  await expect(write('taken-back')).rejects.toThrow('it is taken back as soon as it can be');
+  expect(usersAt(0)).toContain('taken-back');
+  expect(await states()).not.toEqual(['EQUAL', 'EQUAL']);
+  canKeep();
+  expect((await write('a')).changeAccessControl.nodes).toEqual([
+    { nodeId: 1, outcome: 'APPLIED', error: null },
+    { nodeId: 2, outcome: 'APPLIED', error: null },
+  ]);
+  for (const index of [0, 1]) expect(usersAt(index).sort()).toEqual(['a', 'admin']);
+
+  const canTell = failing(
+    service,
+    'UPDATE ON "ClusterNode" WHEN NEW."nodeId" = 2 AND NEW."revision" <> OLD."revision"',
+  );
+  expect((await write('b')).changeAccessControl).toEqual({
+    outcome: 'APPLIED',
+    nodes: [
+      { nodeId: 1, outcome: 'APPLIED', error: null },
+      { nodeId: 2, outcome: 'UNKNOWN', error: { code: 'INTERNAL_ERROR' } },
+    ],
+  });
+  expect(await states()).toEqual(['EQUAL', 'BEHIND']);
+  canTell();
+  await write('c');
+  expect(await states()).toEqual(['EQUAL', 'EQUAL']);
+  for (const index of [0, 1]) expect(usersAt(index).sort()).toEqual(['a', 'admin', 'b', 'c']);
+});
+
+test.skipIf(findPostgresPrograms() === null)(
+  'PostgreSQL that is killed in the middle of a write: it is told, and taken back when there is a database again',
+  async () => {
+    const postgres = await startCluster({ durable: true });
+    onTestFinished(() => postgres.stop());
+    const world = await clusterWorld(2, {}, 5_000, { DATABASE_URL: postgres.url });
+    const { service, clusterId, nodes } = world;
+    const write = async (username: string) => {
+      const { data, errors } = await service.graphql(
+        'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome nodes { outcome } } }',
+        { input: { brokerId: clusterId, changes: [{ createAccessClient: { username, password: 'secret' } }] } },
+      );
+      return errors?.[0]?.message ?? data.changeAccessControl;
+    };
+    const usersAt = (index: number) =>
+      JSON.parse(nodes[index]?.broker.readAccessFile() ?? '')
+        .clients.map((one: { username: string }) => one.username)
+        .sort();
+
+    // What the first node has done cannot be stored as long as somebody holds the rows.
+    const holder = new pg.Client(postgres.url);
+    holder.on('error', () => undefined);
+    await holder.connect();
+    await holder.query('BEGIN; SELECT * FROM "ClusterNode" FOR UPDATE');
+    const written = write('half');
+    await expect.poll(() => usersAt(0)).toEqual(['admin', 'half']);
+    await postgres.kill();
+    expect(await written).toContain('it is taken back as soon as it can be');
+    expect(usersAt(1)).toEqual(['admin']);
+    expect(await write('without')).not.toMatchObject({ outcome: 'APPLIED' });
+
+    await postgres.startAgain();
+    const applied = { outcome: 'APPLIED', nodes: [{ outcome: 'APPLIED' }, { outcome: 'APPLIED' }] };
+    await expect.poll(() => write('after')).toEqual(applied);
+    for (const index of [0, 1]) expect(usersAt(index)).toEqual(['admin', 'after']);
+  },
+);

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import type { IClientOptions, MqttClient } from 'mqtt';
+import { passwordFile } from '../../../src/engines/cloud-brokers/cloud-brokers.ts';
+import { ADMIN, FOLLOWED_LOG, type Mosquitto, startClient, startMosquitto } from '../../support/mosquitto.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { subscribe, type TestSubscription } from '../../support/subscription.ts';
+
+export const KINDS = ['Mosquitto', 'the embedded broker'] as const;
+
+/** A service with one broker that it is connected to, and a client of that broker which publishes. */
+export interface MessageWorld {
+  readonly service: TestService;
+  readonly brokerId: string;
+  readonly publisher: MqttClient;
+  readonly observerId: string;
+  /** Null for the embedded broker. */
+  readonly mosquitto: Mosquitto | null;
+  client(options?: IClientOptions): Promise<MqttClient>;
+}
+
+const SERVICE = { env: { BROKER_TIMEOUT_MS: '5000' } };
+
+export async function messageWorld(kind: (typeof KINDS)[number]): Promise<MessageWorld> {
+  if (kind === 'the embedded broker') {
+    const service = await startTestService({ ...SERVICE, embeddedBroker: true });
+    const { id, url } = await service.storage.db.broker.findFirstOrThrow();
+    const password = readFileSync(passwordFile(service.config.dataDir, id), 'utf8').trim();
+    return worldOf(service, id, url ?? '', { username: 'admin', password }, null);
+  }
+  const mosquitto = await startMosquitto({ access: 'passwords', logTypes: FOLLOWED_LOG });
+  const service = await startTestService(SERVICE);
+  return worldOf(service, await addBroker(service, mosquitto.url, ADMIN), mosquitto.url, ADMIN, mosquitto);
+}
+
+/** Added and connected. */
+export async function addBroker(service: TestService, url: string, user: object = {}): Promise<string> {
+  const { body } = await service.rest('POST', `/api/projects/${service.projectId}/brokers`, service.root, {
+    name: 'm',
+    url,
+    ...user,
+  });
+  const states = subscribe(
+    service,
+    service.root,
+    'subscription ($p: ID!) { brokerStatus(projectId: $p) { brokers { brokerId isConnected } } }',
+    { p: service.projectId },
+  );
+  await states.until(({ brokerStatus: { brokers } }) =>
+    brokers.some((b: { brokerId: string; isConnected: boolean }) => b.brokerId === body.id && b.isConnected),
+  );
+  states.end();
+  return body.id;
+}
+
+async function worldOf(
+  service: TestService,
+  brokerId: string,
+  url: string,
+  credentials: { readonly username: string; readonly password: string },
+  mosquitto: Mosquitto | null,
+): Promise<MessageWorld> {
+  const client = (options: IClientOptions = {}) => startClient(url, { ...credentials, ...options });
+  const { runtimes, brokers } = service.services;
+  // Before any other client comes: a broker's log tells of those who came after the service only.
+  await service.graphql('query ($b: ID!) { broker(id: $b) { connectedClients { totalCount } } }', { b: brokerId });
+  const runtime = await runtimes.ask(brokers.visible(brokerId, OPERATOR), async (asked) => asked);
+  return {
+    service,
+    brokerId,
+    publisher: await client(),
+    observerId: runtime.observer.clientId,
+    mosquitto,
+    client,
+  };
+}
+
+const OPERATOR = {
+  kind: 'OPERATOR',
+  id: 'operator',
+  name: 'operator',
+  credentialId: 'operator',
+  expiresAt: Number.POSITIVE_INFINITY,
+  isRootAdmin: true,
+  projectRoles: new Map(),
+  brokers: null,
+} as const;
+
+export const MESSAGES = `subscription ($b: ID!, $f: String!, $rate: Int, $bytes: Int, $after: Float) {
+  messages(brokerId: $b, filter: $f, maxRate: $rate, maxPayloadBytes: $bytes, after: $after) {
+    kind sequence leftOut isConnected missed
+    messages { topic payload payloadBase64 payloadBytes isTruncated qos retain receivedAt }
+  }
+}`;
+
+export interface ToldMessage {
+  readonly topic: string;
+  readonly payload: string | null;
+  readonly payloadBase64: string;
+  readonly payloadBytes: number;
+  readonly isTruncated: boolean;
+  readonly qos: number;
+  readonly retain: boolean;
+  readonly receivedAt: string;
+}
+
+export interface ToldEvent {
+  readonly kind: string;
+  readonly sequence: number;
+  readonly leftOut: number;
+  readonly isConnected: boolean | null;
+  readonly missed: number | null;
+  readonly messages: readonly ToldMessage[];
+}
+
+export interface TailOptions {
+  readonly rate?: number;
+  readonly bytes?: number;
+  readonly after?: number;
+  readonly token?: string;
+}
+
+/** A tail as a subscriber has it. */
+export interface TestTail extends Pick<TestSubscription, 'end' | 'closed'> {
+  /** All events so far. */
+  readonly events: readonly ToldEvent[];
+  /** Reads on until what came fits. */
+  until(fits: (event: ToldEvent) => boolean): Promise<ToldEvent>;
+  /** The messages of CHANGEs so far. */
+  messages(): ToldMessage[];
+  topics(): string[];
+  leftOut(): number;
+}
+
+type Place = Pick<MessageWorld, 'service' | 'brokerId'>;
+
+/** Not begun yet at the broker: `beganTail` is. */
+export function tail({ service, brokerId }: Place, filter: string, options: TailOptions = {}): TestTail {
+  const { token = service.root, ...limits } = options;
+  const subscription = subscribe(service, token, MESSAGES, { b: brokerId, f: filter, ...limits });
+  const events: ToldEvent[] = [];
+  const changes = () => events.filter(({ kind }) => kind === 'CHANGE');
+  const messages = () => changes().flatMap((event) => event.messages);
+  return {
+    events,
+    closed: subscription.closed,
+    end: subscription.end,
+    until: async (fits) => {
+      const data = await subscription.until(({ messages: event }) => {
+        events.push(event);
+        return fits(event);
+      });
+      return data.messages;
+    },
+    messages,
+    topics: () => messages().map(({ topic }) => topic),
+    leftOut: () => changes().reduce((sum, { leftOut }) => sum + leftOut, 0),
+  };
+}
+
+/** With its first event read, so that the broker has the subscription. */
+export async function beganTail(place: Place, filter: string, options: TailOptions = {}): Promise<TestTail> {
+  const begun = tail(place, filter, options);
+  await begun.until(() => true);
+  return begun;
+}
+
+/** What a tail ended with. */
+export async function refusal(reading: Promise<unknown>): Promise<{ code: string; message: string; info?: unknown }> {
+  try {
+    await reading;
+  } catch (error) {
+    // Refused at once, or told by an event.
+    const [first] = Array.isArray(error) ? error : JSON.parse((error as Error).message);
+    return { message: first.message, ...first.extensions };
+  }
+  throw new Error('not refused');
+}

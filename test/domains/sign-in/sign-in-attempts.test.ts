@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { SignInAttempts } from '../../../src/domains/sign-in/sign-in-attempts.ts';
+import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import { openTestStorage } from '../../support/database.ts';
+
+async function attemptsOf(most?: number) {
+  const { db } = await openTestStorage();
+  const sealer = openSealer({ dataDir: '', secretKey: 'a key of at least 32 characters, for tests' });
+  return { db, attempts: new SignInAttempts({ db, sealer, ...(most === undefined ? {} : { most }) }) };
+}
+
+test('what was kept is taken once, by its secret, as what it is', async () => {
+  const { db, attempts } = await attemptsOf();
+  const state = await attempts.keep('state', 'sso', { nonce: 'n' });
+  expect(JSON.stringify(await db.signInAttempt.findMany())).not.toContain(state);
+  expect(await attempts.take('code', state)).toBeNull();
+  const both = await Promise.all([attempts.take('state', state), attempts.take('state', state)]);
+  expect(both.filter((taken) => taken !== null)).toEqual([{ nonce: 'n' }]);
+  expect(await attempts.take('state', state)).toBeNull();
+});
+
+test('what is too late is not taken, and goes with the next one', async () => {
+  const { db, attempts } = await attemptsOf();
+  const state = await attempts.keep('state', 'sso', {});
+  await attempts.keep('code', 'sso', {});
+  await db.signInAttempt.updateMany({ data: { expiresAt: new Date(Date.now() - 1) } });
+  expect(await attempts.take('state', state)).toBeNull();
+  await attempts.keep('state', 'sso', {});
+  expect(await db.signInAttempt.count()).toBe(1);
+});
+
+test('of more than there may be, those that began first give way, and codes stay', async () => {
+  const { db, attempts } = await attemptsOf(3);
+  const code = await attempts.keep('code', 'sso', 'code');
+  const states: string[] = [];
+  for (let n = 0; n < 5; n += 1) {
+    states.push(await attempts.keep('state', 'sso', n));
+    // Ended by the clock, which may not have moved.
+    await db.signInAttempt.updateMany({
+      where: { expiresAt: { gt: new Date(Date.now() + 120_000) } },
+      data: { expiresAt: { set: new Date(Date.now() + 300_000 + n) } },
+    });
+  }
+  const taken = await Promise.all(states.map((state) => attempts.take('state', state)));
+  expect(taken.filter((content) => content !== null)).toHaveLength(3);
+  expect(taken.at(-1)).toBe(4);
+  expect(await attempts.take('code', code)).toBe('code');
+});

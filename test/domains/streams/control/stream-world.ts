@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { STREAM_API } from '../../../../src/domains/streams/control/stream-control.ts';
+import { StreamPlugin } from '../../../../src/domains/streams/control/stream-plugin.ts';
+import { StreamDirectory } from '../../../../src/domains/streams/definition/stream-directory.ts';
+import { StreamEngineCore } from '../../../../src/domains/streams/engine/stream-engine-core.ts';
+import { MqttStreamSession } from '../../../../src/domains/streams/hosting/mqtt-stream-session.ts';
+import { streamHints } from '../../../../src/domains/streams/hosting/stream-hints.ts';
+import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
+import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
+import { openSegmentStore } from '../../../../src/domains/streams/store/segment-store.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { openSealer } from '../../../../src/platform/storage/sealed.ts';
+import type { Storage } from '../../../../src/platform/storage/storage.ts';
+import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import type { ControlEvent } from '../../../../src/protocol/control/envelope.ts';
+import { HostedCalls } from '../../../../src/protocol/hosting/hosted-calls.ts';
+import { HostedPlugin } from '../../../../src/protocol/hosting/hosted-plugin.ts';
+import { openTestStorage, silentLog, temporaryFolder } from '../../../support/database.ts';
+import { connectedLink } from '../../../support/link.ts';
+
+/** A broker's row, that streams belong to. */
+export async function addBroker({ db }: Storage): Promise<string> {
+  const [projectId, brokerId] = [newId('project'), newId('broker')];
+  await db.project.create({ data: { id: projectId, name: 'plant' } });
+  await db.broker.create({ data: { id: brokerId, projectId, type: 'SELF_HOSTED', name: 'line' } });
+  return brokerId;
+}
+
+export interface StreamWorldOptions {
+  readonly url: string;
+  readonly storage?: Storage;
+  readonly brokerId?: string;
+  readonly folder?: string;
+  readonly timeoutMs?: number;
+}
+
+/** What runs beside a broker: kept streams, and the real engine in this thread. */
+export async function startStreams(options: StreamWorldOptions) {
+  const { url, folder = temporaryFolder(), timeoutMs = 5_000 } = options;
+  const storage = options.storage ?? (await openTestStorage());
+  const brokerId = options.brokerId ?? (await addBroker(storage));
+  const { db, changes, leases, engine } = storage;
+  const directory = new StreamDirectory({ db, changes, log: silentLog });
+  await directory.load();
+  const sealer = openSealer({ dataDir: folder, secretKey: 'the same key for all of the processes' });
+  const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs }) : null;
+  const faults: unknown[] = [];
+  const engines = { running: 0, closed: 0 };
+  const link = await connectedLink({ url });
+  const controls = new BrokerControls(link, {
+    timeoutMs,
+    silenceMs: 100,
+    onFault: (error) => faults.push(error),
+    plugins: [
+      {
+        api: STREAM_API,
+        create: async ({ emit, isHeard }) => {
+          return new HostedPlugin({
+            api: STREAM_API,
+            brokerId,
+            hints: streamHints,
+            begin: (tell) => {
+              const hosted = engineBeside({ url, brokerId, folder, timeoutMs }, engines);
+              const plugin = new StreamPlugin({
+                definitions: directory.of(brokerId),
+                engine: hosted,
+                emit: tell,
+                settleMs: timeoutMs * 0.7,
+                onFault: (error) => faults.push(error),
+              });
+              return { plugin, end: () => hosted.close() };
+            },
+            leases,
+            calls,
+            emit,
+            isHeard,
+            onFault: (error) => faults.push(error),
+          });
+        },
+      },
+    ],
+  });
+  const events: ControlEvent[] = [];
+  controls.onEvent(STREAM_API, (event) => events.push(event));
+  const close = async () => {
+    await controls.close();
+    await directory.close();
+    calls?.close();
+  };
+  onTestFinished(close);
+  return { storage, brokerId, folder, directory, controls, events, faults, engines, close };
+}
+
+/** Its parts are closed with it. */
+function engineBeside(
+  { url, brokerId, folder, timeoutMs }: Required<Omit<StreamWorldOptions, 'storage'>>,
+  engines: { running: number; closed: number },
+): StreamEngine {
+  const session = new MqttStreamSession({ id: brokerId, url, timeoutMs, clientId: `brokergraph-${brokerId}-streams` });
+  const store = openSegmentStore({ folder: join(folder, brokerId), maxBytes: 1024 ** 3, onProblem: () => undefined });
+  const engine = new StreamEngineCore({ session, store, compile: compileQuery });
+  session.open();
+  engines.running += 1;
+  return {
+    put: (id, definition) => engine.put(id, definition),
+    settled: (id, withinMs) => engine.settled(id, withinMs),
+    remove: (id) => engine.remove(id),
+    startReplay: (id, request) => engine.startReplay(id, request),
+    stopReplay: (id) => engine.stopReplay(id),
+    clear: (id, bounds) => engine.clear(id, bounds),
+    report: (ids) => engine.report(ids),
+    onChange: (listener) => engine.onChange(listener),
+    close: async () => {
+      engines.running -= 1;
+      engines.closed += 1;
+      await engine.close();
+      await session.close({ forGood: false });
+      await store.close();
+    },
+  };
+}

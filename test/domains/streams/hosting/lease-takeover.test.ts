@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createStream,
+  getStream,
+  listStreamNames,
+  modifyStream,
+  STREAM_API,
+} from '../../../../src/domains/streams/control/stream-control.ts';
+import { DEFAULT_DEFINITION } from '../../../../src/domains/streams/model/stream-definition.ts';
+import { openTestStorage } from '../../../support/database.ts';
+import { startMosquitto } from '../../../support/mosquitto.ts';
+import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { addBroker, startStreams } from '../control/stream-world.ts';
+
+const postgres = usePostgres();
+const fast = { ...DEFAULT_DEFINITION, name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast' };
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  test('whoever loses its connection stops its streams, and another one that was asked nothing goes on', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const broker = await startMosquitto();
+    const storage = await openTestStorage({ databaseUrl });
+    const one = await startStreams({ url: broker.url, storage });
+    const { brokerId } = one;
+    await createStream(one.controls, fast);
+    const two = await startStreams({ url: broker.url, storage: await openTestStorage({ databaseUrl }), brokerId });
+    expect((await getStream(two.controls, 'fast')).definition).toEqual(fast);
+    await modifyStream(two.controls, 'fast', { ttl: 7 });
+    await expect.poll(() => one.directory.of(brokerId).byName('fast')?.definition.ttl).toBe(7);
+    await expect.poll(() => two.directory.of(brokerId).byName('fast')?.definition.ttl).toBe(7);
+    await expect(
+      createStream(two.controls, { ...fast, name: 'b', sourceTopic: 'fast', targetTopic: 'plant/b' }),
+    ).rejects.toMatchObject({ code: 'INVALID', info: { issues: [{ path: '/targetTopic' }] } });
+    // What the other one's streams tell is told here, too.
+    await modifyStream(one.controls, 'fast', { active: false });
+    const inactive = expect.objectContaining({ state: 'INACTIVE' });
+    await expect
+      .poll(() => two.events)
+      .toContainEqual(expect.objectContaining({ streamname: 'fast', report: inactive }));
+    await modifyStream(one.controls, 'fast', { active: true });
+    expect(one.engines.running).toBe(1);
+    expect(two.engines.running).toBe(0);
+
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    onTestFinished(() => client.end());
+    // The other one takes it while the first one is not back.
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    await expect.poll(() => one.engines.closed).toBe(1);
+    expect((await listStreamNames(two.controls)).items).toEqual(['fast']);
+    await expect.poll(() => one.engines.running + two.engines.running).toBe(1);
+    await expect.poll(async () => (await getStream(one.controls, 'fast')).report?.state).toBe('RUNNING');
+    expect([...one.faults, ...two.faults]).toEqual([]);
+    await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
+  });
+
+  test('where the one that runs the streams does not answer, that is said, and nothing of it stays', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const broker = await startMosquitto();
+    const silent = await openTestStorage({ databaseUrl });
+    const brokerId = await addBroker(silent);
+    expect(await silent.leases.want(`${STREAM_API}:${brokerId}`, () => undefined).attempt()).toBe(true);
+    const storage = await openTestStorage({ databaseUrl });
+    const { controls } = await startStreams({ url: broker.url, storage, brokerId, timeoutMs: 500 });
+    await expect(createStream(controls, fast)).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+    await expect(
+      controls.call(STREAM_API, 'createStream', { streamname: 'x'.repeat(1_000_001) }),
+    ).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
+    await silent.close();
+    await expect
+      .poll(() =>
+        createStream(controls, fast).then(
+          () => null,
+          ({ code }) => code,
+        ),
+      )
+      .toBeNull();
+  });
+});

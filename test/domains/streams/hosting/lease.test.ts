@@ -1,0 +1,77 @@
+import type { MqttClient } from 'mqtt';
+import { describe, expect, test } from 'vitest';
+import { databaseOfRun } from '../../../support/database.ts';
+import { startMosquitto } from '../../../support/mosquitto.ts';
+import { startTestService, type TestService } from '../../../support/service.ts';
+import { subscribe } from '../../../support/subscription.ts';
+
+const CREATE = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { name } } }';
+const UPDATE = 'mutation ($input: UpdateStreamInput!) { updateStream(input: $input) { stream { ttl } } }';
+const REPLAY = 'mutation ($input: ReplayStreamInput!) { replayStream(input: $input) { stream { name } } }';
+const LIST = 'query ($id: ID!) { broker(id: $id) { streams { nodes { name ttl state messageCount } } } }';
+
+const streamsOf = async ({ graphql }: TestService, id: string) =>
+  (await graphql(LIST, { id })).data?.broker?.streams?.nodes;
+
+/** Payloads on a topic, as they come. */
+async function heard(client: MqttClient, topic: string): Promise<string[]> {
+  const payloads: string[] = [];
+  client.on('message', (name, payload) => name === topic && payloads.push(payload.toString()));
+  await client.subscribeAsync(topic, { qos: 1 });
+  return payloads;
+}
+
+// Two services on one PostgreSQL, as two processes would be: they share nothing but the database.
+describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one database', () => {
+  test('one of them runs the streams of a broker, both serve them, and the other goes on when it ends', async () => {
+    const broker = await startMosquitto();
+    const env = {
+      DATABASE_URL: (await databaseOfRun()) ?? '',
+      SECRET_KEY: 'the same key for all of the processes',
+      BROKER_TIMEOUT_MS: '20000',
+    };
+    const one = await startTestService({ env });
+    const two = await startTestService({ env });
+    const body = { name: 'line', url: broker.url };
+    const { id } = (await one.rest('POST', `/api/projects/${one.projectId}/brokers`, one.root, body)).body;
+    const fast = { brokerId: id, name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast', persist: true, ttl: 60 };
+    expect((await one.graphql(CREATE, { input: fast })).errors).toBeUndefined();
+    const running = [{ name: 'fast', ttl: 60, state: 'RUNNING', messageCount: 0 }];
+    await expect.poll(() => streamsOf(one, id)).toEqual(running);
+    await expect.poll(() => streamsOf(two, id)).toEqual(running);
+
+    const client = await broker.client();
+    const outputs = await heard(client, 'fast');
+    const again = await heard(client, 'again');
+    for (const n of [1, 2]) await client.publishAsync('plant/a', String(n), { qos: 1 });
+    await expect.poll(() => outputs).toEqual(['1', '2']);
+    await expect.poll(() => streamsOf(two, id)).toMatchObject([{ messageCount: 2 }]);
+
+    // Commands to the one that does not run them: done, refused, and told of what happens there.
+    expect((await two.graphql(UPDATE, { input: { brokerId: id, name: 'fast', ttl: 90 } })).data.updateStream).toEqual({
+      stream: { ttl: 90 },
+    });
+    expect(await streamsOf(one, id)).toMatchObject([{ ttl: 90 }]);
+    expect((await two.graphql(CREATE, { input: fast })).errors?.[0]?.extensions.code).toBe('ALREADY_EXISTS');
+    const loop = { brokerId: id, name: 'fast', targetTopic: 'plant/b' };
+    expect((await two.graphql(UPDATE, { input: loop })).errors?.[0]?.extensions).toMatchObject({
+      code: 'INVALID',
+      info: { issues: [{ path: 'input.targetTopic' }] },
+    });
+    const events = subscribe(
+      two,
+      two.root,
+      'subscription ($id: ID!) { streamReplay(brokerId: $id, streamName: "fast") { replay { state published } } }',
+      { id },
+    );
+    const replay = { brokerId: id, name: 'fast', topic: 'again', fastest: true };
+    expect((await two.graphql(REPLAY, { input: replay })).errors).toBeUndefined();
+    await events.until(({ streamReplay }) => streamReplay.replay?.state === 'DONE');
+    await expect.poll(() => again).toEqual(['1', '2']);
+
+    await one.close();
+    for (const n of [3, 4]) await client.publishAsync('plant/a', String(n), { qos: 1 });
+    await expect.poll(() => outputs).toEqual(['1', '2', '3', '4']);
+    await expect.poll(() => streamsOf(two, id)).toMatchObject([{ ttl: 90, state: 'RUNNING' }]);
+  });
+});

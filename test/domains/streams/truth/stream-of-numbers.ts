@@ -1,0 +1,45 @@
+import { expect } from 'vitest';
+import { type ServiceProcess, startServiceProcess } from '../../../support/service-process.ts';
+
+export interface StreamOfNumbers {
+  readonly service: ServiceProcess;
+  readonly brokerId: string;
+  /** Of the stream, as the graph tells it. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  read(fields: string): Promise<any>;
+  replay(input: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+/** The whole product in a process of its own, with a broker and a stream from `in` to `out` that takes numbers out of messages. */
+export async function startStreamOfNumbers(
+  brokerUrl: string,
+  input: Readonly<Record<string, unknown>> = {},
+): Promise<StreamOfNumbers> {
+  const service = await startServiceProcess();
+  const brokerId = await service.addBroker(brokerUrl);
+  const query = {
+    select: [
+      { source: '[n]', target: '[n]' },
+      { source: '[value]', target: '[v]' },
+    ],
+    where: [{ operator: '>=', left: '[value]', right: 0 }],
+  };
+  const create = 'mutation ($input: CreateStreamInput!) { createStream(input: $input) { stream { id } } }';
+  const stream = { brokerId, name: 'numbers', sourceTopic: 'in', targetTopic: 'out', query };
+  await service.graphql(create, { input: { ...stream, ...input } });
+  const read: StreamOfNumbers['read'] = async (fields) => {
+    const document = `query ($b: ID!) { broker(id: $b) { stream(name: "numbers") { ${fields} } } }`;
+    return (await service.graphql(document, { b: brokerId })).broker.stream;
+  };
+  // Whoever publishes before that publishes for nobody.
+  await expect.poll(async () => (await read('state')).state).toBe('RUNNING');
+  return {
+    service,
+    brokerId,
+    read,
+    replay: async (replay) => {
+      const mutation = 'mutation ($input: ReplayStreamInput!) { replayStream(input: $input) { stream { id } } }';
+      await service.graphql(mutation, { input: { brokerId, name: 'numbers', ...replay } });
+    },
+  };
+}

@@ -1,0 +1,275 @@
+import { expect, test } from 'vitest';
+import { MirroredTopics } from '../../../../src/domains/topic-tree/control/mirrored-topics.ts';
+import { dice } from './odd-fields.ts';
+import { type Asked, commercial, startScripted } from './topic-world.ts';
+
+interface Entry {
+  readonly topic: string;
+  readonly payload?: unknown;
+}
+
+/** A broker with lists that the test changes, told in pages; what is asked reads them each time. */
+async function startMirrored(
+  options: { told?: (asked: Asked, lists: Lists) => unknown; maxTopics?: number; timeoutMs?: number } = {},
+) {
+  const { told = inPages, maxTopics, timeoutMs } = options;
+  const lists: Lists = { published: [], subscribed: [] };
+  const { dataOf, state } = commercial((asked) => told(asked, lists));
+  const { broker, controls, asked } = await startScripted(dataOf, timeoutMs === undefined ? {} : { timeoutMs });
+  const topics = new MirroredTopics({
+    caller: controls,
+    freshMs: 0,
+    rest: 0,
+    ...(maxTopics === undefined ? {} : { maxTopics }),
+  });
+  const readings = () => asked.filter(({ command }) => command === 'listTopics');
+  return { broker, controls, lists, state, topics, readings };
+}
+
+interface Lists {
+  published: Entry[];
+  subscribed: Entry[];
+}
+
+const inPages = ({ count, offset }: Asked, { published, subscribed }: Lists) => ({
+  publishTopics: { count: published.length, data: published.slice(offset, offset + count) },
+  subscribeTopics: { count: subscribed.length, data: subscribed.slice(offset, offset + count) },
+});
+
+const names = (length: number, prefix = 't') =>
+  Array.from({ length }, (_, n) => ({ topic: `${prefix}/${String(n).padStart(6, '0')}` }));
+const ALL = { kind: 'PUBLISHED', first: 10_000, withCount: true } as const;
+
+const shown = async (topics: MirroredTopics, kind: 'PUBLISHED' | 'SUBSCRIBED' = 'PUBLISHED') =>
+  (await topics.ask('find', { ...ALL, kind })).topics.map(({ topic }) => topic);
+
+test('lists of a broker answer all questions, and what became of them since', async () => {
+  const { lists, topics } = await startMirrored();
+  lists.published = [
+    { topic: 'plant/line1', payload: '{"speed":7.5}' },
+    { topic: 'plant/line2', payload: 'é' },
+    { topic: 'weather', payload: '' },
+  ];
+  lists.subscribed = [{ topic: 'plant/#' }];
+  const begun = Date.now();
+  const status = await topics.ask('status', {});
+  expect(status).toMatchObject({
+    state: 'RECORDING',
+    reason: null,
+    deniedFilters: [],
+    published: { count: 3, leftOut: 0, isTruncated: false },
+    subscribed: { count: 1, leftOut: 0, isTruncated: false },
+    messages: 3,
+    tellsRetain: false,
+  });
+  expect(status.since).toBeGreaterThanOrEqual(begun);
+  const page = await topics.ask('find', { kind: 'PUBLISHED', first: 2, withCount: true });
+  expect(page).toMatchObject({ hasMore: true, totalCount: 3 });
+  expect(page.topics[0]).toMatchObject({
+    topic: 'plant/line1',
+    messages: 1,
+    qos: 0,
+    retain: false,
+    payload: { data: Buffer.from('{"speed":7.5}').toString('base64'), bytes: 13 },
+  });
+  expect((await topics.ask('find', { ...ALL, search: 'LINE' })).topics).toHaveLength(2);
+  expect((await topics.ask('find', { ...ALL, filter: '+/line2' })).topics).toMatchObject([{ topic: 'plant/line2' }]);
+  expect(await topics.ask('levels', { kind: 'PUBLISHED', of: null, first: 10 })).toMatchObject({
+    levels: [
+      { name: 'plant', topicCount: 2, childCount: 2 },
+      { name: 'weather', topicCount: 1, recorded: { payload: { bytes: 0 } } },
+    ],
+  });
+  expect(await shown(topics, 'SUBSCRIBED')).toEqual(['plant/#']);
+
+  const { cursor } = await topics.ask('changes', { kind: 'PUBLISHED', since: null, first: 10 });
+  lists.published = [
+    { topic: 'plant/line1', payload: '{"speed":8}' },
+    { topic: 'plant/line2', payload: 'é' },
+    { topic: 'new', payload: 'x' },
+  ];
+  const changes = await topics.ask('changes', { kind: 'PUBLISHED', since: cursor, first: 10 });
+  expect(changes).toMatchObject({ isContinued: true, expired: ['weather'], counts: { count: 3 } });
+  expect(changes.added.map(({ topic }) => topic)).toEqual(['new']);
+  expect(changes.changed).toMatchObject([{ topic: 'plant/line1', messages: 2 }]);
+  expect(await topics.ask('topic', { kind: 'PUBLISHED', topic: 'plant/line2' })).toMatchObject({ messages: 1 });
+  expect(await topics.ask('topic', { kind: 'PUBLISHED', topic: 'weather' })).toBeNull();
+});
+
+test('the lists are read as often as they may be, once for all who ask', async () => {
+  const { controls, lists, readings } = await startMirrored();
+  lists.published = names(10);
+  const topics = new MirroredTopics({ caller: controls });
+  await Promise.all(Array.from({ length: 20 }, () => topics.ask('find', ALL)));
+  lists.published = [];
+  expect(await shown(topics)).toHaveLength(10);
+  expect(readings()).toHaveLength(1);
+});
+
+test.each<[string, (asked: Asked, lists: Lists) => unknown]>([
+  ['tells how many there are', inPages],
+  [
+    'tells how many there are in the page',
+    ({ count, offset }, { published }) => {
+      const data = published.slice(offset, offset + count);
+      return { publishTopics: { count: data.length, data } };
+    },
+  ],
+  [
+    'tells names',
+    ({ count, offset }, { published }) => ({
+      publishTopics: {
+        count: published.length,
+        topics: published.slice(offset, offset + count).map(({ topic }) => topic),
+      },
+    }),
+  ],
+  [
+    'tells numbers as texts',
+    ({ count, offset }, { published }) => ({
+      publishTopics: { count: String(published.length), data: published.slice(offset, offset + count) },
+    }),
+  ],
+  [
+    'tells lists alone',
+    ({ count, offset }, { published }) => ({ publishTopics: published.slice(offset, offset + count) }),
+  ],
+  ['does not know pages', (_asked, { published }) => ({ PublishTopics: { Data: published } })],
+  [
+    'tells fewer than are asked for',
+    ({ count, offset }, { published }) => ({
+      publishTopics: { count: published.length, data: published.slice(offset, offset + Math.min(count, 700)) },
+    }),
+  ],
+])('a long list is read whole of a broker that %s', async (_title, told) => {
+  const { lists, topics } = await startMirrored({ told });
+  lists.published = names(1_300);
+  expect(await shown(topics)).toEqual(lists.published.map(({ topic }) => topic));
+  lists.published = lists.published.slice(0, 1_100);
+  // What is missed by a list of several pages may have moved: it goes when it is missed again.
+  await topics.ask('status', {});
+  await topics.ask('status', {});
+  expect(await shown(topics)).toEqual(lists.published.map(({ topic }) => topic));
+});
+
+test('a kind that the broker does not tell cannot be asked for', async () => {
+  const { lists, topics } = await startMirrored({
+    told: (_asked, { published }) => ({ publishTopics: { data: published } }),
+  });
+  lists.published = names(3);
+  expect(await topics.ask('status', {})).toMatchObject({ subscribed: null, subscribedReason: expect.any(String) });
+  await expect(topics.ask('find', { ...ALL, kind: 'SUBSCRIBED' })).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+    info: { reason: expect.any(String) },
+  });
+  expect(await shown(topics)).toHaveLength(3);
+});
+
+test('topics beyond the bound are counted, and those beyond the limit of the broker told of', async () => {
+  const { lists, state, topics } = await startMirrored({ maxTopics: 1_500 });
+  lists.published = names(4_000);
+  expect(await topics.ask('status', {})).toMatchObject({
+    published: { count: 1_500, leftOut: 2_500, isTruncated: true },
+  });
+  lists.published = names(10);
+  expect(await topics.ask('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: false } });
+  state.limits = { ...state.limits, publishLimit: 10 };
+  expect(await topics.ask('status', {})).toMatchObject({ published: { count: 10, leftOut: 0, isTruncated: true } });
+});
+
+test('what was read stays while the broker refuses or is away, and the status says so', async () => {
+  let refusal: Error | null = new Error('Access denied');
+  const { broker, lists, topics } = await startMirrored({
+    told: (asked, all) => refusal ?? inPages(asked, all),
+  });
+  lists.published = names(3);
+  expect(await topics.ask('status', {})).toMatchObject({ state: 'DENIED', reason: 'Access denied', since: null });
+  await expect(topics.ask('find', ALL)).rejects.toMatchObject({ code: 'BROKER_REJECTED' });
+  refusal = null;
+  expect(await shown(topics)).toHaveLength(3);
+  expect(await topics.ask('status', {})).toMatchObject({ state: 'RECORDING', reason: null });
+  refusal = new Error('Access denied');
+  const denied = await topics.ask('status', {});
+  expect(denied).toMatchObject({ state: 'DENIED', published: { count: 3 } });
+  expect(denied.reason).toMatch(/Access denied; what is told is \d+ s old/);
+  await broker.stop();
+  expect(await topics.ask('status', {})).toMatchObject({ state: 'UNREACHABLE', published: { count: 3 } });
+  expect(await shown(topics)).toHaveLength(3);
+});
+
+test('a page that is too large for the broker is asked for again in a smaller one', async () => {
+  const { lists, topics, readings } = await startMirrored({
+    timeoutMs: 200,
+    told: (asked, all) => (asked.count > 150 ? null : inPages(asked, all)),
+  });
+  lists.published = names(120);
+  expect(await shown(topics)).toHaveLength(120);
+  expect(readings().map(({ count }) => count)).toEqual([
+    1_000,
+    100,
+    expect.any(Number),
+    ...Array(readings().length - 3).fill(expect.any(Number)),
+  ]);
+});
+
+test('a broker that lies, repeats itself or tells nonsense does no harm', async () => {
+  let answer: (asked: Asked) => unknown = () => undefined;
+  const { topics, readings } = await startMirrored({ maxTopics: 5_000, told: (asked) => answer(asked) });
+  const bounded = async () => {
+    const before = readings().length;
+    const status = await topics.ask('status', {});
+    expect(readings().length - before).toBeLessThan(40);
+    return status;
+  };
+  answer = () => ({ publishTopics: { count: 1e300, data: names(5) } });
+  expect(await bounded()).toMatchObject({ published: { count: 5, leftOut: expect.any(Number), isTruncated: true } });
+  answer = ({ offset }) => ({ publishTopics: { count: 1e9, data: [{ topic: `one/${offset % 30}` }] } });
+  await topics.ask('status', {});
+  answer = () => ({ publishTopics: { data: names(7_500) } });
+  await bounded();
+  expect(await bounded()).toMatchObject({ published: { count: 5_000, leftOut: 2_500, isTruncated: true } });
+
+  const random = dice(5);
+  const odd: readonly unknown[] = [
+    null,
+    '',
+    'a',
+    '\u0000',
+    'x'.repeat(70_000),
+    -1,
+    0,
+    2.5,
+    1e308,
+    true,
+    [],
+    {},
+    [[]],
+    { topic: {} },
+    { topic: 'a', payload: {} },
+    { topic: 'a/b', payload: 'p', payloadBase64: 5 },
+    { topic: 'a/b', payloadBase64: '%%%' },
+  ];
+  const oneOf = () => odd[random(odd.length)];
+  const list = () => Array.from({ length: random(6) }, oneOf);
+  const lists = [
+    oneOf,
+    list,
+    () => ({ count: oneOf(), data: list() }),
+    () => ({ count: oneOf(), topics: list() }),
+    () => ({ data: oneOf(), topics: oneOf() }),
+  ];
+  answer = () => ({
+    publishTopics: lists[random(lists.length)]?.(),
+    subscribeTopics: lists[random(lists.length)]?.(),
+    truncated: oneOf(),
+  });
+  for (let n = 0; n < 100; n += 1) {
+    const status = await bounded();
+    expect(['RECORDING', 'DENIED']).toContain(status.state);
+    const told = await shown(topics).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(NOT_SUPPORTED_BY_BROKER|BROKER_REJECTED)$/) });
+      return [];
+    });
+    for (const topic of told) expect(topic).toMatch(/^[^\0]{1,65535}$/);
+  }
+});

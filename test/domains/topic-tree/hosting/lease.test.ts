@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { FOLLOWED_LOG, startMosquitto } from '../../../support/mosquitto.ts';
+import { UNAVAILABLE, usePostgres } from '../../../support/postgres.ts';
+import { startTestService } from '../../../support/service.ts';
+import { addBroker, askTopics, keepPayloads, namesOf, recordersAt, statusOf, topicsOf } from './topic-world.ts';
+
+const postgres = usePostgres();
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  test('one of two processes records, both tell it and share its settings, and the other goes on when it ends', async () => {
+    const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
+    const recorders = await recordersAt(broker);
+    const env = {
+      DATABASE_URL: await postgres.createDatabase(),
+      SECRET_KEY: 'the same key for all of the processes',
+      BROKER_TIMEOUT_MS: '20000',
+    };
+    const other = await startTestService({ env });
+    const id = await addBroker(other, broker);
+    const recording = await startTestService({ env });
+    await askTopics(recording, id, 'setRecording', { ttl: 900, always: true });
+    expect(await askTopics(other, id, 'getTtl')).toEqual({ ttl: 900 });
+    expect(await statusOf(other, id)).toMatchObject({ state: 'RECORDING' });
+    expect((await statusOf(other, id)).since).toBe((await statusOf(recording, id)).since);
+    expect(recorders.open.size).toBe(1);
+
+    const client = await broker.client();
+    await client.publishAsync('plant/a', '17', { qos: 1 });
+    await expect.poll(() => topicsOf(other, id)).toMatchObject([{ topic: 'plant/a', payload: { bytes: 2 } }]);
+    const wrong = askTopics(other, id, 'findTopics', { kind: 'PUBLISHED', filter: 'a/#/b' });
+    await expect(wrong).rejects.toMatchObject({ code: 'INVALID' });
+    // Changed by the one that does not record, for the project and for the broker.
+    await keepPayloads(other, false);
+    await expect.poll(() => topicsOf(recording, id)).toMatchObject([{ topic: 'plant/a', payload: null }]);
+    await askTopics(other, id, 'addFilter', { filter: 'plant/#' });
+    await client.publishAsync('office/a', '1', { qos: 1 });
+    await client.publishAsync('plant/b', '1', { qos: 1 });
+    await expect.poll(() => namesOf(recording, id)).toEqual(['plant/a', 'plant/b']);
+
+    await recording.close();
+    await expect.poll(() => recorders.open.size).toBe(1);
+    await expect.poll(async () => (await statusOf(other, id)).state).toBe('RECORDING');
+    for (const topic of ['office/a', 'plant/c']) await client.publishAsync(topic, '17', { qos: 1 });
+    await expect.poll(() => topicsOf(other, id)).toMatchObject([{ topic: 'plant/c', payload: null }]);
+    expect(await askTopics(other, id, 'getTtl')).toEqual({ ttl: 900 });
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { readStoredSettings } from '../../../../src/domains/topic-tree/hosting/stored-topic-settings.ts';
+import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
+
+test('stored settings are as they were put, and what an older version did not know is as by default', () => {
+  const settings = {
+    ttlSeconds: 90,
+    filters: ['plant/#', '$SYS/#'],
+    excludedFilters: ['plant/+/noise'],
+    publishLimit: 7,
+    subscribeLimit: 8,
+    payloadLimit: 0,
+    isAlwaysOn: true,
+  };
+  expect(readStoredSettings(JSON.stringify(settings))).toEqual({ settings, isWhole: true });
+  const older = readStoredSettings('{"ttlSeconds":90}');
+  expect(older).toEqual({ settings: { ...DEFAULT_TOPIC_SETTINGS, ttlSeconds: 90 }, isWhole: true });
+  // Fields of a newer version.
+  expect(readStoredSettings('{"ttlSeconds":90,"depth":[3]}')).toEqual(older);
+});
+
+test('of damaged settings the rest is taken, and of what is none at all nothing', () => {
+  const damaged = { ttlSeconds: 'soon', filters: ['a/#/b'], publishLimit: 10, payloadLimit: -1, isAlwaysOn: 1 };
+  expect(readStoredSettings(JSON.stringify(damaged))).toEqual({
+    settings: { ...DEFAULT_TOPIC_SETTINGS, publishLimit: 10 },
+    isWhole: false,
+  });
+  for (const text of ['', '{"ttlSeconds":', 'null', '[]', '7', '"text"']) {
+    expect(readStoredSettings(text)).toEqual({ settings: DEFAULT_TOPIC_SETTINGS, isWhole: false });
+  }
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { SubscriptionLog } from '../../../../src/domains/topic-tree/recorder/subscription-log.ts';
+
+function startLog() {
+  const subscribed: string[] = [];
+  const released: string[] = [];
+  const log = new SubscriptionLog({
+    clientId: 'brokergraph-b1-topics-1',
+    ownPrefix: 'brokergraph-b1-',
+    onSubscribed: (filter, qos) => subscribed.push(`${filter} ${qos}`),
+    onReleased: (filter) => released.push(filter),
+  });
+  const tell = (level: string, line: string) =>
+    log.read(`$SYS/broker/log/${level}`, Buffer.from(`1700000000: ${line}`));
+  return { log, tell, subscribed, released };
+}
+
+test('a filter is held until its last holder ends it or goes', () => {
+  const { log, tell, subscribed, released } = startLog();
+  tell('M/subscribe', 'c1 1 a/#');
+  tell('M/subscribe', 'c2 0 a/#');
+  tell('M/subscribe', 'c2 0 b');
+  expect(subscribed).toEqual(['a/# 1', 'a/# 0', 'b 0']);
+  tell('M/unsubscribe', 'c1 a/#');
+  expect(log.isHeld('a/#')).toBe(true);
+  tell('N', 'Client c2 closed its connection.');
+  expect(log.isHeld('a/#')).toBe(false);
+  expect(released).toEqual(['a/#', 'b']);
+});
+
+test('a client that begins a new session holds nothing of the one before', () => {
+  const { log, tell } = startLog();
+  tell('M/subscribe', 'c1 1 a');
+  tell('N', "New client connected from 127.0.0.1:57604 as c1 (p2, c0, k60, u'k1').");
+  expect(log.isHeld('a')).toBe(true);
+  tell('N', "New client connected from 127.0.0.1:57604 as c1 (p2, c1, k60, u'k1').");
+  expect(log.isHeld('a')).toBe(false);
+});
+
+test('our own subscriptions show that the broker tells of them, and are none of those told', () => {
+  const { log, tell, subscribed } = startLog();
+  tell('M/subscribe', 'brokergraph-b1-streams 2 in/#');
+  expect(log.hasOwn).toBe(false);
+  tell('M/subscribe', 'brokergraph-b1-topics-1 0 #');
+  expect(log.hasOwn).toBe(true);
+  expect(subscribed).toEqual([]);
+});
+
+test('lines that are cut, forged, too long or of something else are ignored', () => {
+  const { log, tell, subscribed } = startLog();
+  tell('M/subscribe', `c1 0 ${'a'.repeat(1_000)}`);
+  tell('M/subscribe', `c1 0 ${'a'.repeat(100_000)}`);
+  tell('M/subscribe', 'c1 0 a/#/b');
+  tell('M/subscribe', 'nothing of the kind');
+  log.read('$SYS/broker/uptime', Buffer.from('c1 0 a'));
+  expect(subscribed).toEqual([]);
+});
+
+test('after a gap nothing is known to be held', () => {
+  const { log, tell, released } = startLog();
+  tell('M/subscribe', 'c1 0 a');
+  log.lost();
+  expect([log.isHeld('a'), released, log.hasOwn]).toEqual([false, ['a'], false]);
+});
+
+test('no more is remembered of holders than there is room for', () => {
+  const { log, tell, subscribed } = startLog();
+  const filterOf = (n: number) => `${n}/${'x'.repeat(900)}`;
+  for (let n = 0; n < 5_000; n += 1) tell('M/subscribe', `c 0 ${filterOf(n)}`);
+  expect([log.isHeld(filterOf(0)), log.isHeld(filterOf(4_999)), subscribed.length]).toEqual([true, false, 5_000]);
+});

@@ -1,0 +1,29 @@
+/**
+ * A process that runs one embedded broker from the build, so that tests can kill it: `broker-process.mjs <folder> <listeners as JSON>
+ * <URL of the worker>`. It sends `running` with the listeners or `failed`, and each state and log line. It closes the broker, and ends,
+ * when it is sent a message.
+ */
+import { startEmbeddedBroker } from '../../../dist/engines/embedded/embedded-broker.js';
+
+const [folder, listeners = '[]', worker = ''] = process.argv.slice(2);
+const send = (message) => process.connected && process.send?.(message);
+const logged = (level) => (fields, text) => send({ type: 'log', level, fields, text });
+try {
+  const broker = await startEmbeddedBroker({
+    id: 'killed',
+    folder,
+    listeners: JSON.parse(listeners),
+    administrator: { username: 'admin', password: 'correct horse' },
+    workerUrl: new URL(worker),
+    log: { info: () => {}, warn: logged('warn'), error: logged('error') },
+    onState: (state, error) => send({ type: 'state', state, error }),
+  });
+  process.once('message', async () => {
+    await broker.close();
+    process.disconnect();
+  });
+  send({ type: 'running', listeners: broker.listeners });
+} catch (error) {
+  send({ type: 'failed', reason: error.message });
+  process.exitCode = 1;
+}

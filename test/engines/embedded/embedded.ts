@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { ListenerWanted, RunningBroker } from '../../../src/domains/brokers/broker-engine.ts';
+import { type EmbeddedBrokerOptions, startEmbeddedBroker } from '../../../src/engines/embedded/embedded-broker.ts';
+import { workerUrl } from '../../support/workers.ts';
+
+const WORKER_URL = workerUrl('engines/embedded/worker.js');
+export const ADMINISTRATOR = {
+  username: 'admin',
+  password: 'correct horse',
+} as const;
+
+const REMOVAL = { recursive: true, force: true, maxRetries: 3 } as const;
+const newFolder = () => mkdtempSync(join(tmpdir(), 'embedded-'));
+
+export function temporaryFolder(): string {
+  const folder = newFolder();
+  onTestFinished(() => rmSync(folder, REMOVAL));
+  return folder;
+}
+
+export interface TestBroker extends RunningBroker {
+  /** Of its first listener without TLS. */
+  readonly mqttPort: number;
+  readonly wsPort: number | null;
+}
+
+/** Number 1, on loopback and any free port, MQTT without TLS, unless said otherwise. */
+export const listener = (fields: Partial<ListenerWanted> = {}): ListenerWanted => ({
+  number: 1,
+  protocol: 'MQTT',
+  host: '127.0.0.1',
+  port: 0,
+  tls: false,
+  requireCertificate: false,
+  ...fields,
+});
+
+async function start(options: EmbeddedBrokerOptions): Promise<TestBroker> {
+  const broker = await startEmbeddedBroker(options);
+  const portOf = (wanted: ListenerWanted['protocol']) =>
+    broker.listeners.find(({ protocol, tls }) => protocol === wanted && !tls)?.port;
+  const close = () => broker.close();
+  return { listeners: broker.listeners, mqttPort: portOf('MQTT') ?? 0, wsPort: portOf('WEBSOCKET') ?? null, close };
+}
+
+const optionsFor = (folder: string): EmbeddedBrokerOptions => ({
+  id: 'test',
+  folder,
+  listeners: [listener(), listener({ number: 2, protocol: 'WEBSOCKET' })],
+  administrator: ADMINISTRATOR,
+  workerUrl: WORKER_URL,
+  log: { info: () => {}, warn: () => {}, error: () => {} },
+});
+
+export async function startTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): Promise<TestBroker> {
+  const broker = await start({ ...optionsFor(options.folder ?? temporaryFolder()), ...options });
+  onTestFinished(() => broker.close());
+  return broker;
+}
+
+/** One broker for the tests of the file that calls it at its top level, where they leave nothing that another one would see. */
+export function useTestBroker(options: Partial<EmbeddedBrokerOptions> = {}): () => TestBroker {
+  const folder = newFolder();
+  let broker: TestBroker | undefined;
+  beforeAll(async () => {
+    broker = await start({ ...optionsFor(folder), ...options });
+  });
+  afterAll(async () => {
+    await broker?.close();
+    rmSync(folder, REMOVAL);
+  });
+  return () => {
+    if (!broker) throw new Error('The broker runs only during the tests of the file');
+    return broker;
+  };
+}
+
+export async function connect(
+  port: number | null,
+  options: IClientOptions & { ws?: boolean } = {},
+): Promise<MqttClient> {
+  const { ws = false, ...rest } = options;
+  const url = `${ws ? 'ws' : 'mqtt'}://127.0.0.1:${port}${ws ? '/mqtt' : ''}`;
+  const client = await mqtt.connectAsync(url, {
+    ...ADMINISTRATOR,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+    ...rest,
+  });
+  onTestFinished(() => client.endAsync(true).then(() => {}));
+  // After a kill the socket fails; tests look at what was acknowledged.
+  client.on('error', () => {});
+  return client;
+}
+
+/** Collects what arrives; `until` resolves once the messages satisfy the condition. */
+export function collect(client: MqttClient) {
+  const messages: {
+    topic: string;
+    text: string;
+    qos: number;
+    retain: boolean;
+  }[] = [];
+  let check = () => {};
+  client.on('message', (topic, payload, { qos, retain }) => {
+    messages.push({ topic, text: payload.toString(), qos, retain });
+    check();
+  });
+  const until = (condition: (seen: typeof messages) => boolean) =>
+    new Promise<typeof messages>((resolve) => {
+      check = () => {
+        if (condition(messages)) resolve(messages);
+      };
+      check();
+    });
+  return { messages, until };
+}
+
+/** Sends one request to a control API and gives its responses. */
+export async function control(client: MqttClient, api: string, request: unknown): Promise<Record<string, unknown>[]> {
+  const topic = `$CONTROL/${api}/v1/response`;
+  await client.subscribeAsync(topic);
+  const answer = new Promise<Record<string, unknown>[]>((resolve) => {
+    const listen = (to: string, payload: Buffer) => {
+      if (to !== topic) return;
+      const body = JSON.parse(payload.toString());
+      if (!Array.isArray(body.responses) || body.type === 'event') return;
+      client.off('message', listen);
+      resolve(body.responses);
+    };
+    client.on('message', listen);
+  });
+  const isRaw = typeof request === 'string' || Buffer.isBuffer(request);
+  await client.publishAsync(`$CONTROL/${api}/v1`, isRaw ? request : JSON.stringify(request));
+  return answer;
+}
+
+/** Collects the packets that arrive, with their properties. */
+export function packetsOf(client: MqttClient) {
+  const packets: {
+    topic: string;
+    text: string;
+    qos: number;
+    retain: boolean;
+    properties: IPublishPacket['properties'];
+  }[] = [];
+  let check = () => {};
+  client.on('message', (topic, payload, { qos, retain, properties }) => {
+    packets.push({ topic, text: payload.toString(), qos, retain, properties });
+    check();
+  });
+  const until = (condition: (seen: typeof packets) => boolean) =>
+    new Promise<typeof packets>((resolve) => {
+      check = () => {
+        if (condition(packets)) resolve(packets);
+      };
+      check();
+    });
+  return { packets, until };
+}

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { SubscriptionTree } from '../../../src/engines/embedded/store/topic-filter.ts';
+import { filterMatches } from '../../../src/protocol/mqtt/filter-match.ts';
+
+test('the persistence passes the suite that aedes-persistence ships for implementers', async () => {
+  const suite = new URL('./persistence-abstract.mjs', import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', suite]);
+  expect(stdout).toMatch(/^# fail 0$/m);
+  expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(45);
+});
+
+const level = fc.constantFrom('a', 'b', '', '$x');
+const topics = fc.array(level, { minLength: 1, maxLength: 4 }).map((levels) => levels.join('/'));
+const filters = fc
+  .tuple(
+    fc.array(fc.constantFrom('a', 'b', '', '$x', '+'), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+    fc.boolean(),
+  )
+  .map(([levels, rest]) => [...levels, ...(rest ? ['#'] : [])].join('/'));
+
+/** MQTT 3.1.1 section 4.7, level by level. */
+function matchesByTheBook(filter: string, topic: string): boolean {
+  const wanted = filter.split('/');
+  const given = topic.split('/');
+  if (topic.startsWith('$') && (wanted[0] === '+' || wanted[0] === '#')) return false;
+  if (wanted.at(-1) === '#') {
+    const parent = wanted.slice(0, -1);
+    return given.length >= parent.length && parent.every((name, index) => name === '+' || name === given[index]);
+  }
+  return wanted.length === given.length && wanted.every((name, index) => name === '+' || name === given[index]);
+}
+
+test('topic filters match as section 4.7 of MQTT 3.1.1 says', () => {
+  fc.assert(
+    fc.property(filters, topics, (filter, topic) => {
+      expect(filterMatches(filter, topic), `${filter} on ${topic}`).toBe(matchesByTheBook(filter, topic));
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('the subscription tree finds exactly the filters that match, and is empty after they went', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(filters, { maxLength: 12 }), topics, (all, topic) => {
+      const tree = new SubscriptionTree<string>();
+      for (const filter of all) tree.add(filter, 'client', filter);
+      expect(tree.match(topic).sort()).toEqual(all.filter((filter) => filterMatches(filter, topic)).sort());
+      for (const filter of all) tree.remove(filter, 'client');
+      expect([tree.size, tree.match(topic)]).toEqual([0, []]);
+    }),
+  );
+});

@@ -1,0 +1,65 @@
+import { onTestFinished } from 'vitest';
+import type { AccessControl } from '../../../src/engines/embedded/access.ts';
+import { BrokerCore } from '../../../src/engines/embedded/core/broker-core.ts';
+import { ClientRegistry } from '../../../src/engines/embedded/core/client-registry.ts';
+import type { Fault } from '../../../src/engines/embedded/core/faults.ts';
+import {
+  type BrokerLimits,
+  DEFAULT_BROKER_LIMITS,
+  DEFAULT_STORE_LIMITS,
+  type StoreLimits,
+} from '../../../src/engines/embedded/limits.ts';
+import { startListener } from '../../../src/engines/embedded/listening/listener.ts';
+import { BrokerStore } from '../../../src/engines/embedded/store/broker-store.ts';
+import { EmbeddedStreamSession } from '../../../src/engines/embedded/streams/embedded-stream-session.ts';
+import { listener, temporaryFolder } from './embedded.ts';
+
+/** Everybody may do everything, except publish below `forbidden/`. */
+const ACCESS: AccessControl = {
+  authenticate: async () => 'ACCEPTED',
+  mayPublish: (_identity, topic) => !topic.startsWith('forbidden/'),
+  maySubscribe: () => true,
+  mayReceive: () => true,
+  mayUnsubscribe: () => true,
+};
+
+/** The core of an embedded broker in this thread, with a session of streams. `stop` ends it as a crash does: nothing is told. */
+export async function startTappedCore(
+  folder = temporaryFolder(),
+  fewer: Partial<BrokerLimits & StoreLimits> = {},
+  changedAccess: Partial<AccessControl> = {},
+) {
+  const problems: string[] = [];
+  const onProblem = (problem: string, error: Error) => problems.push(`${problem}: ${error.message}`);
+  const onBroken = (error: Error) => problems.push(error.message);
+  const faults: Fault[] = [];
+  const onFault = (fault: Fault) => void faults.push(fault);
+  const limits = { ...DEFAULT_BROKER_LIMITS, ...DEFAULT_STORE_LIMITS, ...fewer };
+  const store = new BrokerStore({ folder, limits, onBroken });
+  const access = { ...ACCESS, ...changedAccess };
+  const registry = new ClientRegistry(store.sessions);
+  const serveControl = async () => {};
+  const core = await BrokerCore.start({ store, registry, access, limits, serveControl, onProblem, onFault });
+  const session = new EmbeddedStreamSession(core);
+  const shared = {
+    ...limits,
+    accept: core.accept,
+    onError: (error: Error) => {
+      throw error;
+    },
+    onRefused: () => {},
+  };
+  const listening = await startListener(listener(), shared);
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= (async () => {
+      listening.close();
+      await core.close();
+      session.close();
+      store.close();
+    })();
+    return stopped;
+  };
+  onTestFinished(stop);
+  return { core, session, store, registry, problems, faults, port: listening.info.port, folder, stop };
+}

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { Broadcast } from '../../../src/gateway/live/broadcast.ts';
+import type { Tick } from './graph.ts';
+import { startGraphqlServer, type TestServer } from './server.ts';
+
+// Who signs in is known and bounded; who does not may hold a connection only while it runs something.
+
+async function open({ port }: TestServer, params: Record<string, unknown>) {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, 'graphql-transport-ws');
+  onTestFinished(() => socket.terminate());
+  const closed = once(socket, 'close').then(([code]) => code as number);
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'connection_init', payload: params }));
+  await once(socket, 'message');
+  return { socket, closed };
+}
+
+const start = async () => {
+  const ticks = new Broadcast<Tick, Tick>(() => ({ n: 0 }));
+  return startGraphqlServer({ ticks, keepAliveMs: 20, anonymousIdleMs: 200 });
+};
+
+const SUBSCRIBE = { id: '1', type: 'subscribe', payload: { query: 'subscription { ticks { n } }' } };
+
+test('a WebSocket over which nobody signs in and nothing runs is closed, the others are not', async () => {
+  const server = await start();
+  const [signedIn, running] = await Promise.all([open(server, { token: 'ann' }), open(server, {})]);
+  running.socket.send(JSON.stringify(SUBSCRIBE));
+  await once(running.socket, 'message');
+  expect(await (await open(server, {})).closed).toBe(4401);
+  // Both are older.
+  expect([signedIn.socket.readyState, running.socket.readyState]).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
+
+  running.socket.send(JSON.stringify({ id: '1', type: 'complete' }));
+  expect(await running.closed).toBe(4401);
+  expect(signedIn.socket.readyState).toBe(WebSocket.OPEN);
+});

@@ -1,0 +1,39 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { schema } from '../../../src/app/schema.ts';
+import { Operation, type OperationContext, Operations } from '../../../src/gateway/graphql/operations.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const CLIENTS =
+  'connectedClients { nodes { clientId username numSubscriptions broker { id url connection { state } } } }';
+const PROJECTS = `nodes { id name description brokers { nodes { id name ${CLIENTS} } } }`;
+const CONDITIONS = ['a', 'b', 'c', 'd'];
+
+/** Every variant of one document, twice, as anybody may ask without signing in. */
+async function askAllVariants(operations: Operations, name: string): Promise<void> {
+  const variables = CONDITIONS.map((condition) => `$${condition}: Boolean!`).join(', ');
+  const optional = CONDITIONS.map((condition) => `${condition}: viewer @include(if: $${condition}) { id }`).join(' ');
+  const lists = ['x', 'y', 'z'].map((alias) => `${alias}: projects(first: 1) { ${PROJECTS} }`).join(' ');
+  const operation = operations.find(`query ${name}(${variables}) { ${lists} ${optional} }`);
+  if (!(operation instanceof Operation)) throw operation[0];
+  for (let bits = 0; bits < 32; bits++) {
+    const chosen = CONDITIONS.map((condition, i) => [condition, (bits & (1 << i)) !== 0]);
+    await operation.execute({ viewer: null } as OperationContext, Object.fromEntries(chosen));
+  }
+}
+
+test('documents that never come back do not fill the memory with programs', async () => {
+  const operations = new Operations({ schema, preparationMsPerSecond: Infinity });
+  const used = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  for (let n = 0; n < 17; n++) await askAllVariants(operations, `First${n}`);
+  const full = used();
+  // Were they kept, these would be 70 MB.
+  for (let n = 0; n < 10; n++) await askAllVariants(operations, `Next${n}`);
+  expect(used() - full).toBeLessThan(40_000_000);
+});

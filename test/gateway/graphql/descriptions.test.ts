@@ -1,0 +1,54 @@
+import { type GraphQLNamedType, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
+import { expect, test } from 'vitest';
+import { schema } from '../../../src/app/schema.ts';
+import { UNDESCRIBED } from './undescribed.ts';
+
+interface Described {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+}
+
+/** A type with all that it is made of, by names such as `Query.broker(id)`. */
+function partsOf(type: GraphQLNamedType): Described[] {
+  const parts: Described[] = [type];
+  const add = (name: string, { description }: Omit<Described, 'name'>) => parts.push({ name, description });
+  if (isEnumType(type)) for (const value of type.getValues()) add(`${type.name}.${value.name}`, value);
+  if (isInputObjectType(type))
+    for (const field of Object.values(type.getFields())) add(`${type.name}.${field.name}`, field);
+  if (isObjectType(type) || isInterfaceType(type)) {
+    for (const field of Object.values(type.getFields())) {
+      add(`${type.name}.${field.name}`, field);
+      for (const argument of field.args) add(`${type.name}.${field.name}(${argument.name})`, argument);
+    }
+  }
+  return parts;
+}
+
+const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
+const missingIn = (type: GraphQLNamedType) => partsOf(type).filter(({ description }) => !description?.trim());
+
+test('types, fields, arguments and values are described; those that were not yet become fewer', () => {
+  const missing = types.map((type) => [type.name, missingIn(type).map(({ name }) => name)] as const);
+  const tooMany = missing.filter(([name, names]) => names.length > (UNDESCRIBED[name] ?? 0));
+  expect(Object.fromEntries(tooMany), 'describe what is new').toEqual({});
+  const counts = Object.fromEntries(missing.flatMap(([name, { length }]) => (length > 0 ? [[name, length]] : [])));
+  expect(counts, 'write the smaller numbers to undescribed.ts').toEqual(UNDESCRIBED);
+});
+
+test('root fields are described', () => {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  const fields = roots.flatMap((root) => Object.values(root?.getFields() ?? {}));
+  expect(fields.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
+});
+
+test('no description only says the name again', () => {
+  const words = (text: string) =>
+    text
+      .toLowerCase()
+      .replace(/[^a-z]/g, '')
+      .replace(/^(the|a|an)/, '');
+  const empty = types.flatMap((type) =>
+    partsOf(type).filter(({ name, description }) => words(description ?? '-') === words(name.split('.').at(-1) ?? '')),
+  );
+  expect(empty.map(({ name }) => name)).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { buildSchema, parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { createJsonWriter } from '../../../src/gateway/graphql/json-writer.ts';
+import { Operation, Operations } from '../../../src/gateway/graphql/operations.ts';
+
+const schema = buildSchema(`
+  scalar JSON
+  enum Colour { RED GREEN }
+  interface Thing { id: ID! name: String }
+  type Pump implements Thing { id: ID! name: String flow: Float on: Boolean parts: [Thing] colours: [[Colour!]] }
+  type Tank implements Thing { id: ID! name: String level: Int meta: JSON }
+  type Query { things: [Thing!] thing: Thing pump: Pump }
+`);
+
+const ALL = parse(`{
+  things {
+    __typename id
+    ... on Pump { name flow on parts { id ... on Tank { level } } colours }
+    ... on Tank { name level meta }
+  }
+}`);
+
+test('the text is that of JSON.stringify, whatever the values', () => {
+  const write = createJsonWriter(schema, ALL);
+  const text = fc.oneof(
+    fc.string(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('"', '\\', '\u0007', '\ud800', 'ü', ''),
+  );
+  const leaf = fc.oneof(text, fc.constant(null), fc.boolean(), fc.double(), fc.integer(), fc.date(), fc.jsonValue());
+  const part = fc.record({ id: leaf, level: leaf }, { requiredKeys: ['id'] });
+  const thing = fc.record(
+    { __typename: leaf, id: leaf, name: leaf, flow: leaf, on: leaf, parts: fc.option(fc.array(fc.option(part))) },
+    { requiredKeys: [], noNullPrototype: false },
+  );
+  fc.assert(
+    fc.property(fc.option(fc.array(fc.option(thing))), (things) => {
+      expect(write?.({ things })).toBe(JSON.stringify({ things }));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('keys that are undefined are left out, also the first', () => {
+  const write = createJsonWriter(schema, ALL, { path: ['things'] });
+  expect(write?.([{ __typename: undefined, id: 'a', name: null }])).toBe('[{"id":"a","name":null}]');
+  expect(write?.([{ id: undefined }, null])).toBe('[{},null]');
+});
+
+test('there is no writer where the order of keys depends on more than the document', () => {
+  const writerOf = (text: string) => createJsonWriter(schema, parse(text));
+  expect(writerOf('{ things { ... on Pump { id name } ... on Tank { name id } } }')).toBeNull();
+  expect(writerOf('query ($a: Boolean!) { things { id @skip(if: $a) name } }')).toBeNull();
+  expect(writerOf('{ __schema { types { name } } }')).toBeNull();
+  expect(writerOf('{ things { ... on Pump { id on name } ... on Tank { id level name } } }')).not.toBeNull();
+});
+
+test('leaves are serialised by their types, and what a type does not take is thrown', () => {
+  const write = createJsonWriter(schema, parse('{ pump { id on flow colours } }'), { serialise: true, path: ['pump'] });
+  expect(write?.({ id: 7, on: 1, flow: '2.5', colours: [['RED'], null] })).toBe(
+    '{"id":"7","on":true,"flow":2.5,"colours":[["RED"],null]}',
+  );
+  expect(() => write?.({ id: {}, on: null, flow: null, colours: null })).toThrow('ID cannot represent');
+  expect(() => write?.({ id: '', on: null, flow: null, colours: [['BLUE']] })).toThrow('BLUE');
+});
+
+test('a value that its type does not take is an error at its place, in text too', async () => {
+  const operation = new Operations({ schema, introspection: 'always' }).find('{ pump { id flow name } }');
+  if (!(operation instanceof Operation)) throw new Error('refused');
+  const query = schema.getQueryType()?.getFields().pump;
+  if (query) query.resolve = () => ({ id: 'p', flow: 'fast', name: 'n' });
+  for (let i = 0; i < 3; i++) {
+    const { data, errors, dataText } = await operation.executeToText({ viewer: null });
+    expect(dataText).toBeUndefined();
+    expect(JSON.parse(JSON.stringify(data))).toEqual({ pump: { id: 'p', flow: null, name: 'n' } });
+    expect(errors?.[0]?.path).toEqual(['pump', 'flow']);
+  }
+});

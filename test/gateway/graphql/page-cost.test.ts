@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { startTestService } from '../../support/service.ts';
+
+const clients = (brokers: string, page: string, fields: string) =>
+  `query ($id: ID!) { project(id: $id) { brokers${brokers} { nodes { id connectedClients${page} { nodes { ${fields} } } } } } }`;
+
+const searches = (count: number) =>
+  `query ($id: ID!) { project(id: $id) { brokers(first: 1) { nodes { topicTree { ${Array.from(
+    { length: count },
+    (_, at) => `s${at}: topics(search: "${at}", first: 10) { totalCount names }`,
+  ).join(' ')} } } } } }`;
+
+const DETAILS = 'clientId numSubscriptions bytesPublished inflight { messagesOut }';
+const SUMMARY = 'clientId username address protocol connected lastConnect';
+
+test.each([
+  ['clients of many brokers with details', clients('(first: 1000)', '(first: 1000)', DETAILS)],
+  ['the same from the end', clients('(last: 1000)', '(first: 1000)', DETAILS)],
+  ['many clients of many brokers', clients('(first: 100)', '(first: 1000)', SUMMARY)],
+  ['details of all clients', clients('(first: 1)', '(first: 10000)', DETAILS)],
+  [
+    'the same by edges',
+    `query ($id: ID!) { project(id: $id) { brokers(first: 10) { edges { node { connectedClients(first: 1000) { edges { node { ${DETAILS} } } } } } } } }`,
+  ],
+  ['many searches among topics', searches(10)],
+])('what costs as much as its pages are large is refused: %s', async (_name, query) => {
+  const { graphql, projectId } = await startTestService();
+  const { errors } = await graphql(query, { id: projectId });
+  expect(errors?.[0]).toMatchObject({ extensions: { code: 'RATE_LIMITED', info: { limit: 50_000 } } });
+});
+
+test.each([
+  ['20 clients of 50 brokers', clients('(first: 50)', '(first: 20)', SUMMARY)],
+  ['2,000 clients of one', clients('(first: 1)', '(first: 2000)', SUMMARY)],
+  ['details of 50 clients of 10 brokers', clients('(first: 10)', '(first: 50)', DETAILS)],
+  ['pages of unsaid size', clients('', '', DETAILS)],
+  ['a search among topics of each kind', searches(2)],
+])('what a dashboard asks is let through: %s', async (_name, query) => {
+  const { graphql, projectId } = await startTestService();
+  const { errors, data } = await graphql(query, { id: projectId });
+  expect(errors).toBeUndefined();
+  expect(data.project.brokers.nodes).toEqual([]);
+});
+
+test('null for a variable is not remembered as its default', async () => {
+  const { graphql } = await startTestService();
+  const query = 'query ($n: Int = 10000) { projects(first: $n) { nodes { id name description a: id b: id } } }';
+  expect((await graphql(query, { n: null })).errors).toBeUndefined();
+  expect((await graphql(query)).errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+});
+
+test('one argument that no cost can be calculated from does not let the rest of the document through', async () => {
+  const { graphql, projectId } = await startTestService();
+  const query = clients('(first: 1000)', '(first: 1000)', DETAILS)
+    .replace('($id: ID!)', '($id: ID!, $v: String = "x")')
+    .replace('{ id ', '{ odd: connectedClients(filter: { value: $v }) { totalCount } ');
+  const { data, errors } = await graphql(query, { id: projectId, v: null });
+  expect(errors?.[0]?.extensions.code).toBe('INVALID');
+  expect(data).toBeUndefined();
+});

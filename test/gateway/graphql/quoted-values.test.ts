@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { startTestService, type TestService } from '../../support/service.ts';
+
+const SECRET = 'hunter2-and-more';
+const client = `createAccessClient: { username: "a", password: "${SECRET}" }`;
+const inList = (change: string, variable = '') =>
+  `mutation ${variable} { changeAccessControl(input: { brokerId: "b", changes: [${change}] }) { outcome } }`;
+
+test('no error quotes texts of the document, which may be passwords', async () => {
+  const service = await startTestService();
+  const documents = [
+    // Only when it runs it turns out that a change has none of its members: graphql-js then quotes the whole argument.
+    inList(`{ createAccessClient: $c }, { ${client} }`, '($c: CreateAccessClientChange)'),
+    inList(`{ ${client}, deleteAccessRole: $r }`, '($r: DeleteAccessRoleChange)'),
+    inList(`{ createAccessClient: "${SECRET}" }`),
+  ];
+  for (const document of documents) {
+    const { errors } = await service.graphql(document);
+    expect(errors?.[0]?.extensions.code).toBe('INVALID');
+    expect(JSON.stringify(errors)).not.toContain(SECRET);
+  }
+});
+
+describe('a variable that does not fit', () => {
+  const refusal = async (service: TestService, input: unknown) => {
+    const { errors } = await service.graphql(
+      'mutation ($input: ChangeAccessControlInput!) { changeAccessControl(input: $input) { outcome } }',
+      input === undefined ? {} : { input },
+    );
+    return errors?.[0];
+  };
+
+  test('is named by its place, without its value', async () => {
+    const service = await startTestService();
+    const fine = { deleteAccessClient: { username: 'a' } };
+    const wrong = { createAccessClient: { username: 'a', password: [`${SECRET}" at "elsewhere"; `] } };
+    const error = await refusal(service, { brokerId: 'b', changes: [fine, fine, wrong] });
+    const path = 'input.changes.2.createAccessClient.password';
+    const reason = 'String cannot represent a non string value';
+    expect(error).toMatchObject({
+      message: `${path}: ${reason}`,
+      extensions: { code: 'INVALID', info: { issues: [{ path, reason }] } },
+    });
+    expect(JSON.stringify(error)).not.toContain(SECRET);
+  });
+
+  test('as a whole is named by its name, and one that is not there by what graphql-js says of it', async () => {
+    const service = await startTestService();
+    expect(await refusal(service, SECRET)).toMatchObject({
+      message: expect.stringMatching(/^input: Expected type "ChangeAccessControlInput" to be an object/),
+    });
+    expect(await refusal(service, undefined)).toMatchObject({
+      message: expect.stringContaining('Variable "$input" of required type'),
+      extensions: { code: 'INVALID' },
+    });
+  });
+});

@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { schema } from '../../../src/app/schema.ts';
+import { printedSchema } from '../../../src/gateway/graphql/printed.ts';
+
+test('the schema is the one in schema.graphql (npm run schema writes it)', () => {
+  const agreed = readFileSync(new URL('../../../schema.graphql', import.meta.url), 'utf8');
+  expect(printedSchema(schema)).toBe(agreed);
+});

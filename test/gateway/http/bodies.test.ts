@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { bearer, startTestService } from '../../support/service.ts';
+import { connection, received, send } from './requests.ts';
+import { requestBytes } from './service-metrics.ts';
+
+const QUERY = '{ __typename }';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const bodyOf = (bytes: number) => {
+  const body = { query: QUERY, variables: { filler: '' } };
+  body.variables.filler = 'x'.repeat(bytes - JSON.stringify(body).length);
+  return JSON.stringify(body);
+};
+const LARGE = bodyOf(70_000);
+
+test('a body above 64 kB needs valid credentials, whole, in pieces and for a stream of events', async () => {
+  const { port, root } = await startTestService();
+  const roads = [
+    { path: '/graphql', headers: JSON_TYPE, body: LARGE },
+    { path: '/graphql', headers: { ...JSON_TYPE, 'transfer-encoding': 'chunked' }, body: LARGE },
+    { path: '/graphql', headers: { ...JSON_TYPE, accept: 'text/event-stream' }, body: LARGE },
+  ];
+  for (const { path, headers, body } of roads) {
+    const { status, text } = await send(port, path, { method: 'POST', headers, body });
+    expect({ path, status }).toEqual({ path, status: 413 });
+    expect(text).toContain('TOO_LARGE');
+    const unknown = await send(port, path, { method: 'POST', headers: { ...headers, ...bearer('unknown') }, body });
+    expect({ path, status: unknown.status }).toEqual({ path, status: 401 });
+    const known = await send(port, path, { method: 'POST', headers: { ...headers, ...bearer(root) }, body });
+    expect({ path, status: known.status }).toEqual({ path, status: 200 });
+  }
+  const small = await send(port, '/graphql', { method: 'POST', headers: JSON_TYPE, body: bodyOf(60_000) });
+  expect(small.status).toBe(200);
+});
+
+const head = (path: string, token: string, bytes: number) =>
+  [
+    `POST ${path} HTTP/1.1`,
+    'Host: localhost',
+    'Content-Type: application/json',
+    `Authorization: Bearer ${token}`,
+    `Content-Length: ${bytes}`,
+    '\r\n',
+  ].join('\r\n');
+
+test.each([
+  ['GraphQL', '/graphql'],
+  ['REST', '/api/users'],
+])('beyond the budget the oldest unfinished body of the largest network is refused: %s', async (_name, path) => {
+  const { port, root } = await startTestService({ env: { MAX_REQUESTS_MB: '1', MAX_BODY_BYTES: '100000' } });
+  const sockets: Socket[] = [];
+  const replies: Promise<string>[] = [];
+  // Half of the budget is for one network: five of them fit.
+  for (let i = 0; i < 8; i++) {
+    const socket = await connection(port, '127.0.0.2');
+    replies.push(received(socket, (text) => text.includes('RATE_LIMITED')));
+    socket.write(head(path, root, 100_000) + LARGE.slice(0, 95_000).padEnd(95_000, 'x'));
+    sockets.push(socket);
+    await expect.poll(() => requestBytes(port)).toBeGreaterThan(Math.min(i + 1, 5) * 95_000);
+  }
+  expect(await requestBytes(port)).toBeLessThanOrEqual(524_288);
+  for (const reply of replies.slice(0, 3)) {
+    expect(await reply).toMatch(/^HTTP\/1.1 429 /);
+    expect(await reply).toMatch(/retry-after: 1/i);
+  }
+  // Another network is not concerned.
+  const reply = await send(port, '/graphql', {
+    method: 'POST',
+    from: '127.0.0.3',
+    headers: { ...JSON_TYPE, ...bearer(root) },
+    body: LARGE,
+  });
+  expect(reply.status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(() => requestBytes(port)).toBe(0);
+});
+
+test('a body in pieces of one byte counts what its pieces occupy', async () => {
+  const { port } = await startTestService({ env: { MAX_REQUESTS_MB: '8', MAX_BODY_BYTES: '100000' } });
+  const socket = await connection(port);
+  const closed = received(socket, (text) => text.includes('RATE_LIMITED'));
+  socket.write(
+    'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+  );
+  // Each occupies 257 bytes, and half of 8 MiB are for one network.
+  const piece = '1\r\nx\r\n';
+  for (let i = 0; i < 20_000 && !socket.destroyed; i += 1_000) {
+    if (!socket.write(piece.repeat(1_000))) await Promise.race([once(socket, 'drain'), closed]);
+  }
+  expect(await closed).toMatch(/^HTTP\/1.1 429 /);
+  socket.destroy();
+  await expect.poll(() => requestBytes(port)).toBe(0);
+});

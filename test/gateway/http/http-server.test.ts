@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { startService } from '../../../src/app/service.ts';
+import { readConfig } from '../../../src/platform/config/config.ts';
+import { databaseOfRun, silentLog, temporaryFolder } from '../../support/database.ts';
+import { startTestService } from '../../support/service.ts';
+
+const upgradeTo = (path: string, extra = '') =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`;
+
+test('a caller who resets the connection while its upgrade is refused harms nobody', async () => {
+  const { port, url } = await startTestService();
+  for (const request of [upgradeTo('/elsewhere'), upgradeTo('/graphql', 'Origin: https://evil.example\r\n')]) {
+    for (let i = 0; i < 20; i++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(request);
+      socket.resetAndDestroy();
+    }
+  }
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+});
+
+test('the service stops soon while a WebSocket is open', async () => {
+  const service = await startTestService();
+  const socket = new WebSocket(`${service.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+  await once(socket, 'open');
+  const closed = once(socket, 'close');
+  const start = performance.now();
+  await service.close();
+  expect(performance.now() - start).toBeLessThan(3_000);
+  expect((await closed)[0]).toBe(1001);
+});
+
+test('the service stops soon while a connection is open over which nothing was asked', async () => {
+  const service = await startTestService();
+  const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  // Answered on another one: by then this one has been taken in.
+  await fetch(`${service.url}/healthz`);
+  const start = performance.now();
+  await service.close();
+  expect(performance.now() - start).toBeLessThan(3_000);
+});
+
+test('of streams of events that are asked for on one connection the first is open, and ends with it', async () => {
+  const { port, url, root, projectId } = await startTestService();
+  const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
+  const request = [
+    `GET /graphql?${new URLSearchParams({ query })} HTTP/1.1`,
+    'Host: localhost',
+    'Accept: text/event-stream',
+    `Authorization: Bearer ${root}`,
+    '\r\n',
+  ].join('\r\n');
+  const open = async () => /^brokergraph_subscriptions (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1];
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  socket.write(request.repeat(5));
+  await expect.poll(open).toBe('1');
+  socket.destroy();
+  await expect.poll(open).toBe('0');
+});
+
+test('a refused upgrade is cut, whether its caller leaves or not', async () => {
+  const { port } = await startTestService();
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.write(upgradeTo('/elsewhere'));
+  socket.resume();
+  await once(socket, 'end');
+  // Writing tells: what the service closed wholly answers with a reset.
+  await new Promise<void>((cut) => {
+    socket.on('error', () => cut());
+    socket.write('more');
+    const timer = setInterval(() => socket.write('more'), 20);
+    socket.once('close', () => clearInterval(timer));
+  });
+});
+
+test('a start that a taken port stops has made no administrator, so the next one shows the password', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const dataDir = temporaryFolder();
+  const env = { DATA_DIR: dataDir, EMBEDDED_BROKER: 'off' };
+  const databaseUrl = await databaseOfRun();
+  const start = (portOf: number) =>
+    startService(
+      readConfig({ ...env, PORT: String(portOf), ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }) }),
+      { log: silentLog },
+    );
+  await expect(start(port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  const service = await start(0);
+  onTestFinished(() => service.close());
+  expect(service.report.rootPassword?.generated).toMatch(/^\w{5}-/);
+});
+
+test('each request is a line at level debug, with its id and without its query', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const service = await startService(readConfig({ PORT: '0', DATA_DIR: temporaryFolder(), EMBEDDED_BROKER: 'off' }), {
+    log,
+  });
+  onTestFinished(() => service.close());
+  const { url } = service.report;
+  await fetch(`${url}/api/projects?token=secret`, { headers: { 'x-request-id': 'mine-1' } });
+  await fetch(`${url}/graphql`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const requests = () => lines.filter(({ msg }) => msg === 'request');
+  await expect.poll(() => requests().length).toBe(2);
+  expect(requests()[0]).toMatchObject({ requestId: 'mine-1', method: 'GET', path: '/api/projects', status: 401 });
+  expect(requests()[1]).toMatchObject({ requestId: expect.any(String), method: 'POST', path: '/graphql' });
+  expect(requests()[1]?.ms).toBeGreaterThan(0);
+  expect(JSON.stringify(lines)).not.toContain('secret');
+});

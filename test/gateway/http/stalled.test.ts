@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { startHttpServer } from '../../../src/gateway/http/http-server.ts';
+import { connection } from './requests.ts';
+
+/** More than the buffers of the operating system take. */
+const LARGE = Buffer.alloc(64 * 1_048_576);
+const STALLED_MS = 1_000;
+
+async function start() {
+  const unused = { handle: () => undefined, upgrade: () => undefined };
+  const rest = { handle: (_req: unknown, res: { end(body: Buffer): void }) => res.end(LARGE) };
+  const server = await startHttpServer({ host: '127.0.0.1', port: 0, stalledMs: STALLED_MS });
+  server.serve({ graphql: unused, rest, metrics: { observe: () => undefined }, ready: async () => undefined });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+test('a connection is closed whose client takes nothing of a response, and one that takes a little is not', async () => {
+  const { port, connections } = await start();
+  const [stalled, slow] = [await connection(port), await connection(port)];
+  for (const socket of [stalled, slow]) {
+    socket.pause();
+    socket.write('GET /api/large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  }
+  let isOpen = true;
+  slow.once('close', () => {
+    isOpen = false;
+  });
+  await expect
+    .poll(
+      () => {
+        slow.read(1_048_576);
+        return connections.stalledCount;
+      },
+      { timeout: 30_000, interval: 50 },
+    )
+    .toBe(1);
+  expect(isOpen).toBe(true);
+  const closed = once(stalled, 'close');
+  stalled.resume();
+  await closed;
+  // It gets the rest.
+  let size = 0;
+  slow.on('data', (piece: Buffer) => {
+    size += piece.length;
+  });
+  slow.resume();
+  await expect.poll(() => size).toBeGreaterThan(LARGE.length / 2);
+  expect(connections.stalledCount).toBe(1);
+});

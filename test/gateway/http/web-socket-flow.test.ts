@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { getIntrospectionQuery } from 'graphql';
+import { expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { send } from './requests.ts';
+import { requestBytes, responseBytes } from './service-metrics.ts';
+
+async function open({ port }: TestService, token: string | null, from = '127.0.0.2') {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, 'graphql-transport-ws', { localAddress: from });
+  onTestFinished(() => socket.terminate());
+  socket.on('error', () => undefined);
+  const closed = once(socket, 'close').then(([code]) => code as number);
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'connection_init', payload: token === null ? {} : { token } }));
+  const refused = closed.then((code) => {
+    throw new Error(`the service closed the socket with ${code}`);
+  });
+  await Promise.race([once(socket, 'message'), refused]);
+  refused.catch(() => undefined);
+  return { socket, closed };
+}
+
+const FILLER = 'x'.repeat(50_000);
+
+test('a message of a WebSocket without credentials has at most 64 kB, whole or in fragments', async () => {
+  const service = await startTestService();
+  const message = JSON.stringify({
+    id: '1',
+    type: 'subscribe',
+    payload: { query: `{ __typename } # ${'x'.repeat(70_000)}` },
+  });
+  const [whole, fragments, known] = [
+    await open(service, null),
+    await open(service, null),
+    await open(service, service.root),
+  ];
+  whole.socket.send(message);
+  expect(await whole.closed).toBe(1009);
+  fragments.socket.send(FILLER, { fin: false });
+  fragments.socket.send(FILLER, { fin: false });
+  expect([1006, 1009]).toContain(await fragments.closed);
+  known.socket.send(message);
+  const [data] = await once(known.socket, 'message');
+  expect(JSON.parse(String(data))).toMatchObject({ id: '1', type: 'next' });
+});
+
+test('fragments of WebSocket messages count as request bytes, and the oldest socket of the largest network is closed', async () => {
+  const service = await startTestService({ env: { MAX_REQUESTS_MB: '1', MAX_BODY_BYTES: '200000' } });
+  const { port, root } = service;
+  const sockets = [];
+  for (let i = 0; i < 8; i++) {
+    const opened = await open(service, root);
+    for (let n = 0; n < 3; n++) opened.socket.send(FILLER, { fin: false });
+    sockets.push(opened);
+    await expect.poll(() => requestBytes(port)).toBeGreaterThan(Math.min(i + 1, 3) * 140_000);
+  }
+  for (const { closed } of sockets.slice(0, 4)) expect([1006, 1013]).toContain(await closed);
+  expect(await requestBytes(port)).toBeLessThanOrEqual(524_288);
+  const other = await open(service, root, '127.0.0.3');
+  other.socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } }));
+  expect(JSON.parse(String((await once(other.socket, 'message'))[0]))).toMatchObject({ type: 'next' });
+  for (const { socket } of sockets) socket.terminate();
+  await expect.poll(() => requestBytes(port)).toBe(0);
+});
+
+test('queries of a WebSocket that nobody reads wait instead of filling the memory', async () => {
+  const service = await startTestService();
+  const { port, person } = service;
+  const { token } = await person('VIEWER');
+  const sockets = [];
+  const query = getIntrospectionQuery();
+  const frames = Array.from({ length: 30 }, (_, id) =>
+    JSON.stringify({ id: String(id), type: 'subscribe', payload: { query: `${query} # ${id}` } }),
+  );
+  for (let i = 0; i < 8; i++) {
+    const { socket } = await open(service, token);
+    socket.pause();
+    for (const frame of frames) socket.send(frame);
+    sockets.push(socket);
+  }
+  // All of them wait for their readers.
+  let last = -1;
+  await expect
+    .poll(
+      async () => {
+        const before = last;
+        last = await responseBytes(port);
+        return last > 0 && last === before;
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+    .toBe(true);
+  // The bound of each socket is 1 MiB, and one response beyond it.
+  expect(last).toBeLessThan(8 * 3 * 1_048_576);
+  expect((await send(port, '/healthz')).status).toBe(200);
+
+  // A reader that goes on gets all of them.
+  const [first] = sockets;
+  const ids = new Set<string>();
+  first?.on('message', (data) => {
+    const { id, type } = JSON.parse(String(data)) as { id: string; type: string };
+    if (type === 'complete') ids.add(id);
+  });
+  first?.resume();
+  await expect.poll(() => ids.size, { timeout: 60_000 }).toBe(30);
+  for (const socket of sockets) socket.terminate();
+  await expect.poll(() => responseBytes(port)).toBe(0);
+});

@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest';
+import { apiRoutes } from '../../../src/app/api-routes.ts';
+import { docsPage } from '../../../src/gateway/rest/docs-page.ts';
+import { openApiOf } from '../../../src/gateway/rest/openapi.ts';
+import { createValidator } from '../../../src/platform/text/json-schema.ts';
+import { lampRoutes, startLampServer } from './rest-server.ts';
+
+type Json = Record<string, unknown>;
+
+const openApi = openApiOf(lampRoutes, { version: '1.2.3' });
+
+test('the document is public, is OpenAPI 3.1, and tells the version', async () => {
+  const { call } = await startLampServer();
+  const { status, json, headers } = await call('GET', '/api/openapi.json');
+  expect(status).toBe(200);
+  expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(json).toEqual(JSON.parse(JSON.stringify(openApi)));
+  expect(json).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' } });
+  expect(await call('POST', '/api/openapi.json')).toMatchObject({
+    status: 405,
+    headers: { allow: 'GET, HEAD, OPTIONS' },
+  });
+  expect(await call('HEAD', '/api/openapi.json')).toMatchObject({ status: 200, text: '' });
+});
+
+test('every reference leads somewhere, and every schema is JSON Schema 2020-12', () => {
+  const document = JSON.parse(JSON.stringify(openApi));
+  const references: string[] = [];
+  const schemas: Json[] = [];
+  walk(document, (key, value) => {
+    if (key === '$ref') references.push(String(value));
+    if (key === 'schema') schemas.push(value as Json);
+  });
+  expect(references).toContain('#/components/schemas/Error');
+  for (const reference of references) {
+    const target = reference
+      .slice(2)
+      .split('/')
+      .reduce<unknown>((node, step) => (node as Json | undefined)?.[step], document);
+    expect(target, reference).toBeDefined();
+  }
+  const ajv = createValidator();
+  ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components']);
+  ajv.addSchema({ ...document, $id: 'https://openapi.test/' });
+  for (const schema of schemas) {
+    const text = JSON.stringify(schema).replaceAll('"#/components', '"https://openapi.test/#/components');
+    expect(() => ajv.compile(JSON.parse(text))).not.toThrow();
+  }
+});
+
+test('operation ids are unique; path parameters are declared; bodies, parameters, roles and errors are told', () => {
+  const { paths } = openApi as { paths: Record<string, Record<string, Json>> };
+  const ids: unknown[] = [];
+  for (const [path, item] of Object.entries(paths)) {
+    const declared = ((item.parameters ?? []) as unknown as { name: string }[]).map(({ name }) => name);
+    expect(declared).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    for (const [method, operation] of Object.entries(item)) {
+      if (method === 'parameters') continue;
+      ids.push(operation.operationId);
+      expect(Object.keys(operation.responses as Json).length).toBeGreaterThan(0);
+    }
+  }
+  expect(new Set(ids).size).toBe(lampRoutes.length);
+  const lamps = paths['/api/projects/{projectId}/lamps'];
+  expect(lamps?.get?.parameters).toContainEqual(
+    expect.objectContaining({
+      name: 'count',
+      in: 'query',
+      required: false,
+      schema: expect.objectContaining({ default: -1 }),
+    }),
+  );
+  expect(lamps?.post).toMatchObject({ 'x-required-role': 'ADMIN', requestBody: { required: true } });
+  expect(Object.keys(lamps?.post?.responses as Json)).toEqual(['200', '400', '413']);
+});
+
+test('the page for people is public, needs nothing from elsewhere, and shows every entry', async () => {
+  const { call } = await startLampServer();
+  const { status, text, headers } = await call('GET', '/api/docs');
+  expect(status).toBe(200);
+  expect(headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(headers['content-security-policy']).toMatch(
+    /default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'/,
+  );
+  for (const { method, path } of lampRoutes) expect(text).toContain(`id="${method}-${path}"`);
+  expect(text).toContain('curl -X POST -H &quot;Authorization: Bearer $TOKEN&quot;');
+  expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
+  expect(text).not.toMatch(/ on\w+=| style="/);
+});
+
+test('bodies are shown with the elements of their lists, and with an example that is taken', () => {
+  const page = unescaped(docsPage(apiRoutes, { version: '1.2.3' }));
+  expect(page).toContain(`acls?: {
+    acltype: "publishClientSend" | "publishClientReceive" | "subscribeLiteral" | "subscribePattern" | "unsubscribeLiteral" | "unsubscribePattern"
+    topic: string (not empty)
+    priority: integer (from -100000, to 100000)
+    allow: boolean
+  }[] | null  // The whole list. Null leaves it as it is.`);
+  expect(page).not.toMatch(/array \| null|section \d|\{ … \}' /i);
+  expect(page).toContain('/roles?rolename=$rolename"');
+  const ajv = createValidator();
+  for (const route of apiRoutes) {
+    if (route.body === undefined) continue;
+    const [example] = route.body.examples as readonly unknown[];
+    expect(ajv.validate(route.body, example), `${route.method} ${route.path}: ${ajv.errorsText()}`).toBe(true);
+    const text = JSON.stringify(example);
+    expect(text).not.toContain("'");
+    expect(page).toContain(`-d '${text}'`);
+  }
+  expect(JSON.stringify(openApiOf(apiRoutes, { version: '1.2.3' }))).not.toContain('section');
+});
+
+const unescaped = (html: string): string =>
+  html
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
+function walk(value: unknown, visit: (key: string, value: unknown) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, entry] of Object.entries(value)) {
+    visit(key, entry);
+    walk(entry, visit);
+  }
+}

@@ -1,9 +1,0 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
-import { printedSchema } from '../../src/graphql/printed.ts';
-import { schema } from '../../src/graphql/schema.ts';
-
-test('the schema is the one in schema.graphql (npm run schema writes it)', () => {
-  const agreed = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
-  expect(printedSchema(schema)).toBe(agreed);
-});

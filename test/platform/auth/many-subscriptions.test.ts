@@ -1,0 +1,91 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { AuthService } from '../../../src/platform/auth/auth-service.ts';
+import type { RightsGuard } from '../../../src/platform/auth/rights-guards.ts';
+import { requireProjectRole, rightsKey } from '../../../src/platform/auth/viewer.ts';
+import type { ServiceError } from '../../../src/platform/errors.ts';
+import type { Database } from '../../../src/platform/storage/database.ts';
+import { silentLog } from '../../support/database.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+
+test('a person has a bounded number of subscriptions, whatever the connections, and others are not concerned', async () => {
+  const { services, person } = await startTestService();
+  const viewerOf = async () => services.auth.viewerOfSecret((await person('VIEWER')).token);
+  const viewer = await viewerOf();
+  const guards = Array.from({ length: 10_000 }, () => services.auth.guard(viewer, () => {}));
+  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many subscriptions/);
+  services.auth.guard(await viewerOf(), () => {}).stop();
+  guards[0]?.stop();
+  guards[0]?.stop();
+  services.auth.guard(viewer, () => {});
+  expect(() => services.auth.guard(viewer, () => {})).toThrow(/Too many subscriptions/);
+});
+
+const NO_SECRETS = { seal: () => '', open: () => '' };
+
+/** An AuthService beside the service's own, and how many sessions and tokens it has read. */
+function counting({ storage }: TestService) {
+  const counter = { reads: 0 };
+  const count = ({ args, query }: { args: object; query: (args: object) => Promise<unknown> }) => {
+    counter.reads += 1;
+    return query(args);
+  };
+  const extension = { query: { session: { findUnique: count }, projectToken: { findUnique: count } } };
+  const db = storage.db.$extends(extension as object) as unknown as Database;
+  const auth = new AuthService({ db, changes: storage.changes, sealer: NO_SECRETS, log: silentLog });
+  onTestFinished(() => auth.close());
+  return { auth, counter };
+}
+
+/** Why all of them ended, and whether that took less than half a second from now. */
+async function endOf(guards: readonly RightsGuard[]) {
+  const since = performance.now();
+  const reasons = await Promise.all(
+    guards.map(
+      ({ signal }) =>
+        new Promise<ServiceError>((resolve) => {
+          if (signal.aborted) resolve(signal.reason);
+          else signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+        }),
+    ),
+  );
+  const isPrompt = performance.now() - since < 500;
+  return { codes: [...new Set(reasons.map(({ code }) => code))], isPrompt };
+}
+
+test('a session with 2,000 subscriptions is read once for each change, and all of them end with it', async () => {
+  const service = await startTestService();
+  const { token, email, id } = await service.person('EDITOR');
+  const { projectId, services } = service;
+  const { auth, counter } = counting(service);
+  const viewer = await auth.viewerOfSecret(token);
+  const open = (role: 'VIEWER' | 'EDITOR') =>
+    Array.from({ length: 1_000 }, () => auth.guard(viewer, (now) => requireProjectRole(now, projectId, role)));
+  const [looking, editing] = [open('VIEWER'), open('EDITOR')];
+  expect(counter.reads).toBe(1);
+
+  await services.projects.setMember(projectId, email, 'VIEWER');
+  expect(await endOf(editing)).toEqual({ codes: ['NOT_ALLOWED'], isPrompt: true });
+  expect(counter.reads).toBe(2);
+  expect(looking.some(({ signal }) => signal.aborted)).toBe(false);
+  expect(new Set(looking.map((guard) => guard.viewer)).size).toBe(1);
+  expect(looking[0]?.viewer.projectRoles.get(projectId)).toBe('VIEWER');
+
+  await services.users.remove(id);
+  expect(await endOf(looking)).toEqual({ codes: ['UNAUTHORIZED'], isPrompt: true });
+  expect(counter.reads).toBe(3);
+});
+
+test('changes that come while a session is being read are read together', async () => {
+  const service = await startTestService();
+  const { token, email, id } = await service.person('VIEWER');
+  const { auth, counter } = counting(service);
+  const viewer = await auth.viewerOfSecret(token);
+  const guard = auth.guard(viewer, (now) => requireProjectRole(now, service.projectId, 'VIEWER'));
+  const key = rightsKey(guard.viewer);
+  await Promise.all(Array.from({ length: 200 }, () => service.storage.changes.announce('user', id)));
+  await service.services.projects.setMember(service.projectId, email, 'ADMIN');
+  await expect.poll(() => guard.viewer.projectRoles.get(service.projectId)).toBe('ADMIN');
+  expect(rightsKey(guard.viewer)).not.toBe(key);
+  expect(guard.signal.aborted).toBe(false);
+  expect(counter.reads).toBeLessThan(100);
+});

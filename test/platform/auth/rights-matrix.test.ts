@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest';
+import type { Requirement } from '../../../src/gateway/graphql/builder.ts';
+import type { JsonSchema, Route } from '../../../src/gateway/rest/route.ts';
+import { ERROR_STATUS } from '../../../src/platform/errors.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { credentialsOf } from './rights-callers.ts';
+import {
+  CALLER_NAMES,
+  CALLERS,
+  type CallerName,
+  type Field,
+  type InnerField,
+  innerFields,
+  type Refusal,
+  type RootKind,
+  refusalOf,
+  requirementOf,
+  rootFields,
+  routeRequirement,
+  routes,
+} from './rights-model.ts';
+import {
+  codeOf,
+  documentFor,
+  furnished,
+  IMPOSSIBLE,
+  isWhole,
+  POSSIBLE,
+  selectionOf,
+  variablesFor,
+  type World,
+} from './rights-world.ts';
+
+// Every operation of the graph, every field within it that asks for more, and every route, tried by everybody: whoever is to be
+// refused gets exactly that status, whoever is to be let in gets neither 401 nor 403, whatever else comes of it.
+// On SQLite alone: rights are decided above the database, and thousands of requests are enough once (on PostgreSQL see rights.test.ts).
+
+interface Asked {
+  readonly name: string;
+  readonly requirement: Requirement;
+  /** Takes away what others name. */
+  readonly isDestructive: boolean;
+  /** The status that it is refused with, 200 where it is not. */
+  readonly ask: (world: World, caller: CallerName, token: string | null, mayHappen: boolean) => Promise<number>;
+}
+
+const statusOf = (code: keyof typeof ERROR_STATUS | undefined) => (code === undefined ? 200 : ERROR_STATUS[code]);
+
+/** Refusals of theirs that are no matter of rights: wrong passwords and codes. */
+const OWN_REFUSALS: Readonly<Record<string, number>> = {
+  login: 401,
+  completeSignIn: 401,
+  confirmSecondFactor: 403,
+  removeSecondFactor: 403,
+};
+
+const askedField = (kind: RootKind, field: Field): Asked => ({
+  name: `${kind} ${field.name}`,
+  requirement: requirementOf(field) as Requirement,
+  isDestructive: /^(delete(Project|Broker|Certificate|Clusters?|SignInRule)|revokeToken|logout)$/.test(field.name),
+  ask: async (world, _caller, token, mayHappen) => {
+    const variables = variablesFor(field, world, kind === 'mutation' && !mayHappen ? IMPOSSIBLE : POSSIBLE);
+    const code = await codeOf(world, kind, documentFor(kind, field), variables, token);
+    return statusOf(code);
+  },
+});
+
+/** How each caller gets to an object of a type. People see themselves; who has a token sees the members. */
+const WAYS: Readonly<Record<string, (selection: string, caller: CallerName) => string>> = {
+  Project: (selection) => `project(id: $projectId) { ${selection} }`,
+  Broker: (selection) => `broker(id: $brokerId) { ${selection} }`,
+  Viewer: (selection) => `viewer { ${selection} }`,
+  User: (selection, caller) =>
+    CALLERS[caller].kind === 'TOKEN'
+      ? `project(id: $projectId) { members(first: 1) { nodes { user { ${selection} } } } }`
+      : `viewer { user { ${selection} } }`,
+};
+
+const askedInner = ({ parent, field }: InnerField): Asked => ({
+  name: `${parent.name}.${field.name}`,
+  requirement: requirementOf(field) as Requirement,
+  isDestructive: false,
+  ask: async (world, caller, token) => {
+    const way = WAYS[parent.name];
+    if (way === undefined) throw new Error(`Say how to get to a ${parent.name}`);
+    const { variables, text } = selectionOf(field);
+    const body = way(text, caller);
+    const ids = ['projectId', 'brokerId'].filter((id) => body.includes(`$${id}`)).map((id) => `$${id}: ID!`);
+    const declared = [...ids, variables].filter(Boolean).join(', ');
+    const document = `query ${declared && `(${declared})`} { ${body} }`;
+    const { projectId, brokerId } = world;
+    const values = { projectId, brokerId, ...variablesFor(field, world) };
+    const used = Object.fromEntries(Object.entries(values).filter(([name]) => document.includes(`$${name}:`)));
+    return statusOf(await codeOf(world, 'query', document, used, token));
+  },
+});
+
+const fill = (path: string, ids: World): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    String((ids as unknown as Record<string, unknown>)[name] ?? 'unknown'),
+  );
+
+function pathOf({ path, query }: Route, world: World): string {
+  const { required = [], properties = {} } = (query ?? {}) as {
+    required?: string[];
+    properties?: Record<string, JsonSchema>;
+  };
+  const search = required.map((name) => `${name}=${properties[name]?.type === 'integer' ? 1 : 'x%40y.z'}`).join('&');
+  return fill(path, world) + (search && `?${search}`);
+}
+
+const askedRoute = (route: Route): Asked => ({
+  name: `${route.method} ${route.path}`,
+  requirement: routeRequirement(route),
+  isDestructive: route.method === 'DELETE' && !route.path.includes('/brokers/{brokerId}/'),
+  ask: async (world, _caller, token, mayHappen) => {
+    const [example] = (route.body?.examples ?? []) as readonly unknown[];
+    // Nothing of the input is looked at before the role, so those who are let in need none: they get as far as its check.
+    const body = route.body === undefined ? undefined : mayHappen ? example : { '\0': 1 };
+    const { status } = await world.rest(route.method, pathOf(route, world), token, body);
+    return [401, 403, 404].includes(status) ? status : 200;
+  },
+});
+
+const ASKED: readonly Asked[] = [
+  ...(['query', 'mutation', 'subscription'] as const).flatMap((kind) =>
+    rootFields(kind).map((field) => askedField(kind, field)),
+  ),
+  ...innerFields().map(askedInner),
+  ...routes.map(askedRoute),
+];
+
+interface Cell {
+  readonly asked: Asked;
+  readonly caller: CallerName;
+  readonly expected: Refusal;
+}
+
+const cells = (isStrict = false): Cell[] =>
+  ASKED.filter(({ requirement }) => !isStrict || requirement.requiresIfStrict !== undefined).flatMap((asked) =>
+    CALLER_NAMES.map((caller) => ({
+      asked,
+      caller,
+      expected: refusalOf(asked.requirement, CALLERS[caller], isStrict),
+    })),
+  );
+
+type Surprise = readonly [name: string, caller: CallerName, got: number, expected: Refusal];
+
+/** Null: as expected. */
+async function surpriseOf(cell: Cell, world: World, token: string | null): Promise<Surprise | null> {
+  const { asked, caller, expected } = cell;
+  const got = await asked.ask(world, caller, token, expected !== null);
+  const isRight = expected === null ? ![401, 403].includes(got) : got === expected;
+  if (isRight || (expected === null && got === OWN_REFUSALS[asked.name.split(' ')[1] ?? ''])) return null;
+  return [asked.name, caller, got, expected];
+}
+
+const AT_ONCE = 16;
+
+/** So many at once: a subscription that waits for a broker holds up one place and not the others. */
+async function surprises(
+  list: readonly Cell[],
+  tryCell: (cell: Cell) => Promise<Surprise | null>,
+): Promise<Surprise[]> {
+  const found: Surprise[] = [];
+  const left = list.values();
+  const work = async () => {
+    for (const cell of left) {
+      const surprise = await tryCell(cell);
+      if (surprise) found.push(surprise);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+async function everybody(world: World): Promise<ReadonlyMap<CallerName, string | null>> {
+  const known = new Map<CallerName, string | null>();
+  for (const name of CALLER_NAMES) known.set(name, await credentialsOf(name, world));
+  return known;
+}
+
+/** In a project of its own, which goes with it. */
+async function alone(service: TestService, cell: Cell): Promise<Surprise | null> {
+  // Of a name or a path, `deleteClusters` or `/clusters/{clusterId}`.
+  const world = await furnished(service, { withCluster: /cluster/i.test(cell.asked.name) });
+  try {
+    return await surpriseOf(cell, world, await credentialsOf(cell.caller, world));
+  } finally {
+    const remove = 'mutation ($p: ID!) { deleteProject(input: { projectId: $p }) { deletedProjectId } }';
+    await service.graphql(remove, { p: world.projectId });
+  }
+}
+
+/** All that is known of a world, and how a cell is tried in it. */
+async function inhabited(isStrict = false) {
+  const world = await furnished(await startTestService(), { isStrict });
+  const tokens = await everybody(world);
+  return { world, tryCell: (cell: Cell) => surpriseOf(cell, world, tokens.get(cell.caller) ?? null) };
+}
+
+const REFUSED = cells().filter(({ expected }) => expected !== null);
+const ADMITTED = cells().filter(({ expected }) => expected === null);
+
+describe.skipIf(process.env.TEST_ENGINE === 'postgresql')('the matrix', () => {
+  test.each(['people', 'tokens'])(
+    'of %s, whoever is to be refused gets just that, and changes nothing',
+    async (whose) => {
+      const { world, tryCell } = await inhabited();
+      const isToken = ({ caller }: Cell) => caller.endsWith('Token');
+      const refused = REFUSED.filter((cell) => isToken(cell) === (whose === 'tokens'));
+      expect(refused.length).toBeGreaterThan(500);
+      expect(await surprises(refused, tryCell)).toEqual([]);
+      expect(await isWhole(world)).toBe(true);
+    },
+  );
+
+  test('whoever is to be let in is', async () => {
+    const { world, tryCell } = await inhabited();
+    const harmless = ADMITTED.filter(({ asked }) => !asked.isDestructive);
+    expect(await surprises(harmless, tryCell)).toEqual([]);
+    expect(await isWhole(world), 'what takes something away is tried alone').toBe(true);
+  });
+
+  test('whoever may take something away does, in a project of its own', async () => {
+    const service = await startTestService();
+    const destructive = ADMITTED.filter(({ asked }) => asked.isDestructive);
+    expect(await surprises(destructive, (cell) => alone(service, cell))).toEqual([]);
+  });
+
+  test('in strict projects what viewers may change elsewhere is for editors', async () => {
+    const { tryCell } = await inhabited(true);
+    const strict = cells(true);
+    expect(strict.length).toBeGreaterThan(300);
+    expect(strict.some(({ caller, expected }) => caller === 'viewerToken' && expected === 403)).toBe(true);
+    expect(await surprises(strict, tryCell)).toEqual([]);
+  });
+});

@@ -1,0 +1,126 @@
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import type { Changes } from '../../../src/platform/storage/changes.ts';
+import { newDatabaseUrl, openTestStorage } from '../../support/database.ts';
+import { describeEngines } from '../../support/engines.ts';
+
+/** What is told of a kind, and a way to wait for it. */
+function record(changes: Changes, kind: string) {
+  const told: string[] = [];
+  const waiting = new Set<() => void>();
+  const stop = changes.on(kind, (id) => {
+    told.push(id);
+    for (const wake of waiting) wake();
+  });
+  const until = (id: string) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!told.includes(id)) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  return { told, until, stop };
+}
+
+describeEngines((engine, postgres) => {
+  const open = async () => {
+    const databaseUrl = await newDatabaseUrl(engine, postgres);
+    return { databaseUrl, ...(await openTestStorage({ databaseUrl })) };
+  };
+
+  test('listeners of the kind in this process are told before announce returns', async () => {
+    const { changes } = await open();
+    const project = record(changes, 'project');
+    const user = record(changes, 'user');
+    const announced = changes.announce('project', 'prj_1');
+    expect([project.told, user.told]).toEqual([['prj_1'], []]);
+    await announced;
+  });
+
+  test('who stopped listening, and everybody after close, is told nothing', async () => {
+    const { changes } = await open();
+    const stopped = record(changes, 'project');
+    const closed = record(changes, 'project');
+    stopped.stop();
+    stopped.stop();
+    await changes.announce('project', 'prj_1');
+    await changes.close();
+    await changes.close();
+    await changes.announce('project', 'prj_2');
+    expect([stopped.told, closed.told]).toEqual([[], ['prj_1']]);
+  });
+
+  if (engine !== 'postgresql') return;
+
+  test('other processes on the database are told, and the own announcement does not come back', async () => {
+    const { databaseUrl, changes: here } = await open();
+    const { changes: there } = await openTestStorage({ databaseUrl });
+    const own = record(here, 'project');
+    const others = record(there, 'project');
+
+    await here.announce('project', 'prj_1');
+    await others.until('prj_1');
+    // Comes back after anything of the first would have.
+    await there.announce('project', 'prj_2');
+    await own.until('prj_2');
+
+    expect(own.told).toEqual(['prj_1', 'prj_2']);
+    expect(others.told).toEqual(['prj_1', 'prj_2']);
+  });
+
+  test('an id too long to be sent is told as anything', async () => {
+    const { databaseUrl, changes: here } = await open();
+    const { changes: there } = await openTestStorage({ databaseUrl });
+    const others = record(there, 'project');
+    await here.announce('project', 'x'.repeat(10_000));
+    await others.until('*');
+  });
+
+  test('after a lost connection everything may have changed, here and for what was announced meanwhile', async () => {
+    const { databaseUrl, changes: here } = await open();
+    const { changes: there } = await openTestStorage({ databaseUrl });
+    const own = record(here, 'project');
+    const others = record(there, 'project');
+    await endListeners(databaseUrl);
+    // Whether the connection is back by now or not, nobody may miss these.
+    await here.announce('project', 'prj_1');
+    await Promise.all([own.until('*'), others.until('*')]);
+
+    await here.announce('project', 'prj_2');
+    await others.until('prj_2');
+  });
+
+  test('notifications of strangers are left out', async () => {
+    const { databaseUrl, changes } = await open();
+    const { changes: there } = await openTestStorage({ databaseUrl });
+    const project = record(changes, 'project');
+    for (const payload of ['', 'no JSON', 'null', '[]', '{"kind":1}']) {
+      await onServer(databaseUrl, `NOTIFY brokergraph_changes, '${payload}'`);
+    }
+    await there.announce('project', 'prj_1');
+    await project.until('prj_1');
+    expect(project.told).toEqual(['prj_1']);
+  });
+});
+
+/** As a server does that restarts. */
+async function endListeners(databaseUrl: string | undefined): Promise<void> {
+  await onServer(
+    databaseUrl,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+  );
+}
+
+async function onServer(databaseUrl: string | undefined, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openTestStorage, temporaryFolder } from '../../support/database.ts';
+import { describeEngines } from '../../support/engines.ts';
+import { startStorageProcess } from '../../support/storage-process.ts';
+import { checkKilledWriters } from './killed-writer.ts';
+
+describeEngines((engine, postgres) => {
+  test('a process killed at any moment has lost nothing that it was told is stored', () =>
+    checkKilledWriters(engine, postgres, 3));
+});
+
+test('a second process is refused the data folder, and gets it once the first was killed', async () => {
+  const dataDir = temporaryFolder();
+  const first = await startStorageProcess('hold', dataDir, undefined);
+
+  const refused = openTestStorage({ dataDir, databaseUrl: undefined });
+
+  await expect(refused).rejects.toMatchObject({ code: 'IN_USE' });
+  await expect(refused).rejects.toThrow(`process ${first.pid} `);
+  await expect(refused).rejects.toThrow(dataDir);
+  await first.kill();
+  await openTestStorage({ dataDir, databaseUrl: undefined });
+});
+
+test('a second opener in the same process is refused, and the first keeps the folder', async () => {
+  const dataDir = temporaryFolder();
+  const first = await openTestStorage({ dataDir, databaseUrl: undefined });
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await expect(openTestStorage({ dataDir, databaseUrl: undefined })).rejects.toMatchObject({ code: 'IN_USE' });
+  }
+  await first.close();
+  await openTestStorage({ dataDir, databaseUrl: undefined });
+});
+
+test('a refused process leaves the folder as it is', async () => {
+  const dataDir = temporaryFolder();
+  await openTestStorage({ dataDir, databaseUrl: undefined });
+  const owner = readFileSync(join(dataDir, 'lock.owner'), 'utf8');
+  await expect(startStorageProcess('hold', dataDir, undefined)).rejects.toThrow('IN_USE');
+  expect(readFileSync(join(dataDir, 'lock.owner'), 'utf8')).toBe(owner);
+});

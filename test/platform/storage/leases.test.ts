@@ -1,0 +1,63 @@
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openTestStorage } from '../../support/database.ts';
+import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+
+const postgres = usePostgres();
+
+test('a process that owns its database holds what it wants until it releases it', async () => {
+  const { leases } = await openTestStorage({ databaseUrl: undefined });
+  const told: boolean[] = [];
+  const lease = leases.want('a', (held) => told.push(held));
+  expect(await lease.attempt()).toBe(true);
+  expect(told).toEqual([true]);
+  await lease.release();
+  expect(lease.held).toBe(false);
+});
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  const two = async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const first = await openTestStorage({ databaseUrl });
+    return { databaseUrl, first, second: await openTestStorage({ databaseUrl }) };
+  };
+
+  test('one of two processes holds a lease, and the other gets it when it is released', async () => {
+    const { first, second } = await two();
+    const one = first.leases.want('a', () => undefined);
+    expect(await one.attempt()).toBe(true);
+    const told: boolean[] = [];
+    const other = second.leases.want('a', (held) => told.push(held));
+    expect(await other.attempt()).toBe(false);
+    expect(await second.leases.want('b', () => undefined).attempt()).toBe(true);
+    await one.release();
+    await expect.poll(() => told).toEqual([true]);
+    expect(other.held).toBe(true);
+  });
+
+  test('the end of a process gives all of its leases back', async () => {
+    const { first, second } = await two();
+    expect(await first.leases.want('a', () => undefined).attempt()).toBe(true);
+    const told: boolean[] = [];
+    expect(await second.leases.want('a', (held) => told.push(held)).attempt()).toBe(false);
+    await first.close();
+    await expect.poll(() => told).toEqual([true]);
+  });
+
+  test('a lost connection is a lost lease, which is tried for again', async () => {
+    const { databaseUrl, first } = await two();
+    const told: boolean[] = [];
+    const lease = first.leases.want('a', (held) => told.push(held));
+    expect(await lease.attempt()).toBe(true);
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    await expect.poll(() => told).toEqual([true, false]);
+    expect(await lease.attempt()).toBe(true);
+    expect(told).toEqual([true, false, true]);
+  });
+});

@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
+import { PrismaPg } from '@prisma/adapter-pg';
+import Sqlite from 'better-sqlite3';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Engine } from '../../../src/platform/storage/database.ts';
+import { type Migration, migrationsFolder, readMigrations } from '../../../src/platform/storage/migrations.ts';
+import { migratePostgresql } from '../../../src/platform/storage/postgresql-migrator.ts';
+import { migrateSqlite } from '../../../src/platform/storage/sqlite-migrator.ts';
+import { newDatabaseUrl, openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
+import { describeEngines } from '../../support/engines.ts';
+import type { TestPostgres } from '../../support/postgres.ts';
+import { startStorageProcess } from '../../support/storage-process.ts';
+
+const SCRIPT = new URL('../../../scripts/migration.mjs', import.meta.url);
+
+function migration(name: string, sql: string): Migration {
+  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+}
+
+const FIRST = migration('0001_first', 'CREATE TABLE "a" ("id" TEXT PRIMARY KEY);');
+const SECOND = migration('0002_second', 'CREATE TABLE "b" ("id" TEXT PRIMARY KEY); CREATE INDEX "b_id" ON "b" ("id");');
+const BROKEN = migration('0002_second', 'CREATE TABLE "b" ("id" TEXT PRIMARY KEY); INSERT INTO "nowhere" VALUES (1);');
+
+/** A new database to migrate and to look into. */
+async function newDatabase(engine: Engine, postgres: TestPostgres) {
+  const url = await newDatabaseUrl(engine, postgres);
+  const dataDir = temporaryFolder();
+  const file = join(dataDir, 'brokergraph.db');
+  return {
+    dataDir,
+    url,
+    migrate: async (migrations: readonly Migration[]) =>
+      url === undefined
+        ? migrateSqlite(file, migrations, silentLog)
+        : await migratePostgresql(url, migrations, silentLog),
+    query: (sql: string) => (url === undefined ? querySqlite(file, sql) : queryPostgresql(url, sql)),
+    adapter: () =>
+      url === undefined
+        ? new PrismaBetterSqlite3({ url: `file:${file}` })
+        : new PrismaPg({ connectionString: url }, { schema: 'public' }),
+  };
+}
+
+function querySqlite(file: string, sql: string): Record<string, unknown>[] {
+  const db = new Sqlite(file);
+  try {
+    const statement = db.prepare<[], Record<string, unknown>>(sql);
+    if (statement.reader) return statement.all();
+    statement.run();
+    return [];
+  } finally {
+    db.close();
+  }
+}
+
+async function queryPostgresql(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describeEngines((engine, postgres) => {
+  test('opening applies every migration, and opening again none', async () => {
+    const { dataDir, url: databaseUrl } = await newDatabase(engine, postgres);
+    const first = await openTestStorage({ dataDir, databaseUrl });
+    await first.close();
+    const second = await openTestStorage({ dataDir, databaseUrl });
+    expect(first.migrated).toEqual(readMigrations(migrationsFolder(engine)).map(({ name }) => name));
+    expect(second.migrated).toEqual([]);
+  });
+
+  test('records each migration in the form of Prisma Migrate', async () => {
+    const { migrate, query } = await newDatabase(engine, postgres);
+    await migrate([FIRST, SECOND]);
+    const rows = await query('SELECT * FROM _prisma_migrations ORDER BY migration_name');
+    const time = engine === 'sqlite' ? expect.any(Number) : expect.any(Date);
+    expect(rows).toEqual(
+      [FIRST, SECOND].map(({ name, checksum }) => ({
+        id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+        checksum,
+        migration_name: name,
+        started_at: time,
+        finished_at: time,
+        rolled_back_at: null,
+        applied_steps_count: 1,
+        logs: null,
+      })),
+    );
+  });
+
+  test("Prisma's own engine finds nothing to apply, to repair or to complain about", async () => {
+    const { migrate, adapter } = await newDatabase(engine, postgres);
+    const migrations = readMigrations(migrationsFolder(engine));
+    await migrate(migrations);
+    const { openSchemaEngine } = await import(SCRIPT.href);
+    const schemaEngine = await openSchemaEngine(engine, adapter());
+    onTestFinished(() => schemaEngine.free());
+    const filters = { externalTables: [], externalEnums: [] };
+    const migrationsList = {
+      baseDir: migrationsFolder(engine),
+      shadowDbInitScript: '',
+      lockfile: { path: 'migration_lock.toml', content: `provider = "${engine}"\n` },
+      migrationDirectories: migrations.map(({ name, sql }) => ({
+        path: name,
+        migrationFile: { path: 'migration.sql', content: { tag: 'ok', value: sql } },
+      })),
+    };
+    expect(
+      await schemaEngine.diagnoseMigrationHistory({ migrationsList, optInToShadowDatabase: false, filters }),
+    ).toMatchObject({ editedMigrationNames: [], failedMigrationNames: [], hasMigrationsTable: true, history: null });
+    expect(await schemaEngine.applyMigrations({ migrationsList, filters })).toEqual({ appliedMigrationNames: [] });
+  });
+
+  test('applies only what is new', async () => {
+    const { migrate } = await newDatabase(engine, postgres);
+    expect(await migrate([FIRST])).toEqual(['0001_first']);
+    expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
+    expect(await migrate([FIRST, SECOND])).toEqual([]);
+  });
+
+  test('undoes a migration that fails as a whole, and applies it once it is corrected', async () => {
+    const { migrate } = await newDatabase(engine, postgres);
+    const failing = migrate([FIRST, BROKEN]);
+    await expect(failing).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+    await expect(failing).rejects.toThrow(/0002_second failed and was undone: .*nowhere/);
+    expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
+  });
+
+  test('refuses a migration that was edited after it was applied', async () => {
+    const { migrate } = await newDatabase(engine, postgres);
+    await migrate([FIRST]);
+    await expect(migrate([migration('0001_first', `${FIRST.sql}\n`), SECOND])).rejects.toThrow(/0001_first was edited/);
+    expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
+  });
+
+  test('refuses a database that a newer version migrated', async () => {
+    const { migrate } = await newDatabase(engine, postgres);
+    await migrate([FIRST, SECOND]);
+    await expect(migrate([FIRST])).rejects.toThrow(/0002_second, which this version does not know/);
+  });
+
+  test('refuses a migration that failed under Prisma Migrate until that is resolved', async () => {
+    const { migrate, query } = await newDatabase(engine, postgres);
+    await migrate([FIRST]);
+    await query(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', '${SECOND.checksum}', '0002_second')`,
+    );
+    await expect(migrate([FIRST, SECOND])).rejects.toThrow(/0002_second failed/);
+    await query(`UPDATE _prisma_migrations SET rolled_back_at = started_at WHERE id = 'x'`);
+    expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
+  });
+
+  test('prisma/schema.prisma asks for nothing that the migrations do not make', async () => {
+    const env = { ...process.env };
+    if (engine === 'postgresql') env.SHADOW_DATABASE_URL = await postgres.createDatabase();
+    // Exit code 2 rejects, with the missing SQL in the error.
+    await promisify(execFile)(process.execPath, [fileURLToPath(SCRIPT), '--check', '--engine', engine], { env });
+  });
+
+  if (engine !== 'postgresql') return;
+
+  test('a migration may hold semicolons that end no statement', async () => {
+    const { migrate, query } = await newDatabase(engine, postgres);
+    const body = `CREATE FUNCTION "one"() RETURNS int AS $$ BEGIN RETURN 1; END; $$ LANGUAGE plpgsql; CREATE TABLE "t" ("x" text DEFAULT ';');`;
+    await migrate([migration('0001_function', body)]);
+    expect(await query('SELECT "one"()')).toEqual([{ one: 1 }]);
+  });
+
+  test('of processes that start together on one database only one applies a migration', async () => {
+    const { url, query } = await newDatabase(engine, postgres);
+    const started = await Promise.all([1, 2, 3].map(() => startStorageProcess('hold', temporaryFolder(), url)));
+    const names = readMigrations(migrationsFolder(engine)).map(({ name }) => name);
+    expect(started.flatMap(({ migrated }) => migrated).sort()).toEqual(names);
+    expect(await query('SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
+  });
+});
+
+test('on SQLite a migration that makes a table anew keeps the rows that refer to it', async () => {
+  const file = join(temporaryFolder(), 'brokergraph.db');
+  const before = migration(
+    '0001_before',
+    `CREATE TABLE "p" ("id" TEXT PRIMARY KEY);
+     CREATE TABLE "c" ("p" TEXT REFERENCES "p" ("id") ON DELETE CASCADE);
+     INSERT INTO "p" VALUES ('1'); INSERT INTO "c" VALUES ('1');`,
+  );
+  // In the form in which Prisma writes it.
+  const after = migration(
+    '0002_after',
+    `PRAGMA defer_foreign_keys=ON; PRAGMA foreign_keys=OFF;
+     CREATE TABLE "new_p" ("id" TEXT PRIMARY KEY, "more" INTEGER NOT NULL DEFAULT 1);
+     INSERT INTO "new_p" ("id") SELECT "id" FROM "p";
+     DROP TABLE "p"; ALTER TABLE "new_p" RENAME TO "p";
+     PRAGMA foreign_keys=ON; PRAGMA defer_foreign_keys=OFF;`,
+  );
+  migrateSqlite(file, [before, after], silentLog);
+  expect(querySqlite(file, 'SELECT * FROM "c"')).toEqual([{ p: '1' }]);
+
+  const dangling = migration('0003_dangling', `DELETE FROM "p";`);
+  expect(() => migrateSqlite(file, [before, after, dangling], silentLog)).toThrow(/0003_dangling failed.*"c" refers/);
+  expect(querySqlite(file, 'SELECT * FROM "p"')).toEqual([{ id: '1', more: 1 }]);
+});

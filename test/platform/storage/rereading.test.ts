@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { ANYTHING } from '../../../src/platform/storage/changes.ts';
+import { Rereading } from '../../../src/platform/storage/rereading.ts';
+import { silentLog } from '../../support/database.ts';
+
+/** Readings that end when they are told to. */
+function controlled() {
+  const readings: { id: string; isOutdated: (id: string) => boolean; end: () => void }[] = [];
+  const rereading = new Rereading(silentLog, (id, isOutdated) => {
+    return new Promise((end) => readings.push({ id, isOutdated, end }));
+  });
+  return { rereading, readings };
+}
+
+test('what is announced during a reading is read once more after it, so no older reading comes last', async () => {
+  const { rereading, readings } = controlled();
+  rereading.listener('a');
+  rereading.listener('a');
+  rereading.listener('a');
+  expect(readings.map(({ id }) => id)).toEqual(['a']);
+  const settled = rereading.settled();
+  readings[0]?.end();
+  await expect.poll(() => readings.length).toBe(2);
+  readings[1]?.end();
+  await settled;
+  expect(readings.map(({ id }) => id)).toEqual(['a', 'a']);
+});
+
+test('what this process wrote during a reading is newer than what was read', async () => {
+  const { rereading, readings } = controlled();
+  rereading.written('a');
+  rereading.listener(ANYTHING);
+  rereading.written('b');
+  expect(readings[0]?.isOutdated('a')).toBe(false);
+  expect(readings[0]?.isOutdated('b')).toBe(true);
+  readings[0]?.end();
+  await rereading.settled();
+});
+
+test('a flood of announcements becomes one reading of everything', async () => {
+  const { rereading, readings } = controlled();
+  for (let i = 0; i < 5_000; i++) rereading.listener(`id ${i}`);
+  readings[0]?.end();
+  await expect.poll(() => readings.length).toBe(2);
+  expect(readings[1]?.id).toBe(ANYTHING);
+  readings[1]?.end();
+  await rereading.settled();
+  expect(readings.length).toBe(2);
+});

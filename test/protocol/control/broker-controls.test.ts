@@ -1,0 +1,347 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { BrokerControls, type BrokerControlsOptions } from '../../../src/protocol/control/broker-controls.ts';
+import type { ControlApi } from '../../../src/protocol/control/envelope.ts';
+import { listPages } from '../../../src/protocol/control/list-pages.ts';
+import { ControlRefusal, type PluginFactory } from '../../../src/protocol/control/plugin.ts';
+import type { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
+import { startScriptedBroker } from '../../support/aedes-broker.ts';
+import { connectedLink, openLink, reached } from '../../support/link.ts';
+import { ADMIN, startMosquitto } from '../../support/mosquitto.ts';
+
+function controlsOf(link: BrokerLink, options: Partial<BrokerControlsOptions> = {}): BrokerControls {
+  const controls = new BrokerControls(link, { timeoutMs: 5_000, ...options });
+  onTestFinished(() => controls.close());
+  return controls;
+}
+
+const topictree: PluginFactory & { created: number; closed: number } = {
+  api: 'cedalo/topictree',
+  created: 0,
+  closed: 0,
+  async create({ emit }) {
+    this.created += 1;
+    return {
+      api: 'cedalo/topictree',
+      execute({ command, ...fields }) {
+        if (command === 'removeFilter') throw new ControlRefusal('Filter not found');
+        emit({ type: 'event', event: 'asked', command });
+        return fields;
+      },
+      close: () => {
+        this.closed += 1;
+      },
+    };
+  },
+};
+
+test('what Mosquitto serves it is asked for, what it does not is hosted, and the rest has a reason', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const plugin = { ...topictree };
+  const refusing: PluginFactory = {
+    api: 'stream-processing',
+    create: async () => ({ unavailable: 'set `something true`' }),
+  };
+  const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }), { plugins: [plugin, refusing] });
+  const capabilities = await controls.capabilities();
+  const providers = Object.fromEntries(capabilities.map(({ api, provider }) => [api, provider]));
+  expect(providers).toMatchObject({
+    'dynamic-security': 'BROKER',
+    'cedalo/topictree': 'GATEWAY',
+    'stream-processing': 'NONE',
+    'cedalo/ha': 'NONE',
+  });
+  expect(capabilities.find(({ api }) => api === 'stream-processing')?.reason).toBe('set `something true`');
+  // MQTT 5 tells that the publish was denied, and the reason names the rights that are missing.
+  expect(capabilities.find(({ api }) => api === 'cedalo/ha')?.reason).toContain(
+    'publishClientSend on $CONTROL/cedalo/ha/v1',
+  );
+  await expect(controls.call('cedalo/ha', 'getCluster')).rejects.toMatchObject({ code: 'NOT_SUPPORTED_BY_BROKER' });
+  await expect(controls.call('dynamic-security', 'listGroups')).resolves.toEqual({ totalCount: 0, groups: [] });
+});
+
+/** A broker, and a role of its administrator that can be changed without a disconnect. */
+async function grantingBroker() {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const other = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }), { silenceMs: 100 });
+  const rights: object[] = [];
+  const grant = (by: BrokerControls, api: ControlApi) => {
+    rights.push({ acltype: 'publishClientSend', topic: `$CONTROL/${api}/v1`, allow: true });
+    return by.call('dynamic-security', 'modifyRole', { rolename: 'more', acls: rights });
+  };
+  await other.call('dynamic-security', 'createRole', { rolename: 'more' });
+  // The broker disconnects whoever gets a role.
+  await other.call('dynamic-security', 'addClientRole', { ...ADMIN, rolename: 'more' }).catch(() => undefined);
+  const link = await connectedLink({ url: broker.url, ...ADMIN });
+  await expect.poll(() => other.call('dynamic-security', 'listRoles').catch(() => null)).not.toBeNull();
+  return { link, other, grant };
+}
+
+const MISSING = expect.stringContaining('its user needs publishClientSend');
+
+test('a refusal is forgotten with a change of the access control, ours or not, and silence is not', async () => {
+  const { link, other, grant } = await grantingBroker();
+  const { since } = link.status;
+  const controls = controlsOf(link, { silenceMs: 100 });
+  const refused = await controls.capability('cedalo/ha');
+  expect(refused.reason).toEqual(MISSING);
+  expect((await controls.capability('cedalo/topictree')).reason).toEqual(MISSING);
+  await controls.call('dynamic-security', 'listRoles');
+  expect(await controls.capability('cedalo/ha')).toBe(refused);
+  await grant(controls, 'cedalo/ha');
+  const silent = await controls.capability('cedalo/ha');
+  expect(silent.reason).toBe('The broker has no cluster plugin');
+  await grant(other, 'cedalo/topictree');
+  await expect
+    .poll(async () => (await controls.capability('cedalo/topictree')).reason)
+    .toBe('The broker does not offer cedalo/topictree');
+  expect(await controls.capability('cedalo/ha')).toBe(silent);
+  expect(link.status.since).toBe(since);
+});
+
+test('a refusal is looked at again after a while, when somebody asks, and silence is not', async () => {
+  const { link, other, grant } = await grantingBroker();
+  const { since } = link.status;
+  // It does not see what others do: nothing of dynamic security is asked for here.
+  const controls = controlsOf(link, { silenceMs: 100, doubtMs: 100 });
+  expect((await controls.capability('cedalo/ha')).reason).toEqual(MISSING);
+  await grant(other, 'cedalo/ha');
+  await expect
+    .poll(async () => (await controls.capability('cedalo/ha')).reason)
+    .toBe('The broker has no cluster plugin');
+  const silent = await controls.capability('cedalo/ha');
+  await expect.poll(() => Date.now() - silent.since).toBeGreaterThan(150);
+  expect(await controls.capability('cedalo/ha')).toBe(silent);
+  expect(link.status.since).toBe(since);
+});
+
+test('hosted plugins are called with the semantics of the wire', async () => {
+  const broker = await startMosquitto();
+  const plugin = { ...topictree };
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin], silenceMs: 100 });
+  const events: unknown[] = [];
+  controls.onEvent('cedalo/topictree', (event) => events.push(event));
+  const answers = await Promise.all(
+    [1, 2, 3].map((n) => controls.call('cedalo/topictree', 'setTtl', { ttl: n, none: null })),
+  );
+  expect(answers).toEqual([{ ttl: 1 }, { ttl: 2 }, { ttl: 3 }]);
+  expect(plugin.created).toBe(1);
+  expect(events).toHaveLength(3);
+  await expect(controls.call('cedalo/topictree', 'removeFilter')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    info: { brokerError: 'Filter not found' },
+  });
+  await controls.close();
+  expect(plugin.closed).toBe(1);
+});
+
+test('a hosted plugin executes a group one after the other, and a group that nobody serves is refused whole', async () => {
+  const broker = await startMosquitto();
+  const running: number[] = [];
+  const order: unknown[] = [];
+  const plugin: PluginFactory = {
+    api: 'cedalo/topictree',
+    create: async () => ({
+      api: 'cedalo/topictree',
+      async execute({ command, n }) {
+        running.push(1);
+        expect(running).toHaveLength(1);
+        await Promise.resolve();
+        running.pop();
+        order.push(n);
+        if (command === 'removeFilter') throw new ControlRefusal('Filter not found');
+        return { n };
+      },
+      close: () => undefined,
+    }),
+  };
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin], silenceMs: 100 });
+  const results = await controls.callAll('cedalo/topictree', [
+    { command: 'setTtl', fields: { n: 1 } },
+    { command: 'removeFilter', fields: { n: 2 } },
+    { command: 'setTtl', fields: { n: 3 } },
+  ]);
+  expect(order).toEqual([1, 2, 3]);
+  expect(results).toMatchObject([{ value: { n: 1 } }, { reason: { code: 'NOT_FOUND' } }, { value: { n: 3 } }]);
+  expect(await controls.callAll('cedalo/ha', [{ command: 'getCluster' }])).toMatchObject([
+    { status: 'rejected', reason: { code: 'NOT_SUPPORTED_BY_BROKER' } },
+  ]);
+});
+
+test('a silent endpoint counts as not served after about a second, once per connection', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const controls = controlsOf(link);
+  let from = Date.now();
+  const both = await Promise.all([controls.capability('cedalo/inspect'), controls.capability('cedalo/inspect')]);
+  expect(Date.now() - from).toBeGreaterThan(900);
+  // Shorter than an answer may take.
+  expect(Date.now() - from).toBeLessThan(5_000);
+  expect(both[0]).toBe(both[1]);
+  expect(both[0]).toMatchObject({ provider: 'NONE' });
+  from = Date.now();
+  await expect(controls.call('cedalo/inspect', 'listClients')).rejects.toMatchObject({
+    code: 'NOT_SUPPORTED_BY_BROKER',
+  });
+  // It is not waited for a second time.
+  expect(Date.now() - from).toBeLessThan(900);
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  await broker.stop();
+  await broker.start();
+  await back;
+  expect((await controls.capability('cedalo/inspect')).since).toBeGreaterThan(both[0].since);
+});
+
+test('calls wait for the first connection, and fail at once when the broker is down', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const link = openLink({ url: broker.url, ...ADMIN });
+  const controls = controlsOf(link, { timeoutMs: 5_000 });
+  await expect(controls.call('dynamic-security', 'listRoles')).resolves.toMatchObject({ totalCount: 1 });
+  const down = reached(link, 'UNREACHABLE');
+  await broker.stop();
+  await down;
+  const from = Date.now();
+  await expect(controls.call('dynamic-security', 'listRoles')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await expect(controls.capability('cedalo/ha')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  // It is not waited for a second time.
+  expect(Date.now() - from).toBeLessThan(900);
+});
+
+test('a plugin that the broker has without a licence gives way to ours', async () => {
+  const broker = await startScriptedBroker((_topic, payload) => {
+    const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+    return [JSON.stringify({ responses: commands.map((command) => ({ ...command, error: 'No valid license' })) })];
+  });
+  const plugin = { ...topictree };
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { plugins: [plugin] });
+  expect(await controls.capability('cedalo/topictree')).toMatchObject({ provider: 'GATEWAY' });
+  expect(await controls.capability('cedalo/client-control')).toMatchObject({ provider: 'NONE' });
+});
+
+test('a broker that answers in any case, but late, is asked once: who did not wait so long finds its answer', async () => {
+  const questions: string[] = [];
+  const broker = await startScriptedBroker((_topic, payload) => {
+    const { commands } = JSON.parse(payload) as { commands: { command: string; correlationData: string }[] };
+    const [{ command, correlationData } = { command: '', correlationData: '' }] = commands;
+    if (command !== 'getTtl')
+      return [JSON.stringify({ responses: [{ command, correlationData, data: { found: 1 } }] })];
+    questions.push(correlationData);
+    return [];
+  });
+  const plugin = { ...topictree };
+  const link = await connectedLink({ url: broker.url });
+  const controls = controlsOf(link, { timeoutMs: 300, silenceMs: null, plugins: [plugin] });
+  for (const _ of ['first', 'second'])
+    await expect(controls.call('cedalo/topictree', 'find')).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+  await expect.poll(() => questions.length).toBe(1);
+  const [correlationData] = questions;
+  const answer = { responses: [{ command: 'getTtl', correlationData, data: {} }] };
+  await broker.publish('$CONTROL/cedalo/topictree/v1/response', JSON.stringify(answer));
+  await expect.poll(() => controls.call('cedalo/topictree', 'find').catch(() => null)).toEqual({ found: 1 });
+  expect([questions.length, plugin.created]).toEqual([1, 0]);
+});
+
+test('new settings end the hosted plugins and look at the broker again', async () => {
+  const first = await startMosquitto();
+  const second = await startMosquitto();
+  const plugin = { ...topictree };
+  const link = await connectedLink({ url: first.url });
+  const controls = controlsOf(link, { plugins: [plugin], eager: ['cedalo/topictree'], silenceMs: 100 });
+  await controls.capability('cedalo/topictree');
+  link.reconfigure({ id: 'test', url: second.url, timeoutMs: 1_000 });
+  await controls.capability('cedalo/topictree');
+  expect(plugin).toMatchObject({ created: 2, closed: 1 });
+});
+
+test('listPages reads a long list whole, in pages that grow with what they hold', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const controls = controlsOf(await connectedLink({ url: broker.url, ...ADMIN }));
+  const names = [...Array(500).keys()].map((n) => `role-${String(n).padStart(4, '0')}`);
+  await Promise.all(names.map((rolename) => controls.call('dynamic-security', 'createRole', { rolename })));
+  const { items, totalCount, pages } = await listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
+    firstPage: 50,
+  });
+  expect(items).toEqual(['admin', ...names]);
+  expect(totalCount).toBe(501);
+  expect(pages).toHaveLength(2);
+  const page = await listPages(controls, 'dynamic-security', 'listRoles', 'roles', { offset: 499, count: 10 });
+  expect(page).toMatchObject({ items: ['role-0498', 'role-0499'], totalCount: 501 });
+  const named = await listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
+    firstPage: 7,
+    pageBytes: 700,
+    nameOf: (item) => item,
+  });
+  expect(named).toMatchObject({ items: ['admin', ...names], isSteady: true });
+  await expect(listPages(controls, 'dynamic-security', 'listRoles', 'roles', { maxItems: 500 })).rejects.toMatchObject({
+    code: 'TOO_LARGE',
+  });
+});
+
+test('listPages tells when the list moved between pages, and asks for less where no answer comes', async () => {
+  let names = Array.from({ length: 30 }, (_, n) => `n${String(n).padStart(2, '0')}`);
+  let mostAnswered = Number.POSITIVE_INFINITY;
+  let afterFirst = () => undefined as unknown;
+  const counts: number[] = [];
+  const broker = await startScriptedBroker((_topic, payload) => {
+    const { commands } = JSON.parse(payload) as {
+      commands: { command: string; correlationData: string; count: number; offset: number }[];
+    };
+    const responses = commands.map(({ command, correlationData, count, offset = 0 }) => {
+      counts.push(count);
+      if (offset > 0) afterFirst();
+      return {
+        command,
+        correlationData,
+        data: { totalCount: names.length, roles: names.slice(offset, offset + count) },
+      };
+    });
+    return counts.at(-1) !== undefined && (counts.at(-1) ?? 0) > mostAnswered ? [] : [JSON.stringify({ responses })];
+  });
+  const controls = controlsOf(await connectedLink({ url: broker.url }), { timeoutMs: 100 });
+  const read = () =>
+    listPages<string>(controls, 'dynamic-security', 'listRoles', 'roles', {
+      firstPage: 8,
+      pageBytes: 40,
+      nameOf: (item) => item,
+    });
+  expect(await read()).toMatchObject({ items: names, isSteady: true });
+  // One left at the front and one came at the end: as many as before, and one would be missed.
+  afterFirst = () => {
+    afterFirst = () => undefined;
+    names = [...names.slice(1), 'z'];
+  };
+  expect(await read()).toMatchObject({ isSteady: false });
+  mostAnswered = 3;
+  counts.length = 0;
+  expect(await read()).toMatchObject({ items: names, isSteady: true });
+  expect(counts.slice(0, 3)).toEqual([8, 4, 2]);
+});
+
+test('a plugin that keeps something serves while the broker has not been asked yet, and ends when the broker serves the API itself', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  await broker.stop();
+  const kept: PluginFactory & { closed: number } = {
+    api: 'dynamic-security',
+    closed: 0,
+    isKept: () => true,
+    async create() {
+      return {
+        api: 'dynamic-security',
+        execute: () => 'kept',
+        close: () => {
+          this.closed += 1;
+        },
+      };
+    },
+  };
+  const link = openLink({ url: broker.url, ...ADMIN });
+  const controls = controlsOf(link, { plugins: [kept, { ...topictree }], silenceMs: 100 });
+  await reached(link, 'UNREACHABLE');
+  expect(await controls.capability('dynamic-security')).toMatchObject({ provider: 'GATEWAY' });
+  expect(await controls.call('dynamic-security', 'listGroups')).toBe('kept');
+  await expect(controls.call('cedalo/topictree', 'setTtl')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await broker.start();
+  await reached(link, 'CONNECTED');
+  expect(await controls.call('dynamic-security', 'listGroups')).toEqual({ totalCount: 0, groups: [] });
+  expect(kept.closed).toBe(1);
+  expect(await controls.capability('cedalo/topictree')).toMatchObject({ provider: 'GATEWAY' });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ServiceError } from '../../../src/platform/errors.ts';
+import { openSealer } from '../../../src/platform/storage/sealed.ts';
+import type { ControlCommand } from '../../../src/protocol/control/envelope.ts';
+import { ControlRefusal } from '../../../src/protocol/control/plugin.ts';
+import { HostedCalls } from '../../../src/protocol/hosting/hosted-calls.ts';
+import { openTestStorage, silentLog, temporaryFolder } from '../../support/database.ts';
+import { UNAVAILABLE, usePostgres } from '../../support/postgres.ts';
+
+const postgres = usePostgres();
+const API = 'cedalo/topictree';
+const KEY = 'the same key for all of the processes';
+
+describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
+  async function startProcess(databaseUrl: string, secretKey = KEY, timeoutMs = 20_000) {
+    const storage = await openTestStorage({ databaseUrl });
+    const sealer = openSealer({ dataDir: temporaryFolder(), secretKey });
+    const { db, changes } = storage;
+    const calls = new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs });
+    onTestFinished(() => calls.close());
+    return { db, sealer, calls };
+  }
+
+  test('a command is done by the process that serves its broker and API, and its answer or refusal comes back', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const [one, two] = [await startProcess(databaseUrl), await startProcess(databaseUrl)];
+    const done: ControlCommand[] = [];
+    one.calls.serve('brk_1', API, async (command) => {
+      done.push(command);
+      if (command.command === 'refuse') throw new ControlRefusal('No', { code: 'NOT_FOUND', info: { what: 'it' } });
+      if (command.command === 'fail') throw new ServiceError('IN_USE', 'Busy');
+      if (command.command === 'bug') throw new Error('a secret');
+      return { told: command.value };
+    });
+    one.calls.serve('brk_1', 'cedalo/ha', () => 'another API');
+    expect(await two.calls.ask('brk_1', API, { command: 'get', value: 'Füße' })).toEqual({ told: 'Füße' });
+    expect(await two.calls.ask('brk_1', 'cedalo/ha', { command: 'get' })).toBe('another API');
+    expect(done).toHaveLength(1);
+    const refusal = (command: string) => two.calls.ask('brk_1', API, { command }).catch((error) => error);
+    expect(await refusal('refuse')).toMatchObject({
+      message: 'No',
+      detail: { code: 'NOT_FOUND', info: { what: 'it' } },
+    });
+    expect(await refusal('fail')).toMatchObject({ message: 'Busy', detail: { code: 'IN_USE' } });
+    expect(await refusal('bug')).toMatchObject({ message: 'Internal error', detail: { code: 'INTERNAL_ERROR' } });
+    await expect.poll(() => two.db.hostedCall.count()).toBe(0);
+  });
+
+  test('what was asked while nobody served is done by who begins to, and the answer is sealed', async () => {
+    const { db, sealer, calls } = await startProcess(await postgres.createDatabase());
+    const command = sealer.seal(JSON.stringify({ command: 'get' }), 'call-1/command');
+    const createdAt = new Date();
+    await db.hostedCall.create({ data: { id: 'call-1', brokerId: 'brk_1', api: API, command, createdAt } });
+    await db.hostedCall.create({ data: { id: 'call-2', brokerId: 'brk_1', api: 'cedalo/ha', command, createdAt } });
+    calls.serve('brk_1', API, () => 'a secret');
+    const answerOf = async (id: string) => (await db.hostedCall.findUniqueOrThrow({ where: { id } })).answer;
+    await expect.poll(() => answerOf('call-1')).not.toBeNull();
+    const answer = (await answerOf('call-1')) ?? '';
+    expect(answer).not.toContain('secret');
+    expect(JSON.parse(sealer.open(answer, 'call-1/answer'))).toEqual({ data: 'a secret' });
+    expect(await answerOf('call-2')).toBeNull();
+  });
+
+  test('a process with another key does nothing that it cannot read', async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const one = await startProcess(databaseUrl, 'the key of somebody else altogether');
+    const two = await startProcess(databaseUrl, KEY, 500);
+    let count = 0;
+    one.calls.serve('brk_1', API, () => {
+      count += 1;
+    });
+    await expect(two.calls.ask('brk_1', API, { command: 'get' })).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+    expect(count).toBe(0);
+  });
+});

@@ -1,0 +1,386 @@
+import { EventEmitter, on, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { generate, parser } from 'mqtt-packet';
+import { expect, onTestFinished, test } from 'vitest';
+import { BrokerLink } from '../../../src/protocol/mqtt/broker-link.ts';
+import { connectedLink, openLink, reached } from '../../support/link.ts';
+import { ADMIN, freePort, startMosquitto } from '../../support/mosquitto.ts';
+
+test('a broker that stops and starts again is reported within two seconds each time', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const states: string[] = [];
+  link.onStatus(({ state }) => states.push(state));
+  for (let round = 0; round < 2; round++) {
+    let from = Date.now();
+    const lost = reached(link, 'UNREACHABLE');
+    await (round === 0 ? broker.stop() : broker.kill());
+    // That it was connected counts for how soon it is tried again, too.
+    expect((await lost).lastError).toMatch(/^The broker (closed|reset) the connection$/);
+    expect(Date.now() - from).toBeLessThan(2_000);
+    from = Date.now();
+    const back = reached(link, 'CONNECTED');
+    await broker.start();
+    await back;
+    expect(Date.now() - from).toBeLessThan(2_000);
+  }
+  expect(states).toEqual(['UNREACHABLE', 'CONNECTED', 'UNREACHABLE', 'CONNECTED']);
+});
+
+test('nothing is queued while the broker is away, and subscriptions come back with it', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const heard: string[] = [];
+  let next: () => void = () => undefined;
+  await link.subscribe('a/#', ({ payload }) => {
+    heard.push(Buffer.from(payload).toString());
+    next();
+  });
+  const lost = reached(link, 'UNREACHABLE');
+  await broker.stop();
+  await lost;
+  await expect(link.publish('a/1', 'lost', { qos: 1 })).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  await expect(link.subscribe('b', () => undefined)).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+  const back = reached(link, 'CONNECTED');
+  await broker.start();
+  await back;
+  const arrived = new Promise<void>((resolve) => {
+    next = resolve;
+  });
+  await link.publish('a/1', 'after', { qos: 1 });
+  await arrived;
+  expect(heard).toEqual(['after']);
+});
+
+test('a wrong password is UNAUTHORISED in words without the password, and a right one repairs the link', async () => {
+  const broker = await startMosquitto({ access: 'passwords' });
+  const link = openLink({ url: broker.url, username: ADMIN.username, password: 'not the password' });
+  const status = await reached(link, 'UNAUTHORISED');
+  expect(status.lastError).toMatch(/user name or password|user connect/);
+  expect(status.lastError).not.toContain('not the password');
+  expect(link.protocolVersion).toBeNull();
+  link.reconfigure({ id: 'test', timeoutMs: 5_000, url: broker.url, ...ADMIN });
+  expect(link.status.state).toBe('CONNECTING');
+  await reached(link, 'CONNECTED');
+  expect(link.protocolVersion).toBe(5);
+});
+
+test('nothing listening, an unknown host and a silent port are told apart', async () => {
+  const refused = openLink({ url: `mqtt://127.0.0.1:${await freePort()}` });
+  expect((await reached(refused, 'UNREACHABLE')).lastError).toMatch(/refused/);
+  const unknown = openLink({ url: 'mqtt://broker.invalid:1883' });
+  expect((await reached(unknown, 'UNREACHABLE')).lastError).toMatch(/resolved/);
+  const server = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const silent = openLink({ url: `mqtt://127.0.0.1:${port}`, timeoutMs: 300 });
+  expect((await reached(silent, 'UNREACHABLE')).lastError).toMatch(/did not answer in time/);
+});
+
+test('where a name leads is held against the hosts that are allowed at each connection, on every road', async () => {
+  const broker = await startMosquitto({ webSocket: true });
+  const webSocketPort = new URL(broker.webSocketUrl).port;
+  // No address to us, and 127.0.0.1 to the system's resolver.
+  const name = '127.1';
+  const of = (url: string, allowedHosts: readonly string[], isLasting = false) =>
+    openLink({ url, allowedHosts, isLasting, clientId: `link-${isLasting}` });
+  for (const url of [`mqtt://${name}:${broker.port}`, `mqtts://${name}:${broker.port}`]) {
+    for (const isLasting of [false, true]) {
+      expect((await reached(of(url, [name], isLasting), 'UNREACHABLE')).lastError).toBe(
+        "The broker's host name leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)",
+      );
+    }
+  }
+  const webSocket = `ws://localhost:${webSocketPort}`;
+  expect((await reached(of(webSocket, ['localhost', '10.0.0.0/8']), 'UNREACHABLE')).lastError).toContain('not allowed');
+  for (const allowed of [[name, '127.0.0.1'], [name, '127.0.0.0/8'], []]) {
+    await reached(of(`mqtt://${name}:${broker.port}`, allowed), 'CONNECTED');
+  }
+  await reached(of(webSocket, ['LocalHost']), 'CONNECTED');
+  expect(() => of(`mqtt://${name}:${broker.port}`, ['127.0.0.1'])).toThrow('not allowed here');
+  expect(() => of(`mqtt://127.0.0.1:${broker.port}`, ['localhost'])).toThrow('not allowed here');
+});
+
+test('a server that speaks garbage leaves the link UNREACHABLE and the process alive', async () => {
+  const answers = [
+    Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    Buffer.from([0x20, 0xff, 0xff, 0xff, 0xff]),
+    Buffer.alloc(0),
+    Buffer.alloc(70_000, 0xff),
+  ];
+  for (const answer of answers) {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(answer));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { port: number };
+    const link = openLink({ url: `mqtt://127.0.0.1:${port}`, timeoutMs: 500 });
+    const { lastError } = await reached(link, 'UNREACHABLE');
+    expect(lastError).toMatch(/^The broker/);
+    await link.close();
+  }
+});
+
+test('a broker that refuses MQTT 5 is spoken to in 3.1.1', async () => {
+  // Answers CONNACK 1 to protocol level 5 and 0 to level 4, as a broker without MQTT 5 does.
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (data) => {
+      const level = data[data.indexOf('MQTT') + 4];
+      if (level === 4) socket.write(Buffer.from([0x20, 2, 0, 0]));
+      else socket.end(Buffer.from([0x20, 2, 0, 1]));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const link = await connectedLink({ url: `mqtt://127.0.0.1:${port}` });
+  expect(link.protocolVersion).toBe(4);
+});
+
+test('a broker that ends each connection at once is left alone longer and longer', async () => {
+  const times: number[] = [];
+  let sixth: () => void = () => undefined;
+  const isThere = new Promise<void>((resolve) => {
+    sixth = resolve;
+  });
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.from([0x20, 3, 0, 0, 0])));
+    if (times.push(performance.now()) === 6) sixth();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  openLink({ url: `mqtt://127.0.0.1:${port}` });
+  await isThere;
+  // Pauses of 50, 100, 200, 400 and 800 ms, of each at least three quarters.
+  expect(Number(times[5]) - Number(times[0])).toBeGreaterThan(1_100);
+});
+
+test('to a broker that retains nothing messages go all the same', async () => {
+  const broker = await startMosquitto({ lines: ['retain_available false'] });
+  const link = await connectedLink({ url: broker.url });
+  await link.publish('a', 'to be retained', { qos: 1, retain: true });
+  expect(link.status.state).toBe('CONNECTED');
+});
+
+test('TLS: the broker is verified against the given authority', async () => {
+  const broker = await startMosquitto({ tls: 'server' });
+  const ca = broker.certificates?.ca ?? '';
+  const trusted = await connectedLink({ url: broker.url, ca });
+  expect(trusted.protocolVersion).toBe(5);
+  const untrusted = openLink({ url: broker.url });
+  expect((await reached(untrusted, 'UNREACHABLE')).lastError).toMatch(/not signed by an authority/);
+  await connectedLink({ url: broker.url, verifyCa: false });
+  const plain = openLink({ url: broker.url.replace('mqtts', 'mqtt'), timeoutMs: 1_000 });
+  expect((await reached(plain, 'UNREACHABLE')).lastError).toMatch(/^The broker/);
+});
+
+test('TLS: a certificate for another host is refused', async () => {
+  const broker = await startMosquitto({ tls: 'server', tlsHost: 'elsewhere.example' });
+  const link = openLink({ url: broker.url, ca: broker.certificates?.ca ?? '' });
+  expect((await reached(link, 'UNREACHABLE')).lastError).toMatch(/another host name/);
+});
+
+test('TLS: a broker that wants a client certificate says so, and takes one', async () => {
+  const broker = await startMosquitto({ tls: 'mutual' });
+  const { ca, cert, key } = broker.certificates ?? { ca: '', cert: '', key: '' };
+  const without = openLink({ url: broker.url, ca });
+  expect((await reached(without, 'UNREACHABLE')).lastError).toMatch(/client certificate|closed the connection|reset/);
+  await connectedLink({ url: broker.url, ca, cert, key });
+  const broken = openLink({ url: broker.url, ca, cert: 'not a certificate', key });
+  expect((await reached(broken, 'UNREACHABLE')).lastError).toMatch(/cannot be read/);
+});
+
+test('TLS spoken to a plain port is told as such', async () => {
+  const broker = await startMosquitto();
+  const link = openLink({ url: `mqtts://127.0.0.1:${broker.port}`, timeoutMs: 2_000 });
+  expect((await reached(link, 'UNREACHABLE')).lastError).toMatch(/TLS|reset|closed/);
+});
+
+test('MQTT over WebSocket works', async () => {
+  const broker = await startMosquitto({ webSocket: true });
+  const link = await connectedLink({ url: broker.webSocketUrl });
+  const heard = new Promise<string>((resolve) => {
+    void link
+      .subscribe('x', ({ payload }) => resolve(Buffer.from(payload).toString()))
+      .then(() => link.publish('x', 'over ws'));
+  });
+  expect(await heard).toBe('over ws');
+});
+
+test('overlapping filters hear a message once each', async () => {
+  const broker = await startMosquitto({ lines: ['allow_duplicate_messages true'] });
+  const link = await connectedLink({ url: broker.url });
+  const heard: string[] = [];
+  const end = new Promise<void>((resolve) => {
+    void (async () => {
+      await link.subscribe('a/#', ({ topic }) => heard.push(`# ${topic}`));
+      await link.subscribe('a/b', ({ topic }) => heard.push(`b ${topic}`));
+      await link.subscribe('a/+', ({ topic }) => heard.push(`+ ${topic}`));
+      await link.subscribe('end', () => resolve());
+      await link.publish('a/b', '1');
+      await link.publish('end', '');
+    })();
+  });
+  await end;
+  expect(heard.sort()).toEqual(['# a/b', '+ a/b', 'b a/b']);
+});
+
+test('a later listener of a shared filter gets the retained messages, the earlier one not again', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  await link.publish('r', 'kept', { retain: true, qos: 1 });
+  const first: string[] = [];
+  const second: string[] = [];
+  await new Promise<void>((resolve) => {
+    void link.subscribe('r', ({ payload }) => {
+      first.push(Buffer.from(payload).toString());
+      resolve();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    void link.subscribe('r', ({ payload }) => {
+      second.push(Buffer.from(payload).toString());
+      resolve();
+    });
+  });
+  expect(second).toEqual(['kept']);
+  expect(first).toEqual(['kept']);
+  const both = new Promise<void>((resolve) => {
+    void link.subscribe('r', ({ payload }) => Buffer.from(payload).toString() === 'live' && resolve());
+  });
+  await link.publish('r', 'live');
+  await both;
+  expect(first).toEqual(['kept', 'live']);
+  expect(second).toEqual(['kept', 'live']);
+});
+
+test('a filter is unsubscribed when its last listener stops', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const heard: string[] = [];
+  const stopOne = await link.subscribe('s', () => heard.push('one'));
+  const stopTwo = await link.subscribe('s', () => heard.push('two'));
+  stopOne();
+  await link.publish('s', '', { qos: 1 });
+  stopTwo();
+  stopTwo();
+  await link.publish('s', '', { qos: 1 });
+  await new Promise<void>((resolve) => {
+    void link.subscribe('end', () => resolve()).then(() => link.publish('end', ''));
+  });
+  expect(heard).toEqual(['two']);
+});
+
+test('what the broker does not allow is NOT_ALLOWED, and bad topics never reach it', async () => {
+  const broker = await startMosquitto({ access: 'dynsec' });
+  const link = await connectedLink({ url: broker.url, ...ADMIN });
+  await expect(link.publish('ordinary/topic', '', { qos: 1 })).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
+  await expect(link.publish('a/+/b', '')).rejects.toMatchObject({ code: 'INVALID' });
+  await expect(link.subscribe('a/#/b', () => undefined)).rejects.toMatchObject({ code: 'INVALID' });
+  expect(link.status.state).toBe('CONNECTED');
+});
+
+test('messages of QoS 1 sent during a short interruption arrive afterwards', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url, clientId: 'interrupted' });
+  const heard: string[] = [];
+  let all: () => void = () => undefined;
+  await link.subscribe(
+    'q',
+    ({ payload }) => {
+      heard.push(Buffer.from(payload).toString());
+      if (heard.length === 20) all();
+    },
+    { qos: 1 },
+  );
+  const publisher = await broker.client();
+  const arrived = new Promise<void>((resolve) => {
+    all = resolve;
+  });
+  const back = reached(link, 'UNREACHABLE').then(() => reached(link, 'CONNECTED'));
+  // The session is taken over without being ended, so the broker closes the link's connection and keeps its queue.
+  const thief = await broker.client({
+    clientId: 'interrupted',
+    protocolVersion: 5,
+    clean: false,
+    properties: { sessionExpiryInterval: 60 },
+  });
+  thief.stream.destroy();
+  for (let i = 0; i < 20; i++) await publisher.publishAsync('q', String(i), { qos: 1 });
+  expect((await back).resumed).toBe(true);
+  await arrived;
+  expect(heard.map(Number)).toEqual([...Array(20).keys()]);
+});
+
+test('close ends at once, twice if asked, with publishes under way', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const pending = Promise.allSettled(Array.from({ length: 50 }, () => link.publish('c', 'x', { qos: 2 })));
+  const from = Date.now();
+  await Promise.all([link.close(), link.close()]);
+  expect(Date.now() - from).toBeLessThan(1_000);
+  await pending;
+  expect(link.status.state).toBe('CLOSED');
+  await expect(link.publish('c', '')).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
+});
+
+test('a URL of an unknown scheme is INVALID and not repeated', () => {
+  const link = new BrokerLink({ id: 'x', url: 'ftp://user:secret@host/', timeoutMs: 1_000 });
+  expect(() => link.open()).toThrow(
+    expect.objectContaining({ code: 'INVALID', message: expect.not.stringContaining('secret') }),
+  );
+});
+
+test('many publishes go through in order', async () => {
+  const broker = await startMosquitto();
+  const link = await connectedLink({ url: broker.url });
+  const heard: number[] = [];
+  const all = new Promise<void>((resolve) => {
+    void link
+      .subscribe('m', ({ payload }) => {
+        if (heard.push(Number(Buffer.from(payload))) === 2_000) resolve();
+      })
+      .then(() => Promise.all(Array.from({ length: 2_000 }, (_, i) => link.publish('m', String(i)))));
+  });
+  await all;
+  expect(heard).toEqual([...Array(2_000).keys()]);
+});
+
+test('a broker that sends is there, however late it answers a ping', async () => {
+  const pings: number[] = [];
+  const pinged = new EventEmitter();
+  const server = createServer((socket) => {
+    const packets = parser({ protocolVersion: 4 });
+    let sending: NodeJS.Timeout | undefined;
+    packets.on('packet', ({ cmd }) => {
+      if (cmd === 'connect') {
+        socket.write(generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }));
+        const message = { cmd: 'publish', topic: 't', payload: '', qos: 0, dup: false, retain: false } as const;
+        sending = setInterval(() => socket.write(generate(message)), 20);
+      } else if (cmd === 'pingreq') {
+        pinged.emit('ping', pings.push(performance.now()));
+        // mqtt.js would give up half a second after the first one.
+        if (pings.length === 3) clearInterval(sending);
+      }
+    });
+    socket.on('data', (data) => packets.parse(data));
+    socket.on('error', () => undefined);
+    socket.on('close', () => clearInterval(sending));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `mqtt://127.0.0.1:${port}`;
+  const states: string[] = [];
+  const link = openLink({ url, version: 4, keepaliveSeconds: 1, isBoundedByCaller: true });
+  link.onStatus(({ state }) => states.push(state));
+  for await (const [count] of on(pinged, 'ping')) if (count === 3) break;
+  expect(states).toEqual(['CONNECTED']);
+  expect((await reached(link, 'UNREACHABLE')).lastError).toMatch(/stopped answering/);
+});

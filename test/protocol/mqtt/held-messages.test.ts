@@ -1,0 +1,98 @@
+import { PassThrough } from 'node:stream';
+import { parser } from 'mqtt-packet';
+import { expect, test } from 'vitest';
+import { type HeldMessage, HeldMessages } from '../../../src/protocol/mqtt/held-messages.ts';
+import { PacketWriter } from '../../../src/protocol/mqtt/packet-writer.ts';
+
+/** What comes over a connection, and what goes back. */
+function connection(received = new Set<number>()) {
+  const stream = new PassThrough();
+  const writer = new PacketWriter(stream, 5);
+  const held = new HeldMessages(writer, received);
+  const sent: string[] = [];
+  const packets = parser({ protocolVersion: 5 });
+  packets.on('packet', ({ cmd, messageId }) => sent.push(`${cmd} ${messageId}`));
+  const arrive = (messageId: number, qos: 0 | 1 | 2, dup = false): (() => void) | null => {
+    const message: HeldMessage | null = held.arrived({
+      topic: 't',
+      payload: Buffer.from('x'),
+      retain: false,
+      dup,
+      qos,
+      messageId,
+    });
+    const release = message?.hold() ?? null;
+    message?.release();
+    return release;
+  };
+  const answers = () => {
+    writer.close(true);
+    packets.parse(stream.read() ?? Buffer.alloc(0));
+    return sent;
+  };
+  return { held, arrive, answers, received };
+}
+
+test('messages are acknowledged in the order in which they came, whichever is released first [MQTT-4.6.0-2]', () => {
+  const { arrive, answers, held } = connection();
+  const releases = [arrive(1, 1), arrive(2, 2), arrive(3, 1), arrive(4, 1)];
+  releases[2]?.();
+  releases[1]?.();
+  expect(held.size).toBe(4);
+  releases[0]?.();
+  releases[0]?.();
+  expect(held.size).toBe(1);
+  expect(answers()).toEqual(['puback 1', 'pubrec 2', 'puback 3']);
+});
+
+test('a message of QoS 2 that is told again before PUBREL is acknowledged again and not delivered, after it it is another one', () => {
+  const { arrive, answers, held } = connection();
+  arrive(7, 2)?.();
+  expect(arrive(7, 2, true)).toBeNull();
+  held.forgotten(7);
+  const again = arrive(7, 2, true);
+  expect(again).not.toBeNull();
+  expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubcomp 7']);
+});
+
+test('what is released after the connection is gone is not acknowledged, and comes again on the next one', () => {
+  const first = connection();
+  const done = first.arrive(1, 2);
+  const waiting = first.arrive(2, 2);
+  done?.();
+  first.held.over();
+  waiting?.();
+  const second = connection(first.received);
+  expect(second.arrive(1, 2, true)).toBeNull();
+  expect(second.arrive(2, 2, true)).not.toBeNull();
+  expect(first.answers()).toEqual(['pubrec 1']);
+  expect(second.answers()).toEqual(['pubrec 1']);
+});
+
+test('an id that comes for the first time is that of another message, also where PUBREL never came for the one before', () => {
+  const { arrive, answers } = connection();
+  arrive(7, 2)?.();
+  const other = arrive(7, 2);
+  expect(other).not.toBeNull();
+  // Told again while it is held: by the next connection only.
+  other?.();
+  expect(arrive(7, 2, true)).toBeNull();
+  expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubrec 7']);
+});
+
+test('what is released and waits for its turn takes no memory for its payload', () => {
+  const held = new HeldMessages(new PacketWriter(new PassThrough(), 5), new Set());
+  const packet = { topic: 't', qos: 1, retain: false, dup: false } as const;
+  held.arrived({ ...packet, messageId: 1, payload: Buffer.from('held') });
+  const behind = held.arrived({ ...packet, messageId: 2, payload: Buffer.alloc(1_000) });
+  behind?.release();
+  expect([held.size, behind?.payload.length]).toEqual([2, 0]);
+});
+
+test('what nobody holds is acknowledged at once, and QoS 0 never', () => {
+  const { answers, held } = connection();
+  const packet = { topic: 't', payload: Buffer.alloc(0), retain: false, dup: false } as const;
+  held.arrived({ ...packet, qos: 0 })?.release();
+  held.arrived({ ...packet, qos: 1, messageId: 9 })?.release();
+  expect(answers()).toEqual(['puback 9']);
+});

@@ -1,0 +1,111 @@
+import type { LookupAddress } from 'node:dns';
+import { expect, test } from 'vitest';
+import { AllowedHosts, type InsideRule, isLocalHost } from '../../../src/protocol/network/allowed-hosts.ts';
+import { reachOf } from '../../../src/protocol/network/inside-addresses.ts';
+
+test.each([
+  ['127.0.0.1', 'LOCAL'],
+  ['127.255.1.2', 'LOCAL'],
+  ['0.0.0.0', 'LOCAL'],
+  ['0.1.2.3', 'LOCAL'],
+  ['::', 'LOCAL'],
+  ['::1', 'LOCAL'],
+  ['0:0:0:0:0:0:0:1', 'LOCAL'],
+  ['::127.0.0.1', 'LOCAL'],
+  ['::7f00:1', 'LOCAL'],
+  ['::ffff:127.0.0.1', 'LOCAL'],
+  ['::FFFF:7F00:1', 'LOCAL'],
+  ['0:0:0:0:0:ffff:7f00:1', 'LOCAL'],
+  ['::ffff:0:127.0.0.1', 'LOCAL'],
+  ['64:ff9b::127.0.0.1', 'LOCAL'],
+  ['64:ff9b::7f00:1', 'LOCAL'],
+  ['64:ff9b:1::7f00:1', 'LOCAL'],
+  ['2002:7f00:1::', 'LOCAL'],
+  ['2002:7f00:0001:1:2:3:4:5', 'LOCAL'],
+  ['169.254.169.254', 'LINK'],
+  ['::ffff:169.254.169.254', 'LINK'],
+  ['64:ff9b::a9fe:a9fe', 'LINK'],
+  ['2002:a9fe:a9fe::1', 'LINK'],
+  ['::169.254.169.254', 'LINK'],
+  ['fe80::1', 'LINK'],
+  ['fe80::1%eth0', 'LINK'],
+  ['febf::1', 'LINK'],
+  ['fd00:ec2::254', 'LINK'],
+  ['100.100.100.200', 'LINK'],
+  ['2001:0:7f00:1::', 'LINK'],
+  ['10.0.0.1', 'OUTSIDE'],
+  ['192.168.1.1', 'OUTSIDE'],
+  ['8.8.8.8', 'OUTSIDE'],
+  ['::ffff:10.0.0.1', 'OUTSIDE'],
+  ['64:ff9b::8.8.8.8', 'OUTSIDE'],
+  ['2002:808:808::1', 'OUTSIDE'],
+  ['fec0::1', 'OUTSIDE'],
+  ['2606:4700::1111', 'OUTSIDE'],
+  ['fd00::1', 'OUTSIDE'],
+])('%s is %s', (address, reach) => {
+  expect(reachOf(address)).toBe(reach);
+});
+
+const INSIDE_SPELLINGS = [
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0x7f000001',
+  '0177.0.0.1',
+  '[::1]',
+  '[::ffff:7f00:1]',
+  '[::7f00:1]',
+  '[64:ff9b::7f00:1]',
+  '[2002:7f00:1::]',
+  '0.0.0.0',
+  '0',
+  'localhost',
+  'LocalHost',
+  'localhost.',
+  'a.localhost',
+];
+
+test.each(INSIDE_SPELLINGS)('%s is refused as this machine, unless it is allowed', (host) => {
+  const refusal = (list: readonly string[], inside: InsideRule) => new AllowedHosts(list, inside).refusal(host);
+  expect(refusal([], 'NONE')).toContain('BROKER_ALLOWED_HOSTS');
+  expect(refusal(['*'], 'NONE')).toContain('BROKER_ALLOWED_HOSTS');
+  expect(refusal([], 'LOCAL')).toBeNull();
+  expect(refusal([], 'ALL')).toBeNull();
+  const named = ['*', '127.0.0.0/8', '0.0.0.0/8', '::/64', '64:ff9b::/96', '2002::/16', 'localhost', 'localhost.'];
+  expect(refusal([...named, 'a.localhost'], 'NONE')).toBeNull();
+  expect(refusal(['broker.example'], 'ALL')).toContain('BROKER_ALLOWED_HOSTS');
+});
+
+test('metadata services are refused on a service of this machine, too', () => {
+  const hosts = new AllowedHosts([], 'LOCAL');
+  for (const host of ['169.254.169.254', '2852039166', '[fe80::1]', '[fd00:ec2::254]', '[64:ff9b::a9fe:a9fe]']) {
+    expect(hosts.refusal(host)).toContain('metadata');
+    expect(new AllowedHosts([], 'ALL').refusal(host)).toBeNull();
+  }
+  for (const host of ['10.0.0.1', 'broker.example', '[2606:4700::1]']) expect(hosts.refusal(host)).toBeNull();
+});
+
+const found = (hosts: AllowedHosts, name: string): Promise<string> =>
+  new Promise((resolve) => {
+    const { lookup } = hosts;
+    if (lookup === undefined) return resolve('whatever the system finds');
+    lookup(name, { all: true }, (error, addresses) =>
+      resolve(error ? error.message : (addresses as LookupAddress[]).map(({ address }) => address).join()),
+    );
+  });
+
+test('names are checked by what they lead to at each connection', async () => {
+  // To the system's resolver these are 127.0.0.1, whatever they say.
+  expect(await found(new AllowedHosts([], 'NONE'), '127.1')).toContain('BROKER_ALLOWED_HOSTS');
+  expect(await found(new AllowedHosts([], 'NONE'), 'localhost')).toContain('BROKER_ALLOWED_HOSTS');
+  expect(await found(new AllowedHosts(['*', 'localhost'], 'NONE'), 'localhost')).toMatch(/^(127\.0\.0\.1|::1)/);
+  expect(await found(new AllowedHosts(['*', '127.0.0.1'], 'NONE'), '127.1')).toBe('127.0.0.1');
+  expect(await found(new AllowedHosts(['127.1'], 'ALL'), '127.1')).toContain('leads to an address');
+  expect(await found(new AllowedHosts([], 'LOCAL'), 'localhost')).toMatch(/^(127\.0\.0\.1|::1)/);
+  expect(await found(new AllowedHosts([], 'ALL'), 'localhost')).toBe('whatever the system finds');
+});
+
+test('a service that listens on loopback only is known as such', () => {
+  for (const host of ['127.0.0.1', '::1', '[::1]', 'localhost', '127.0.0.2']) expect(isLocalHost(host)).toBe(true);
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', '']) expect(isLocalHost(host)).toBe(false);
+});
