@@ -1,7 +1,7 @@
 /** What the benchmarks ask for: five projects with ten brokers each and one with fifty, in memory, behind the product's own graph. */
 
 import { Metrics } from '../src/app/metrics.ts';
-import type { BrokerRecord } from '../src/domains/brokers/broker-directory.ts';
+import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import type { ProjectRecord } from '../src/domains/projects/project-directory.ts';
 import type { RequestContext } from '../src/gateway/context.ts';
 import type { RequestFacts } from '../src/gateway/graphql/endpoint.ts';

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { buildSchema, type GraphQLInterfaceType, type GraphQLObjectType } from 'graphql';
 import { useSofa } from 'sofa-api';
 import { schema } from '../src/app/schema.ts';
-import type { BrokerRecord } from '../src/domains/brokers/broker-directory.ts';
+import type { BrokerRecord } from '../src/domains/brokers/broker-cache.ts';
 import { brokerRoutes } from '../src/domains/brokers/broker-routes.ts';
 import type { RequestContext } from '../src/gateway/context.ts';
 import { compileOperation } from '../src/gateway/graphql/operations.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { BrokerDirectory } from '../domains/brokers/broker-directory.ts';
+import { BrokerCache } from '../domains/brokers/broker-cache.ts';
 import { CertificateDirectory } from '../domains/certificates/certificate-directory.ts';
 import { ProjectDirectory } from '../domains/projects/project-directory.ts';
 import type { Closers } from '../platform/closers.ts';
@@ -8,7 +8,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 /** What almost everything looks up, so that all of it is held in memory. */
 export interface Directories {
   readonly projects: ProjectDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly certificates: CertificateDirectory;
 }
 
@@ -21,7 +21,7 @@ export interface DirectoriesOptions {
 export async function loadDirectories({ storage, closers, log }: DirectoriesOptions): Promise<Directories> {
   const { db, changes } = storage;
   const projects = closers.keep(new ProjectDirectory({ db, changes, log }));
-  const brokers = closers.keep(new BrokerDirectory({ db, changes, log }));
+  const brokers = closers.keep(new BrokerCache({ db, changes, log }));
   const certificates = closers.keep(new CertificateDirectory({ db, changes, log }));
   await Promise.all([projects.load(), brokers.load(), certificates.load()]);
   projects.onRemove(({ id }) => certificates.projectRemoved(id));

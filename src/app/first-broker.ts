@@ -1,4 +1,4 @@
-import type { BrokerDirectory, BrokerRecord } from '../domains/brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
 import { ADMINISTRATOR, type CloudBrokers, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
@@ -12,7 +12,7 @@ export interface FirstBrokerParts {
   readonly services: Pick<Services, 'projects'>;
   readonly storage: Pick<Storage, 'db' | 'leases'>;
   readonly cloudBrokers: CloudBrokers;
-  readonly brokerDirectory: BrokerDirectory;
+  readonly brokerCache: BrokerCache;
 }
 
 /** Longest wait for another process that makes it. */
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 60_000;
  */
 export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts): Promise<BrokerRecord | null> {
   const { db, leases } = parts.storage;
-  for (const broker of parts.brokerDirectory.all()) if (broker.type === 'CLOUD') return broker;
+  for (const broker of parts.brokerCache.all()) if (broker.type === 'CLOUD') return broker;
   if ((await db.project.count()) > 0) return null;
   const turns = new LeasedTurns({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
   return turns.run('broker', async () => ((await db.project.count()) > 0 ? null : makeFirst(config, parts)));

@@ -36,16 +36,8 @@ export interface HttpEntriesOptions {
 
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
 export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
-  const {
-    services,
-    storage,
-    cloudBrokers,
-    brokerDirectory,
-    certificateDirectory,
-    streamHosting,
-    bridgeHosting,
-    signIn,
-  } = core;
+  const { services, storage, cloudBrokers, brokerCache, certificateDirectory, streamHosting, bridgeHosting, signIn } =
+    core;
   const browserWay = signIn.browserWay(url);
   const { trustProxy } = config;
   const rates = new RequestRates({
@@ -90,9 +82,9 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
   });
   const metrics = new Metrics({
     brokers: function* () {
-      for (const { id } of brokerDirectory.all()) yield { isConnected: services.runtimes.isConnected(id) };
+      for (const { id } of brokerCache.all()) yield { isConnected: services.runtimes.isConnected(id) };
     },
-    cloudBrokers: () => brokerDirectory.all(),
+    cloudBrokers: () => brokerCache.all(),
     brokerFaults: services.cloudBrokers.faults,
     subscriptions: () => services.auth.guardCount,
     webSockets: () => graphql.webSocketCount,
@@ -101,11 +93,11 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     mqttRefusals: core.mqttRefusals,
     audit: () => services.audit.backlog,
     clusters: () => services.clusters.statuses(),
-    bridges: () => services.bridges.totals(brokerDirectory.all().filter(({ id }) => bridgeHosting.runs(id))),
+    bridges: () => services.bridges.totals(brokerCache.all().filter(({ id }) => bridgeHosting.runs(id))),
     certificates: () => certificateDirectory.all(),
     streams: () =>
       services.streams.totals(
-        brokerDirectory.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
+        brokerCache.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),
       ),
   });
   const addressOf = ({ headers, socket }: IncomingMessage) =>

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { type AuditBacklog, registerAuditMetrics } from '../domains/audit/audit-metrics.ts';
 import { type BridgeMetricSource, registerBridgeMetrics } from '../domains/bridges/bridge-metrics.ts';
-import type { BrokerRecord } from '../domains/brokers/broker-directory.ts';
+import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import {
   type CertificateMetricSource,
   registerCertificateMetrics,

@@ -1,5 +1,5 @@
 import type { AccessView, Seen } from '../domains/access-control/graph/access-view.ts';
-import type { BrokerRecord } from '../domains/brokers/broker-directory.ts';
+import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import type { RequestContext } from '../gateway/context.ts';
 import { builder, requires } from '../gateway/graphql/builder.ts';
 import { Node } from '../gateway/graphql/node.ts';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { AccessControlService } from '../domains/access-control/access-control-service.ts';
 import { AuditService } from '../domains/audit/audit-service.ts';
 import { openBridges } from '../domains/bridges/bridges.ts';
-import type { BrokerDirectory } from '../domains/brokers/broker-directory.ts';
+import type { BrokerCache } from '../domains/brokers/broker-cache.ts';
 import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.ts';
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
@@ -59,7 +59,7 @@ export interface ServiceCore {
   readonly services: Services;
   readonly cloudBrokers: CloudBrokers;
   readonly mqttRefusals: MqttRefusals;
-  readonly brokerDirectory: BrokerDirectory;
+  readonly brokerCache: BrokerCache;
   readonly certificateDirectory: CertificateDirectory;
   /** Streams beside brokers. */
   readonly streamHosting: Hosting;
@@ -96,7 +96,7 @@ export async function startCore(
     const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
     const ground = { storage, sealer, closers, log };
     const directories = await loadDirectories(ground);
-    const { projects: projectDirectory, brokers: brokerDirectory, certificates: certificateDirectory } = directories;
+    const { projects: projectDirectory, brokers: brokerCache, certificates: certificateDirectory } = directories;
 
     const retentionDays = config.auditRetentionDays;
     const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
@@ -111,7 +111,7 @@ export async function startCore(
     const brokers = new BrokerService({
       db,
       changes,
-      directory: brokerDirectory,
+      brokers: brokerCache,
       sealer,
       rules,
       maxPerProject: config.maxBrokersPerProject,
@@ -120,7 +120,7 @@ export async function startCore(
 
     const calls = storage.engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
     closers.add(() => calls?.close());
-    const hosting = { ...ground, brokers: brokerDirectory, calls };
+    const hosting = { ...ground, brokers: brokerCache, calls };
     const streamStorageBytes = config.streamStorageMaxMb * MIB;
     const topicTreeBytes = config.topicTreeMaxMb * MIB;
     const streams = await openStreams({
@@ -147,11 +147,11 @@ export async function startCore(
       workerUrl: topicWorker,
     });
 
-    const mqttRefusals = new MqttRefusals({ directory: brokerDirectory, audit, log });
+    const mqttRefusals = new MqttRefusals({ directory: brokerCache, audit, log });
     const cloudBrokers = new CloudBrokers({
       db,
       brokers,
-      directory: brokerDirectory,
+      directory: brokerCache,
       sealer,
       engines: new CloudEngines({
         host: config.mqttHost,
@@ -176,7 +176,7 @@ export async function startCore(
       new Clusters({
         ...ground,
         brokers,
-        brokerDirectory,
+        brokerCache,
         projects: projectDirectory,
         bridges: bridges.hosting,
         audit,
@@ -188,7 +188,7 @@ export async function startCore(
     const hostings = [streams.hosting, bridges.hosting, topicTrees.hosting];
     const runtimes = closers.keep(
       new BrokerRuntimes({
-        directory: brokerDirectory,
+        brokers: brokerCache,
         sealer,
         rules,
         timeoutMs,
@@ -197,7 +197,7 @@ export async function startCore(
           const owner = projectDirectory.get(projectId)?.owner;
           return owner?.userId ?? owner?.organisationId ?? projectId;
         },
-        beside: (link) => {
+        gatewayPlugins: (link) => {
           const ofEach = { plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] };
           const single = () => [cloudBrokers.beside(link.id), ...hostings.map((hosting) => hosting.beside(link))];
           return clusters.serving.beside(link) ?? allBeside([ofEach, ...single()]);
@@ -207,7 +207,7 @@ export async function startCore(
       }),
     );
 
-    const ofBrokers = { runtimes, directory: brokerDirectory };
+    const ofBrokers = { runtimes, brokers: brokerCache };
     const metrics = closers.keep(new BrokerMetricsService(ofBrokers));
     const { clients, clientControl } = openClients({ ...ofBrokers, closers });
     const messages = closers.keep(
@@ -250,7 +250,7 @@ export async function startCore(
       ...openCertificates({
         ...ground,
         directory: certificateDirectory,
-        brokerDirectory,
+        brokerCache,
         brokers,
         runtimes,
         timeoutMs,
@@ -269,7 +269,7 @@ export async function startCore(
       services,
       cloudBrokers,
       mqttRefusals,
-      brokerDirectory,
+      brokerCache,
       certificateDirectory,
       streamHosting: streams.hosting,
       bridgeHosting: bridges.hosting,

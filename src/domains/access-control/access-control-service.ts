@@ -1,7 +1,7 @@
 import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
 import { inTurns } from '../../platform/scheduling/steps.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';

@@ -1,7 +1,7 @@
 import { parseNamedNodeId } from '../../gateway/named-node-id.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
-import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { CertificateDirectory } from '../certificates/certificate-directory.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import type { AuditTarget } from './audit-event.ts';
@@ -11,7 +11,7 @@ export interface BeforeParts {
   readonly db: Database;
   readonly sealer: Pick<Sealer, 'open'>;
   readonly projects: ProjectDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly certificates: CertificateDirectory;
 }
 

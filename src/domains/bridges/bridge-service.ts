@@ -5,7 +5,7 @@ import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { FairQueue, QueueFull } from '../../platform/limits/fair-queue.ts';
 import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { BridgeSums, type BridgeTotals } from './bridge-totals.ts';
 import { type BridgeView, remoteClientIdOf, sysBridgeId, sysStatus } from './bridge-view.ts';
@@ -32,7 +32,7 @@ import type { BridgeConnectionStatus } from './model/bridge-status.ts';
 
 export interface BridgeServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  readonly directory: Pick<BrokerCache, 'onRemove'>;
   /** Those that this service runs beside brokers that do not have them. */
   readonly kinds: readonly BridgeKind[];
   /** Why a broker can have no bridges, since there are several brokers behind it; null: it can. Default: each can. */

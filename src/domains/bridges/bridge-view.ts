@@ -1,6 +1,6 @@
 import { type Fields, isFields } from '../../protocol/control/fields.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { SysBridge } from './live/sys-bridges.ts';
 import type { BridgeApi } from './model/bridge-kind.ts';
 import type { BridgeConnectionState, BridgeRejection } from './model/bridge-status.ts';

@@ -1,31 +1,31 @@
 import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
 import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { notFound } from '../../platform/errors.ts';
-import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';
 import { type BrokerMetricsEvent, BrokerMetricsFeed } from './broker-metrics-feed.ts';
 import type { BrokerRuntimes } from './broker-runtimes.ts';
 
 export interface BrokerMetricsServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: BrokerDirectory;
+  readonly brokers: BrokerCache;
 }
 
 /** The numbers of every broker: one feed for each, from its first connection, or the first who asks, until it is removed. */
 export class BrokerMetricsService {
   readonly #runtimes: BrokerRuntimes;
-  readonly #directory: BrokerDirectory;
+  readonly #brokers: BrokerCache;
   readonly #feeds = new Map<string, BrokerMetricsFeed>();
   readonly #stop: () => void;
 
-  constructor({ runtimes, directory }: BrokerMetricsServiceOptions) {
+  constructor({ runtimes, brokers }: BrokerMetricsServiceOptions) {
     this.#runtimes = runtimes;
-    this.#directory = directory;
+    this.#brokers = brokers;
     runtimes.onRuntime(({ id, link, sys }, change) => {
       if (change === 'CLOSING') this.#feeds.get(id)?.detach();
-      else if (directory.get(id) !== null) this.#feed(id).attach(link, sys);
+      else if (this.#brokers.get(id) !== null) this.#feed(id).attach(link, sys);
     });
-    this.#stop = directory.onRemove(({ id }) => {
+    this.#stop = brokers.onRemove(({ id }) => {
       this.#feeds.get(id)?.close();
       this.#feeds.delete(id);
     });
@@ -59,7 +59,7 @@ export class BrokerMetricsService {
 
   #feed(id: string): BrokerMetricsFeed {
     // One that was removed a moment ago would never be closed.
-    if (this.#directory.get(id) === null) throw notFound('broker', id);
+    if (this.#brokers.get(id) === null) throw notFound('broker', id);
     let feed = this.#feeds.get(id);
     if (feed === undefined) {
       feed = new BrokerMetricsFeed();

@@ -13,8 +13,8 @@ import { newIntake } from '../../protocol/mqtt/intake.ts';
 import { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
 import { ReadingTime } from '../../protocol/mqtt/reading-time.ts';
 import { unreachable, whenConnected } from '../../protocol/mqtt/when-connected.ts';
+import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import { type ConnectionRules, readConnectionFile } from './broker-connection.ts';
-import type { BrokerDirectory, BrokerRecord } from './broker-directory.ts';
 import { withoutAddress } from './broker-service.ts';
 import { type BrokerStatusChange, type BrokerStatusEvent, BrokerStatusFeeds } from './broker-status.ts';
 import { withDeadline } from './deadline.ts';
@@ -45,7 +45,7 @@ export interface BrokerInfoData {
 }
 
 export interface BrokerRuntimesOptions {
-  readonly directory: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
   /** Longest wait for one broker's answer, milliseconds. */
@@ -55,13 +55,13 @@ export interface BrokerRuntimesOptions {
   /** The owner of a project, whose projects have one share of the links together. Default: each project has its own. */
   readonly ownerOf?: (projectId: string) => string;
   /** What this service runs beside a broker, by what its link is made from. */
-  readonly beside: (link: BrokerLinkOptions) => HostedBeside;
+  readonly gatewayPlugins: (link: BrokerLinkOptions) => GatewayPlugins;
   /** By which entry the broker of an entry is reached that stands for several; itself for any other. Null: none of them can be. */
   readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
   readonly log: Logger;
 }
 
-export interface HostedBeside {
+export interface GatewayPlugins {
   /** The control APIs that are served here where the broker lacks them. */
   readonly plugins: readonly PluginFactory[];
   /** Of connections that they have of their own. */
@@ -76,7 +76,7 @@ const EAGER: readonly ControlApi[] = ['dynamic-security', 'cedalo/inspect', 'ced
 /**
  * The live side of brokers: for each entry with an address a link, its control APIs and what it publishes below $SYS.
  *
- * Follows the directory: an added broker is connected to, a changed one anew, a removed one closed. Opening and closing of
+ * Follows the cache of brokers: an added broker is connected to, a changed one anew, a removed one closed. Opening and closing of
  * one broker happen in order. A broker that is down costs its own callers an error at once, never a wait. Neither started nor
  * `startOnDemand`, it opens nothing.
  */
@@ -100,13 +100,13 @@ export class BrokerRuntimes {
     this.#options = options;
     this.#shares = new LinkShares(options.maxLinks, (id) => this.#downMs(id));
     this.#fleet.onStatus((id, status) => this.#linkChanged(id, status));
-    this.#stop = options.directory.onChange((after, before) => this.#entryChanged(after, before));
+    this.#stop = options.brokers.onChange((after, before) => this.#entryChanged(after, before));
   }
 
-  /** Opens a link to every broker of the directory; does not wait for connections. */
+  /** Opens a link to every cached broker; does not wait for connections. */
   async start(): Promise<void> {
     this.#opening = 'ALL';
-    for (const broker of this.#options.directory.all()) this.#entryChanged(broker, null);
+    for (const broker of this.#options.brokers.all()) this.#entryChanged(broker, null);
     await Promise.all(this.#queues.values());
   }
 
@@ -192,7 +192,7 @@ export class BrokerRuntimes {
 
   /** Another entry stands in for it now. */
   reopen(id: string): void {
-    const broker = this.#options.directory.get(id);
+    const broker = this.#options.brokers.get(id);
     if (broker === null || this.#opening !== 'ALL') return;
     this.#enqueue(id, async () => {
       await this.#closeRuntime(id);
@@ -239,7 +239,7 @@ export class BrokerRuntimes {
   }
 
   #linkChanged(id: string, status: LinkStatus): void {
-    const broker = this.#options.directory.get(id);
+    const broker = this.#options.brokers.get(id);
     if (broker === null) return;
     this.#options.log.info({ brokerId: id, state: status.state, error: status.lastError }, 'broker connection changed');
     this.#tell(broker, broker);
@@ -254,7 +254,7 @@ export class BrokerRuntimes {
   }
 
   #snapshot(projectId: string): BrokerStatusChange[] {
-    return this.#options.directory
+    return this.#options.brokers
       .ofProject(projectId)
       .map((broker) => ({ brokerId: broker.id, broker, connection: this.status(broker.id) }));
   }
@@ -274,7 +274,7 @@ export class BrokerRuntimes {
 
   /** Of a broker without an address, and in the moments before its link is opened. */
   #withoutLink(id: string): LinkStatus {
-    const broker = this.#options.directory.get(id);
+    const broker = this.#options.brokers.get(id);
     const since = broker === null ? Date.now() : Date.parse(broker.updatedAt);
     return { state: broker !== null && isReachable(broker) ? 'CONNECTING' : 'CLOSED', since };
   }
@@ -296,7 +296,7 @@ export class BrokerRuntimes {
   }
 
   #waits(id: string): void {
-    const broker = this.#options.directory.get(id);
+    const broker = this.#options.brokers.get(id);
     if (broker === null) return;
     this.#failures.set(id, { state: 'UNREACHABLE', since: Date.now(), lastError: NO_LINK });
     this.#tell(broker, broker);
@@ -306,7 +306,7 @@ export class BrokerRuntimes {
     const next = this.#shares.release(id);
     if (next === null || this.#opening === 'NONE') return;
     this.#enqueue(next, async () => {
-      const broker = this.#options.directory.get(next);
+      const broker = this.#options.brokers.get(next);
       if (broker === null || !isReachable(broker)) this.#releaseLink(next);
       else if (!this.#runtimes.has(next)) {
         this.#failures.delete(next);
@@ -332,8 +332,8 @@ export class BrokerRuntimes {
       this.#fleet.add(options);
       const link = this.#fleet.get(id);
       const observer = new LeasedLink({ ...options, clientId: `${link.clientId}-observer` });
-      const { timeoutMs, beside, log } = this.#options;
-      const { plugins, clientIds, clientIdPrefixes = [] } = beside(options);
+      const { timeoutMs, gatewayPlugins, log } = this.#options;
+      const { plugins, clientIds, clientIdPrefixes = [] } = gatewayPlugins(options);
       const onFault = (error: unknown) => log.error({ err: error, brokerId: id }, 'a listener of a broker failed');
       const runtime: BrokerRuntime = {
         id,

@@ -7,7 +7,7 @@ import { invalid } from '../../platform/errors.ts';
 import type { ControlCapability } from '../../protocol/control/plugin.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { Project, ProjectSettings } from '../projects/project-schema.ts';
-import type { BrokerRecord } from './broker-directory.ts';
+import type { BrokerRecord } from './broker-cache.ts';
 import { type Engine, isEngine } from './broker-engine.ts';
 import type { BrokerInfoData } from './broker-runtimes.ts';
 import type { LicenseInformation } from './license-control.ts';

@@ -14,8 +14,8 @@ import type { Database } from '../../platform/storage/database.ts';
 import { goneMeansNotFound, isNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import { BROKER_PARTS, type BrokerCache, type BrokerRecord, type BrokerRow } from './broker-cache.ts';
 import { type BrokerConnectionInput, type ConnectionRules, checkConnection } from './broker-connection.ts';
-import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord, type BrokerRow } from './broker-directory.ts';
 import {
   changesReceiver,
   connectionColumns,
@@ -55,7 +55,7 @@ export interface SetupInput {
 export interface BrokerServiceOptions {
   readonly db: Database;
   readonly changes: Changes;
-  readonly directory: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: ConnectionRules;
   /** Entries of one project, as people add them; those that are added at the same time may come on top. Default: any number. */
@@ -76,7 +76,7 @@ export interface BrokerCluster {
 export class BrokerService {
   readonly #db: Database;
   readonly #changes: Changes;
-  readonly #directory: BrokerDirectory;
+  readonly #brokers: BrokerCache;
   readonly #sealer: Sealer;
   readonly #rules: ConnectionRules;
   readonly #maxPerProject: number;
@@ -85,7 +85,7 @@ export class BrokerService {
   constructor({
     db,
     changes,
-    directory,
+    brokers,
     sealer,
     rules,
     maxPerProject = Number.POSITIVE_INFINITY,
@@ -93,7 +93,7 @@ export class BrokerService {
   }: BrokerServiceOptions) {
     this.#db = db;
     this.#changes = changes;
-    this.#directory = directory;
+    this.#brokers = brokers;
     this.#sealer = sealer;
     this.#rules = rules;
     this.#maxPerProject = maxPerProject;
@@ -106,7 +106,7 @@ export class BrokerService {
    */
   visible(id: string, viewer: Viewer | null, role: ProjectRole = 'VIEWER', projectId?: string | null): BrokerRecord {
     const known = requireSignedIn(viewer);
-    const broker = this.#directory.get(id);
+    const broker = this.#brokers.get(id);
     if (broker === null) throw notFound('broker', id);
     if (!seesBroker(known, broker)) throw new OutOfSight('broker', id);
     if (projectId != null && broker.projectId !== projectId) throw notFound('broker', id);
@@ -116,13 +116,13 @@ export class BrokerService {
 
   /** Null where the viewer does not see it. */
   seen(id: string, viewer: Viewer | null): BrokerRecord | null {
-    const broker = this.#directory.get(id);
+    const broker = this.#brokers.get(id);
     return broker !== null && seesBroker(requireSignedIn(viewer), broker) ? broker : null;
   }
 
   /** The brokers of a project that the viewer sees, in order of creation. */
   visibleIn(projectId: string, viewer: Viewer | null): readonly BrokerRecord[] {
-    const brokers = this.#directory.ofProject(projectId);
+    const brokers = this.#brokers.ofProject(projectId);
     const only = viewer?.brokers;
     return only ? brokers.filter(({ id }) => only.has(id)) : brokers;
   }
@@ -192,7 +192,7 @@ export class BrokerService {
    * another address, and `by.mayControl` is false.
    */
   async update(id: string, input: BrokerInput, by = ORDINARY): Promise<BrokerRecord> {
-    const broker = this.#directory.get(id);
+    const broker = this.#brokers.get(id);
     if (broker === null) throw notFound('broker', id);
     if (broker.type === 'CLOUD') refuseConnection(input, 'this service runs the broker itself');
     const cluster = this.#clusterOf(id);
@@ -242,15 +242,15 @@ export class BrokerService {
 
   /** The project was removed, and the rows of its brokers with it. */
   async projectRemoved(projectId: string): Promise<void> {
-    for (const { id } of this.#directory.ofProject(projectId)) {
-      this.#directory.drop(id);
+    for (const { id } of this.#brokers.ofProject(projectId)) {
+      this.#brokers.drop(id);
       await this.#changes.announce('broker', id);
     }
   }
 
   /** Lets everybody know a row as it was just written. */
   async announce(row: BrokerRow): Promise<BrokerRecord> {
-    const record = this.#directory.put(row);
+    const record = this.#brokers.put(row);
     await this.#changes.announce('broker', row.id);
     return record;
   }
@@ -268,7 +268,7 @@ export class BrokerService {
 
   /** Errors: NOT_FOUND (there was none). */
   async #removed(id: string, count: number): Promise<void> {
-    this.#directory.drop(id);
+    this.#brokers.drop(id);
     if (count === 0) throw notFound('broker', id);
     await this.#changes.announce('broker', id);
   }
@@ -287,7 +287,7 @@ export class BrokerService {
     by: BrokerWriter,
     setup: Partial<Broker> = {},
   ): Promise<BrokerRecord> {
-    if (this.#directory.ofProject(projectId).length >= this.#maxPerProject) throw tooMany(this.#maxPerProject);
+    if (this.#brokers.ofProject(projectId).length >= this.#maxPerProject) throw tooMany(this.#maxPerProject);
     const id = newId('broker');
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const row = await this.#db.broker

@@ -2,7 +2,7 @@ import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../ga
 import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { type SeenFeed, SeenFeeds } from '../../gateway/live/seen-feeds.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
-import type { BrokerRecord } from './broker-directory.ts';
+import type { BrokerRecord } from './broker-cache.ts';
 
 /** A broker as a dashboard follows it; `broker` is null once it is removed. */
 export interface BrokerStatusChange {

@@ -1,6 +1,6 @@
 import { type InputIssue, ServiceError } from '../../platform/errors.ts';
+import type { BrokerRecord } from './broker-cache.ts';
 import type { BrokerConnectionInput } from './broker-connection.ts';
-import type { BrokerRecord } from './broker-directory.ts';
 
 /** The sealed secrets of a broker's entry: the input field of each and its column. */
 const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as const;

@@ -14,7 +14,7 @@ import { goneMeansNotFound, isUniqueViolation } from '../../platform/storage/pri
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import {
   CERTIFICATE_PARTS,
   type CertificateDirectory,
@@ -30,7 +30,7 @@ export const MAX_CERTIFICATES = 1_000;
 export interface CertificateServiceOptions {
   readonly db: Database;
   readonly directory: CertificateDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly sealer: Sealer;
 }
 
@@ -57,7 +57,7 @@ export const keyContext = (certificateId: string): string => `${certificateId}/k
 export class CertificateService {
   readonly #db: Database;
   readonly #directory: CertificateDirectory;
-  readonly #brokers: BrokerDirectory;
+  readonly #brokers: BrokerCache;
   readonly #sealer: Sealer;
 
   constructor({ db, directory, brokers, sealer }: CertificateServiceOptions) {

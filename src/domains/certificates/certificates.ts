@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Closers } from '../../platform/closers.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
 import type { CertificateDirectory } from './certificate-directory.ts';
@@ -15,7 +15,7 @@ export interface CertificatesOptions {
   readonly storage: Storage;
   readonly sealer: Sealer;
   readonly directory: CertificateDirectory;
-  readonly brokerDirectory: BrokerDirectory;
+  readonly brokerCache: BrokerCache;
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
   /** Longest wait for one answer of a broker, milliseconds. */
@@ -33,8 +33,8 @@ export interface Certificates {
 }
 
 export function openCertificates(options: CertificatesOptions): Certificates {
-  const { storage, sealer, directory, brokerDirectory, brokers, runtimes, timeoutMs, closers, log } = options;
-  const certificates = new CertificateService({ db: storage.db, directory, brokers: brokerDirectory, sealer });
+  const { storage, sealer, directory, brokerCache, brokers, runtimes, timeoutMs, closers, log } = options;
+  const certificates = new CertificateService({ db: storage.db, directory, brokers: brokerCache, sealer });
   return {
     certificates,
     certificateDeployer: new CertificateDeployer({ storage, directory, brokers, runtimes, sealer, timeoutMs }),

@@ -1,4 +1,4 @@
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ListenerEntry } from './certificate-commands.ts';
 import { listListeners } from './certificate-control.ts';

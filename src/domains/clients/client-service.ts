@@ -3,7 +3,7 @@ import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { FilterMode } from '../../platform/text/text-filter.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { type ClientList, type ClientView, ListedClient } from './client-view.ts';
 import { type ClientPlace, keyOf } from './inspect/client-key.ts';
@@ -58,7 +58,7 @@ export interface ClientPageArguments extends PageArguments {
 
 export interface ClientServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  readonly brokers: Pick<BrokerCache, 'onRemove'>;
   readonly own: OwnConnections;
 }
 
@@ -69,7 +69,7 @@ export class ClientService {
   readonly #stop: () => void;
   readonly #registries = new Map<string, ClientRegistry>();
 
-  constructor({ runtimes, directory, own }: ClientServiceOptions) {
+  constructor({ runtimes, brokers, own }: ClientServiceOptions) {
     this.#runtimes = runtimes;
     this.#own = own;
     // Other settings of a broker make another runtime: whoever watches goes on with that.
@@ -78,7 +78,7 @@ export class ClientService {
       if (change === 'OPENED') registry?.attach(controls, link);
       else registry?.detach();
     });
-    this.#stop = directory.onRemove(({ id }) => {
+    this.#stop = brokers.onRemove(({ id }) => {
       this.#registries.get(id)?.close();
       this.#registries.delete(id);
     });

@@ -1,4 +1,4 @@
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ClientPlace } from './inspect/client-key.ts';
 import type { ClientListState } from './inspect/client-registry.ts';
 import type {

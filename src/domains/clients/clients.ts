@@ -1,5 +1,5 @@
 import type { Closers } from '../../platform/closers.ts';
-import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { ClientService } from './client-service.ts';
 import { ClientControlService } from './control/client-control-service.ts';
@@ -7,7 +7,7 @@ import { OwnConnections } from './own-connections.ts';
 
 export interface ClientsOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly closers: Closers;
 }
 
@@ -17,8 +17,8 @@ export interface Clients {
   readonly clientControl: ClientControlService;
 }
 
-export function openClients({ runtimes, directory, closers }: ClientsOptions): Clients {
+export function openClients({ runtimes, brokers, closers }: ClientsOptions): Clients {
   const own = new OwnConnections(runtimes);
-  const clients = closers.keep(new ClientService({ runtimes, directory, own }));
+  const clients = closers.keep(new ClientService({ runtimes, brokers, own }));
   return { clients, clientControl: new ClientControlService({ runtimes, clients, own }) };
 }

@@ -1,8 +1,8 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerConnectionInput } from '../brokers/broker-connection.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
 
@@ -19,7 +19,7 @@ const PLAIN = ['username', 'caCert', 'caCertFile', 'clientCert', 'clientCertFile
 const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as const;
 
 interface Known {
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly clusters: ClusterDirectory;
   readonly sealer: Sealer;
 }
@@ -128,11 +128,7 @@ export interface LeavingNode {
 }
 
 /** What is not told follows from the cluster and the broker's entry. Errors: INVALID (no broker is named). */
-export function completedNode(
-  { projectId, nodes }: ClusterRecord,
-  node: JoiningNode,
-  brokers: BrokerDirectory,
-): NodeInput {
+export function completedNode({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerCache): NodeInput {
   const broker =
     node.brokerId == null
       ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && sameAddress(node.url, url) && !ha)
@@ -155,7 +151,7 @@ export function completedNode(
 export function leavingNode(
   { name, nodes }: ClusterRecord,
   { nodeId, brokerId, url }: LeavingNode,
-  { brokers, least }: { readonly brokers: BrokerDirectory; readonly least: number },
+  { brokers, least }: { readonly brokers: BrokerCache; readonly least: number },
 ): ClusterNodeRecord {
   if (nodeId == null && brokerId == null && url == null) {
     throw invalid([{ path: 'input.nodeId', reason: 'is needed, or the broker of the node, or its url' }]);

@@ -2,14 +2,14 @@ import type { ClusterMode } from '../../generated/sqlite/client.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClusterKeeper, ClusterRecord, NewNode } from './model/cluster.ts';
 import type { ClusterDriver } from './model/cluster-driver.ts';
 
 export interface ClusterKeepersOptions {
   readonly drivers: Readonly<Record<ClusterKeeper, ClusterDriver>>;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
 }
 

@@ -3,7 +3,7 @@ import type { ClusterMode } from '../../generated/sqlite/client.ts';
 import { type ErrorCode, invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import type { LeasedTurns } from '../../platform/storage/leased-turns.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
-import type { BrokerDirectory } from '../brokers/broker-directory.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import { passwordsNeedAdmin } from '../brokers/stored-secrets.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import {
@@ -24,7 +24,7 @@ import type { StoredClusters } from './stored-clusters.ts';
 export interface ClusterServiceOptions {
   readonly directory: ClusterDirectory;
   readonly stored: StoredClusters;
-  readonly brokerDirectory: BrokerDirectory;
+  readonly brokerCache: BrokerCache;
   readonly keepers: ClusterKeepers;
   /** By cluster: one change of its nodes at a time, over all processes. */
   readonly turns: LeasedTurns;
@@ -69,14 +69,14 @@ export class ClusterService {
 
   /** Errors: INVALID, NOT_FOUND (the project), NOT_SUPPORTED_BY_BROKER, and those of brokers that refuse or cannot be asked. */
   async create(projectId: string, { name, mode, nodes }: NewCluster): Promise<ClusterRecord> {
-    const { keepers, stored, brokerDirectory } = this.#options;
+    const { keepers, stored, brokerCache } = this.#options;
     checkName(name);
     checkNodes(projectId, nodes, LEAST_NODES.GATEWAY, this.#known);
     const keeper = await keepers.keeperFor(mode, nodes);
     checkNodes(projectId, nodes, LEAST_NODES[keeper], this.#known);
     const sorted = nodes.map(withoutConnection).toSorted((one, other) => one.nodeId - other.nodeId);
     const [first] = sorted as [NewNode, ...NewNode[]];
-    const like = brokerDirectory.get(first.brokerId);
+    const like = brokerCache.get(first.brokerId);
     if (like === null) throw notFound('broker', first.brokerId);
     const made = await stored.reserve(projectId, { name: name.trim(), mode, keeper, nodes: sorted }, like);
     const { id } = made;
@@ -109,10 +109,10 @@ export class ClusterService {
 
   /** Errors: as `create`; NOT_FOUND; NOT_ALLOWED if the broker would receive stored passwords and `by.mayControl` is false. */
   join(id: string, joining: JoiningNode, by: { readonly mayControl: boolean }): Promise<ClusterRecord> {
-    const { keepers, stored, brokerDirectory, keepsPasswords } = this.#options;
+    const { keepers, stored, brokerCache, keepsPasswords } = this.#options;
     return this.#inTurn(id, async (cluster) => {
       if (!by.mayControl && keepsPasswords(cluster)) throw passwordsNeedAdmin(cluster.name);
-      const node = completedNode(cluster, joining, brokerDirectory);
+      const node = completedNode(cluster, joining, brokerCache);
       checkJoining(cluster, node, this.#known);
       await keepers.checkNode(cluster, node);
       const { nodeId } = node;
@@ -130,9 +130,9 @@ export class ClusterService {
 
   /** The node that all describes which is given. Errors: INVALID, NOT_FOUND, IN_USE (the last two), and those of brokers. */
   leave(id: string, which: LeavingNode): Promise<ClusterRecord> {
-    const { keepers, stored, brokerDirectory } = this.#options;
+    const { keepers, stored, brokerCache } = this.#options;
     return this.#inTurn(id, async (cluster) => {
-      const { nodeId } = leavingNode(cluster, which, { brokers: brokerDirectory, least: LEAST_NODES[cluster.keeper] });
+      const { nodeId } = leavingNode(cluster, which, { brokers: brokerCache, least: LEAST_NODES[cluster.keeper] });
       await keepers.of(cluster).leave(cluster, nodeId);
       try {
         await stored.removeNode(id, nodeId);
@@ -263,7 +263,7 @@ export class ClusterService {
   }
 
   get #known() {
-    const { brokerDirectory: brokers, directory: clusters, sealer } = this.#options;
+    const { brokerCache: brokers, directory: clusters, sealer } = this.#options;
     return { brokers, clusters, sealer };
   }
 

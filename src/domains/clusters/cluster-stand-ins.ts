@@ -1,5 +1,5 @@
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import { type BrokerRuntimes, sameConnection } from '../brokers/broker-runtimes.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
@@ -7,7 +7,7 @@ import type { ClusterRecord } from './model/cluster.ts';
 
 export interface ClusterStandInsOptions {
   readonly directory: ClusterDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
 }
 
 /**

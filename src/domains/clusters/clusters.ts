@@ -6,7 +6,7 @@ import type { Hosting } from '../../protocol/hosting/hosting.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { AccessControlService, SharedAccess } from '../access-control/access-control-service.ts';
 import type { AuditService } from '../audit/audit-service.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerCluster, BrokerService } from '../brokers/broker-service.ts';
 import type { ClientService } from '../clients/client-service.ts';
@@ -32,7 +32,7 @@ export interface ClustersOptions {
   readonly storage: Pick<Storage, 'db' | 'changes' | 'leases'>;
   readonly sealer: Sealer;
   readonly brokers: BrokerService;
-  readonly brokerDirectory: BrokerDirectory;
+  readonly brokerCache: BrokerCache;
   readonly projects: ProjectDirectory;
   /** Those that this service runs beside brokers. */
   readonly bridges: Hosting;
@@ -76,13 +76,13 @@ export class Clusters {
   readonly #stops: Stop[] = [];
 
   constructor(options: ClustersOptions) {
-    const { storage, brokerDirectory, bridges, timeoutMs, log } = options;
+    const { storage, brokerCache, bridges, timeoutMs, log } = options;
     this.#options = options;
     this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
-    this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerDirectory });
+    this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerCache });
     this.serving = new ClusterServing({
       directory: this.#directory,
-      brokers: brokerDirectory,
+      brokers: brokerCache,
       bridges,
       streamTurns: this.#turns('the streams of this cluster', 'cluster-streams', timeoutMs),
       timeoutMs,
@@ -125,14 +125,14 @@ export class Clusters {
 
   connect({ runtimes, access, clients, topics, streams }: ClusterParts): ClusterServices {
     this.serving.connect({ runtimes, clients, topics, streams });
-    const { storage, sealer, brokers, brokerDirectory, timeoutMs, log } = this.#options;
+    const { storage, sealer, brokers, brokerCache, timeoutMs, log } = this.#options;
     const { db } = storage;
     const directory = this.#directory;
     const rows = new ClusterRows({ db, directory, sealer });
-    const ha = new HaDriver({ directory, brokers: brokerDirectory, runtimes });
+    const ha = new HaDriver({ directory, brokers: brokerCache, runtimes });
     const dynsec = new DynsecDriver({
       directory,
-      brokers: brokerDirectory,
+      brokers: brokerCache,
       runtimes,
       access,
       rows,
@@ -144,7 +144,7 @@ export class Clusters {
     });
     const keepers = new ClusterKeepers({
       drivers: { BROKER: ha, GATEWAY: dynsec },
-      brokers: brokerDirectory,
+      brokers: brokerCache,
       runtimes,
     });
     const stored = new StoredClusters({ db, directory, brokers });
@@ -152,7 +152,7 @@ export class Clusters {
     const service = new ClusterService({
       directory,
       stored,
-      brokerDirectory,
+      brokerCache,
       keepers,
       turns,
       sealer,

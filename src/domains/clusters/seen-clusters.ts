@@ -6,7 +6,7 @@ import {
   type Viewer,
 } from '../../platform/auth/viewer.ts';
 import { notFound, OutOfSight } from '../../platform/errors.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
 import type { ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';

@@ -1,7 +1,7 @@
 import { notFound, ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { goneMeansNotFound, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterRecord, NewNode } from './model/cluster.ts';

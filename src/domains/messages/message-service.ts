@@ -2,7 +2,7 @@ import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
 import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import type { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { BrokerTails } from './broker-tails.ts';
 import type { TailEvent, TailLimits } from './message-tail.ts';
@@ -10,7 +10,7 @@ import { tailFilterProblem } from './tail-filter.ts';
 
 export interface MessageServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: BrokerDirectory;
+  readonly brokers: BrokerCache;
   /** Why the messages of a broker cannot be told, since there are several brokers behind it; null: they can. Default: of each. */
   readonly refusalOf?: (broker: BrokerRecord) => string | null;
   /** Longest wait for a broker, milliseconds. */
@@ -38,7 +38,7 @@ export class MessageService {
       if (change === 'OPENED') this.#tails.get(id)?.attach(observer);
       else this.#tails.get(id)?.detach();
     });
-    this.#stop = options.directory.onRemove(({ id }) => this.#tails.get(id)?.close(notFound('broker', id)));
+    this.#stop = options.brokers.onRemove(({ id }) => this.#tails.get(id)?.close(notFound('broker', id)));
   }
 
   /**

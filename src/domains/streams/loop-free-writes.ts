@@ -1,5 +1,5 @@
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import { createStream, modifyStream, replayStream, STREAM_API } from './control/stream-control.ts';
 import type { StreamDefinition } from './model/stream-definition.ts';
 import type { ReplayRequest } from './model/stream-replay.ts';

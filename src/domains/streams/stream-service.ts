@@ -3,7 +3,7 @@ import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import {
   clearStreamMessages,
@@ -37,7 +37,7 @@ import { type StreamView, streamView } from './stream-view.ts';
 
 export interface StreamServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  readonly directory: Pick<BrokerCache, 'onRemove'>;
   /** A bug that concerns no caller. */
   readonly onFault: (error: unknown) => void;
 }

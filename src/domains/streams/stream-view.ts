@@ -1,6 +1,6 @@
 import { namedNodeId } from '../../gateway/named-node-id.ts';
 import type { ControlProvider } from '../../protocol/control/plugin.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { StreamEntry } from './control/stream-wire.ts';
 
 /** A stream of a broker as callers see it. */

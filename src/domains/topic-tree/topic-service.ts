@@ -3,7 +3,7 @@ import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { roleIn, roleIncludes, type Viewer } from '../../platform/auth/viewer.ts';
 import { invalid, ServiceError, withPlaces } from '../../platform/errors.ts';
-import type { BrokerDirectory, BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import { type TopicAsker, TopicAskers } from './control/topic-askers.ts';
@@ -18,7 +18,7 @@ import type { LevelView, TopicConnection, TopicNodes, TopicPlace, TopicTreeView,
 
 export interface TopicServiceOptions {
   readonly runtimes: BrokerRuntimes;
-  readonly directory: Pick<BrokerDirectory, 'onRemove'>;
+  readonly directory: Pick<BrokerCache, 'onRemove'>;
   readonly projects: Pick<ProjectDirectory, 'get'>;
   /** Null: a broker without nodes that have messages of their own. Default: every one is. */
   readonly nodesOf?: (broker: BrokerRecord) => TopicNodes | null;

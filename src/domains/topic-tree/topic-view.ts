@@ -1,5 +1,5 @@
 import type { ListConnection } from '../../gateway/paging.ts';
-import type { BrokerRecord } from '../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { KindCounts, RecordedTopic, RecorderStatus, TopicKind, TopicLevel } from './model/topic-recorder.ts';
 
 /** Where topics are recorded: at a broker, or at one of its nodes. */

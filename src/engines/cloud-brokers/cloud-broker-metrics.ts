@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { BrokerRecord } from '../../domains/brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 
 export function registerCloudBrokerMetrics(
   source: () => Iterable<Pick<BrokerRecord, 'type' | 'state'>>,

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { BROKER_PARTS, type BrokerDirectory, type BrokerRecord } from '../../domains/brokers/broker-directory.ts';
+import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import { addressOf, isEngine, type ListenerWanted, type RunningBroker } from '../../domains/brokers/broker-engine.ts';
-import type { HostedBeside } from '../../domains/brokers/broker-runtimes.ts';
+import type { GatewayPlugins } from '../../domains/brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
@@ -24,7 +24,7 @@ import { endLeftBrokers } from './left-brokers.ts';
 export interface CloudBrokersOptions {
   readonly db: Database;
   readonly brokers: BrokerService;
-  readonly directory: BrokerDirectory;
+  readonly directory: BrokerCache;
   readonly sealer: Sealer;
   readonly engines: CloudEngines;
   readonly dataDir: string;
@@ -101,7 +101,7 @@ export class CloudBrokers {
   }
 
   /** What this service has beside a broker because it runs it. */
-  beside(id: string): HostedBeside {
+  beside(id: string): GatewayPlugins {
     const running = this.#runs.get(id)?.running ?? null;
     return isMosquitto(running) ? besideMosquitto(id, running) : { plugins: [], clientIds: [] };
   }

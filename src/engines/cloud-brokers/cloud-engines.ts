@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { BrokerRecord } from '../../domains/brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import {
   type Engine,
   hasOwnWay,

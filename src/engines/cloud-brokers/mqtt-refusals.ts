@@ -2,13 +2,13 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { NOBODY } from '../../domains/audit/audit-event.ts';
 import type { AuditService } from '../../domains/audit/audit-service.ts';
-import type { BrokerDirectory } from '../../domains/brokers/broker-directory.ts';
+import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
 import { namedNodeId } from '../../gateway/named-node-id.ts';
 import { REFUSAL_REASONS, type RefusalReason } from '../embedded/core/connect-refusal.ts';
 import type { RefusalMessage } from '../embedded/worker-protocol.ts';
 
 export interface MqttRefusalsOptions {
-  readonly directory: Pick<BrokerDirectory, 'get'>;
+  readonly directory: Pick<BrokerCache, 'get'>;
   readonly audit: Pick<AuditService, 'record'>;
   readonly log: Logger;
 }

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { BrokerDirectory } from '../../domains/brokers/broker-directory.ts';
-import type { BrokerRuntime, BrokerRuntimes, HostedBeside } from '../../domains/brokers/broker-runtimes.ts';
+import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
+import type { BrokerRuntime, BrokerRuntimes, GatewayPlugins } from '../../domains/brokers/broker-runtimes.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { ControlApi, ControlEvent } from '../control/envelope.ts';
@@ -38,7 +38,7 @@ export interface KeptForBrokers {
 export interface HostingParts {
   readonly storage: Storage;
   /** Told of brokers that are removed. */
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   /** To and from other processes on the same database; null: there can be none. */
   readonly calls: HostedCalls | null;
   readonly log: Logger;
@@ -50,7 +50,7 @@ export interface HostingOptions extends HostingParts {
   readonly kinds: readonly HostedKind[];
   readonly kept: KeptForBrokers;
   /** Connections to a broker that what is hosted has of its own. */
-  readonly connections: (brokerId: string) => Omit<HostedBeside, 'plugins'>;
+  readonly connections: (brokerId: string) => Omit<GatewayPlugins, 'plugins'>;
   /** In it there is a folder for each broker, gone with it; null: nothing is stored. */
   readonly folder: string | null;
 }
@@ -81,7 +81,7 @@ export class Hosting {
   }
 
   /** What is beside a broker on a link. */
-  beside(link: BrokerLinkOptions): HostedBeside {
+  beside(link: BrokerLinkOptions): GatewayPlugins {
     return { plugins: this.#plugins(link), ...this.#options.connections(link.id) };
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BrokerDirectory } from '../../../src/domains/brokers/broker-directory.ts';
+import { BrokerCache } from '../../../src/domains/brokers/broker-cache.ts';
 import { CertificateDirectory } from '../../../src/domains/certificates/certificate-directory.ts';
 import { CertificateService } from '../../../src/domains/certificates/certificate-service.ts';
 import { DeploymentRows } from '../../../src/domains/certificates/deployment/deployment-rows.ts';
@@ -21,7 +21,7 @@ const renewed = root.issue({ name: 'broker' });
 async function processOn(storage: Storage) {
   const { db, changes } = storage;
   const parts = { db, changes, log: silentLog };
-  const [directory, brokers] = [new CertificateDirectory(parts), new BrokerDirectory(parts)];
+  const [directory, brokers] = [new CertificateDirectory(parts), new BrokerCache(parts)];
   await Promise.all([directory.load(), brokers.load()]);
   const sealer = openSealer({ dataDir: temporaryFolder(), secretKey: 'k'.repeat(64) });
   const certificates = new CertificateService({ db, directory, brokers, sealer });

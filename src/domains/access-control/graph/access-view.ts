@@ -1,6 +1,6 @@
 import { type ListConnection, listConnection, type PageArguments } from '../../../gateway/paging.ts';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ConnectedClients } from '../../clients/client-service.ts';
 import type { ClientView } from '../../clients/client-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';

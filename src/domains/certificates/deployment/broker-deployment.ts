@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { CERTIFICATE_API, type ListenerEntry } from '../certificate-commands.ts';
 import {

@@ -4,7 +4,7 @@ import { Slots } from '../../../platform/scheduling/slots.ts';
 import { LeasedTurns } from '../../../platform/storage/leased-turns.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../brokers/broker-service.ts';
 import type { CertificateDirectory, CertificateRecord, CertificateRow } from '../certificate-directory.ts';

@@ -1,6 +1,6 @@
 import { type InputIssue, ServiceError } from '../../../platform/errors.ts';
 import type { ControlProvider } from '../../../protocol/control/plugin.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClientService } from '../client-service.ts';
 import type { ClientView } from '../client-view.ts';

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { LeasedTurns } from '../../../platform/storage/leased-turns.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { SharedAccess } from '../../access-control/access-control-service.ts';
-import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
@@ -18,7 +18,7 @@ import type { PasswordCopies } from './password-copies.ts';
 
 export interface DynsecDriverOptions {
   readonly directory: ClusterDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
   readonly access: NodeAccess;
   readonly rows: ClusterRows;

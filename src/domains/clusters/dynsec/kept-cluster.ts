@@ -6,7 +6,7 @@ import type { AccessDialect } from '../../access-control/policy/access-model.ts'
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import { AccessPlanner } from '../../access-control/writing/access-planner.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import { ClusterWrite } from './cluster-write.ts';
 import { KeptNodes, type KeptNodesOptions } from './kept-nodes.ts';

@@ -5,7 +5,7 @@ import type { AccessDocument } from '../../access-control/documents/access-docum
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterRows } from './cluster-rows.ts';
 import { differencesOf } from './differences.ts';

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { openHashes, sealHashes } from './sealed-hashes.ts';
 

@@ -2,7 +2,7 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, type Requirement, requires } from '../../../gateway/graphql/builder.ts';
 import type { ProjectRole } from '../../../platform/auth/viewer.ts';
 import { mayControl, requireWholeProject } from '../../../platform/auth/viewer.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
 import type { ClusterResult, DeletedCluster } from '../cluster-service.ts';
 import type { ClusterRecord } from '../model/cluster.ts';

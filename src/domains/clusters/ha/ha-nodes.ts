@@ -1,11 +1,11 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import type { BrokerDirectory } from '../../brokers/broker-directory.ts';
+import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { ClusterNodeRecord } from '../model/cluster.ts';
 
 export interface HaNodesOptions {
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
 }
 

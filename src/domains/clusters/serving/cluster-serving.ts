@@ -2,8 +2,8 @@ import type { LeasedTurns } from '../../../platform/storage/leased-turns.ts';
 import type { Hosting } from '../../../protocol/hosting/hosting.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directory.ts';
-import type { BrokerRuntimes, HostedBeside } from '../../brokers/broker-runtimes.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { BrokerRuntimes, GatewayPlugins } from '../../brokers/broker-runtimes.ts';
 import { licensePlugin } from '../../brokers/license-plugin.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
@@ -19,7 +19,7 @@ import { type AskNode, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts
 
 export interface ClusterServingOptions {
   readonly directory: ClusterDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   /** Bridges that this service runs beside brokers. */
   readonly bridges: Pick<Hosting, 'apis'>;
   /** By cluster. */
@@ -54,7 +54,7 @@ export class ClusterServing {
    * What serves control APIs of the entry of such a cluster; null: it is another broker. Where what goes through one node goes through
    * all, bridges run as beside a single broker.
    */
-  beside(link: BrokerLinkOptions): HostedBeside | null {
+  beside(link: BrokerLinkOptions): GatewayPlugins | null {
     const { id: brokerId } = link;
     const cluster = this.#options.directory.get(brokerId);
     if (cluster === null || !isSplit(cluster)) return null;

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { BrokerDirectory, BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { withDeadline } from '../../brokers/deadline.ts';
 import type { ClusterDirectory } from '../cluster-directory.ts';
@@ -82,7 +82,7 @@ export class ServingNodes {
 
 export interface ServingParts {
   readonly directory: ClusterDirectory;
-  readonly brokers: BrokerDirectory;
+  readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
   readonly timeoutMs: number;
   onNodes(clusterId: string, listener: () => void): Stop;

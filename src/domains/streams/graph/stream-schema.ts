@@ -2,7 +2,7 @@ import { builder } from '../../../gateway/graphql/builder.ts';
 import { Node } from '../../../gateway/graphql/node.ts';
 import { pageCost, QUESTION_COST } from '../../../gateway/graphql/page-cost.ts';
 import { mayAskBroker } from '../../../gateway/graphql/walk-limit.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ControlProvider } from '../../brokers/broker-schema.ts';
 import type { StreamNodeState, StreamOnNode } from '../model/stream-nodes.ts';
 import type { StreamView } from '../stream-view.ts';

@@ -2,7 +2,7 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { guarded } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import { stateIn } from '../../../gateway/live/broadcast.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { TopicChange, TopicEvent } from '../live/topic-feed.ts';
 import type { RecordedTopic } from '../model/topic-recorder.ts';
 import { asksForPayloads, Topic, TopicKindType } from './topic-schema.ts';

@@ -1,5 +1,5 @@
 import { builder, onBroker, writesOnBroker } from '../../../gateway/graphql/builder.ts';
-import type { BrokerRecord } from '../../brokers/broker-directory.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { MAX_FILTERS, MAX_PAYLOAD_LIMIT, MAX_TOPIC_LIMIT, MAX_TTL_SECONDS } from '../model/topic-settings.ts';
 

@@ -1,4 +1,4 @@
-import type { BrokerDirectory } from '../../brokers/broker-directory.ts';
+import type { BrokerCache } from '../../brokers/broker-cache.ts';
 import type { ProjectDirectory } from '../../projects/project-directory.ts';
 
 /** Whether payloads of a broker's topics are kept. */
@@ -11,10 +11,10 @@ export interface TopicPayloads {
 
 /** Payloads of topics are kept where the broker's project has it so. */
 export class KeptPayloads {
-  readonly #brokers: Pick<BrokerDirectory, 'get'>;
+  readonly #brokers: Pick<BrokerCache, 'get'>;
   readonly #projects: Pick<ProjectDirectory, 'get' | 'onChange'>;
 
-  constructor(brokers: Pick<BrokerDirectory, 'get'>, projects: Pick<ProjectDirectory, 'get' | 'onChange'>) {
+  constructor(brokers: Pick<BrokerCache, 'get'>, projects: Pick<ProjectDirectory, 'get' | 'onChange'>) {
     this.#brokers = brokers;
     this.#projects = projects;
   }

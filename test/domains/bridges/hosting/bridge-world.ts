@@ -5,7 +5,7 @@ import { bridgeHosting } from '../../../../src/domains/bridges/hosting/bridge-ho
 import { BridgeThread } from '../../../../src/domains/bridges/hosting/bridge-thread.ts';
 import type { BridgeKind } from '../../../../src/domains/bridges/model/bridge-kind.ts';
 import type { BridgeConnectionStatus } from '../../../../src/domains/bridges/model/bridge-status.ts';
-import { BrokerDirectory } from '../../../../src/domains/brokers/broker-directory.ts';
+import { BrokerCache } from '../../../../src/domains/brokers/broker-cache.ts';
 import { BrokerRuntimes } from '../../../../src/domains/brokers/broker-runtimes.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { openSealer } from '../../../../src/platform/storage/sealed.ts';
@@ -78,7 +78,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
   const storage = options.storage ?? (await openTestStorage());
   const { db, changes, engine } = storage;
   const sealer = openSealer({ dataDir, secretKey: options.secretKey ?? SECRET_KEY });
-  const directory = new BrokerDirectory({ db, changes, log: silentLog });
+  const directory = new BrokerCache({ db, changes, log: silentLog });
   await directory.load();
   const lines: string[] = [];
   const line = (fields: object, text: string) => {
@@ -103,12 +103,12 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
   });
   await hosting.load();
   const runtimes = new BrokerRuntimes({
-    directory,
+    brokers: directory,
     sealer,
     rules: { filesDir: undefined, allowedHosts: [] },
     timeoutMs,
     maxLinks: 10,
-    beside: (link) => hosting.beside(link),
+    gatewayPlugins: (link) => hosting.beside(link),
     log,
   });
   hosting.start(runtimes);

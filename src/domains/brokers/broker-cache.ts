@@ -18,7 +18,7 @@ export type BrokerRecord = Readonly<
 >;
 
 /** Every broker; a link is kept to each of them anyway. */
-export class BrokerDirectory extends Directory<BrokerRow, BrokerRecord> {
+export class BrokerCache extends Directory<BrokerRow, BrokerRecord> {
   readonly #byProject = new Map<string, readonly BrokerRecord[]>();
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
