@@ -1,10 +1,8 @@
-import type { AuditWay } from '../domains/audit/audit-event.ts';
-import type { RequestContext } from '../gateway/context.ts';
+import type { RequestContext, Services, Transport } from '../gateway/context.ts';
 import type { Viewer } from '../platform/auth/viewer.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RequestRates } from '../platform/limits/request-rates.ts';
 import type { Database } from '../platform/storage/database.ts';
-import type { Services } from './services.ts';
 
 interface RequestFacts {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -19,7 +17,7 @@ export interface ContextMakerOptions {
   readonly trustProxy: boolean;
   readonly rates: Pick<RequestRates, 'request'>;
   /** Default: GRAPHQL. */
-  readonly via?: AuditWay;
+  readonly via?: Transport;
 }
 
 /** Makes one context per request, over every transport. Errors: UNAUTHORIZED, RATE_LIMITED. */

@@ -1,12 +1,12 @@
 import type { BrokerCache, BrokerRecord } from '../domains/brokers/broker-cache.ts';
 import type { ListenerWanted } from '../domains/brokers/broker-engine.ts';
 import { ADMINISTRATOR, type CloudBrokers, passwordFile } from '../engines/cloud-brokers/cloud-brokers.ts';
+import type { Services } from '../gateway/context.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import type { Config } from '../platform/config/config.ts';
 import { SETTINGS } from '../platform/config/settings.ts';
 import { LeasedTurns } from '../platform/storage/leased-turns.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import type { Services } from './services.ts';
 
 export interface FirstBrokerParts {
   readonly services: Pick<Services, 'projects'>;

@@ -12,6 +12,7 @@ import type { BrokerFaults } from '../engines/cloud-brokers/broker-faults.ts';
 import { registerCloudBrokerMetrics } from '../engines/cloud-brokers/cloud-broker-metrics.ts';
 import type { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
 import { type HttpMetricSource, registerHttpMetrics } from '../gateway/http/http-metrics.ts';
+import type { RequestKind, RequestMetrics } from '../gateway/http/http-server.ts';
 import type { SignInCounts } from '../platform/auth/sign-in-counts.ts';
 
 /** What the gauges read when they are scraped. */
@@ -34,10 +35,8 @@ export interface MetricSources {
   readonly http?: HttpMetricSource;
 }
 
-export type RequestKind = 'graphql' | 'rest';
-
 /** Prometheus metrics of one service. */
-export class Metrics {
+export class Metrics implements RequestMetrics {
   readonly #registry = new Registry();
   /** Awaited before each scrape. */
   readonly #reads: readonly (() => Promise<void>)[];

@@ -1,13 +1,12 @@
 import type { AccessView, Seen } from '../domains/access-control/graph/access-view.ts';
 import type { BrokerRecord } from '../domains/brokers/broker-cache.ts';
-import type { RequestContext } from '../gateway/context.ts';
+import type { RequestContext, Services } from '../gateway/context.ts';
 import { builder, requires } from '../gateway/graphql/builder.ts';
 import { Node } from '../gateway/graphql/node.ts';
 import { type NamedNodeKind, parseNamedNodeId } from '../gateway/named-node-id.ts';
 import type { Organisation, User } from '../generated/sqlite/client.ts';
 import { OutOfSight, ServiceError } from '../platform/errors.ts';
 import { kindOfId } from '../platform/ids.ts';
-import type { Services } from './services.ts';
 
 /** What the caller may see of an id; null when there is nothing, or nothing for this caller. */
 async function findNode(id: string, context: RequestContext): Promise<{ readonly id: string } | null> {

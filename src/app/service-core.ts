@@ -28,6 +28,7 @@ import { UserService } from '../domains/users/user-service.ts';
 import { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import { CloudEngines } from '../engines/cloud-brokers/cloud-engines.ts';
 import { MqttRefusals } from '../engines/cloud-brokers/mqtt-refusals.ts';
+import type { Services } from '../gateway/context.ts';
 import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { openSealer } from '../platform/storage/sealed.ts';
@@ -39,7 +40,6 @@ import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
 import { loadDirectories } from './directories.ts';
 import { asOperator } from './operator/as-operator.ts';
 import type { RunOperation } from './operator/operator-door.ts';
-import type { Services } from './services.ts';
 
 export interface ServiceParts {
   readonly log: Logger;

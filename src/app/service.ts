@@ -1,3 +1,4 @@
+import type { Services } from '../gateway/context.ts';
 import type { RefusalReason } from '../gateway/http/connections.ts';
 import { startHttpServer } from '../gateway/http/http-server.ts';
 import { KnownHosts } from '../gateway/http/known-hosts.ts';
@@ -11,7 +12,6 @@ import { ensureFirstBroker, mqttReport, unusedPorts } from './first-broker.ts';
 import { httpEntries } from './http-entries.ts';
 import { openOperatorDoor } from './operator/operator-door.ts';
 import { type ServiceParts, startCore } from './service-core.ts';
-import type { Services } from './services.ts';
 
 const MB = 1_048_576;
 

@@ -26,33 +26,35 @@ import type { UserService } from '../domains/users/user-service.ts';
 import type { CloudBrokers } from '../engines/cloud-brokers/cloud-brokers.ts';
 import type { AuthService } from '../platform/auth/auth-service.ts';
 
-/** The services by name, as resolvers find them in the context. Filled by the composition root. */
-export interface Services {
-  readonly audit: AuditService;
-  readonly secrets: SecretRotator;
-  readonly auth: AuthService;
-  readonly users: UserService;
-  readonly organisations: OrganisationService;
-  readonly signIn: SignInService;
-  readonly signInRules: SignInRuleService;
-  readonly projects: ProjectService;
-  readonly tokens: TokenService;
-  readonly brokers: BrokerService;
-  readonly cloudBrokers: CloudBrokers;
-  readonly runtimes: BrokerRuntimes;
-  readonly metrics: BrokerMetricsService;
-  readonly certificates: CertificateService;
-  readonly certificateDeployer: CertificateDeployer;
-  readonly certificateExpiry: CertificateExpiry;
-  readonly listeners: ListenerService;
-  readonly clients: ClientService;
-  readonly clientControl: ClientControlService;
-  readonly messages: MessageService;
-  readonly accessControl: AccessControlService;
-  readonly streams: StreamService;
-  readonly bridges: BridgeService;
-  readonly topics: TopicService;
-  readonly clusters: SeenClusters;
-  readonly clusterChanges: ClusterService;
-  readonly clusterLive: ClusterLive;
+/** The services of all domains, as resolvers find them in the request context. The composition root creates them. */
+declare module '../gateway/context.ts' {
+  interface Services {
+    readonly audit: AuditService;
+    readonly secrets: SecretRotator;
+    readonly auth: AuthService;
+    readonly users: UserService;
+    readonly organisations: OrganisationService;
+    readonly signIn: SignInService;
+    readonly signInRules: SignInRuleService;
+    readonly projects: ProjectService;
+    readonly tokens: TokenService;
+    readonly brokers: BrokerService;
+    readonly cloudBrokers: CloudBrokers;
+    readonly runtimes: BrokerRuntimes;
+    readonly metrics: BrokerMetricsService;
+    readonly certificates: CertificateService;
+    readonly certificateDeployer: CertificateDeployer;
+    readonly certificateExpiry: CertificateExpiry;
+    readonly listeners: ListenerService;
+    readonly clients: ClientService;
+    readonly clientControl: ClientControlService;
+    readonly messages: MessageService;
+    readonly accessControl: AccessControlService;
+    readonly streams: StreamService;
+    readonly bridges: BridgeService;
+    readonly topics: TopicService;
+    readonly clusters: SeenClusters;
+    readonly clusterChanges: ClusterService;
+    readonly clusterLive: ClusterLive;
+  }
 }

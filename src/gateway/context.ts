@@ -1,20 +1,28 @@
-import type { Services } from '../app/services.ts';
-import type { AuditWay } from '../domains/audit/audit-event.ts';
 import type { Viewer } from '../platform/auth/viewer.ts';
 import type { Database } from '../platform/storage/database.ts';
 
-/** What a resolver may reach. One per request; a subscription keeps its own for as long as it lives. */
+/** How a request reached the service, as the audit log records it. */
+export type Transport = 'GRAPHQL' | 'REST' | 'MQTT' | 'OPERATOR' | 'SERVICE';
+
+/**
+ * The services of the domains by name. The gateway knows no domain: `app/services.ts` adds the members to this interface
+ * (declaration merging).
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: app/services.ts adds the members.
+export interface Services {}
+
+/** What a resolver can use. Each request has one context; a subscription has its own until it ends. */
 export interface RequestContext {
   /**
-   * Null: no credentials were sent. Credentials that are unknown or expired never get this far (401). Replaced by a mutation
-   * that changes the caller's own rights, so that its payload shows what the caller may see now.
+   * `null` if the request has no credentials. Unknown or expired credentials are refused earlier (401). A mutation that changes
+   * the caller's own rights replaces the viewer, so that its payload shows what the caller may see afterwards.
    */
   viewer: Viewer | null;
   readonly requestId: string;
-  /** Address of the caller, for throttling. */
+  /** Address of the caller, for rate limits. */
   readonly address: string;
-  /** How it came. Default: GRAPHQL. */
-  readonly via?: AuditWay;
+  /** Default: GRAPHQL. */
+  readonly via?: Transport;
   readonly db: Database;
   readonly services: Services;
 }

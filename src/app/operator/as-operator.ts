@@ -1,9 +1,8 @@
-import type { RequestContext } from '../../gateway/context.ts';
+import type { RequestContext, Services } from '../../gateway/context.ts';
 import { compileOperation } from '../../gateway/graphql/operations.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { schema } from '../schema.ts';
-import type { Services } from '../services.ts';
 import type { RunOperation } from './operator-door.ts';
 
 /** As many as the largest request of the operator's socket can hold in practice, see `openOperatorDoor`. */

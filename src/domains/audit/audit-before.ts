@@ -1,18 +1,25 @@
 import { parseNamedNodeId } from '../../gateway/named-node-id.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
-import type { BrokerCache } from '../brokers/broker-cache.ts';
-import type { CertificateDirectory } from '../certificates/certificate-directory.ts';
-import type { ProjectDirectory } from '../projects/project-directory.ts';
 import type { AuditTarget } from './audit-event.ts';
 import type { AuditInput } from './audit-target.ts';
+
+/** The cached rows of one table. */
+interface CachedRows<Row = object> {
+  get(id: string): Row | null;
+}
 
 export interface BeforeParts {
   readonly db: Database;
   readonly sealer: Pick<Sealer, 'open'>;
-  readonly projects: ProjectDirectory;
-  readonly brokers: BrokerCache;
-  readonly certificates: CertificateDirectory;
+  readonly projects: CachedRows<{ readonly id: string }>;
+  readonly brokers: CachedRows<{ readonly id: string; readonly projectId: string }>;
+  readonly certificates: CachedRows<{
+    readonly id: string;
+    readonly projectId: string;
+    readonly cert: string;
+    readonly chain: unknown;
+  }>;
 }
 
 type Row = Readonly<Record<string, unknown>>;

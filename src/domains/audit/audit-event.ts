@@ -1,10 +1,9 @@
+import type { Transport } from '../../gateway/context.ts';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 
 export const ACTOR_KINDS = ['USER', 'TOKEN', 'OPERATOR', 'SERVICE', 'NOBODY'] as const;
 export const AUDIT_RESULTS = ['DONE', 'REFUSED', 'FAILED', 'UNKNOWN'] as const;
-export const AUDIT_WAYS = ['GRAPHQL', 'REST', 'MQTT', 'OPERATOR', 'SERVICE'] as const;
 
-export type AuditWay = (typeof AUDIT_WAYS)[number];
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
 /** Who asks, and from where: what the context of a request tells. */
@@ -13,7 +12,7 @@ export interface AuditCaller {
   readonly address: string;
   readonly requestId: string;
   /** Default: GRAPHQL. */
-  readonly via?: AuditWay;
+  readonly via?: Transport;
 }
 
 /** Who did it, or tried to. */
@@ -43,7 +42,7 @@ export interface AuditFacts {
   /** Of the caller; default: none. */
   readonly address?: string;
   readonly requestId?: string;
-  readonly via?: AuditWay;
+  readonly via?: Transport;
   readonly projectId?: string | null;
   readonly brokerId?: string | null;
   readonly target?: AuditTarget | null;

@@ -1,9 +1,10 @@
+import type { Transport } from '../../gateway/context.ts';
 import { builder, requires, rootAdmin } from '../../gateway/graphql/builder.ts';
 import type { Prisma } from '../../generated/sqlite/client.ts';
 import { requireSignedIn, requireWholeProject } from '../../platform/auth/viewer.ts';
 import { Project } from '../projects/project-schema.ts';
 import type { ChainPlace, ChainProblem } from './audit-chain.ts';
-import type { ACTOR_KINDS, AUDIT_RESULTS, AUDIT_WAYS } from './audit-event.ts';
+import type { ACTOR_KINDS, AUDIT_RESULTS } from './audit-event.ts';
 import { countEntries, findEntries } from './audit-search.ts';
 import type { AuditVerification } from './audit-verification.ts';
 
@@ -36,7 +37,7 @@ const Way = builder.enumType('AuditWay', {
     MQTT: { description: 'By MQTT, at a broker that this service runs.' },
     OPERATOR: { description: 'By the command line.' },
     SERVICE: { description: 'It was no request.' },
-  } satisfies Record<(typeof AUDIT_WAYS)[number], object>,
+  } satisfies Record<Transport, object>,
 });
 
 /** JSON that was kept as a text. */

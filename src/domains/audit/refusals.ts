@@ -1,5 +1,6 @@
+import type { Transport } from '../../gateway/context.ts';
 import { Bursts } from '../../platform/limits/bursts.ts';
-import type { AuditActor, AuditTarget, AuditWay } from './audit-event.ts';
+import type { AuditActor, AuditTarget } from './audit-event.ts';
 
 /** Of what one caller is refused in a row so many have an entry each; the rest is told by its number. */
 const SINGLE = 20;
@@ -16,7 +17,7 @@ export interface Attempt {
   readonly result?: 'REFUSED' | 'FAILED';
   readonly actor: AuditActor;
   readonly address: string;
-  readonly via: AuditWay;
+  readonly via: Transport;
   readonly target: AuditTarget | null;
   readonly projectId: string | null;
   readonly brokerId: string | null;

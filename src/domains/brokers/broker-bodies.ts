@@ -1,25 +1,9 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, NULLABLE_STRING, NUMBER, STRING } from '../../gateway/rest/schemas.ts';
+import { CLOUD, ON_PREMISE_SETUP, type Properties, SELF_HOSTED, serviceOfType } from '../projects/service-bodies.ts';
 
-/** Documented spellings of the graph's enums. */
-export const BROKER_TYPES = {
-  CLOUD: 'cloud',
-  SELF_HOSTED: 'self-hosted',
-  ON_PREMISE_SETUP: 'on-premise-setup',
-} as const;
+/** Documented spellings of the graph's cluster modes. */
 export const CLUSTER_MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const;
-export const CLOUD_BROKER_STATES = {
-  ACTIVE: 'active',
-  INACTIVE: 'inactive',
-  NEW: 'new',
-  PROVISIONING: 'provisioning',
-  UPDATING: 'updating',
-  ERROR: 'error',
-  STOPPING_PAYMENT: 'stopping_payment',
-  PAYMENT_STOPPED: 'payment_stopped',
-  SHUTTING_DOWN: 'shutting_down',
-} as const;
-export const CLOUD_BROKER_TARGET_STATES = { ACTIVE: 'active', INACTIVE: 'inactive' } as const;
 
 const text = (description: string): JsonSchema => ({ type: ['string', 'null'], minLength: 1, description });
 
@@ -51,69 +35,15 @@ export const BROKER_CONNECTION: JsonSchema = closed(
   },
 );
 
-type Properties = Readonly<Record<string, JsonSchema>>;
-
-const COMMON: Properties = {
-  id: STRING,
-  name: STRING,
-  project_id: STRING,
-  ha: BOOLEAN,
-  created_at: STRING,
-  updated_at: STRING,
-};
-
-const PRODUCT: Properties = {
-  canceled_at: NULLABLE_STRING,
-  issued_to: STRING,
-  product_id: STRING,
-  payment_subscription_item_id: NULLABLE_STRING,
-  period_start: STRING,
-  period_end: NULLABLE_STRING,
-};
-
-const OPTIONAL = ['canceled_at', 'payment_subscription_item_id', 'period_end', 'deployed_at', 'shutdown_at'];
-
-const kind = (title: string, type: string, properties: Properties): JsonSchema => {
-  const all = { type: { type: 'string', const: type }, ...properties };
-  return closed(all, { required: Object.keys(all).filter((key) => !OPTIONAL.includes(key)), title });
-};
-
-const CLOUD: Properties = {
-  ...COMMON,
-  url: STRING,
-  verify_ca_cert: BOOLEAN,
-  ...PRODUCT,
-  options: STRING,
-  subdomain: STRING,
-  zone_name: STRING,
-  deployed_at: NULLABLE_STRING,
-  shutdown_at: NULLABLE_STRING,
-  location: { type: 'string', enum: ['fsn1', 'nbg1', 'hel1', 'ash', 'hil'] },
-  state: { type: 'string', enum: Object.values(CLOUD_BROKER_STATES) },
-  target_state: { type: 'string', enum: Object.values(CLOUD_BROKER_TARGET_STATES) },
-};
-const SELF_HOSTED: Properties = { ...COMMON, url: STRING, verify_ca_cert: BOOLEAN };
-const ON_PREMISE_SETUP: Properties = { ...COMMON, ...PRODUCT };
-
-/** A broker as the settings of its project tell it. */
-export const BROKER_SERVICE: JsonSchema = {
-  title: 'BrokerService',
-  oneOf: [
-    kind('CloudBrokerService', 'cloud', CLOUD),
-    kind('SelfHostedBrokerService', 'self-hosted', SELF_HOSTED),
-    kind('OnPremiseSetupService', 'on-premise-setup', ON_PREMISE_SETUP),
-  ],
-};
-
 const LIVE: Properties = { description: NULLABLE_STRING, isConnected: BOOLEAN };
 
 /** A broker as the broker list and the single read tell it. */
 export const BROKER: JsonSchema = {
   title: 'Broker',
   oneOf: [
-    kind('CloudBroker', 'cloud', { ...CLOUD, ...LIVE }),
-    kind('SelfHostedBroker', 'self-hosted', { ...SELF_HOSTED, ...LIVE }),
-    kind('OnPremiseSetup', 'on-premise-setup', { ...ON_PREMISE_SETUP, ...LIVE }),
+    serviceOfType('CloudBroker', 'cloud', { ...CLOUD, ...LIVE }),
+    serviceOfType('SelfHostedBroker', 'self-hosted', { ...SELF_HOSTED, ...LIVE }),
+    serviceOfType('OnPremiseSetup', 'on-premise-setup', { ...ON_PREMISE_SETUP, ...LIVE }),
   ],
 };
 

@@ -1,6 +1,6 @@
 import { enumName, type Route, type RouteInput } from '../../gateway/rest/route.ts';
 import { CREATED_ID } from '../../gateway/rest/schemas.ts';
-import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../projects/broker-fields.ts';
+import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from '../projects/service-bodies.ts';
 import { BROKER, BROKER_CONNECTION, BROKER_INFO, BROKERS, CLUSTER_MODES, LICENSE } from './broker-bodies.ts';
 
 const BROKER_KINDS = `

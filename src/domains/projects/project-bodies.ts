@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { closed, NULLABLE_STRING, STRING } from '../../gateway/rest/schemas.ts';
-import { BROKER_SERVICE } from '../brokers/broker-bodies.ts';
+import { BROKER_SERVICE } from './service-bodies.ts';
 
 /** Documented spellings of the graph's roles. */
 export const PROJECT_ROLES_SPELLED = { ADMIN: 'admin', EDITOR: 'editor', VIEWER: 'viewer' } as const;

@@ -1,6 +1,6 @@
 import type { Route } from '../../gateway/rest/route.ts';
-import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from './broker-fields.ts';
 import { PROJECT_ROLES_SPELLED, PROJECT_SETTINGS, PROJECTS } from './project-bodies.ts';
+import { BROKER_SPELLING, CLOUD_FIELDS, ON_PREMISE_FIELDS, SELF_HOSTED_FIELDS } from './service-bodies.ts';
 
 const LIST = `query ($first: Int, $after: String) {
   projects(first: $first, after: $after) {

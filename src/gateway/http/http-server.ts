@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Metrics, RequestKind } from '../../app/metrics.ts';
 import { Connections, type RefusalReason } from './connections.ts';
 import type { HttpHandler } from './cross-origin.ts';
 import type { KnownHosts } from './known-hosts.ts';
@@ -9,6 +8,13 @@ import { PipelinedRequests } from './pipelined-requests.ts';
 import { RequestsPerNetwork } from './requests-per-network.ts';
 import { Traffic } from './traffic.ts';
 import { writeJson } from './write-json.ts';
+
+export type RequestKind = 'graphql' | 'rest';
+
+/** Counts finished requests by kind, HTTP status and duration. */
+export interface RequestMetrics {
+  observe(kind: RequestKind, status: number, milliseconds: number): void;
+}
 
 export interface HttpParts {
   readonly graphql: HttpHandler & {
@@ -20,7 +26,7 @@ export interface HttpParts {
   /** Serves the paths below `/auth`, for browsers that sign in at an identity provider. Default: these paths are NOT_FOUND. */
   readonly auth?: HttpHandler;
   /** Measures requests. */
-  readonly metrics: Pick<Metrics, 'observe'>;
+  readonly metrics: RequestMetrics;
   /** Serves `/metrics`. Default: that path is NOT_FOUND. */
   readonly metricsEntry?: HttpHandler;
   /** Rejects while the service cannot do its work. */
@@ -274,7 +280,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-function observed(kind: RequestKind, res: ServerResponse, metrics: HttpParts['metrics']): void {
+function observed(kind: RequestKind, res: ServerResponse, metrics: RequestMetrics): void {
   const start = performance.now();
   res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
 }

@@ -1,6 +1,6 @@
 /** How the text of a setting becomes its value. Each throws BadValue for what it cannot be. */
 import { isAbsolute } from 'node:path';
-import { isHostEntry } from '../../protocol/network/allowed-hosts.ts';
+import { isHostEntry } from '../network/addresses.ts';
 
 export type Parse<T> = (text: string) => T;
 

@@ -1,6 +1,6 @@
 import { type LookupOptions, lookup as resolve } from 'node:dns';
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
-import { blockListOf, familyOf, literalOf, networkOf, reachOf } from './inside-addresses.ts';
+import { blockListOf, familyOf, literalOf, networkOf, reachOf, unbracketed } from '../../platform/network/addresses.ts';
 
 /** A name that leads to an address which is not allowed. */
 export class HostNotAllowed extends Error {
@@ -108,12 +108,4 @@ export class AllowedHosts {
 export const isLocalHost = (host: string): boolean =>
   isLocalhost(host) || (isIP(unbracketed(host)) !== 0 && /^(127\.|::1$)/.test(unbracketed(host)));
 
-/** Whether it is a name, an address or a network. */
-export const isHostEntry = (entry: string): boolean =>
-  isIP(unbracketed(entry)) !== 0 || networkOf(entry) !== null || /^[^\s/:[\]]+$/.test(entry);
-
 const isLocalhost = (name: string): boolean => /(^|\.)localhost\.?$/i.test(name);
-
-function unbracketed(host: string): string {
-  return host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-}

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { expect, test } from 'vitest';
+import { reachOf } from '../../../src/platform/network/addresses.ts';
 import { AllowedHosts, type InsideRule, isLocalHost } from '../../../src/protocol/network/allowed-hosts.ts';
-import { reachOf } from '../../../src/protocol/network/inside-addresses.ts';
 
 test.each([
   ['127.0.0.1', 'LOCAL'],

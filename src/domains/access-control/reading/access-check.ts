@@ -1,17 +1,12 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { DYNSEC_API, parseAnonymousGroup } from '../../../protocol/control/dynamic-security.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { DefaultAcl } from '../policy/access-model.ts';
 import { type AccessPart, partsChangedBy } from './access-parts.ts';
-import {
-  DYNSEC_API,
-  type DynsecDetails,
-  parseAnonymousGroup,
-  parseDefaultAcl,
-  parseDetails,
-} from './dynsec-control.ts';
+import { type DynsecDetails, parseDefaultAcl, parseDetails } from './dynsec-control.ts';
 
 /** What a broker tells with one small payload: enough to know whether what was read of it still holds. */
 export interface Told {

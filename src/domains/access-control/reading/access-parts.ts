@@ -1,9 +1,10 @@
 import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { listPages } from '../../../protocol/control/list-pages.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { AccessClient, AccessGroup, AccessRole } from '../policy/access-model.ts';
-import { DYNSEC_API, parseClient, parseGroup, parseRole } from './dynsec-control.ts';
+import { parseClient, parseGroup, parseRole } from './dynsec-control.ts';
 
 /** What a policy is read as, each as a whole. The default ACL and the anonymous group are so small that they are told with every check. */
 export const ACCESS_PARTS = ['clients', 'groups', 'roles'] as const;

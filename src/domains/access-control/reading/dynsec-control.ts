@@ -1,5 +1,10 @@
+/**
+ * Parses the responses of the reading commands of the `dynamic-security` control API.
+ *
+ * Brokers differ, so parsing is tolerant: `priority` and `disabled` are optional, memberships are names or objects, and a value of
+ * the wrong type counts as missing. An entry without a name is `null`. An ACL without a known type or topic is skipped.
+ */
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
-import type { ControlCall } from '../../../protocol/control/plugin.ts';
 import {
   ACL_TYPES,
   type AccessClient,
@@ -16,18 +21,6 @@ import {
   type Membership,
 } from '../policy/access-model.ts';
 import { membershipsInOrder } from '../policy/access-order.ts';
-
-/**
- * The reading commands of the `dynamic-security` control API, and what their answers mean.
- *
- * Parsing is tolerant, since brokers differ: `priority` and `disabled` may be left out or always there, memberships may be names
- * or objects, wrong types read as absent. What has no name is nothing (null), an ACL without a known type or topic is left out.
- */
-export const DYNSEC_API = 'dynamic-security';
-
-export const getClient = (username: string): ControlCall => ({ command: 'getClient', fields: { username } });
-export const getGroup = (groupname: string): ControlCall => ({ command: 'getGroup', fields: { groupname } });
-export const getRole = (rolename: string): ControlCall => ({ command: 'getRole', fields: { rolename } });
 
 /** A group as the broker tells it; `members` are user names. */
 export interface ListedGroup extends AccessGroup {
@@ -120,12 +113,6 @@ export function parseDefaultAcl(data: unknown): DefaultAcl {
     if (type !== undefined) acl[type] = allow === true;
   }
   return acl;
-}
-
-/** `{ group: { groupname } }` of `getAnonymousGroup`; "" and nothing are null. */
-export function parseAnonymousGroup(data: unknown): string | null {
-  const { group } = fieldsOf(data);
-  return textOf(typeof group === 'string' ? group : fieldsOf(group).groupname);
 }
 
 /** Of `getDetails`. */

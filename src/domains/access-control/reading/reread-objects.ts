@@ -1,17 +1,10 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { getClient, getGroup, getRole } from '../../../protocol/control/dynamic-security.ts';
 import type { AccessClient, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
 import type { AccessCheck, Told } from './access-check.ts';
 import type { AccessPart } from './access-parts.ts';
-import {
-  getClient,
-  getGroup,
-  getRole,
-  type ListedGroup,
-  parseClient,
-  parseGroup,
-  parseRole,
-} from './dynsec-control.ts';
+import { type ListedGroup, parseClient, parseGroup, parseRole } from './dynsec-control.ts';
 import { ExchangedObjects } from './exchanged-objects.ts';
 
 /** Objects that are asked for in one payload. */

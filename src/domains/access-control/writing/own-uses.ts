@@ -1,9 +1,9 @@
 import { KNOWN_APIS } from '../../../protocol/control/capability-probe.ts';
+import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { type ControlApi, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
 import { SYS_FILTERS } from '../../brokers/sys-topics.ts';
 import { LOG_FILTERS } from '../../clients/inspect/inspect-plugin.ts';
 import type { AccessAction } from '../explain/access-explanation.ts';
-import { DYNSEC_API } from '../reading/dynsec-control.ts';
 
 export interface OwnRight {
   readonly action: AccessAction;

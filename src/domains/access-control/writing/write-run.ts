@@ -1,9 +1,9 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
 import type { AccessPolicy } from '../policy/access-model.ts';
-import { DYNSEC_API } from '../reading/dynsec-control.ts';
 import type { AccessChange } from './access-change.ts';
 import type { Kick, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { AccessPlanner } from './access-planner.ts';

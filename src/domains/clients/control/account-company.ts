@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { DYNSEC_API, getClient } from '../../../protocol/control/dynamic-security.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import { DYNSEC_API, getClient } from '../../access-control/reading/dynsec-control.ts';
 import { type FollowedClient, followedClient } from '../inspect/followed-account.ts';
 
 /** Who else is connected with the account of a client. */

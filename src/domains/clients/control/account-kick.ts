@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { DYNSEC_API, parseAnonymousGroup } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
-import { DYNSEC_API, parseAnonymousGroup } from '../../access-control/reading/dynsec-control.ts';
 
 export interface Account {
   /** Null: clients without a user name. */

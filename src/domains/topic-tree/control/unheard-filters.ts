@@ -1,20 +1,12 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { DYNSEC_API, getClient, getGroup, getRole } from '../../../protocol/control/dynamic-security.ts';
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCall, ControlCaller } from '../../../protocol/control/plugin.ts';
 import { filterCovers, filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import type { AccessRole, DefaultAcl, Membership } from '../../access-control/policy/access-model.ts';
 import { rolesInOrder } from '../../access-control/policy/access-order.ts';
 import { patternsOf } from '../../access-control/policy/acl-evaluation.ts';
-import {
-  DYNSEC_API,
-  getClient,
-  getGroup,
-  getRole,
-  parseClient,
-  parseDefaultAcl,
-  parseGroup,
-  parseRole,
-} from '../../access-control/reading/dynsec-control.ts';
+import { parseClient, parseDefaultAcl, parseGroup, parseRole } from '../../access-control/reading/dynsec-control.ts';
 
 /** Of one account; more is not looked at. */
 const MAX_NAMES = 100;

@@ -4,7 +4,6 @@ import { ACL_TYPES } from '../../../../src/domains/access-control/policy/access-
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
 import {
   dialectOf,
-  parseAnonymousGroup,
   parseClient,
   parseDefaultAcl,
   parseDetails,
@@ -12,6 +11,7 @@ import {
   parseRole,
 } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import { parseAnonymousGroup } from '../../../../src/protocol/control/dynamic-security.ts';
 import { connectedLink } from '../../../support/link.ts';
 import { startDynsec } from './scripted-dynsec.ts';
 

@@ -1,13 +1,13 @@
 import { onTestFinished } from 'vitest';
 import type { AccessPolicy } from '../../../../src/domains/access-control/policy/access-model.ts';
 import { AccessIndex } from '../../../../src/domains/access-control/reading/access-index.ts';
-import { DYNSEC_API } from '../../../../src/domains/access-control/reading/dynsec-control.ts';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
 import {
   AccessWriter,
   type AccessWriterOptions,
 } from '../../../../src/domains/access-control/writing/access-writer.ts';
 import { BrokerControls } from '../../../../src/protocol/control/broker-controls.ts';
+import { DYNSEC_API } from '../../../../src/protocol/control/dynamic-security.ts';
 import type { ControlCall } from '../../../../src/protocol/control/plugin.ts';
 import { connectedLink } from '../../../support/link.ts';
 import { ADMIN } from '../../../support/mosquitto.ts';

@@ -57,6 +57,13 @@ export function networkOf(entry: string): { readonly address: string; readonly b
   return version === 0 || Number(bits) > (version === 6 ? 128 : 32) ? null : { address, bits: Number(bits) };
 }
 
+/** A host in lower case; an IPv6 address without its brackets. */
+export const unbracketed = (host: string): string => host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+
+/** Whether a text is a host name, an IP address or a network such as `10.0.0.0/8`. */
+export const isHostEntry = (entry: string): boolean =>
+  isIP(unbracketed(entry)) !== 0 || networkOf(entry) !== null || /^[^\s/:[\]]+$/.test(entry);
+
 export function blockListOf(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
