@@ -16,7 +16,7 @@ import type { WriteReport } from '../src/domains/access-control/writing/access-r
 import { AccessWriter } from '../src/domains/access-control/writing/access-writer.ts';
 import type { RunningBroker } from '../src/domains/brokers/broker-engine.ts';
 import { startEmbeddedBroker } from '../src/engines/embedded/embedded-broker.ts';
-import { inTurns } from '../src/platform/scheduling/steps.ts';
+import { runInSlices } from '../src/platform/scheduling/sliced-task.ts';
 import { BrokerControls } from '../src/protocol/control/broker-controls.ts';
 import { BrokerLink } from '../src/protocol/mqtt/broker-link.ts';
 
@@ -75,7 +75,7 @@ try {
     setPasswords: false,
     gatewayUsername: ADMIN.username,
   };
-  const plan = () => inTurns(planImport(policy, dialect, { document: DOCUMENT }, options));
+  const plan = () => runInSlices(planImport(policy, dialect, { document: DOCUMENT }, options));
   await writer.write((await plan()).changes, { dryRun: true, mayControl: true });
   const imported = await measured(plan);
   const { changes } = imported.result;
@@ -84,7 +84,7 @@ try {
   if (written.result.outcome !== 'APPLIED') throw new Error(`The list was ${written.result.outcome}`);
   const commands = commandsOf(written.result);
   const now = await index.current();
-  const asked = await measured(() => inTurns(whoCan(now.policy, now.dialect, 'PUBLISH', 'role/7/x')));
+  const asked = await measured(() => runInSlices(whoCan(now.policy, now.dialect, 'PUBLISH', 'role/7/x')));
   const bareSeconds = await sendBare(await start('peer'), commands, dialect.writesPerPayload);
 
   console.log(`${changes.length} changes, ${commands.length} commands, payloads of ${dialect.writesPerPayload}`);

@@ -10,8 +10,7 @@ import { connectAsync } from 'mqtt';
 import type { TopicQuestions } from '../../src/domains/topic-tree/model/topic-recorder.ts';
 import { DEFAULT_TOPIC_SETTINGS, MAX_TOPIC_LIMIT } from '../../src/domains/topic-tree/model/topic-settings.ts';
 import { RemoteTopicRecorder } from '../../src/domains/topic-tree/recorder/remote-topic-recorder.ts';
-import { Rests } from '../../src/protocol/mqtt/rests.ts';
-import { Turns } from '../../src/protocol/mqtt/turns.ts';
+import { IterationBatch, pauseShortIterations } from '../../src/platform/scheduling/iteration-batch.ts';
 
 export type TopicQuestion = {
   [Type in keyof TopicQuestions]: { readonly type: Type; readonly question: TopicQuestions[Type]['question'] };
@@ -94,7 +93,7 @@ async function readByRecorder(port: number, payloadLimit: number): Promise<Readi
     clientId: 'bench-recorder',
     maxBytes: 2 ** 31,
     // As the thread has it in which the product records.
-    turns: new Turns(new Rests().afterTurn),
+    iterationBatch: new IterationBatch(pauseShortIterations()),
     onStopped: () => undefined,
     onFault: (error) => {
       throw error;

@@ -5,7 +5,7 @@ import type { Services } from '../gateway/context.ts';
 import type { ListenerProtocol } from '../generated/sqlite/client.ts';
 import type { Config } from '../platform/config/config.ts';
 import { SETTINGS } from '../platform/config/settings.ts';
-import { LeasedTurns } from '../platform/storage/leased-turns.ts';
+import { LeasedMutex } from '../platform/scheduling/leased-mutex.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
 export interface FirstBrokerParts {
@@ -26,8 +26,8 @@ export async function ensureFirstBroker(config: Config, parts: FirstBrokerParts)
   const { db, leases } = parts.storage;
   for (const broker of parts.brokerCache.all()) if (broker.type === 'CLOUD') return broker;
   if ((await db.project.count()) > 0) return null;
-  const turns = new LeasedTurns({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
-  return turns.run('broker', async () => ((await db.project.count()) > 0 ? null : makeFirst(config, parts)));
+  const mutex = new LeasedMutex({ leases, name: 'the first broker', prefix: 'first', timeoutMs: TIMEOUT_MS });
+  return mutex.run('broker', async () => ((await db.project.count()) > 0 ? null : makeFirst(config, parts)));
 }
 
 async function makeFirst(

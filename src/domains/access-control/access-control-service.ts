@@ -1,6 +1,6 @@
 import { type ListConnection, listConnection, type PageArguments } from '../../gateway/paging.ts';
 import { notFound, ServiceError } from '../../platform/errors.ts';
-import { inTurns } from '../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
@@ -145,7 +145,7 @@ export class AccessControlService {
   /** Errors: as `view`; INVALID. */
   async explain(broker: BrokerRecord, question: AccessQuestion): Promise<Seen<Explanation>> {
     const view = await this.view(broker);
-    return { view, object: await inTurns(explainAccess(view.policy, view.snapshot.dialect, question)) };
+    return { view, object: await runInSlices(explainAccess(view.policy, view.snapshot.dialect, question)) };
   }
 
   /** Errors: as `explain`. */
@@ -156,7 +156,7 @@ export class AccessControlService {
     args: PageArguments,
   ): Promise<ListConnection<Seen<Grantee>>> {
     const view = await this.view(broker);
-    const grantees = await inTurns(whoCan(view.policy, view.snapshot.dialect, action, topic));
+    const grantees = await runInSlices(whoCan(view.policy, view.snapshot.dialect, action, topic));
     const { edges, ...page } = listConnection(grantees.map(listed), args);
     return { ...page, edges: edges.map(({ cursor, node }) => ({ cursor, node: { view, object: node.grantee } })) };
   }
@@ -166,7 +166,7 @@ export class AccessControlService {
     // It is kept, and compared with the next one: what others changed a moment ago belongs into it.
     const reader = this.#readerOf(broker);
     const { policy } = await this.#runtimes.ask(reader, (runtime) => this.#of(reader, runtime).index.current());
-    return inTurns(documentOf(policy));
+    return runInSlices(documentOf(policy));
   }
 
   /** Errors: as `view`; INVALID with every issue of the source. */
@@ -176,7 +176,7 @@ export class AccessControlService {
     const { source, dryRun, mayControl, deleteOthers, passwords, setPasswords } = request;
     const gatewayUsername = reader.username;
     const options = { deleteOthers, passwords, setPasswords, gatewayUsername };
-    const { changes, ...plan } = await inTurns(planImport(policy, dialect, source, options));
+    const { changes, ...plan } = await runInSlices(planImport(policy, dialect, source, options));
     return { ...plan, report: await this.write(broker, changes, { dryRun, mayControl }) };
   }
 

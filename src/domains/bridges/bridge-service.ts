@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
 import type { LiveSource } from '../../gateway/live/live-source.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
-import { FairQueue, QueueFull } from '../../platform/limits/fair-queue.ts';
+import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import { isFields } from '../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
@@ -74,7 +74,7 @@ export class BridgeService {
   readonly #sums = new Map<string, { readonly sums: BridgeSums; readonly last: BridgeTotals | null }>();
   /** The last write to each bridge of a broker: what is kept is read before it is replaced. Never reject. */
   readonly #writes = new Map<string, Promise<unknown>>();
-  readonly #configReads = new FairQueue({ atOnce: 1, maxWaiting: MAX_CONFIG_READS });
+  readonly #configReads = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_CONFIG_READS });
   readonly #stop: () => void;
 
   constructor(options: BridgeServiceOptions) {
@@ -147,7 +147,7 @@ export class BridgeService {
       await nextTurn();
       return config;
     };
-    return this.#configReads.run(bridge.broker.id, read).catch((error) => {
+    return this.#configReads.run(read, { key: bridge.broker.id }).catch((error) => {
       if (!(error instanceof QueueFull)) throw error;
       const info = { retryAfterSeconds: 1 };
       throw new ServiceError('RATE_LIMITED', 'Too many configurations are being read', { info });

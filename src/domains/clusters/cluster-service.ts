@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ClusterMode } from '../../generated/sqlite/client.ts';
 import { type ErrorCode, invalid, notFound, ServiceError } from '../../platform/errors.ts';
-import type { LeasedTurns } from '../../platform/storage/leased-turns.ts';
+import type { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import { passwordsNeedAdmin } from '../brokers/stored-secrets.ts';
@@ -27,7 +27,7 @@ export interface ClusterServiceOptions {
   readonly brokerCache: BrokerCache;
   readonly keepers: ClusterKeepers;
   /** By cluster: one change of its nodes at a time, over all processes. */
-  readonly turns: LeasedTurns;
+  readonly mutex: LeasedMutex;
   readonly sealer: Sealer;
   /** Whether passwords that are set on the cluster are stored, and sent to nodes that join. */
   readonly keepsPasswords: (cluster: ClusterRecord) => boolean;
@@ -228,8 +228,8 @@ export class ClusterService {
 
   /** With the cluster as it is stored. Errors: NOT_FOUND, IN_USE, RATE_LIMITED (others change it for long, or many). */
   #inTurn<T>(id: string, work: (cluster: ClusterRecord) => Promise<T>): Promise<T> {
-    const { turns, directory } = this.#options;
-    return turns.run(id, async () => {
+    const { mutex, directory } = this.#options;
+    return mutex.run(id, async () => {
       const cluster = await directory.refresh(id);
       if (cluster === null) throw notFound('cluster', id);
       return work(cluster);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LeasedTurns } from '../../platform/storage/leased-turns.ts';
+import { LeasedMutex } from '../../platform/scheduling/leased-mutex.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { Hosting } from '../../protocol/hosting/hosting.ts';
@@ -84,7 +84,7 @@ export class Clusters {
       directory: this.#directory,
       brokers: brokerCache,
       bridges,
-      streamTurns: this.#turns('the streams of this cluster', 'cluster-streams', timeoutMs),
+      streamMutex: this.#mutex('the streams of this cluster', 'cluster-streams', timeoutMs),
       timeoutMs,
     });
   }
@@ -138,7 +138,7 @@ export class Clusters {
       rows,
       passwordCopies: new PasswordCopies({ runtimes, sealer }),
       // A write waits for those before it, of which each may take long.
-      turns: this.#turns('this cluster', 'cluster', timeoutMs * 6),
+      mutex: this.#mutex('this cluster', 'cluster', timeoutMs * 6),
       keepsPasswords: this.#keepsPasswords,
       log,
     });
@@ -148,13 +148,13 @@ export class Clusters {
       runtimes,
     });
     const stored = new StoredClusters({ db, directory, brokers });
-    const turns = this.#turns('the nodes of this cluster', 'cluster-nodes', timeoutMs * 6);
+    const mutex = this.#mutex('the nodes of this cluster', 'cluster-nodes', timeoutMs * 6);
     const service = new ClusterService({
       directory,
       stored,
       brokerCache,
       keepers,
-      turns,
+      mutex,
       sealer,
       keepsPasswords: this.#keepsPasswords,
       log,
@@ -188,8 +188,8 @@ export class Clusters {
     });
   }
 
-  #turns(name: string, prefix: string, timeoutMs: number): LeasedTurns {
-    return new LeasedTurns({ leases: this.#options.storage.leases, name, prefix, timeoutMs });
+  #mutex(name: string, prefix: string, timeoutMs: number): LeasedMutex {
+    return new LeasedMutex({ leases: this.#options.storage.leases, name, prefix, timeoutMs });
   }
 
   async close(): Promise<void> {

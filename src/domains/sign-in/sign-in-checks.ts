@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Identity, Prisma } from '../../generated/sqlite/client.ts';
 import { MAX_UNCHECKED_MS } from '../../platform/auth/viewer-loader.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { Slots } from '../../platform/scheduling/slots.ts';
+import { ConcurrencyLimit } from '../../platform/scheduling/concurrency-limit.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import type { Lease, Leases } from '../../platform/storage/leases.ts';
@@ -90,7 +90,7 @@ export class SignInChecks {
         user: { sessions: { some: { provider: provider.provider, expiresAt: { gt: new Date() } } } },
       },
     });
-    const slots = new Slots(AT_ONCE);
+    const limit = new ConcurrencyLimit({ maxRunning: AT_ONCE });
     let failures = 0;
     const check = async (identity: Identity) => {
       if (this.#isClosed || failures >= MAX_FAILURES) return;
@@ -104,7 +104,7 @@ export class SignInChecks {
       }
     };
     // In no order: one person of whom the provider cannot say anything shall not stand before all others each time.
-    await Promise.all(shuffled(due).map((identity) => slots.run(() => check(identity))));
+    await Promise.all(shuffled(due).map((identity) => limit.run(() => check(identity))));
   }
 
   async #check(provider: CheckingProvider, identity: Identity): Promise<void> {

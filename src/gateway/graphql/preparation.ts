@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import type { Viewer } from '../../platform/auth/viewer.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { FairQueue, QueueFull } from '../../platform/limits/fair-queue.ts';
 import { networkOf } from '../../platform/limits/network.ts';
 import { RateLimit } from '../../platform/limits/rate-limit.ts';
-import { yieldToLoop } from '../../platform/limits/yield-to-loop.ts';
+import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
+import { yieldToEventLoop } from '../../platform/scheduling/sliced-task.ts';
 
 /** What is known of the caller of an operation. */
 export interface PreparationCaller {
@@ -36,8 +36,8 @@ export class Preparation {
   readonly #time: RateLimit;
   /** Milliseconds of compilation in this turn of the event loop; `null`: none. */
   #compilationMs: number | null = null;
-  readonly #queue = new FairQueue({
-    atOnce: 1,
+  readonly #queue = new ConcurrencyLimit({
+    maxRunning: 1,
     maxWaiting: MAX_WAITING,
     maxWaitingPerKey: MAX_WAITING_PER_CALLER,
   });
@@ -59,9 +59,9 @@ export class Preparation {
         this.#check(key);
         resolve(this.#charged(key, work));
         // The caller goes on at once, the next document does not.
-        await new Promise<void>(yieldToLoop);
+        await new Promise<void>(yieldToEventLoop);
       };
-      this.#queue.run(key, prepare).catch((error) => reject(error instanceof QueueFull ? refusal(1) : error));
+      this.#queue.run(prepare, { key }).catch((error) => reject(error instanceof QueueFull ? refusal(1) : error));
     });
   }
 

@@ -12,10 +12,11 @@
  * Numbers begin anywhere, so that those of another process or an earlier run mean nothing here. An event is one object for all who
  * get it (GAP and RESUMED aside), so that what is made of it can be made once: nobody may change it.
  */
+
+import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
 import { History } from './history.ts';
 import type { LiveSource } from './live-source.ts';
 import { type Ending, type Feed, Subscriber, type Snapshot as Taken } from './subscriber.ts';
-import { Wakes } from './wakes.ts';
 
 /** What all events say of the place in the sequence. */
 interface Place {
@@ -73,7 +74,7 @@ export class Broadcast<Snapshot, Change> {
   readonly #snapshot: () => Snapshot;
   readonly #options: BroadcastOptions<Snapshot, Change>;
   readonly #history: History<BroadcastEvent<Snapshot, Change>>;
-  readonly #wakes = new Wakes();
+  readonly #calls = new SlicedCalls();
   readonly #feed: Feed<BroadcastEvent<Snapshot, Change>>;
   readonly #subscribers = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
   readonly #waiting = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
@@ -98,7 +99,7 @@ export class Broadcast<Snapshot, Change> {
       resumed: (sequence) => ({ kind: 'RESUMED', sequence, partsLeft: 0 }),
       ending: () => this.#end,
       wait: (subscriber) => this.#waiting.add(subscriber),
-      wakeSoon: (wake) => this.#wakes.add(wake),
+      wakeSoon: (wake) => this.#calls.add(wake),
       leave: (subscriber) => this.#left(subscriber),
     };
   }
@@ -148,7 +149,7 @@ export class Broadcast<Snapshot, Change> {
   }
 
   #wakeAll(): void {
-    for (const { wake } of this.#waiting) this.#wakes.add(wake);
+    for (const { wake } of this.#waiting) this.#calls.add(wake);
     this.#waiting.clear();
   }
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
-import { FairQueue, type FairQueueOptions, QueueFull } from '../limits/fair-queue.ts';
+import { ConcurrencyLimit, type ConcurrencyLimitOptions, QueueFull } from '../scheduling/concurrency-limit.ts';
 
-export interface AdmissionOptions extends FairQueueOptions {
+export interface AdmissionOptions extends ConcurrencyLimitOptions {
   /** What there are too many of, for the refusal. Default: log-ins. */
   readonly what?: string;
 }
@@ -11,18 +11,18 @@ export interface AdmissionOptions extends FairQueueOptions {
  * that hash, and the guesses that are checked before the first of them has failed.
  */
 export class Admission {
-  readonly #queue: FairQueue;
+  readonly #queue: ConcurrencyLimit;
   readonly #what: string;
 
   constructor({ what = 'log-ins', ...options }: AdmissionOptions) {
-    this.#queue = new FairQueue(options);
+    this.#queue = new ConcurrencyLimit(options);
     this.#what = what;
   }
 
   /** Errors: RATE_LIMITED, and what the work throws. */
   async run<T>(network: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#queue.run(network, work);
+      return await this.#queue.run(work, { key: network });
     } catch (error) {
       if (!(error instanceof QueueFull)) throw error;
       const info = { retryAfterSeconds: 1 };

@@ -27,7 +27,7 @@ const CACHE_MS = 60_000;
 /** Secrets that nobody has, kept so that sending one again costs a look; the longest unused is looked up anew. */
 const UNKNOWN_SECRETS = 10_000;
 /** Look-ups of secrets at once, whoever floods the service with new ones. */
-const LOOK_UPS = { atOnce: 16, maxWaiting: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
+const LOOK_UPS = { maxRunning: 16, maxWaiting: 10_000, what: 'sessions and tokens that have to be looked up' } as const;
 /** Unknown secrets of one caller in a row; fewer are a session that has ended. */
 const BURST_FROM = 5;
 /**

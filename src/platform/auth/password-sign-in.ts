@@ -12,11 +12,14 @@ import type { OpenedSession, Sessions } from './sessions.ts';
 import type { SignInCounts } from './sign-in-counts.ts';
 
 /** Passwords checked at once; hashing takes a thread of libuv's four and 19 MiB for each. */
-const PASSWORD_CHECKS = { strangers: { atOnce: 2, maxWaiting: 200 }, trusted: { atOnce: 1, maxWaiting: 200 } } as const;
+const PASSWORD_CHECKS = {
+  strangers: { maxRunning: 2, maxWaiting: 200 },
+  trusted: { maxRunning: 1, maxWaiting: 200 },
+} as const;
 /** Asked at once at the directory, which may be slow; nobody with a password here waits for it. */
 const DIRECTORY_CHECKS = {
-  strangers: { atOnce: 8, maxWaiting: 200 },
-  trusted: { atOnce: 4, maxWaiting: 200 },
+  strangers: { maxRunning: 8, maxWaiting: 200 },
+  trusted: { maxRunning: 4, maxWaiting: 200 },
 } as const;
 
 export interface Credentials {

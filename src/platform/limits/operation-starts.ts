@@ -1,6 +1,6 @@
-import { FairQueue, QueueFull } from './fair-queue.ts';
+import { ConcurrencyLimit, QueueFull } from '../scheduling/concurrency-limit.ts';
+import { yieldToEventLoop } from '../scheduling/sliced-task.ts';
 import { networkOf } from './network.ts';
-import { yieldToLoop } from './yield-to-loop.ts';
 
 /** Maximum time of the operations of one caller that start in the same event loop iteration, in milliseconds. */
 const SLICE_MS = 10;
@@ -29,7 +29,7 @@ const keyOf = ({ viewer, address }: StartingCaller): string => viewer?.id ?? net
  * operation.
  */
 export class OperationStarts {
-  readonly #slices = new FairQueue({ atOnce: 1, maxWaiting: MAX_WAITING });
+  readonly #slices = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
   /** Waiting operations by caller. */
   readonly #waiting = new Map<string, Operation[]>();
   #waitingCount = 0;
@@ -75,12 +75,12 @@ export class OperationStarts {
   }
 
   #queueSlice(key: string): void {
-    void this.#slices.run(key, () => this.#runSlice(key));
+    void this.#slices.run(() => this.#runSlice(key), { key });
   }
 
   /** Starts operations of a caller until none waits or the slice ends. */
   async #runSlice(key: string): Promise<void> {
-    while (!this.#hasTime()) await new Promise<void>(yieldToLoop);
+    while (!this.#hasTime()) await new Promise<void>(yieldToEventLoop);
     const operations = this.#waiting.get(key) ?? [];
     const end = performance.now() + SLICE_MS;
     let operation = operations.shift();

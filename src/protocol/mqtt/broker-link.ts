@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IConnackPacket } from 'mqtt';
 import { invalid, ServiceError } from '../../platform/errors.ts';
+import type { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 import type {
   BrokerMessage,
   BrokerSession,
@@ -25,7 +26,6 @@ import type { SplitClientOptions } from './split-client.ts';
 import { type MessageListener, type SharedFilter, Subscriptions } from './subscriptions.ts';
 import { takeOver } from './take-over.ts';
 import { filterProblem, topicProblem } from './topics.ts';
-import type { Turns } from './turns.ts';
 import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
@@ -72,7 +72,7 @@ export interface BrokerLinkOptions extends BrokerAddress {
   /** See OutgoingLimits. Default false. */
   readonly isBoundedByCaller?: boolean;
   /** Of the links whose packets go out together. Default: its own. */
-  readonly turns?: Turns;
+  readonly iterationBatch?: IterationBatch;
   /** Tried first. Default 5. */
   readonly version?: 4 | 5;
   /** A listener threw: a bug, which must not take the others' messages. */
@@ -284,10 +284,10 @@ export class BrokerLink implements BrokerSession {
 
   #attempt(): void {
     this.#retry = null;
-    const { timeoutMs, isBoundedByCaller = false, turns } = this.#options;
+    const { timeoutMs, isBoundedByCaller = false, iterationBatch } = this.#options;
     const received = this.#received;
     try {
-      const options = { ...this.#opening(), timeoutMs, received, isBoundedByCaller, turns };
+      const options = { ...this.#opening(), timeoutMs, received, isBoundedByCaller, iterationBatch };
       const connection = new LinkConnection(options, {
         onConnected: (packet) => this.#connected(connection, packet),
         onMessage: (message, identifiers) => {

@@ -1,6 +1,7 @@
 import type { IConnackPacket, MqttClient } from 'mqtt';
 import type { ISubackPacket } from 'mqtt-packet';
 import { ServiceError } from '../../platform/errors.ts';
+import type { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
 import { endClient } from './end-client.ts';
@@ -13,7 +14,6 @@ import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
 import { openSplitClient, type SplitClient, type SplitClientOptions } from './split-client.ts';
 import type { SharedFilter } from './subscriptions.ts';
-import type { Turns } from './turns.ts';
 
 export interface ConnectionOptions extends SplitClientOptions {
   /** Longest wait for the answer to a publish, SUBSCRIBE or UNSUBSCRIBE. */
@@ -23,7 +23,7 @@ export interface ConnectionOptions extends SplitClientOptions {
   /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
   /** See PacketWriter. */
-  readonly turns: Turns | undefined;
+  readonly iterationBatch: IterationBatch | undefined;
 }
 
 type WantedFilter = Pick<
@@ -86,7 +86,7 @@ export class LinkConnection {
     const { client } = this.#split;
     this.#client = client;
     const { stream } = client;
-    this.#writer = new PacketWriter(stream, options.version, options.turns);
+    this.#writer = new PacketWriter(stream, options.version, options.iterationBatch);
     this.#held = new HeldMessages(this.#writer, options.received ?? new Set());
     if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
     this.#listen();

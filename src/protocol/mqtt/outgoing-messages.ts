@@ -76,7 +76,7 @@ export class OutgoingMessages {
       return;
     }
     this.#queue.push({ packet, done });
-    this.#writer.hurry();
+    this.#writer.skipPause();
   }
 
   /** Each PUBACK, PUBREC and PUBCOMP. */
@@ -145,7 +145,7 @@ export class OutgoingMessages {
   #sendQueued(): void {
     for (let next = this.#queue.first; next; next = this.#queue.first) {
       if (!this.#goesOut(next.packet.qos)) {
-        this.#writer.hurry();
+        this.#writer.skipPause();
         break;
       }
       this.#queue.shift();

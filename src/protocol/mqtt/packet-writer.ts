@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { Turns } from './turns.ts';
+import { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 
 /** First bytes: MQTT 3.1.1, 2.2.1 and 2.2.2. */
 const PUBLISH = 0x30;
@@ -61,7 +61,7 @@ const contentBytes = (
 export class PacketWriter {
   readonly #stream: Duplex;
   readonly #version: 4 | 5;
-  readonly #turns: Turns;
+  readonly #iterationBatch: IterationBatch;
   #slab = Buffer.allocUnsafe(0);
   #from = 0;
   #to = 0;
@@ -69,20 +69,20 @@ export class PacketWriter {
   #isScheduled = false;
   #isClosed = false;
 
-  /** `turns`: those of the connections whose packets go out together. */
-  constructor(stream: Duplex, version: 4 | 5, turns = new Turns()) {
+  /** `iterationBatch`: shared by the connections whose packets are written together. */
+  constructor(stream: Duplex, version: 4 | 5, iterationBatch = new IterationBatch()) {
     this.#stream = stream;
     this.#version = version;
-    this.#turns = turns;
+    this.#iterationBatch = iterationBatch;
   }
 
   get pendingBytes(): number {
     return this.#stream.writableLength + this.#to - this.#from;
   }
 
-  /** Packets wait for an answer to those that were written. */
-  hurry(): void {
-    this.#turns.hurry();
+  /** Packets wait for the acknowledgement of earlier ones: the thread must not pause after this batch. */
+  skipPause(): void {
+    this.#iterationBatch.skipEnd();
   }
 
   /** `id` of QoS 1 and 2. `written` is called once, when the bytes are on their way or the stream is over. */
@@ -157,7 +157,7 @@ export class PacketWriter {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#turns.atEnd(this.#endTurn);
+    this.#iterationBatch.add(this.#endTurn);
   }
 
   readonly #endTurn = (): void => {

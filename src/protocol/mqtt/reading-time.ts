@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FairQueue, QueueFull } from '../../platform/limits/fair-queue.ts';
 import { RateLimit } from '../../platform/limits/rate-limit.ts';
+import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 
 /** Milliseconds of the thread that all links together may use in one turn of the event loop. */
 const TURN_MS = 10;
@@ -27,7 +27,7 @@ export interface Slice {
  */
 export class ReadingTime {
   readonly #free = new RateLimit(FREE);
-  readonly #slices = new FairQueue({ atOnce: 1, maxWaiting: Number.POSITIVE_INFINITY });
+  readonly #slices = new ConcurrencyLimit({ maxRunning: 1 });
   readonly #waiting: (() => void)[] = [];
   readonly #behind: (() => void)[] = [];
   #turns = 0;
@@ -65,7 +65,7 @@ export class ReadingTime {
       return isDry;
     };
     try {
-      return await this.#slices.run(key, work, isWanted);
+      return await this.#slices.run(work, { key, isWanted });
     } catch (error) {
       if (error instanceof QueueFull) return true;
       throw error;

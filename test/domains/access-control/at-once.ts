@@ -15,13 +15,13 @@ import type { AccessChange } from '../../../src/domains/access-control/writing/a
 import type { PlannedChange } from '../../../src/domains/access-control/writing/access-plan.ts';
 import { AccessPlanner, type PlanOptions } from '../../../src/domains/access-control/writing/access-planner.ts';
 import { judge as judgeInSteps } from '../../../src/domains/access-control/writing/lost-answers.ts';
-import { atOnce, type Steps } from '../../../src/platform/scheduling/steps.ts';
+import { runSync, type SlicedTask } from '../../../src/platform/scheduling/sliced-task.ts';
 
 /** What the service does in slices, done at once. */
 const whole =
-  <Arguments extends readonly unknown[], T>(steps: (...args: Arguments) => Steps<T>) =>
+  <Arguments extends readonly unknown[], T>(steps: (...args: Arguments) => SlicedTask<T>) =>
   (...args: Arguments): T =>
-    atOnce(steps(...args));
+    runSync(steps(...args));
 
 export const changesTowards = whole(changesInSteps);
 export const documentOf = whole(documentInSteps);

@@ -4,8 +4,8 @@ import { CertificateDirectory } from '../../../src/domains/certificates/certific
 import { CertificateService } from '../../../src/domains/certificates/certificate-service.ts';
 import { DeploymentRows } from '../../../src/domains/certificates/deployment/deployment-rows.ts';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
+import { LeasedMutex } from '../../../src/platform/scheduling/leased-mutex.ts';
 import type { Database } from '../../../src/platform/storage/database.ts';
-import { LeasedTurns } from '../../../src/platform/storage/leased-turns.ts';
 import { openSealer } from '../../../src/platform/storage/sealed.ts';
 import type { Storage } from '../../../src/platform/storage/storage.ts';
 import { createAuthority } from '../../support/certificates.ts';
@@ -172,7 +172,7 @@ describeEngines((engine, postgres) => {
     test('several processes change a broker one after the other, and one that waits too long is told', async () => {
       const databaseUrl = await newDatabaseUrl(engine, postgres);
       const processes = [await openTestStorage({ databaseUrl }), await openTestStorage({ databaseUrl })];
-      const turns = processes.map(({ leases }) => new LeasedTurns({ leases, ...CERTIFICATES, timeoutMs: 60_000 }));
+      const turns = processes.map(({ leases }) => new LeasedMutex({ leases, ...CERTIFICATES, timeoutMs: 60_000 }));
       let [running, most] = [0, 0];
       const work = async () => {
         most = Math.max(most, ++running);
@@ -181,7 +181,7 @@ describeEngines((engine, postgres) => {
       };
       await Promise.all([0, 1, 0, 1, 0, 1].map((process) => turns[process]?.run('brk_1', work)));
       expect([running, most]).toEqual([0, 1]);
-      const hasty = new LeasedTurns({ leases: (processes[1] as Storage).leases, ...CERTIFICATES, timeoutMs: 1 });
+      const hasty = new LeasedMutex({ leases: (processes[1] as Storage).leases, ...CERTIFICATES, timeoutMs: 1 });
       await turns[0]?.run('brk_1', async () => {
         await expect(hasty.run('brk_1', work)).rejects.toMatchObject({ code: 'IN_USE' });
         await hasty.run('brk_2', work);

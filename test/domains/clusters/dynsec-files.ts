@@ -1,7 +1,7 @@
 import { pbkdf2Sync } from 'node:crypto';
 import type { AccessDocument } from '../../../src/domains/access-control/documents/access-document.ts';
 import { parseMosquittoFile } from '../../../src/domains/access-control/documents/mosquitto-file.ts';
-import { atOnce } from '../../../src/platform/scheduling/steps.ts';
+import { runSync } from '../../../src/platform/scheduling/sliced-task.ts';
 import type { ClusterWorldNode } from './cluster-world.ts';
 
 interface FileClient {
@@ -15,7 +15,7 @@ const clientsIn = ({ broker }: ClusterWorldNode): readonly FileClient[] => JSON.
 
 /** What a Mosquitto has on disk, in the form in which what means the same is the same. */
 export const documentOn = ({ broker }: ClusterWorldNode): AccessDocument =>
-  atOnce(parseMosquittoFile(broker.readAccessFile())).document;
+  runSync(parseMosquittoFile(broker.readAccessFile())).document;
 
 /** Whether an account has this password on a Mosquitto 2.0, by its file; null: whether it has none. */
 export function hasPassword(node: ClusterWorldNode, username: string, password: string | null): boolean {

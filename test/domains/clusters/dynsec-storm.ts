@@ -8,7 +8,7 @@ import { PolicyDraft } from '../../../src/domains/access-control/writing/policy-
 import type { ClusterRecord } from '../../../src/domains/clusters/model/cluster.ts';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
 import { ServiceError } from '../../../src/platform/errors.ts';
-import { atOnce } from '../../../src/platform/scheduling/steps.ts';
+import { runSync } from '../../../src/platform/scheduling/sliced-task.ts';
 import { ADMIN } from '../../support/mosquitto.ts';
 import { Dice } from '../access-control/policy/random-policies.ts';
 import { randomChanges } from '../access-control/writing/random-changes.ts';
@@ -109,7 +109,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
       } else if (isWhole && outcome !== 'REJECTED') {
         for (const username of concerned) doubtful.get(nodeId)?.delete(username);
         // It told that it was done: then it is in the file, and stays there.
-        expect(documentOn(node), `seed ${seed}, node ${nodeId} ${outcome}`).toEqual(atOnce(documentOf(model)));
+        expect(documentOn(node), `seed ${seed}, node ${nodeId} ${outcome}`).toEqual(runSync(documentOf(model)));
       }
     }
     const { nodes: now } = await clusters.status(cluster());
@@ -125,7 +125,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
     await expect.poll(isEqual, { message: `seed ${seed}` }).toEqual(['EQUAL', 'EQUAL', 'EQUAL']);
     const [first, ...others] = nodes.map(accessOf);
     for (const other of others) expect(other, `seed ${seed}`).toEqual(first);
-    expect(documentOn(nodes[0] as ClusterWorldNode), `seed ${seed}`).toEqual(atOnce(documentOf(model)));
+    expect(documentOn(nodes[0] as ClusterWorldNode), `seed ${seed}`).toEqual(runSync(documentOf(model)));
     const status = await clusters.status(cluster());
     for (const { nodeId, sync } of status.nodes) {
       const node = nodes[nodeId - 1] as ClusterWorldNode;

@@ -21,7 +21,7 @@ function logOf() {
   return { log, lines };
 }
 
-const admission = new Admission({ atOnce: 2, maxWaiting: 10 });
+const admission = new Admission({ maxRunning: 2, maxWaiting: 10 });
 const queues = { strangers: admission, trusted: admission };
 const noneKnown = { isKnown: async () => false };
 const guess = (attempts: Attempts, account: string, address: string, userId: string | null = null) =>

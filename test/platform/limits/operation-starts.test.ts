@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { QueueFull } from '../../../src/platform/limits/fair-queue.ts';
 import { OperationStarts } from '../../../src/platform/limits/operation-starts.ts';
+import { QueueFull } from '../../../src/platform/scheduling/concurrency-limit.ts';
 
 const wanted = () => true;
 const callerOf = (id: string) => ({ viewer: { id }, address: '127.0.0.1' });

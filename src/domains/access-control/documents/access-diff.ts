@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type {
   AccessClient,
   AccessDialect,
@@ -52,7 +52,7 @@ export function* changesTowards(
   dialect: AccessDialect,
   document: AccessDocument,
   options: DiffOptions,
-): Steps<AccessDiff> {
+): SlicedTask<AccessDiff> {
   // Both in the form of documents, in which what means the same is the same.
   const have = yield* policyOf(yield* documentOf(policy));
   const notes = new AccessNotes();

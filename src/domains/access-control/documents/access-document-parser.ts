@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../../gateway/rest/route.ts';
 import { BOOLEAN, closed } from '../../../gateway/rest/schemas.ts';
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { compileCheck, createValidator } from '../../../platform/text/json-schema.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import { ACL_TYPES, DEFAULT_ACL_TYPES, MAX_PRIORITY } from '../policy/access-model.ts';
@@ -74,7 +74,7 @@ const CHECKS = {
  * paths as JSON pointers: what is not the shape or size of a document; names and topics that no broker takes; names and rules
  * given twice; references that nothing defines.
  */
-export function* parseDocument(value: unknown): Steps<AccessDocument> {
+export function* parseDocument(value: unknown): SlicedTask<AccessDocument> {
   checkDocument(value);
   const document = value as AccessDocument;
   const misshapen = yield* shapeIssuesOf(document);
@@ -84,7 +84,7 @@ export function* parseDocument(value: unknown): Steps<AccessDocument> {
   return yield* documentOf(yield* policyOf(document));
 }
 
-function* shapeIssuesOf(document: AccessDocument): Steps<InputIssue[]> {
+function* shapeIssuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   const issues: InputIssue[] = [];
   for (const part of ['roles', 'groups', 'clients'] as const) {
     for (const [i, object] of document[part].entries()) {
@@ -102,7 +102,7 @@ function* shapeIssuesOf(document: AccessDocument): Steps<InputIssue[]> {
 }
 
 /** What nobody can hold; every name is also the definition that references are looked up in. */
-function* issuesOf(document: AccessDocument): Steps<InputIssue[]> {
+function* issuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   const issues: InputIssue[] = [];
   const tell = (path: string, reason: string | null) => {
     if (reason !== null && issues.length < MAX_ISSUES) issues.push({ path, reason });
@@ -111,7 +111,7 @@ function* issuesOf(document: AccessDocument): Steps<InputIssue[]> {
     path: string,
     objects: readonly Readonly<Record<K, string>>[],
     key: K,
-  ): Steps<ReadonlySet<string>> {
+  ): SlicedTask<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const [i, { [key]: name }] of objects.entries()) {
       tell(`${path}/${i}/${key}`, nameProblem(name) ?? (known.has(name) ? TWICE : null));

@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import {
   ACL_TYPES,
   type AccessClient,
@@ -83,7 +83,7 @@ export interface DocumentClient extends DocumentTexts {
  * deleted role stays named by its holders in Mosquitto 2.0), and of several rules of one type and topic, which only a file can
  * hold, all but the one that the broker finds: the first, or of the literal types the last.
  */
-export function* documentOf(policy: AccessPolicy): Steps<AccessDocument> {
+export function* documentOf(policy: AccessPolicy): SlicedTask<AccessDocument> {
   const { clients, groups, roles, defaultAcl, anonymousGroup } = policy;
   const { publishClientSend, publishClientReceive, subscribe, unsubscribe } = defaultAcl;
   return {
@@ -98,7 +98,7 @@ export function* documentOf(policy: AccessPolicy): Steps<AccessDocument> {
 }
 
 /** What a broker would have that holds exactly this document. */
-export function* policyOf(document: AccessDocument): Steps<AccessPolicy> {
+export function* policyOf(document: AccessDocument): SlicedTask<AccessPolicy> {
   return {
     defaultAcl: document.defaultAcl,
     anonymousGroup: document.anonymousGroup ?? null,
@@ -108,7 +108,7 @@ export function* policyOf(document: AccessDocument): Steps<AccessPolicy> {
   };
 }
 
-function* mapped<From, To>(objects: Iterable<From>, of: (object: From) => To): Steps<To[]> {
+function* mapped<From, To>(objects: Iterable<From>, of: (object: From) => To): SlicedTask<To[]> {
   const all: To[] = [];
   for (const object of objects) yield void all.push(of(object));
   return all;

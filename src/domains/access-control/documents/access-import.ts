@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { AccessChange } from '../writing/access-change.ts';
 import { changesTowards, type DiffOptions } from './access-diff.ts';
@@ -23,7 +23,7 @@ export function* planImport(
   dialect: AccessDialect,
   source: ImportSource,
   options: DiffOptions,
-): Steps<ImportPlan> {
+): SlicedTask<ImportPlan> {
   if ('document' in source) {
     return yield* changesTowards(policy, dialect, yield* parseDocument(source.document), options);
   }

@@ -1,5 +1,5 @@
 import { invalid } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import {
   ACL_TYPES,
@@ -31,7 +31,7 @@ export interface ImportedFile {
  * It is read as the broker reads it: keys in any case (`mosquitto_ctrl` writes `textName`, the plugin `textname`), what is not
  * of the right type as if it were absent, references to what is not there left out. Errors: INVALID for what is not such a file.
  */
-export function* parseMosquittoFile(text: string): Steps<ImportedFile> {
+export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
   const file = readFile(text);
   const reader = new FileReader(new AccessNotes());
   const roles = yield* reader.objects(file, 'roles', 'rolename', (name, from) => reader.role(name, from));
@@ -101,7 +101,7 @@ class FileReader {
     kind: keyof typeof KNOWN_KEYS,
     key: string,
     read: (name: string, from: Entry) => T,
-  ): Steps<Map<string, T>> {
+  ): SlicedTask<Map<string, T>> {
     const objects = new Map<string, T>();
     for (const from of this.list(file, kind)) {
       yield;

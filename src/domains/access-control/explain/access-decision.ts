@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessClient, AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import { membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import type { AccessAction, RoleSource } from './access-explanation.ts';
@@ -45,7 +45,7 @@ export class TopicDecisions {
   *of(
     username: string | null,
     { clientId, roles, groups }: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>,
-  ): Steps<Answers<Decision>> {
+  ): SlicedTask<Answers<Decision>> {
     // No level holds a slash. Most names are all the same here.
     const name = username !== null && this.#levels.has(username) ? username : '/';
     const parts: Answers<Decision>[] = [];
@@ -66,7 +66,7 @@ export class TopicDecisions {
     return { usual: answers.byClientId.get(clientId) ?? answers.usual, byClientId: NO_OTHERS };
   }
 
-  *#ofGroup(groupname: string, name: string): Steps<Answers<Decision>> {
+  *#ofGroup(groupname: string, name: string): SlicedTask<Answers<Decision>> {
     const known = entryOf(this.#groups, name);
     let answers = known.get(groupname);
     if (answers === undefined) {
@@ -77,7 +77,7 @@ export class TopicDecisions {
     return answers;
   }
 
-  *#ofSources(sources: readonly RoleSource[], name: string): Steps<Answers<Decision>> {
+  *#ofSources(sources: readonly RoleSource[], name: string): SlicedTask<Answers<Decision>> {
     const parts: Answers<Decision>[] = [];
     for (const source of sources) {
       const { usual, byClientId } = yield* this.#ofRole(source.rolename, name);
@@ -92,7 +92,7 @@ export class TopicDecisions {
     return yield* inOrder(parts);
   }
 
-  *#ofRole(rolename: string, name: string): Steps<Answers<Look>> {
+  *#ofRole(rolename: string, name: string): SlicedTask<Answers<Look>> {
     const known = entryOf(this.#roles, name);
     let answers = known.get(rolename);
     if (answers === undefined) {
@@ -102,7 +102,7 @@ export class TopicDecisions {
     return answers;
   }
 
-  *#matchingOf(rolename: string): Steps<readonly Look[]> {
+  *#matchingOf(rolename: string): SlicedTask<readonly Look[]> {
     const known = this.#matching.get(rolename);
     if (known !== undefined) return known;
     const role = this.#policy.roles.get(rolename);
@@ -134,7 +134,7 @@ function answersOf(matching: readonly Look[], name: string): Answers<Look> {
 }
 
 /** One after the other, where only the last one may be certain. */
-function* inOrder(parts: readonly Answers<Decision>[]): Steps<Answers<Decision>> {
+function* inOrder(parts: readonly Answers<Decision>[]): SlicedTask<Answers<Decision>> {
   const usual = parts.at(-1)?.usual ?? null;
   const others = parts.filter(({ byClientId }) => byClientId.size > 0);
   if (others.length < 2) return { usual, byClientId: others[0]?.byClientId ?? NO_OTHERS };

@@ -1,5 +1,5 @@
 import { invalid, notFound } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
@@ -30,7 +30,7 @@ export function* explainAccess(
   policy: AccessPolicy,
   dialect: AccessDialect,
   question: AccessQuestion,
-): Steps<Explanation> {
+): SlicedTask<Explanation> {
   const { action, topic, username } = question;
   checkTopic(action, topic);
   checkRoles(policy, question);
@@ -81,7 +81,7 @@ function* lookThrough(
   looks: TopicLooks,
   sources: readonly RoleSource[],
   identity: AccessIdentity,
-): Steps<LookedThrough> {
+): SlicedTask<LookedThrough> {
   const lookedAt: LookedAt[] = [];
   const byClientId = new Map<string, boolean>();
   /** Rules of roles that decided nothing: held in another way they do not either. */
@@ -132,7 +132,7 @@ export function* whoCan(
   dialect: AccessDialect,
   action: AccessAction,
   topic: string,
-): Steps<Grantee[]> {
+): SlicedTask<Grantee[]> {
   checkTopic(action, topic);
   if (brokerRefuses(action, topic)) return [];
   const decisions = new TopicDecisions(policy, dialect, action, topic);

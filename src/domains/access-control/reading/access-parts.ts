@@ -1,4 +1,4 @@
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import { listPages } from '../../../protocol/control/list-pages.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
@@ -83,12 +83,12 @@ export async function readPart<Part extends AccessPart>(
       return object === null ? null : nameOf(object);
     },
   });
-  const objects = await inTurns(parsed(items, READERS[part]));
+  const objects = await runInSlices(parsed(items, READERS[part]));
   return { objects, unreadable: items.length - objects.size, readAt, isSteady };
 }
 
 /** The first of each name. */
-function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>): Steps<ReadonlyMap<string, T>> {
+function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>): SlicedTask<ReadonlyMap<string, T>> {
   const objects = new Map<string, T>();
   for (const item of items) {
     const object = parse(item);

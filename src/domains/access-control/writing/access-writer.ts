@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessChange } from './access-change.ts';
 import type { WriteReport } from './access-report.ts';
 import { blastRadius, type ConnectedNow } from './kicks.ts';
@@ -69,7 +69,7 @@ export class AccessWriter {
     // Afterwards those who were disconnected are not connected.
     const connected = await this.#connected(run);
     if (isReal) await run.execute();
-    return inTurns(reportOf(run.progress, await inTurns(blastRadius(run.kicks(), connected))));
+    return runInSlices(reportOf(run.progress, await runInSlices(blastRadius(run.kicks(), connected))));
   }
 
   async #connected(run: WriteRun): Promise<ConnectedNow> {

@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessDialect } from '../policy/access-model.ts';
 import type { Kick } from './access-plan.ts';
 import type { BlastRadius } from './access-report.ts';
@@ -87,7 +87,7 @@ export interface ConnectedNow {
   readonly isComplete: boolean;
 }
 
-export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): Steps<BlastRadius> {
+export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): SlicedTask<BlastRadius> {
   /** Commands on one group or role share their list. */
   const lists = new Set<readonly string[]>();
   const usernames = new Set<string>();

@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessPolicy } from '../policy/access-model.ts';
 import type { PlannedCommand } from './access-plan.ts';
 import { PolicyDraft } from './policy-draft.ts';
@@ -28,7 +28,7 @@ export interface SentCommand {
 export type Verdict = 'DONE' | 'NOT_DONE' | 'UNKNOWN';
 
 /** `before`: as it was before the first of `sent`; `now`: what was read after the last. */
-export function* judge(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): Steps<Verdict[]> {
+export function* judge(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): SlicedTask<Verdict[]> {
   const effects = yield* effectsOfEach(before, sent, now);
   const lost = yield* judgeLost(effects, sent);
   const verdicts = sent.map(({ answer }, index): Verdict => {
@@ -51,7 +51,7 @@ interface Effect {
 
 type Effects = readonly Effect[];
 
-function* effectsOfEach(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): Steps<Effects[]> {
+function* effectsOfEach(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): SlicedTask<Effects[]> {
   const draft = new PolicyDraft(before);
   const all: Effects[] = [];
   for (const { command, answer } of sent) {
@@ -74,7 +74,7 @@ function differencesOf(was: Facts, is: Facts, read: Facts): Effects {
 }
 
 /** By index; only those of lost answers mean something. */
-function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): Steps<Verdict[]> {
+function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): SlicedTask<Verdict[]> {
   if (!sent.some(({ answer }) => answer === 'LOST')) return [];
   const fits = yield* fittingBeginnings(all, sent);
   const first = fits[0];
@@ -84,7 +84,7 @@ function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): Step
 }
 
 /** How many of the commands, from the first on, make of `before` what was read; in rising order. */
-function* fittingBeginnings(all: readonly Effects[], sent: readonly SentCommand[]): Steps<number[]> {
+function* fittingBeginnings(all: readonly Effects[], sent: readonly SentCommand[]): SlicedTask<number[]> {
   const values = new Map<string, string | undefined>();
   let wrong = 0;
   for (const { key, before, now } of effectsOf(all, sent)) {
@@ -131,7 +131,7 @@ function* contradicted(
   all: readonly Effects[],
   sent: readonly SentCommand[],
   verdicts: readonly Verdict[],
-): Steps<ReadonlySet<number>> {
+): SlicedTask<ReadonlySet<number>> {
   const lastWriter = new Map<string, { readonly index: number; readonly isThere: boolean }>();
   for (const [index, effects] of all.entries()) {
     if (sent[index]?.answer === 'REFUSED' || verdicts[index] === 'NOT_DONE') continue;

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { PlannedCommand } from './access-plan.ts';
 import type {
   BlastRadius,
@@ -23,7 +23,7 @@ export interface CommandProgress {
   readonly error: ServiceError | null;
 }
 
-export function* reportOf(changes: readonly ChangeProgress[], blastRadius: BlastRadius): Steps<WriteReport> {
+export function* reportOf(changes: readonly ChangeProgress[], blastRadius: BlastRadius): SlicedTask<WriteReport> {
   const reports: ChangeReport[] = [];
   for (const change of changes) yield void reports.push(changeReportOf(change));
   return { outcome: worstOf(new Set(reports.map(({ outcome }) => outcome))), changes: reports, blastRadius };

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
@@ -78,7 +78,7 @@ export class WriteRun {
   /** Planned to its end; nothing is sent before `execute`. */
   static async planned(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]): Promise<WriteRun> {
     const run = new WriteRun(parts, now, changes);
-    await inTurns(run.#planAll());
+    await runInSlices(run.#planAll());
     return run;
   }
 
@@ -154,7 +154,7 @@ export class WriteRun {
   /** False: the broker could not be read. */
   async #readBack(): Promise<boolean> {
     const { index, session, readBackMs } = this.#parts;
-    const touched = await inTurns(touchedBy(this.#sent));
+    const touched = await runInSlices(touchedBy(this.#sent));
     const now = await readBack(index, session, touched, readBackMs);
     if ('error' in now) {
       for (const { entry, answer, reason } of this.#sent) {
@@ -162,7 +162,7 @@ export class WriteRun {
       }
       return false;
     }
-    const verdicts = await inTurns(judge(this.#now.policy, this.#sent, now.policy));
+    const verdicts = await runInSlices(judge(this.#now.policy, this.#sent, now.policy));
     for (const [place, sent] of this.#sent.entries()) settle(sent, verdicts[place] ?? 'UNKNOWN');
     this.#sent = [];
     this.#now = now;
@@ -184,7 +184,7 @@ export class WriteRun {
     return new AccessPlanner(policy, this.#now.dialect, { gatewayUsername, mayControl });
   }
 
-  *#planAll(): Steps<void> {
+  *#planAll(): SlicedTask<void> {
     while (this.#planned < this.#changes.length) yield this.#planNext();
   }
 
@@ -215,7 +215,7 @@ export class WriteRun {
 }
 
 /** Each object once. */
-function* touchedBy(sent: readonly Sent[]): Steps<readonly TouchedObject[]> {
+function* touchedBy(sent: readonly Sent[]): SlicedTask<readonly TouchedObject[]> {
   const distinct = new Map<string, TouchedObject>();
   for (const { command } of sent) {
     for (const object of command.touches)

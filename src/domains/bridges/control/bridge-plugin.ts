@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type InputIssue, type IssuesInfo, issuesInfo, ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { type CheckValue, compileCheck, createValidator } from '../../../platform/text/json-schema.ts';
 import type { ControlCommand, ControlEvent } from '../../../protocol/control/envelope.ts';
 import { fieldOf, isFields } from '../../../protocol/control/fields.ts';
@@ -108,7 +108,7 @@ export class BridgePlugin implements ControlPlugin {
     if (!isFields(change)) throw new ControlRefusal('Invalid/missing configChange');
     refuse(configSizeIssues(change));
     const kept = this.#readable();
-    const { config, issues } = await inTurns(unmasked(change, kept, this.#secrets()));
+    const { config, issues } = await runInSlices(unmasked(change, kept, this.#secrets()));
     // Of a secret that is missing nothing else is to be said.
     const known = new Set(issues.map(({ path }) => path));
     const before = this.#trusted(kept);

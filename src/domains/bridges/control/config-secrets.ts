@@ -1,5 +1,5 @@
 import type { InputIssue } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { pointerStep } from '../../../platform/text/json-pointer.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { SecretPlace } from './secret-places.ts';
@@ -42,7 +42,7 @@ export interface Unmasked {
  * their place. A secret is kept only where it goes to the same address as before (placeOf), over TLS as before: a caller who may write a
  * configuration without knowing its secrets could have them sent anywhere otherwise. One step for each object, list and secret.
  */
-export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): Steps<Unmasked> {
+export function* unmasked(given: unknown, kept: unknown, place: SecretPlace): SlicedTask<Unmasked> {
   if (!JSON.stringify(given).includes(MASK)) return { config: given, issues: [] };
   const issues: InputIssue[] = [];
   const restored: Restored[] = [];
@@ -82,7 +82,7 @@ interface Merging {
 const NOTHING_KEPT = `must be given: there is nothing kept that "${MASK}" could stand for`;
 const ELSEWHERE = `must be given again, because it would go to another host than before, to another path of a web address, or with other TLS settings: "${MASK}" keeps it for the same only`;
 
-function* merge(merging: Merging): Steps<unknown> {
+function* merge(merging: Merging): SlicedTask<unknown> {
   const { given, kept, place, path, above } = merging;
   if (typeof given === 'string') return restore(given, merging);
   if (Array.isArray(given)) {

@@ -1,5 +1,5 @@
 import { invalid, ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { isFields } from '../../../protocol/control/fields.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { BridgeApi } from '../model/bridge-kind.ts';
@@ -23,7 +23,7 @@ export async function writeForeignConfig(caller: ControlCaller, api: BridgeApi, 
   const place = await placeOf(caller, api);
   // Otherwise a broker that does not tell what it has can be configured, too.
   const kept = JSON.stringify(given).includes(MASK) ? await getBridgeConfig(caller, api) : null;
-  const { config, issues } = await inTurns(unmasked(given, kept, place));
+  const { config, issues } = await runInSlices(unmasked(given, kept, place));
   if (issues.length > 0) throw invalid(issues);
   try {
     await updateBridgeConfig(caller, api, config);

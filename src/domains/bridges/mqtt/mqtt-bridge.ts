@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CommitTurns } from '../../../platform/storage/commit-turns.ts';
+import { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
 import type { Bridge } from '../model/bridge.ts';
@@ -23,7 +23,7 @@ export function startMqttBridge(options: BridgeOptions): Bridge<MqttBridgeConfig
 
 class MqttBridge implements Bridge<MqttBridgeConfig> {
   readonly #options: BridgeOptions;
-  readonly #turns = new CommitTurns();
+  readonly #groupCommit = new GroupCommit();
   readonly #listeners = new Set<() => void>();
   #connections: readonly RunningConnection[] = [];
   /** One configuration after the other. */
@@ -105,7 +105,7 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
       bridge: this.#options,
       config,
       earlier,
-      turns: this.#turns,
+      groupCommit: this.#groupCommit,
       onState: () => this.#tell(),
       onCount: () => {
         this.#counts ??= setTimeout(() => this.#tell(), COUNTS_MS);

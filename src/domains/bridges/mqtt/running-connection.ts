@@ -1,4 +1,4 @@
-import type { CommitTurns } from '../../../platform/storage/commit-turns.ts';
+import type { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import type { LinkState } from '../../../protocol/mqtt/broker-session.ts';
 import { filtersOverlap } from '../../../protocol/mqtt/filter-match.ts';
 import type { BridgeOptions } from '../hosting/bridge-options.ts';
@@ -24,7 +24,7 @@ import { filtersOf, WaySubscriptions } from './way-subscriptions.ts';
 export interface RunningConnectionOptions {
   readonly bridge: BridgeOptions;
   readonly config: MqttConnectionConfig;
-  readonly turns: CommitTurns;
+  readonly groupCommit: GroupCommit;
   /** What had its sessions before: all since they were made. */
   readonly earlier: readonly MqttConnectionConfig[];
   /** Its state or what went wrong with it. */
@@ -156,7 +156,7 @@ export class RunningConnection {
   }
 
   #addWay(way: Way): void {
-    const { bridge, turns, onCount } = this.#options;
+    const { bridge, groupCommit, onCount } = this.#options;
     const { name, topics, url, active = true } = this.#config;
     if (filtersOf(topics, way).size === 0) return;
     const queue = openBridgeQueue({
@@ -164,7 +164,7 @@ export class RunningConnection {
       name: queueName(name, way),
       bounds: boundsOf(this.#config),
       storage: bridge.storage,
-      turns,
+      groupCommit,
       onProblem: (reason) => {
         this.#queueProblem = reason;
         this.#options.onState();

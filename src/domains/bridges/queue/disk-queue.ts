@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { CommitTurns, type Committer } from '../../../platform/storage/commit-turns.ts';
+import { type Committer, GroupCommit } from '../../../platform/scheduling/group-commit.ts';
 import { isDamage } from '../../../platform/storage/sqlite-damage.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BridgeMessage } from '../model/bridge-message.ts';
@@ -13,8 +13,8 @@ export interface DiskQueueOptions {
   readonly bounds: QueueBounds;
   /** A disk that fails, a damaged file that was set aside, or storage that is used up; each once. Null: it has passed. */
   readonly onProblem: (reason: string | null) => void;
-  /** Shared by queues of one thread, which then wait for the disk in turns. */
-  readonly turns?: CommitTurns;
+  /** Shared by the queues of a thread, which then commit in turn. Default: its own. */
+  readonly groupCommit?: GroupCommit;
   /** Shared by the queues of one broker's bridges. Default: as much as the queue's own bounds allow. */
   readonly storage?: BrokerStorage | undefined;
 }
@@ -72,7 +72,7 @@ class Entry implements QueueEntry, QueueRow {
  */
 export class DiskQueue implements BridgeQueue, Committer {
   readonly #options: DiskQueueOptions;
-  readonly #turns: CommitTurns;
+  readonly #groupCommit: GroupCommit;
   readonly #listeners = new Set<() => void>();
   #bounds: QueueBounds;
   #file: QueueFile | null = null;
@@ -112,7 +112,7 @@ export class DiskQueue implements BridgeQueue, Committer {
   constructor(options: DiskQueueOptions) {
     this.#options = options;
     this.#bounds = options.bounds;
-    this.#turns = options.turns ?? new CommitTurns();
+    this.#groupCommit = options.groupCommit ?? new GroupCommit();
     if (!existsSync(options.path)) return;
     const file = this.#openFile();
     try {
@@ -244,7 +244,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     this.#options.storage?.add(-this.#stored);
     this.#stored = 0;
     for (const timer of [this.#ageTimer, this.#goneTimer, this.#retryTimer]) if (timer) clearTimeout(timer);
-    this.#turns.remove(this);
+    this.#groupCommit.remove(this);
     this.#listeners.clear();
     if (!forGood) {
       this.#spill();
@@ -319,7 +319,7 @@ export class DiskQueue implements BridgeQueue, Committer {
   };
 
   #commitSoon(): void {
-    if (!this.#isClosed && this.#retryTimer === null) this.#turns.add(this);
+    if (!this.#isClosed && this.#retryTimer === null) this.#groupCommit.add(this);
   }
 
   /** One transaction. False: the disk failed. */

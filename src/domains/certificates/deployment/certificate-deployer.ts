@@ -1,7 +1,7 @@
 import type { Viewer } from '../../../platform/auth/viewer.ts';
 import { type ErrorCode, type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
-import { Slots } from '../../../platform/scheduling/slots.ts';
-import { LeasedTurns } from '../../../platform/storage/leased-turns.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -61,13 +61,13 @@ const MAX_LISTENERS = 100;
 export class CertificateDeployer {
   readonly #options: CertificateDeployerOptions;
   readonly #rows: DeploymentRows;
-  readonly #turns: LeasedTurns;
+  readonly #mutex: LeasedMutex;
 
   constructor(options: CertificateDeployerOptions) {
     const { storage, directory, timeoutMs } = options;
     this.#options = options;
     this.#rows = new DeploymentRows(storage.db, directory);
-    this.#turns = new LeasedTurns({
+    this.#mutex = new LeasedMutex({
       leases: storage.leases,
       name: 'certificates of this broker',
       prefix: 'certificates',
@@ -108,7 +108,7 @@ export class CertificateDeployer {
     change: (deployment: BrokerDeployment, places: readonly ListenerPlace[]) => Promise<ListenerOutcome[]>,
   ): Promise<DeploymentResult[]> {
     const { brokers, runtimes, timeoutMs } = this.#options;
-    const slots = new Slots(AT_ONCE);
+    const limit = new ConcurrencyLimit({ maxRunning: AT_ONCE });
     const materialOf = (row: CertificateRow) => this.#materialOf(row);
     return Promise.all(
       targets.map(async ({ brokerId, listeners }) => {
@@ -118,8 +118,8 @@ export class CertificateDeployer {
           const found = brokers.visible(brokerId, viewer, 'VIEWER', projectId);
           broker = found;
           const deployment = new BrokerDeployment({ broker, runtimes, rows: this.#rows, timeoutMs, materialOf });
-          const work = () => this.#turns.run(brokerId, () => change(deployment, places));
-          return resultOf(brokerId, broker, places, await slots.run(work));
+          const work = () => this.#mutex.run(brokerId, () => change(deployment, places));
+          return resultOf(brokerId, broker, places, await limit.run(work));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
           const { message } = error;

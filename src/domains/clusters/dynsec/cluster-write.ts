@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { ChangeOutcome, NodeReport, WriteReport } from '../../access-control/writing/access-report.ts';
 import type { ClusterRows } from './cluster-rows.ts';
@@ -86,7 +86,7 @@ export class ClusterWrite {
       return this.#undone(first, report, isInDoubt);
     }
     const passwords = passwordsAfter(changes, report);
-    const document = await inTurns(documentAfter(record.document, report));
+    const document = await runInSlices(documentAfter(record.document, report));
     try {
       await this.#rows.change(record, { document, nodeId: first, passwords, isInDoubt, keeps: this.#keeps });
     } catch (error) {

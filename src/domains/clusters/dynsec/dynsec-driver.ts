@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { LeasedTurns } from '../../../platform/storage/leased-turns.ts';
+import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { SharedAccess } from '../../access-control/access-control-service.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
@@ -24,7 +24,7 @@ export interface DynsecDriverOptions {
   readonly rows: ClusterRows;
   readonly passwordCopies: PasswordCopies;
   /** By cluster. */
-  readonly turns: LeasedTurns;
+  readonly mutex: LeasedMutex;
   /** Whether passwords that are set on the cluster are stored, and sent to nodes that were away or join. */
   readonly keepsPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
@@ -197,7 +197,7 @@ export class DynsecDriver implements ClusterDriver {
   #keptOf(id: string): Kept {
     const known = this.#kept.get(id);
     if (known !== undefined) return known;
-    const { directory, brokers, access, rows, passwordCopies, turns, keepsPasswords, log } = this.#options;
+    const { directory, brokers, access, rows, passwordCopies, mutex, keepsPasswords, log } = this.#options;
     const states = new NodeStates(() => this.#tell(id));
     const cluster = new KeptCluster({
       id,
@@ -209,7 +209,7 @@ export class DynsecDriver implements ClusterDriver {
       states,
       passwordCopies,
       inTurn: (work) =>
-        turns.run(id, async () => {
+        mutex.run(id, async () => {
           // Another process may have had its turn just now.
           await directory.refresh(id);
           return work();

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessWriteOptions, WantedChanges } from '../../access-control/access-control-service.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
 import type { AccessDialect } from '../../access-control/policy/access-model.ts';
@@ -64,7 +64,7 @@ export class KeptCluster {
     if (first === undefined) return;
     await this.#options.inTurn(async () => {
       await Promise.all(others.map((nodeId) => named(nodeId, this.#policyOf(nodeId))));
-      const document = await inTurns(documentOf(await named(first, this.#policyOf(first))));
+      const document = await runInSlices(documentOf(await named(first, this.#policyOf(first))));
       for (const nodeId of others) await named(nodeId, this.#nodes.tryOut(nodeId, document));
       await this.#take(first, document);
     });
@@ -132,7 +132,7 @@ export class KeptCluster {
       else if ((await this.#nodes.differences(nodeId)).length > 0) {
         const { index } = await this.#nodes.access(nodeId);
         const { policy, dialect } = await index.current();
-        const document = await inTurns(documentOf(policy));
+        const document = await runInSlices(documentOf(policy));
         if (!mayControl && this.#record.document !== null) {
           await checkControlRights(this.#record.document, document, dialect);
         }
@@ -160,7 +160,7 @@ export class KeptCluster {
     if (typeof wanted !== 'function') return wanted;
     const { document } = this.#record;
     if (document === null) throw new ServiceError('BROKER_UNREACHABLE', 'The cluster could not be read yet');
-    return wanted(await inTurns(policyOf(document)));
+    return wanted(await runInSlices(policyOf(document)));
   }
 
   async #policyOf(nodeId: number) {
@@ -190,7 +190,7 @@ async function checkControlRights(
   after: AccessDocument,
   dialect: AccessDialect,
 ): Promise<void> {
-  const policy = await inTurns(policyOf(before));
+  const policy = await runInSlices(policyOf(before));
   const planner = new AccessPlanner(policy, dialect, { gatewayUsername: null, mayControl: false });
   for (const change of await differencesTo({ policy, dialect }, after, null)) {
     const { error } = planner.next(change);

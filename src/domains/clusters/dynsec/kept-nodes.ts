@@ -1,5 +1,5 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { OneAccess } from '../../access-control/access-control-service.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
@@ -232,7 +232,7 @@ export class KeptNodes {
       lacking: [...this.of(nodeId).missingPasswords, ...lacking],
       gatewayUsername: this.broker(nodeId).username,
     };
-    return inTurns(planTowards(await index.current(), target));
+    return runInSlices(planTowards(await index.current(), target));
   }
 }
 

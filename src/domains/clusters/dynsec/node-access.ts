@@ -1,4 +1,4 @@
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessControlService } from '../../access-control/access-control-service.ts';
 import { type AccessDiff, changesTowards } from '../../access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
@@ -36,14 +36,14 @@ export async function differencesTo(
   gatewayUsername: string | null,
 ): Promise<AccessDiff['changes']> {
   const options = { passwords: new Map<string, string>(), setPasswords: false, deleteOthers: true, gatewayUsername };
-  return (await inTurns(changesTowards(policy, dialect, document, options))).changes;
+  return (await runInSlices(changesTowards(policy, dialect, document, options))).changes;
 }
 
 /**
  * The fewest changes: each disconnects somebody. Passwords are given to accounts that lack theirs, and to no others. An account that
  * shall have none and may have one is made anew, since a broker cannot take it back. Pure.
  */
-export function* planTowards({ policy, dialect }: PolicyNow, target: NodeTarget): Steps<NodePlan> {
+export function* planTowards({ policy, dialect }: PolicyNow, target: NodeTarget): SlicedTask<NodePlan> {
   const { document, passwords, gatewayUsername } = target;
   const lacking = new Set(target.lacking.filter((username) => username !== gatewayUsername));
   const anew = [...lacking].filter((username) => passwords.get(username) === null && policy.clients.has(username));

@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { CommandReport, WriteReport } from '../../access-control/writing/access-report.ts';
@@ -9,7 +9,7 @@ import { PolicyDraft } from '../../access-control/writing/policy-draft.ts';
  * What a cluster has after a write: what is told to have been done on the node that it was done on first. Not what that node has: that
  * may be more, where somebody else wrote at the same time or an answer was lost.
  */
-export function* documentAfter(document: AccessDocument, { changes }: WriteReport): Steps<AccessDocument> {
+export function* documentAfter(document: AccessDocument, { changes }: WriteReport): SlicedTask<AccessDocument> {
   const draft = new PolicyDraft(yield* policyOf(document));
   for (const { commands } of changes) {
     for (const { command, fields, state } of commands) {

@@ -1,4 +1,4 @@
-import type { LeasedTurns } from '../../../platform/storage/leased-turns.ts';
+import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
 import type { Hosting } from '../../../protocol/hosting/hosting.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
@@ -23,7 +23,7 @@ export interface ClusterServingOptions {
   /** Bridges that this service runs beside brokers. */
   readonly bridges: Pick<Hosting, 'apis'>;
   /** By cluster. */
-  readonly streamTurns: LeasedTurns;
+  readonly streamMutex: LeasedMutex;
   /** Longest wait for a broker's answer, milliseconds. */
   readonly timeoutMs: number;
 }
@@ -60,7 +60,7 @@ export class ClusterServing {
     if (cluster === null || !isSplit(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
     const { runtimes, clients, topics, streams } = this.#connected;
-    const { streamTurns, timeoutMs, bridges } = this.#options;
+    const { streamMutex, timeoutMs, bridges } = this.#options;
     const ask: AskNode = ({ broker }, question) => runtimes.ask(broker, ({ controls }) => question(controls));
     return {
       plugins: [
@@ -71,7 +71,7 @@ export class ClusterServing {
         mergedStreamsPlugin({
           nodes,
           ask: ({ broker }, question) => streams.askAt(broker, question),
-          inTurn: (work) => streamTurns.run(brokerId, work),
+          inTurn: (work) => streamMutex.run(brokerId, work),
           timeoutMs,
         }),
         ...bridges.apis.map((api) => notMergedPlugin(api, 'a bridge', nodes)),

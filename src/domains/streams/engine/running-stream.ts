@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { Slots } from '../../../platform/scheduling/slots.ts';
+import type { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
@@ -23,7 +23,7 @@ export interface StreamSurroundings {
   readonly store: MessageStore;
   compile(query: StreamQuery): StreamProcessor;
   readonly backlog: Backlog;
-  readonly slots: Slots;
+  readonly subscribeLimit: ConcurrencyLimit;
   readonly clock: ReplayClock;
 }
 
@@ -72,7 +72,7 @@ export class RunningStream {
     this.#definition = definition;
     this.#source = new SourceSubscription({
       session: options.session,
-      slots: options.slots,
+      subscribeLimit: options.subscribeLimit,
       onChange: () => this.#stateMayHaveChanged(),
     });
   }

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import type { Slots } from '../../../platform/scheduling/slots.ts';
+import type { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { filterMatches } from '../../../protocol/mqtt/filter-match.ts';
 import type { StreamMessage, StreamSession } from '../model/stream-session.ts';
@@ -14,7 +14,7 @@ const REFUSED_RETRY_MS = 30_000;
 export interface SourceOptions {
   readonly session: StreamSession;
   /** How many subscriptions are asked for at once, of all streams. */
-  readonly slots: Slots;
+  readonly subscribeLimit: ConcurrencyLimit;
   onChange(): void;
 }
 
@@ -109,7 +109,7 @@ export class SourceSubscription {
   async #settle(): Promise<void> {
     // Whoever asks meanwhile waits for the same promise, which is kept before the first attempt.
     await Promise.resolve();
-    while (!this.#isSettled()) await this.#options.slots.run(() => this.#attempt());
+    while (!this.#isSettled()) await this.#options.subscribeLimit.run(() => this.#attempt());
     if (!this.isSubscribed && !this.#isClosed) this.#leave();
     this.#settling = null;
     this.#options.onChange();

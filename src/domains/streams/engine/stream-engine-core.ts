@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { invalid, notFound, ServiceError } from '../../../platform/errors.ts';
-import { Slots } from '../../../platform/scheduling/slots.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import { topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { StreamDefinition } from '../model/stream-definition.ts';
@@ -51,8 +51,8 @@ export class StreamEngineCore implements StreamEngine {
   constructor({ session, store, compile, clock = REPLAY_CLOCK }: StreamEngineOptions) {
     this.#store = store;
     this.#backlog = new Backlog(session);
-    const slots = new Slots(SUBSCRIBING_AT_ONCE);
-    this.#surroundings = { session, store, compile, clock, slots, backlog: this.#backlog };
+    const subscribeLimit = new ConcurrencyLimit({ maxRunning: SUBSCRIBING_AT_ONCE });
+    this.#surroundings = { session, store, compile, clock, subscribeLimit, backlog: this.#backlog };
     this.#stored = new Set(store.ids());
     this.#stopStatus = session.onStatus((status) => {
       for (const stream of this.#streams.values()) stream.linkChanged(status);

@@ -2,7 +2,7 @@ import { builder, signedIn } from '../../../gateway/graphql/builder.ts';
 import { COUNTED_BY_PAGE } from '../../../gateway/graphql/page-cost.ts';
 import { characterBudget } from '../../../gateway/graphql/walk-limit.ts';
 import { ServiceError, withPlaces } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import { PREVIEW_LIMITS, type PreviewedSample, previewQuery } from '../query/preview-query.ts';
 
 const StreamOutcome = builder.enumType('StreamOutcome', {
@@ -73,7 +73,7 @@ builder.queryFields((t) => ({
     resolve: async (_root, { query, samples, start, spacingSeconds }, context) => {
       try {
         const clock = { start: start?.getTime() ?? Date.now(), spacingSeconds: spacingSeconds ?? 1 };
-        return { results: await inTurns(previewQuery(query, samples, clock, characterBudget(context))) };
+        return { results: await runInSlices(previewQuery(query, samples, clock, characterBudget(context))) };
       } catch (error) {
         throw error instanceof ServiceError ? withPlaces(error, argumentAt) : error;
       }

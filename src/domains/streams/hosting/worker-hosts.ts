@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import { IterationBatch, pauseShortIterations } from '../../../platform/scheduling/iteration-batch.ts';
 import { reasonOf, type ThreadVoice } from '../../../protocol/hosting/serve-thread.ts';
 import { newIntake } from '../../../protocol/mqtt/intake.ts';
-import { Rests } from '../../../protocol/mqtt/rests.ts';
-import { Turns } from '../../../protocol/mqtt/turns.ts';
 import { StreamEngineCore } from '../engine/stream-engine-core.ts';
 import { compileQuery } from '../query/compile-query.ts';
 import { openSegmentStore } from '../store/segment-store.ts';
@@ -17,7 +16,7 @@ interface Host {
 /** The engines in this thread, each with its connections and its stored messages. One of a broker begins when the one before it has ended. */
 export class WorkerHosts {
   readonly #voice: ThreadVoice<EngineNews>;
-  readonly #turns = new Turns(new Rests().afterTurn);
+  readonly #iterationBatch = new IterationBatch(pauseShortIterations());
   readonly #intake = newIntake();
   readonly #hosts = new Map<number, { readonly brokerId: string; readonly host: Promise<Host> }>();
   /** By broker: the ends of earlier engines, while they last. */
@@ -80,7 +79,7 @@ export class WorkerHosts {
     const session = new MqttStreamSession({
       ...options.session,
       intake: this.#intake,
-      turns: this.#turns,
+      iterationBatch: this.#iterationBatch,
       onFault: (error) => {
         problem('error', { brokerId, reason: reasonOf(error) }, 'a stream failed on a message');
       },

@@ -8,7 +8,7 @@ import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 export interface EngineOptions {
   readonly brokerId: string;
   /** How to reach the broker. */
-  readonly session: Omit<StreamSessionOptions, 'onFault' | 'turns'>;
+  readonly session: Omit<StreamSessionOptions, 'onFault' | 'iterationBatch'>;
   /** Of the broker's stored messages. */
   readonly folder: string;
   readonly maxBytes: number;

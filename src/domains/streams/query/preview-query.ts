@@ -1,5 +1,5 @@
 import { type InputIssue, invalid, ServiceError } from '../../../platform/errors.ts';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
 import { compileQuery } from './compile-query.ts';
 import { queryIssues } from './query-issues.ts';
@@ -50,7 +50,7 @@ export function* previewQuery(
   samples: readonly unknown[],
   { start, spacingSeconds }: PreviewOptions,
   budget: PreviewBudget,
-): Steps<PreviewedSample[]> {
+): SlicedTask<PreviewedSample[]> {
   spend(budget, 0);
   const payloads = samples.map(payloadOf);
   spend(budget, lengthOf(payloads));

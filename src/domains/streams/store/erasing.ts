@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Segment } from './segment.ts';
 import type { SegmentFolder } from './segment-folder.ts';
 
@@ -11,7 +11,7 @@ const PAGES = 64;
  * Removes a range of ids: whole files, which nobody sees any more from the first step on, and rows of those that reach beyond it.
  * Answers how many messages. Errors: those of the disk.
  */
-export function* eraseRange(folder: SegmentFolder, from: number, to: number): Steps<number> {
+export function* eraseRange(folder: SegmentFolder, from: number, to: number): SlicedTask<number> {
   const covered: Segment[] = [];
   const partly: Segment[] = [];
   let removed = 0;
@@ -32,7 +32,7 @@ export function* eraseRange(folder: SegmentFolder, from: number, to: number): St
 }
 
 /** Removes a range from the midst of a segment, and gives its space back; answers how many messages. Errors: those of the disk. */
-export function* erase(folder: SegmentFolder, segment: Segment, from: number, to: number): Steps<number> {
+export function* erase(folder: SegmentFolder, segment: Segment, from: number, to: number): SlicedTask<number> {
   const messages = folder.look(segment, ({ facts }) => facts.messages) ?? 0;
   const rows = Math.max(1, Math.min(MAX_ROWS, Math.floor((MAX_BYTES * messages) / Math.max(1, segment.bytes))));
   let removed = 0;

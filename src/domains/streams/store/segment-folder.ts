@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { DAMAGED, Segment, type SegmentParts, segmentBase, sizeOf, WAL } from './segment.ts';
 import { syncFolder, UNFINISHED } from './segment-file.ts';
 
@@ -145,7 +145,7 @@ export class SegmentFolder {
   }
 
   /** With all that is in it. Its name is free at once. */
-  *removal(): Steps<void> {
+  *removal(): SlicedTask<void> {
     const { path, disk } = this.#options;
     let bytes = this.#setAside.reduce((sum, each) => sum + each.bytes, 0);
     for (const segment of this.#segments) bytes += segment.leave();

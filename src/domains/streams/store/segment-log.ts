@@ -1,5 +1,5 @@
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
-import type { CommitTurns, Committer } from '../../../platform/storage/commit-turns.ts';
+import type { Committer, GroupCommit } from '../../../platform/scheduling/group-commit.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { TimeBounds } from '../model/stream-engine.ts';
 import type { StreamStorage } from '../model/stream-report.ts';
 import type { DiskUse } from './disk-use.ts';
@@ -30,7 +30,7 @@ interface Pending extends StoredMessage {
 export interface SegmentLogOptions {
   readonly folder: SegmentFolder;
   readonly disk: DiskUse;
-  readonly turns: CommitTurns;
+  readonly groupCommit: GroupCommit;
   /** Bytes at which a segment is followed by the next one. */
   readonly segmentBytes: number;
   /** Epoch milliseconds. */
@@ -98,7 +98,7 @@ export class SegmentLog implements MessageLog, Committer {
     const bytes = content.length + topic.length + MESSAGE_BYTES;
     this.#pending.push({ id, topic, payload: content, qos, bytes, done });
     this.#pendingBytes += bytes;
-    this.#options.turns.add(this);
+    this.#options.groupCommit.add(this);
   }
 
   commit(): boolean {
@@ -147,18 +147,18 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   clear(bounds: TimeBounds): Promise<number> {
-    return inTurns(this.#clearing(bounds));
+    return runInSlices(this.#clearing(bounds));
   }
 
   async remove(): Promise<void> {
     if (this.#ended !== null) return;
     this.#end('Its stream was removed');
     this.#options.onRemove();
-    await inTurns(this.#folder.removal());
+    await runInSlices(this.#folder.removal());
   }
 
   /** Everything that was appended is committed then; it takes no more. */
-  *close(): Steps<void> {
+  *close(): SlicedTask<void> {
     while (this.commit()) yield;
     this.#end('The streams are being closed');
   }
@@ -171,7 +171,7 @@ export class SegmentLog implements MessageLog, Committer {
   }
 
   /** Erases what is older than the ttl. Errors: those of the disk. */
-  *expiry(): Steps<void> {
+  *expiry(): SlicedTask<void> {
     if (this.#ttl === 0) return;
     const young = this.#idOfAge(this.#ttl);
     const tooOld = this.#idOfAge(2 * this.#ttl);
@@ -192,7 +192,7 @@ export class SegmentLog implements MessageLog, Committer {
     this.#folder.forgetSetAside(young / 1_000);
   }
 
-  *#clearing(bounds: TimeBounds): Steps<number> {
+  *#clearing(bounds: TimeBounds): SlicedTask<number> {
     // What is appended from now on stays.
     const { from, to } = idRange(bounds);
     const upTo = Math.min(this.#lastKnownId(), to);
@@ -293,7 +293,7 @@ export class SegmentLog implements MessageLog, Committer {
 
   #end(reason: string): void {
     this.#ended = reason;
-    this.#options.turns.remove(this);
+    this.#options.groupCommit.remove(this);
     const pending = this.#pending;
     this.#pending = [];
     this.#pendingBytes = 0;

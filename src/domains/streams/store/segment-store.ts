@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { atOnce, inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
-import { CommitTurns } from '../../../platform/storage/commit-turns.ts';
+import { GroupCommit } from '../../../platform/scheduling/group-commit.ts';
+import { runInSlices, runSync, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { DiskUse } from './disk-use.ts';
 import type { MessageLog, MessageStore } from './message-store.ts';
 import { OpenFiles } from './open-files.ts';
@@ -53,7 +53,7 @@ class Segments implements SegmentStore {
   readonly #logs = new Map<string, SegmentLog>();
   readonly #files: OpenFiles;
   readonly #disk: DiskUse;
-  readonly #turns = new CommitTurns();
+  readonly #groupCommit = new GroupCommit();
   #timer: NodeJS.Timeout | null = null;
   #timerMs = 0;
   #expiring: Promise<void> | null = null;
@@ -74,7 +74,7 @@ class Segments implements SegmentStore {
     const known = this.#logs.get(streamId);
     if (known) return known;
     const log = this.#make(streamId, this.#folder(streamId));
-    if (this.#closed) atOnce(log.close());
+    if (this.#closed) runSync(log.close());
     else this.#logs.set(streamId, log);
     return log;
   }
@@ -92,7 +92,7 @@ class Segments implements SegmentStore {
   }
 
   async expire(): Promise<void> {
-    this.#expiring ??= inTurns(this.#expiry()).finally(() => {
+    this.#expiring ??= runInSlices(this.#expiry()).finally(() => {
       this.#expiring = null;
     });
     await this.#expiring;
@@ -103,7 +103,7 @@ class Segments implements SegmentStore {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#expiring;
-    for (const log of this.#logs.values()) await inTurns(log.close());
+    for (const log of this.#logs.values()) await runInSlices(log.close());
     this.#files.closeAll();
   }
 
@@ -132,7 +132,7 @@ class Segments implements SegmentStore {
     const log: SegmentLog = new SegmentLog({
       folder,
       disk: this.#disk,
-      turns: this.#turns,
+      groupCommit: this.#groupCommit,
       segmentBytes: this.#options.segmentBytes ?? Math.min(MAX_SEGMENT_BYTES, maxBytes / 8),
       now,
       onProblem: (reason) => this.#options.onProblem(streamId, reason),
@@ -146,7 +146,7 @@ class Segments implements SegmentStore {
     return log;
   }
 
-  *#expiry(): Steps<void> {
+  *#expiry(): SlicedTask<void> {
     for (const [streamId, log] of [...this.#logs]) {
       if (!log.mayHaveExpired) continue;
       try {

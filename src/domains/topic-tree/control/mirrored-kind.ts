@@ -1,4 +1,4 @@
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { KindCounts } from '../model/topic-recorder.ts';
 import { TopicTree } from '../tree/topic-tree.ts';
 import type { ListedTopic } from './topic-control.ts';
@@ -47,7 +47,7 @@ export class MirroredKind {
   }
 
   /** One page. `count` as the broker tells it; null: it does not. */
-  *add(topics: readonly ListedTopic[], count: number | null, now: number): Steps<void> {
+  *add(topics: readonly ListedTopic[], count: number | null, now: number): SlicedTask<void> {
     this.#pages += 1;
     this.#told = Math.max(this.#told, count ?? 0);
     for (const [index, { topic, payload }] of topics.entries()) {

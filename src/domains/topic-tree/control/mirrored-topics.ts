@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { inTurns } from '../../../platform/scheduling/steps.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type {
   RecorderState,
@@ -172,8 +172,8 @@ export class MirroredTopics implements Pick<TopicRecorder, 'ask'> {
       tells.SUBSCRIBED ||= subscribed !== null;
       isTruncated ||= page.value.isTruncated;
       const now = Date.now();
-      if (published !== null) await inTurns(PUBLISHED.add(published.topics, published.count, now));
-      if (subscribed !== null) await inTurns(SUBSCRIBED.add(subscribed.topics, subscribed.count, now));
+      if (published !== null) await runInSlices(PUBLISHED.add(published.topics, published.count, now));
+      if (subscribed !== null) await runInSlices(SUBSCRIBED.add(subscribed.topics, subscribed.count, now));
     }
     if (!tells.PUBLISHED && !tells.SUBSCRIBED) {
       throw new ServiceError('BROKER_REJECTED', 'The broker told no list of topics that can be read');

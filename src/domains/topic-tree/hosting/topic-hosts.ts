@@ -1,16 +1,15 @@
 import { ServiceError } from '../../../platform/errors.ts';
-import { Slots } from '../../../platform/scheduling/slots.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import { IterationBatch, pauseShortIterations } from '../../../platform/scheduling/iteration-batch.ts';
 import { reasonOf, type ThreadVoice, type ThreadWork } from '../../../protocol/hosting/serve-thread.ts';
 import { newIntake } from '../../../protocol/mqtt/intake.ts';
-import { Rests } from '../../../protocol/mqtt/rests.ts';
-import { Turns } from '../../../protocol/mqtt/turns.ts';
 import type { TopicQuestions } from '../model/topic-recorder.ts';
 import { RemoteTopicRecorder } from '../recorder/remote-topic-recorder.ts';
 import type { TopicNews, TopicOrder, TopicThreadQuestion } from './topic-protocol.ts';
 
 interface Host {
   readonly recorder: RemoteTopicRecorder;
-  readonly lists: Slots;
+  readonly lists: ConcurrencyLimit;
   /** Longest wait of whoever asks. */
   readonly timeoutMs: number;
 }
@@ -22,7 +21,7 @@ const LISTS: ReadonlySet<keyof TopicQuestions> = new Set(['find', 'levels', 'cha
 /** The recorders in this thread, each with its connection and its trees. */
 export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
   readonly #voice: ThreadVoice<TopicNews>;
-  readonly #turns = new Turns(new Rests().afterTurn);
+  readonly #iterationBatch = new IterationBatch(pauseShortIterations());
   readonly #intake = newIntake();
   readonly #hosts = new Map<number, Host>();
 
@@ -36,11 +35,11 @@ export class TopicHosts implements ThreadWork<TopicOrder, TopicThreadQuestion> {
     const recorder = new RemoteTopicRecorder({
       ...place,
       local: { ...place.local, intake: this.#intake },
-      turns: this.#turns,
+      iterationBatch: this.#iterationBatch,
       onStopped: () => tell({ recorder: number }),
       onFault: (error) => problem('error', { brokerId, reason: reasonOf(error) }, 'a recorder of topics failed'),
     });
-    this.#hosts.set(number, { recorder, lists: new Slots(LISTS_AT_ONCE), timeoutMs });
+    this.#hosts.set(number, { recorder, lists: new ConcurrencyLimit({ maxRunning: LISTS_AT_ONCE }), timeoutMs });
   }
 
   /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that is not made when nobody waits for it any more. */

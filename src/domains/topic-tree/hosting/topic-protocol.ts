@@ -5,7 +5,7 @@ import type { TopicSettings } from '../model/topic-settings.ts';
 import type { RemoteTopicRecorderOptions } from '../recorder/remote-topic-recorder.ts';
 
 /** What can be told to another thread. */
-export type RecorderPlace = Omit<RemoteTopicRecorderOptions, 'turns' | 'onStopped' | 'onFault'>;
+export type RecorderPlace = Omit<RemoteTopicRecorderOptions, 'iterationBatch' | 'onStopped' | 'onFault'>;
 
 /** What the service and the thread of the topics tell each other. Recorders are told apart by numbers that are never used again. Opens one. */
 export interface TopicOrder {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../../platform/errors.ts';
+import { IterationBatch } from '../../../platform/scheduling/iteration-batch.ts';
 import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import { BrokerLink } from '../../../protocol/mqtt/broker-link.ts';
 import type { BrokerMessage, LinkStatus } from '../../../protocol/mqtt/broker-session.ts';
 import { filterCovers } from '../../../protocol/mqtt/filter-match.ts';
 import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
-import { Turns } from '../../../protocol/mqtt/turns.ts';
 import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
 import type { RecorderState, RecorderStatus, TopicQuestions } from '../model/topic-recorder.ts';
 import type { TopicSettings } from '../model/topic-settings.ts';
@@ -23,8 +23,8 @@ export interface RecordingRunOptions {
   readonly maxBytes: number;
   /** A bug that concerns no caller. */
   readonly onFault: (error: unknown) => void;
-  /** Of the connections of the thread: at the end of each of its turns with messages. Default: its own. */
-  readonly turns?: Turns | undefined;
+  /** Shared by the connections of a thread, which then count their messages together. Default: its own. */
+  readonly iterationBatch?: IterationBatch | undefined;
   readonly durations?: RunDurations | undefined;
 }
 
@@ -56,7 +56,7 @@ export class RecordingRun {
   readonly #link: BrokerLink;
   readonly #filters: SubscribedFilters;
   readonly #log: SubscriptionLog;
-  readonly #turns: Turns;
+  readonly #iterationBatch: IterationBatch;
   /** From the first connection on: before it nothing can be recorded. */
   #recording: TopicRecording | null = null;
   #settings: TopicSettings;
@@ -72,7 +72,7 @@ export class RecordingRun {
   constructor(options: RecordingRunOptions, settings: TopicSettings) {
     this.#options = options;
     this.#settings = settings;
-    this.#turns = options.turns ?? new Turns();
+    this.#iterationBatch = options.iterationBatch ?? new IterationBatch();
     const clientId = `${options.clientId}-${randomBytes(4).toString('hex')}`;
     this.#link = new BrokerLink({
       ...options.local,
@@ -173,7 +173,7 @@ export class RecordingRun {
     const { topic, payload, qos, retain } = message;
     if (!this.#isInTurn) {
       this.#isInTurn = true;
-      this.#turns.atEnd(this.#endTurn);
+      this.#iterationBatch.add(this.#endTurn);
     }
     const recording = this.#recording;
     if (recording === null) return;

@@ -1,5 +1,5 @@
 import { invalid } from '../../../platform/errors.ts';
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { FindTopics } from '../model/topic-recorder.ts';
 import { FilterMatching } from './filter-matching.ts';
@@ -38,7 +38,7 @@ export class TopicFinder {
 
   async #count(): Promise<number> {
     let count = 0;
-    await inTurns(
+    await runInSlices(
       this.#steps(null, (node, wanted) => {
         if (wanted === ALL) count += this.#levels.topicCountOf(node);
         else if (wanted & ITSELF && this.#levels.useOf(node) !== NONE) count += 1;
@@ -64,7 +64,7 @@ export class TopicFinder {
     let left = offset;
     let count = 0;
     let hasMore = false;
-    await inTurns(
+    await runInSlices(
       this.#steps(after, (node, wanted, above) => {
         const topics = levels.topicCountOf(node);
         if (wanted === ALL && (topics <= left || hasMore)) {
@@ -96,7 +96,7 @@ export class TopicFinder {
   }
 
   /** `visit` is told each node of which something may be wanted, what is, and what is wanted of the one above; it says where to go from there. */
-  *#steps(after: string | null, visit: (node: number, wanted: number, above: number) => Way): Steps<void> {
+  *#steps(after: string | null, visit: (node: number, wanted: number, above: number) => Way): SlicedTask<void> {
     const levels = this.#levels;
     const walk = new TopicWalk(levels, this.#matchings, this.#prefix);
     walk.start(after);

@@ -1,4 +1,4 @@
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type {
   AskChanges,
   FindTopics,
@@ -208,7 +208,7 @@ export class TopicTree {
 
   /** Removes all topics for which it says true, in slices of a few milliseconds; later ones are not looked at. Answers how many. */
   async remove(matches: (topic: string) => boolean): Promise<number> {
-    return inTurns(this.#removing(this.#store, matches), SLICE_MS);
+    return runInSlices(this.#removing(this.#store, matches), SLICE_MS);
   }
 
   /** As it was when it was made, and its memory given back. */
@@ -219,7 +219,7 @@ export class TopicTree {
     this.#leftOutAt = null;
   }
 
-  *#removing(store: TopicStore, matches: (topic: string) => boolean): Steps<number> {
+  *#removing(store: TopicStore, matches: (topic: string) => boolean): SlicedTask<number> {
     const { levels } = store;
     const walk = new TopicWalk(levels, [], null);
     let count = 0;

@@ -1,7 +1,7 @@
 import { createHmac, pbkdf2, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { FairQueue, QueueFull } from '../../../platform/limits/fair-queue.ts';
+import { ConcurrencyLimit, QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 
 /** RFC 7914 with the cost that OWASP names for interactive logins; 16 MiB and some 50 ms each. */
 export const ADMINISTRATOR_COST: PasswordCost = { N: 16_384, r: 8, p: 1 };
@@ -61,7 +61,7 @@ interface Pending {
  */
 export class PasswordCheck {
   readonly #key = randomBytes(32);
-  readonly #queue: FairQueue;
+  readonly #queue: ConcurrencyLimit;
   /** Digests by hash. */
   readonly #right: LRUCache<string, string>;
   /** Digests. */
@@ -72,7 +72,7 @@ export class PasswordCheck {
   #hashed = 0;
 
   constructor({ maxWaiting = 1_024, maxRemembered = 20_000 } = {}) {
-    this.#queue = new FairQueue({ atOnce: 2, maxWaiting });
+    this.#queue = new ConcurrencyLimit({ maxRunning: 2, maxWaiting });
     this.#right = new LRUCache({ max: maxRemembered });
     this.#wrong = new LRUCache({ max: maxRemembered });
   }
@@ -133,7 +133,7 @@ export class PasswordCheck {
     const enqueue = (network: string) => {
       if (isStarted || networks.has(network)) return;
       networks.add(network);
-      this.#queue.run(network, run, isWanted).catch((error: Error) => {
+      this.#queue.run(run, { key: network, isWanted }).catch((error: Error) => {
         networks.delete(network);
         if (isStarted && error instanceof QueueFull) return;
         if (networks.size > 0 && error instanceof QueueFull) return;

@@ -2,7 +2,7 @@ import type { RecorderStatus, TopicQuestions } from '../../../domains/topic-tree
 import type { TopicSettings } from '../../../domains/topic-tree/model/topic-settings.ts';
 import { RecordedTopics } from '../../../domains/topic-tree/recorder/recorded-topics.ts';
 import { type RecordingQuestion, TopicRecording } from '../../../domains/topic-tree/recorder/topic-recording.ts';
-import { inTurns, type Steps } from '../../../platform/scheduling/steps.ts';
+import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { Published, PublishTap } from '../core/publish-tap.ts';
 import type { RetainedStore } from '../store/retained-store.ts';
 import { HeldFilters, type HeldFiltersOptions } from './held-filters.ts';
@@ -50,11 +50,11 @@ export class EmbeddedRecording {
       onRelease: (filter) => this.#safely(() => recording.released(filter)),
     });
     core.tap.watcher = (published) => this.#safely(() => this.#take(published));
-    this.completed = this.#inTurns(this.#recordExisting()).then(() => {
+    this.completed = this.#runInSlices(this.#recordExisting()).then(() => {
       this.#isComplete = true;
     });
     this.#offers = setInterval(() => {
-      if (recording.status.subscribed.isTruncated) void this.#inTurns(this.#offer());
+      if (recording.status.subscribed.isTruncated) void this.#runInSlices(this.#offer());
     }, OFFER_MS).unref();
   }
 
@@ -62,8 +62,8 @@ export class EmbeddedRecording {
   async apply(settings: TopicSettings): Promise<void> {
     const before = new RecordedTopics(this.#recording.settings);
     await this.#recording.apply(settings);
-    await this.#inTurns(this.#offer());
-    await this.#inTurns(this.#recordRetained((topic) => !before.has(topic)));
+    await this.#runInSlices(this.#offer());
+    await this.#runInSlices(this.#recordRetained((topic) => !before.has(topic)));
   }
 
   ask<Type extends RecordingQuestion>(
@@ -98,13 +98,13 @@ export class EmbeddedRecording {
     this.#recording.record(topic, bytes, qos, retain && bytes.length > 0);
   }
 
-  *#recordExisting(): Steps<void> {
+  *#recordExisting(): SlicedTask<void> {
     yield* this.#recordRetained(() => true);
     yield* this.#held.look();
   }
 
   /** Those that nobody has published meanwhile. */
-  *#recordRetained(isWanted: (topic: string) => boolean): Steps<void> {
+  *#recordRetained(isWanted: (topic: string) => boolean): SlicedTask<void> {
     for (const packet of this.#options.retained.all()) {
       if (this.#isClosed) return;
       if (isWanted(packet.topic) && !this.#recording.has(packet.topic)) this.#take(packet);
@@ -113,7 +113,7 @@ export class EmbeddedRecording {
   }
 
   /** Filters that are held and were left out by a limit, or by filters before, as long as there is room. */
-  *#offer(): Steps<void> {
+  *#offer(): SlicedTask<void> {
     const recorded = new RecordedTopics(this.#recording.settings);
     for (const [filter, qos] of this.#held.all()) {
       if (this.#isClosed) return;
@@ -123,8 +123,8 @@ export class EmbeddedRecording {
     }
   }
 
-  async #inTurns(steps: Steps<void>): Promise<void> {
-    await inTurns(steps, SLICE_MS).catch(this.#options.onFault);
+  async #runInSlices(steps: SlicedTask<void>): Promise<void> {
+    await runInSlices(steps, SLICE_MS).catch(this.#options.onFault);
   }
 
   /** Whatever fails here must not reach the message or the subscription that is under way. */

@@ -1,5 +1,5 @@
 import type { Client } from 'aedes';
-import type { Steps } from '../../../platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
 import { subscriptionsOf } from '../core/connection.ts';
@@ -73,7 +73,7 @@ export class HeldFilters {
   }
 
   /** Whom it began with. Ends when this is closed. */
-  *look(): Steps<void> {
+  *look(): SlicedTask<void> {
     const { registry, sessions } = this.#options;
     for (const { client, identity } of registry.open) {
       if (this.#isClosed) return;

@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../../../platform/errors.ts';
-import { QueueFull } from '../../../platform/limits/fair-queue.ts';
+import { QueueFull } from '../../../platform/scheduling/concurrency-limit.ts';
 import type { RequestContext } from '../../context.ts';
 import { maxBodyBytesOf, type Traffic } from '../../http/traffic.ts';
 import type { Answer, Endpoint } from '../endpoint.ts';
@@ -141,7 +141,7 @@ function stream(res: ServerResponse, results: LiveResults, { endpoint, keepAlive
     flush: () => undefined,
     end: () => res.end(COMPLETE),
   };
-  const pump = new Pump(results, sink, endpoint.sharing.wakes);
+  const pump = new Pump(results, sink, endpoint.sharing.calls);
   res.once('close', () => {
     clearInterval(comments);
     pump.stop();

@@ -139,7 +139,7 @@ export class LiveResults {
 
   #broken(): void {
     this.#isBroken = true;
-    this.#sharing.wakes.add(() => this.#onBroken?.());
+    this.#sharing.calls.add(() => this.#onBroken?.());
   }
 
   /** What is made or being made is not told any more. */

@@ -1,4 +1,4 @@
-import type { Wakes } from '../../live/wakes.ts';
+import type { SlicedCalls } from '../../../platform/scheduling/sliced-task.ts';
 import type { PublicError } from '../public-error.ts';
 import type { LiveResults } from './live-results.ts';
 import type { ResultText } from './result-text.ts';
@@ -28,13 +28,13 @@ const MAX_RUN_MS = 10;
 export class Pump {
   readonly #results: LiveResults;
   readonly #sink: Sink;
-  readonly #wakes: Wakes;
+  readonly #calls: SlicedCalls;
   #hasStopped = false;
 
-  constructor(results: LiveResults, sink: Sink, wakes: Wakes) {
+  constructor(results: LiveResults, sink: Sink, calls: SlicedCalls) {
     this.#results = results;
     this.#sink = sink;
-    this.#wakes = wakes;
+    this.#calls = calls;
   }
 
   start(): void {
@@ -64,7 +64,7 @@ export class Pump {
       // Mostly there is one result and then none: that takes no look at the clock.
       if (written === 2) until = performance.now() + MAX_RUN_MS;
       else if (written === MAX_RUN || (written > 2 && performance.now() > until)) {
-        this.#wakes.add(this.#run);
+        this.#calls.add(this.#run);
         return;
       }
       const result = results.take();

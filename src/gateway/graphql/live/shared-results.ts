@@ -12,8 +12,8 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { rightsKey, sharedViewer, type Viewer } from '../../../platform/auth/viewer.ts';
+import { SlicedCalls } from '../../../platform/scheduling/sliced-task.ts';
 import type { RequestContext } from '../../context.ts';
-import { Wakes } from '../../live/wakes.ts';
 import type { MaybePromise, Operation, SourceStream } from '../operations.ts';
 import { type ErrorLog, publicError, publicResult } from '../public-error.ts';
 import { isTooLarge, ResponseTooLarge } from '../response-limit.ts';
@@ -33,7 +33,7 @@ type Texts = LRUCache<Entry, ResultText>;
 
 export class Sharing {
   /** For all who wait for something that is not an event of their source. */
-  readonly wakes = new Wakes();
+  readonly calls = new SlicedCalls();
   readonly #log: ErrorLog;
   readonly #groups = new WeakMap<Operation, Map<string, SharedResults>>();
   readonly #texts: Texts = new LRUCache({
@@ -71,7 +71,7 @@ export class Sharing {
   }
 
   #parts(stream: SourceStream, viewer: Viewer | null, context: RequestContext): SharedParts {
-    return { stream, viewer, context, log: this.#log, texts: this.#texts, wakes: this.wakes };
+    return { stream, viewer, context, log: this.#log, texts: this.#texts, calls: this.calls };
   }
 }
 
@@ -81,7 +81,7 @@ interface SharedParts {
   readonly context: RequestContext;
   readonly log: ErrorLog;
   readonly texts: Texts;
-  readonly wakes: Wakes;
+  readonly calls: SlicedCalls;
 }
 
 export class SharedResults {
@@ -134,7 +134,7 @@ export class SharedResults {
     this.#remember(event, entry, text);
     const waiting = entry.waiting ?? [];
     entry.waiting = null;
-    for (const tell of waiting) this.#parts.wakes.add(() => tell(text));
+    for (const tell of waiting) this.#parts.calls.add(() => tell(text));
   }
 
   #remember(event: object, entry: Entry, text: ResultText): void {

@@ -36,7 +36,7 @@ export class WebSocketChannel implements AsyncIterableIterator<never>, Sink {
     this.#outlet = outlet;
     this.#onEnd = onEnd;
     this.#prefix = binaryOf(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
-    this.#pump = new Pump(results, this, sharing.wakes);
+    this.#pump = new Pump(results, this, sharing.calls);
     this.#over = new Promise((resolve) => {
       this.#settle = resolve;
     });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { explainAccess, whoCan } from '../../../../src/domains/access-control/explain/access-explainer.ts';
 import type { AccessRole } from '../../../../src/domains/access-control/policy/access-model.ts';
-import type { Steps } from '../../../../src/platform/scheduling/steps.ts';
+import type { SlicedTask } from '../../../../src/platform/scheduling/sliced-task.ts';
 import { accessWorld } from '../access-service.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
 import { policyOf } from '../policy/policy-builder.ts';
@@ -14,7 +14,7 @@ const rulesWithPlaces = (start: string): string[] =>
   });
 const LONG_TOPIC = `start/${Array.from({ length: 180 }, (_, index) => `l${index}`).join('/')}`;
 
-function counted<T>(steps: Steps<T>): { value: T; turns: number } {
+function counted<T>(steps: SlicedTask<T>): { value: T; turns: number } {
   for (let turns = 0; ; turns += 1) {
     const { done, value } = steps.next();
     if (done) return { value, turns };

@@ -9,7 +9,7 @@ import { AccessWriter } from '../../../../src/domains/access-control/writing/acc
 import type { DynsecWrite } from '../../../../src/domains/access-control/writing/dynsec-writes.ts';
 import { PolicyDraft } from '../../../../src/domains/access-control/writing/policy-draft.ts';
 import { ServiceError } from '../../../../src/platform/errors.ts';
-import { inTurns } from '../../../../src/platform/scheduling/steps.ts';
+import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
 import type { ControlCaller } from '../../../../src/protocol/control/plugin.ts';
 import { planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
@@ -96,7 +96,9 @@ function startFake(policy: AccessPolicy, writesPerPayload: number, refuses: (sen
 }
 
 test('the event loop turns while 20,000 accounts are parsed, compared, planned, written, exported and asked who can', async () => {
-  const wanted = await turnsDuring(() => inTurns(planImport(EMPTY, MOSQUITTO_2_1, { document: DOCUMENT }, OPTIONS)));
+  const wanted = await turnsDuring(() =>
+    runInSlices(planImport(EMPTY, MOSQUITTO_2_1, { document: DOCUMENT }, OPTIONS)),
+  );
   const { changes } = wanted.result;
   expect(changes).toHaveLength(ACCOUNTS + 1_000 + 1);
   expect(wanted.turns).toBeGreaterThan(3);
@@ -110,12 +112,12 @@ test('the event loop turns while 20,000 accounts are parsed, compared, planned, 
   expect(written.turns).toBeGreaterThan(6);
   expect(fake.policy.clients.size).toBe(ACCOUNTS);
 
-  const exported = await turnsDuring(() => inTurns(documentOf(fake.policy)));
+  const exported = await turnsDuring(() => runInSlices(documentOf(fake.policy)));
   expect(exported.result.clients).toHaveLength(ACCOUNTS);
   expect(exported.turns).toBeGreaterThan(0);
-  const again = await inTurns(planImport(fake.policy, MOSQUITTO_2_1, { document: exported.result }, OPTIONS));
+  const again = await runInSlices(planImport(fake.policy, MOSQUITTO_2_1, { document: exported.result }, OPTIONS));
   expect(again.changes).toEqual([]);
-  const who = await turnsDuring(() => inTurns(whoCan(fake.policy, MOSQUITTO_2_1, 'SUBSCRIBE', 'c8/x/y')));
+  const who = await turnsDuring(() => runInSlices(whoCan(fake.policy, MOSQUITTO_2_1, 'SUBSCRIBE', 'c8/x/y')));
   expect(who.result).toEqual([expect.objectContaining({ username: 'c8', conditional: true })]);
   expect(who.turns).toBeGreaterThan(0);
 });

@@ -6,7 +6,7 @@ import {
 } from '../../../../src/domains/bridges/control/config-secrets.ts';
 import { SecretPlace } from '../../../../src/domains/bridges/control/secret-places.ts';
 import { maskText } from '../../../../src/domains/bridges/control/secret-text.ts';
-import { atOnce } from '../../../../src/platform/scheduling/steps.ts';
+import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -30,7 +30,7 @@ const SCHEMA = {
 const BY_SCHEMA = SecretPlace.whole(SCHEMA, { byName: false });
 const BY_NAME = SecretPlace.whole(null, { byName: true });
 
-const unmasked = (...args: Parameters<typeof unmaskedSteps>) => atOnce(unmaskedSteps(...args));
+const unmasked = (...args: Parameters<typeof unmaskedSteps>) => runSync(unmaskedSteps(...args));
 
 const KEPT = {
   connections: [

@@ -4,7 +4,7 @@ import {
   type PreviewOptions,
   previewQuery as previewSteps,
 } from '../../../../src/domains/streams/query/preview-query.ts';
-import { atOnce } from '../../../../src/platform/scheduling/steps.ts';
+import { runSync } from '../../../../src/platform/scheduling/sliced-task.ts';
 
 const QUERY = {
   select: [
@@ -21,7 +21,7 @@ const previewQuery = (
   samples: readonly unknown[],
   clock: PreviewOptions,
   budget = { limit: LIMIT, charactersLeft: LIMIT },
-) => atOnce(previewSteps(query, samples, clock, budget));
+) => runSync(previewSteps(query, samples, clock, budget));
 
 test('samples arrive one after the other, and it is told what becomes of each, and when', () => {
   const samples = [{ v: 1 }, { v: 2 }, {}, { v: 'x' }, '{"v": 4}', 'no JSON', 7];

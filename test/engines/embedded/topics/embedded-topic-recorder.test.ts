@@ -3,7 +3,7 @@ import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model
 import { idleMs } from '../../../../src/domains/topic-tree/recorder/idle-time.ts';
 import { EmbeddedTopicRecorder } from '../../../../src/engines/embedded/topics/embedded-topic-recorder.ts';
 import { HeldFilters } from '../../../../src/engines/embedded/topics/held-filters.ts';
-import { inTurns } from '../../../../src/platform/scheduling/steps.ts';
+import { runInSlices } from '../../../../src/platform/scheduling/sliced-task.ts';
 import { connect } from '../embedded.ts';
 import { startTappedCore } from '../tapped-core.ts';
 
@@ -120,7 +120,7 @@ test('whatever clients do while it looks, the filters that are held are those th
     await step();
     looks.next();
   }
-  await inTurns(looks);
+  await runInSlices(looks);
   for (let count = 0; count < 60; count += 1) await step();
 
   const expected = new Set<string>();

@@ -1,15 +1,22 @@
-/** The queue has no room for the work: it was not started and will not be. */
+/** The work was refused because too much work waits, or was no longer wanted when its turn came. It was not started. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
 
-export interface FairQueueOptions {
+export interface ConcurrencyLimitOptions {
   /** Maximum number of pieces of work that run at the same time. */
-  readonly atOnce: number;
-  /** Maximum number that wait, over all keys. See `FairQueue` for what happens beyond it. */
-  readonly maxWaiting: number;
-  /** Maximum number that wait for one key. Default: `maxWaiting`. Further work of that key is refused. */
+  readonly maxRunning: number;
+  /** Maximum number of pieces of work that wait, over all keys. Default: unlimited. Beyond it see `ConcurrencyLimit`. */
+  readonly maxWaiting?: number;
+  /** Maximum number of pieces of work of one key that wait. Default: `maxWaiting`. Further work of the key is refused. */
   readonly maxWaitingPerKey?: number;
+}
+
+export interface WorkOptions {
+  /** Default: all work without a key shares one key. */
+  readonly key?: string;
+  /** Called before the work starts; the work is skipped if it returns false. Default: always wanted. */
+  readonly isWanted?: () => boolean;
 }
 
 interface Waiting {
@@ -19,23 +26,31 @@ interface Waiting {
 }
 
 /**
- * Concurrency limit whose waiting work is started round robin over keys, such as networks: one key with a thousand requests delays
- * another key by one request, not by a thousand.
+ * Concurrency limit with a queue. Waiting work is started round robin over keys, such as networks, and first come first served within a
+ * key: one key with a thousand requests delays another key by one request, not by a thousand.
  *
  * Work that is no longer wanted is skipped. When the queue is full, work that is no longer wanted is dropped first; then the newest
  * work of the key with the most waiting is refused in favour of a key with fewer; otherwise the new work is refused.
  *
- * Errors: QueueFull, and what the work throws.
+ * Errors: QueueFull, and errors of the work.
  */
-export class FairQueue {
-  readonly #options: FairQueueOptions;
-  /** In the order in which keys have their turn. */
+export class ConcurrencyLimit {
+  readonly #maxRunning: number;
+  readonly #maxWaiting: number;
+  readonly #maxWaitingPerKey: number;
+  /** In the order in which the keys are served. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
   #running = 0;
 
-  constructor(options: FairQueueOptions) {
-    this.#options = options;
+  constructor({
+    maxRunning,
+    maxWaiting = Number.POSITIVE_INFINITY,
+    maxWaitingPerKey = maxWaiting,
+  }: ConcurrencyLimitOptions) {
+    this.#maxRunning = maxRunning;
+    this.#maxWaiting = maxWaiting;
+    this.#maxWaitingPerKey = maxWaitingPerKey;
   }
 
   /** Pieces of work that wait now. */
@@ -43,10 +58,15 @@ export class FairQueue {
     return this.#waitingCount;
   }
 
-  /** Runs the work when it is the key's turn. `isWanted` is asked before the work starts; default: always wanted. */
-  async run<T>(key: string, work: () => Promise<T>, isWanted: () => boolean = () => true): Promise<T> {
-    if (this.#running < this.#options.atOnce) this.#running += 1;
-    else await this.#turnOf(key, isWanted);
+  /** Whether nothing runs or waits. */
+  get isIdle(): boolean {
+    return this.#running === 0;
+  }
+
+  /** Starts the work immediately if the limit allows it. Otherwise queues it. */
+  async run<T>(work: () => Promise<T>, { key = '', isWanted = () => true }: WorkOptions = {}): Promise<T> {
+    if (this.#running < this.#maxRunning) this.#running += 1;
+    else await this.#wait(key, isWanted);
     try {
       return await work();
     } finally {
@@ -54,7 +74,7 @@ export class FairQueue {
     }
   }
 
-  #turnOf(key: string, isWanted: () => boolean): Promise<void> {
+  #wait(key: string, isWanted: () => boolean): Promise<void> {
     this.#makeRoom(key);
     return new Promise((start, refuse) => {
       const list = this.#waiting.get(key);
@@ -67,12 +87,11 @@ export class FairQueue {
 
   /** Throws QueueFull. */
   #makeRoom(key: string): void {
-    const { maxWaiting, maxWaitingPerKey = maxWaiting } = this.#options;
     const own = () => this.#waiting.get(key)?.length ?? 0;
-    if (own() < maxWaitingPerKey && this.#waitingCount < maxWaiting) return;
+    if (own() < this.#maxWaitingPerKey && this.#waitingCount < this.#maxWaiting) return;
     this.#dropUnwanted();
-    if (own() >= maxWaitingPerKey) throw new QueueFull();
-    if (this.#waitingCount < maxWaiting) return;
+    if (own() >= this.#maxWaitingPerKey) throw new QueueFull();
+    if (this.#waitingCount < this.#maxWaiting) return;
     const [longest, list] = [...this.#waiting].reduce((one, other) => (other[1].length > one[1].length ? other : one));
     if (list.length <= own() + 1) throw new QueueFull();
     const newest = list.pop();
@@ -90,19 +109,19 @@ export class FairQueue {
     }
   }
 
-  /** One entry of the list has gone. */
+  /** Called after one entry was removed from the list. */
   #removed(key: string, list: readonly Waiting[]): void {
     this.#waitingCount -= 1;
     if (list.length === 0) this.#waiting.delete(key);
   }
 
-  /** Hands the place of finished work to the next key, without a moment in which it is free for newcomers. */
+  /** Passes the place of finished work on to the next key without freeing it, so that new work cannot overtake. */
   #startNext(): void {
     for (const [key, list] of this.#waiting) {
       const next = list.shift();
       this.#removed(key, list);
       if (list.length > 0) {
-        // To the end: every other key has its turn first.
+        // Moves the key to the end: every other key is served first.
         this.#waiting.delete(key);
         this.#waiting.set(key, list);
       }

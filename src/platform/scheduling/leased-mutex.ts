@@ -1,0 +1,65 @@
+import { ServiceError } from '../errors.ts';
+import type { Leases } from '../storage/leases.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+
+/** Maximum number of changes of one id that wait in this process. */
+const MAX_WAITING = 50;
+
+export interface LeasedMutexOptions {
+  readonly leases: Leases;
+  /** What the mutex protects, for error messages: `certificates of a broker`. */
+  readonly name: string;
+  /** Prefix of the names of the leases. */
+  readonly prefix: string;
+  /** Longest wait for another process in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Mutex per id over all processes of the service: one change of an object runs at a time, first come first served within a process.
+ *
+ * Errors: RATE_LIMITED if 50 changes of the id wait already; IN_USE if another process holds the lease for longer than `timeoutMs`;
+ * errors of the work.
+ */
+export class LeasedMutex {
+  readonly #options: LeasedMutexOptions;
+  readonly #limits = new Map<string, ConcurrencyLimit>();
+
+  constructor(options: LeasedMutexOptions) {
+    this.#options = options;
+  }
+
+  async run<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const limit = this.#limits.get(id) ?? new ConcurrencyLimit({ maxRunning: 1 });
+    this.#limits.set(id, limit);
+    if (limit.waitingCount >= MAX_WAITING) {
+      throw new ServiceError('RATE_LIMITED', `Too many changes of ${this.#options.name} wait; try again in 5 s`, {
+        info: { retryAfterSeconds: 5 },
+      });
+    }
+    try {
+      return await limit.run(() => this.#runLeased(id, work));
+    } finally {
+      if (limit.isIdle) this.#limits.delete(id);
+    }
+  }
+
+  async #runLeased<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const { leases, name, prefix, timeoutMs } = this.#options;
+    let settle: (isHeld: boolean) => void = () => undefined;
+    const acquired = new Promise<boolean>((resolve) => {
+      settle = resolve;
+    });
+    const lease = leases.want(`${prefix}:${id}`, (isHeld) => settle(isHeld));
+    const timer = setTimeout(() => settle(false), timeoutMs);
+    try {
+      if (!(await lease.attempt()) && !(await acquired)) {
+        throw new ServiceError('IN_USE', `Another process changes ${name}; try again later`);
+      }
+      return await work();
+    } finally {
+      clearTimeout(timer);
+      await lease.release();
+    }
+  }
+}
