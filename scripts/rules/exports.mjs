@@ -1,0 +1,21 @@
+/** Declarations are exported for other files: of src, test or bench. */
+import { lineOf, sources } from './sources.mjs';
+
+/** Files that tools import by a name of their own. */
+const ENTRIES = ['src/main.ts', 'test/support/global-setup.ts'];
+
+export function exportFaults() {
+  const used = new Map();
+  for (const { imports } of sources)
+    for (const { from, names } of imports) {
+      if (!used.has(from)) used.set(from, new Set());
+      for (const name of names) used.get(from).add(name);
+    }
+  return sources.flatMap(({ path, text, exports }) => {
+    const names = used.get(path) ?? new Set();
+    if (ENTRIES.includes(path) || names.has('*') || !/^(?:src|test|bench)\//.test(path)) return [];
+    return exports
+      .filter(({ name }) => !names.has(name))
+      .map(({ name, start }) => `${path}:${lineOf(text, start)}: no other file imports ${name}`);
+  });
+}
