@@ -1,25 +1,26 @@
 import type { Viewer } from '../platform/auth/viewer.ts';
 import type { Database } from '../platform/storage/database.ts';
 
-/** How a request reached the service, as the audit log records it. */
+/** The interface by which a request reached the service, as the audit log records it. */
 export type Transport = 'GRAPHQL' | 'REST' | 'MQTT' | 'OPERATOR' | 'SERVICE';
 
 /**
- * The services of the domains by name. The gateway knows no domain: `app/services.ts` adds the members to this interface
- * (declaration merging).
+ * The services of the domains by name. The gateway knows no domain: `app/services.ts` adds the members to this
+ * interface (declaration merging).
  */
 // biome-ignore lint/suspicious/noEmptyInterface: app/services.ts adds the members.
 export interface Services {}
 
-/** What a resolver can use. Each request has one context; a subscription has its own until it ends. */
+/** Context value of resolvers: one per request, and one for the lifetime of a subscription. */
 export interface RequestContext {
   /**
-   * `null` if the request has no credentials. Unknown or expired credentials are refused earlier (401). A mutation that changes
-   * the caller's own rights replaces the viewer, so that its payload shows what the caller may see afterwards.
+   * The caller. `null` if the request has no credentials; unknown or expired credentials are refused before (401). A
+   * mutation that changes the caller's own permissions replaces the viewer, so that its payload shows what the caller may
+   * see afterwards.
    */
   viewer: Viewer | null;
   readonly requestId: string;
-  /** Address of the caller, for rate limits. */
+  /** Network address of the caller, for rate limits. */
   readonly address: string;
   /** Default: GRAPHQL. */
   readonly via?: Transport;

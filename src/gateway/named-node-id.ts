@@ -2,7 +2,7 @@ import { ID_PREFIXES, type IdKind, kindOfId } from '../platform/ids.ts';
 
 const NAMED_KINDS = ['accessClient', 'accessGroup', 'accessRole', 'stream'] as const satisfies readonly IdKind[];
 
-/** What brokers know by names that somebody chose. */
+/** Objects that brokers identify by a name which a user chose. */
 export type NamedNodeKind = (typeof NAMED_KINDS)[number];
 
 export interface NodeName<Kind extends NamedNodeKind = NamedNodeKind> {
@@ -12,13 +12,13 @@ export interface NodeName<Kind extends NamedNodeKind = NamedNodeKind> {
 }
 
 /**
- * The id of what a broker knows by a name: `<prefix>_<broker id>.<name as base64url>`. It lasts as long as the name does, so one
- * that is deleted and made again has the id that it had.
+ * Id of an object that a broker identifies by name: `<prefix>_<broker id>.<name as base64url>`. An object that is
+ * deleted and created again under the same name has the same id.
  */
 export const namedNodeId = ({ kind, brokerId, name }: NodeName): string =>
   `${ID_PREFIXES[kind]}_${brokerId}.${Buffer.from(name).toString('base64url')}`;
 
-/** Null for what is no such id. Says nothing about existence. */
+/** `null` if the text is not such an id. Does not check that the object exists. */
 export function parseNamedNodeId(id: string): NodeName | null {
   const kind = NAMED_KINDS.find((known) => known === kindOfId(id));
   if (kind === undefined) return null;

@@ -1,12 +1,12 @@
 import { invalid } from '../platform/errors.ts';
 
-/** Relay's arguments, and the offset that the REST lists are made of. */
+/** Arguments of Relay connections, and the offset that REST lists use. */
 export interface PageArguments {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
   readonly last?: number | null | undefined;
   readonly before?: string | null | undefined;
-  /** Entries left out at the start (after `after`). */
+  /** Number of entries that are skipped at the start, or after `after`. */
   readonly offset?: number | null | undefined;
 }
 
@@ -21,13 +21,13 @@ export interface ListConnection<T> {
   readonly totalCount: number;
 }
 
-/** Largest page; more is read page by page. */
+/** Maximum number of entries per page. */
 export const MAX_PAGE = 10_000;
 export const DEFAULT_PAGE = 50;
 
 /**
- * A page of a list held in memory, sorted by id. A cursor is an entry's id and names a place in that order, so it stays true
- * while the list changes, even when its entry goes.
+ * Page of a list in memory that is sorted by id. A cursor is the id of an entry. It is a position in that order, so it
+ * stays valid while the list changes, even when its entry is removed.
  */
 export function listConnection<T extends { readonly id: string }>(
   items: readonly T[],
@@ -61,7 +61,7 @@ export function listConnection<T extends { readonly id: string }>(
   };
 }
 
-/** Errors: INVALID with every argument that is out of range. */
+/** Checks the arguments of a page. Errors: INVALID with every argument that is out of range. */
 export function checkedPage(args: PageArguments): { first: number | null; last: number | null } {
   const issues = [];
   for (const name of ['first', 'last'] as const) {
@@ -74,7 +74,7 @@ export function checkedPage(args: PageArguments): { first: number | null; last: 
   return { first: args.first ?? null, last: args.last ?? null };
 }
 
-/** How many entries sort before `id`, or are it when `inclusive`. */
+/** Number of entries that sort before `id`; with `inclusive`, the entry `id` counts as well. */
 function countUpTo(items: readonly { readonly id: string }[], id: string, inclusive: boolean): number {
   let low = 0;
   let high = items.length;

@@ -19,7 +19,7 @@ test('pages go forwards by first and after, backwards by last and before, and by
   expect(idsOf({ offset: 50 })).toBe('');
 });
 
-test('a page tells whether there is more, and the size of the whole list', () => {
+test('a page has flags for further pages, and the size of the whole list', () => {
   expect(listConnection(items, { first: 4 })).toMatchObject({
     totalCount: 10,
     pageInfo: { hasNextPage: true, hasPreviousPage: false, startCursor: 'brk_0', endCursor: 'brk_3' },
@@ -30,16 +30,16 @@ test('a page tells whether there is more, and the size of the whole list', () =>
   });
 });
 
-test('a cursor stays true when its entry has gone', () => {
+test('a cursor stays valid when its entry is removed', () => {
   const fewer = items.filter(({ id }) => id !== 'brk_2');
   expect(idsOf({ first: 2, after: 'brk_2' }, fewer)).toBe('34');
 });
 
-test('sizes out of range are refused with their names', () => {
+test('page sizes out of range are refused with the argument names', () => {
   expect(() => listConnection(items, { first: -1, last: 100_000, offset: -2 })).toThrow(/first.*last.*offset/s);
 });
 
-test('ids sort by time of creation, carry their kind, and do not repeat', () => {
+test('ids sort by creation time, contain their kind and are unique', () => {
   const ids = Array.from({ length: 1_000 }, (_, i) => newId('broker', 1_700_000_000_000 + i));
   expect([...ids].sort()).toEqual(ids);
   expect(new Set(ids).size).toBe(1_000);

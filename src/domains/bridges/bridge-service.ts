@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import { ConcurrencyLimit, QueueFull } from '../../platform/scheduling/concurrency-limit.ts';
 import { isFields } from '../../protocol/control/fields.ts';

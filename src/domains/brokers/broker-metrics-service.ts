@@ -1,5 +1,4 @@
-import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { notFound } from '../../platform/errors.ts';
 import type { BrokerCache, BrokerRecord } from './broker-cache.ts';
 import type { BrokerMetrics } from './broker-metrics.ts';

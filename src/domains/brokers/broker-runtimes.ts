@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';

@@ -1,6 +1,6 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
-import { type SeenFeed, SeenFeeds } from '../../gateway/live/seen-feeds.ts';
+import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import type { BrokerRecord } from './broker-cache.ts';
 
@@ -15,10 +15,10 @@ export type BrokerStatusEvent = BroadcastEvent<readonly BrokerStatusChange[], Br
 
 /** The state of projects' brokers for those who follow it. */
 export class BrokerStatusFeeds {
-  readonly #feeds: SeenFeeds<SeenFeed<readonly BrokerStatusChange[], BrokerStatusChange>>;
+  readonly #feeds: ProjectFeeds<ProjectFeed<readonly BrokerStatusChange[], BrokerStatusChange>>;
 
   constructor(statusOf: (projectId: string) => readonly BrokerStatusChange[]) {
-    this.#feeds = new SeenFeeds((projectId, only) => ({
+    this.#feeds = new ProjectFeeds((projectId, only) => ({
       broadcast: new Broadcast<readonly BrokerStatusChange[], BrokerStatusChange>(() =>
         statusOf(projectId).filter(({ brokerId }) => only?.has(brokerId) ?? true),
       ),
@@ -35,7 +35,7 @@ export class BrokerStatusFeeds {
   }
 
   tell(projectId: string, change: BrokerStatusChange): void {
-    for (const { broadcast } of this.#feeds.seeing(projectId, change.brokerId)) broadcast.publish(change);
+    for (const { broadcast } of this.#feeds.containing(projectId, change.brokerId)) broadcast.publish(change);
   }
 
   close(): void {

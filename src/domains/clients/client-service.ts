@@ -1,5 +1,5 @@
-import { type SubscriberOptions, stateIn } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import { stateIn } from '../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { FilterMode } from '../../platform/text/text-filter.ts';

@@ -1,6 +1,6 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
-import { type SeenFeed, SeenFeeds } from '../../gateway/live/seen-feeds.ts';
+import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
+import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
 import type { ClusterDirectory } from './cluster-directory.ts';
 import type { ClusterKeepers } from './cluster-keepers.ts';
@@ -22,7 +22,7 @@ export interface ClusterLiveOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-interface Followed extends SeenFeed<readonly ClusterChange[], ClusterChange> {
+interface Followed extends ProjectFeed<readonly ClusterChange[], ClusterChange> {
   /** By cluster, in order of creation. */
   state: Map<string, ClusterChange>;
   /** Settled once `state` is whole. */
@@ -34,7 +34,7 @@ interface Followed extends SeenFeed<readonly ClusterChange[], ClusterChange> {
 /** The clusters of projects for those who follow them: as they are, then each that changes. */
 export class ClusterLive {
   readonly #options: ClusterLiveOptions;
-  readonly #feeds = new SeenFeeds<Followed>((projectId, only) => this.#follow(projectId, only));
+  readonly #feeds = new ProjectFeeds<Followed>((projectId, only) => this.#follow(projectId, only));
   readonly #stops: readonly Stop[];
   /** Of a cluster: one status is asked at a time, and once more where it changed meanwhile. */
   readonly #asking = new Map<string, { again: boolean }>();
@@ -65,7 +65,7 @@ export class ClusterLive {
       await followed.begun;
       return followed.broadcast.subscribe(options);
     } catch (error) {
-      this.#feeds.drop(followed);
+      this.#feeds.evict(followed);
       throw error;
     } finally {
       followed.waiting -= 1;
@@ -83,7 +83,7 @@ export class ClusterLive {
       broadcast: new Broadcast(() => [...made.state.values()]),
       begun: Promise.resolve(),
       waiting: 0,
-      get isAwaited() {
+      get hasPendingSubscriber() {
         return made.waiting > 0;
       },
     };
@@ -133,12 +133,12 @@ export class ClusterLive {
   }
 
   #isFollowed({ id, projectId }: ClusterRecord): boolean {
-    const [first] = this.#feeds.seeing(projectId, id);
+    const [first] = this.#feeds.containing(projectId, id);
     return first !== undefined;
   }
 
   #tell(projectId: string, change: ClusterChange): void {
-    for (const { state, broadcast } of this.#feeds.seeing(projectId, change.clusterId)) {
+    for (const { state, broadcast } of this.#feeds.containing(projectId, change.clusterId)) {
       const before = state.get(change.clusterId);
       if (before !== undefined && looksOf(before) === looksOf(change)) continue;
       if (change.now === null) state.delete(change.clusterId);

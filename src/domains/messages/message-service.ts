@@ -1,5 +1,4 @@
-import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type InputIssue, invalid, notFound, ServiceError } from '../../platform/errors.ts';
 import type { LeasedLink } from '../../protocol/mqtt/leased-link.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';

@@ -1,5 +1,5 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import type { BrokerMessage } from '../../protocol/mqtt/broker-session.ts';
 import { TokenBucket } from './token-bucket.ts';
 

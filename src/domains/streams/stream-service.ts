@@ -1,5 +1,4 @@
-import type { SubscriberOptions } from '../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { checkedPage, DEFAULT_PAGE, type ListConnection, type PageArguments } from '../../gateway/paging.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ControlCaller } from '../../protocol/control/plugin.ts';

@@ -1,12 +1,14 @@
 import type { Socket } from 'node:net';
 import { networkOf } from '../../platform/limits/network.ts';
 
-/** A connection whose client takes nothing of what waits for it is closed after this time. In milliseconds. */
+/** Default of `stalledMs`. */
 const STALLED_MS = 30_000;
-/** Connections that are looked at for an idle one: a flood of new ones shall not cost a walk over all each. */
-const MAX_LOOKED_AT = 50;
-/** How often that is checked, in milliseconds. */
+/** Maximum interval between checks for stalled connections, in milliseconds. */
 const CHECK_MS = 5_000;
+/**
+ * Maximum number of connections that are examined to find an idle one, so that a flood of new connections stays cheap.
+ */
+const MAX_EXAMINED = 50;
 
 export interface ConnectionsOptions {
   /** Maximum number of connections. Default: no bound. */
@@ -15,7 +17,9 @@ export interface ConnectionsOptions {
   readonly maxPerNetwork?: number;
   /** Called for each connection that is refused, with the bound that was reached. */
   readonly onRefused?: (reason: RefusalReason) => void;
-  /** Milliseconds without progress after which a connection is closed. Default: 30,000. */
+  /**
+   * Milliseconds after which a connection is closed if its client receives none of the waiting bytes. Default: 30,000.
+   */
   readonly stalledMs?: number;
 }
 
@@ -35,16 +39,17 @@ export interface Connection {
 interface Watched extends Connection {
   /** Bytes that waited at the last check. */
   waiting: number;
-  /** Since when nothing of them was taken. */
+  /** Time since which the client has received none of them. */
   since: number;
 }
 
 /**
  * All connections of the HTTP server.
  *
- * When a bound is reached, the oldest idle connection is closed in favour of the new one: of the same network, or of the network with
- * the most connections. If none is idle, the new connection is closed. A connection whose client takes none of the bytes that wait for
- * it is closed after `stalledMs`, whatever the bytes are: a response, a stream of events, messages of a WebSocket.
+ * When a bound is reached, the oldest idle connection is closed in favour of the new one: of the same network, or of
+ * the network with the most connections. If no connection is idle, the new one is closed. A connection is also closed
+ * after `stalledMs` if its client receives none of the waiting bytes: a response, a stream of events, or messages of a
+ * WebSocket.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -65,12 +70,12 @@ export class Connections {
     return this.#all.size;
   }
 
-  /** Connections that were closed because their client took nothing. */
+  /** Number of connections that were closed because their client received nothing. */
   get stalledCount(): number {
     return this.#stalledCount;
   }
 
-  /** Connections that were refused because of a bound. */
+  /** Number of connections that were refused because of a bound. */
   get refusedCount(): number {
     return this.#refusedCount;
   }
@@ -118,17 +123,17 @@ export class Connections {
     return largest;
   }
 
-  /** Looks at MAX_LOOKED_AT of them. Busy ones go to the end, so that the next call looks at others. */
+  /** Examines up to MAX_EXAMINED connections. Busy ones are moved to the end, so that the next call examines others. */
   #closeIdle(connections: Set<Watched>): boolean {
-    let looked = 0;
+    let examined = 0;
     for (const connection of connections) {
       if (connection.requests === 0 && !connection.isUpgraded) {
         connection.socket.destroy();
         this.#remove(connection);
         return true;
       }
-      looked += 1;
-      if (looked > Math.min(MAX_LOOKED_AT, connections.size)) return false;
+      examined += 1;
+      if (examined > Math.min(MAX_EXAMINED, connections.size)) return false;
       connections.delete(connection);
       connections.add(connection);
     }
@@ -159,8 +164,8 @@ export class Connections {
 }
 
 /**
- * Changes whenever the client takes something. `writableLength` alone shows no progress within one large write; the handle's
- * `writeQueueSize` does. Node 20 uses it in the same way for `socket.setTimeout`, but does not document it.
+ * Number of bytes that the client has not received. `writableLength` alone does not change within one large write; the
+ * handle's `writeQueueSize` does. Node 20 uses that undocumented field for `socket.setTimeout`.
  */
 function waitingBytes(socket: Socket): number {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null };

@@ -5,19 +5,19 @@ export interface HttpHandler {
   handle(req: IncomingMessage, res: ServerResponse): void;
 }
 
-/** What pages may read beside the body. */
+/** Response header fields that pages may read. */
 const EXPOSED = 'Allow, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count';
 
 /**
- * Lets pages of the named origins use a handler: answers their preflights, and marks answers as readable to them. For pages of
- * other origins nothing changes, so their browsers keep the answers from them. https://fetch.spec.whatwg.org/#http-cors-protocol
+ * Allows pages of the given origins to use a handler: responds to their preflight requests and marks responses as
+ * readable for them. Pages of other origins cannot read responses. https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export function forOrigins(origins: readonly string[], methods: string, handler: HttpHandler): HttpHandler {
   if (origins.length === 0) return handler;
   const allowed = new Set(origins);
   return {
     handle(req, res) {
-      // Also without an origin: a cache must not keep that answer for callers who have one.
+      // Set even without an origin: a cache must not use that response for requests with one.
       res.setHeader('vary', 'Origin');
       const { origin } = req.headers;
       if (origin === undefined || !allowed.has(origin)) {

@@ -2,18 +2,17 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Connections } from './connections.ts';
 import type { Traffic } from './traffic.ts';
 
-/** What the gauges read when they are scraped. */
 export interface HttpMetricSource {
   readonly traffic: Pick<Traffic, 'requests' | 'responses'>;
   readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
 }
 
-/** Connections to HTTP and bytes under way over them. */
+/** Registers the metrics of HTTP connections and of the bytes in transit. */
 export function registerHttpMetrics({ traffic, connections }: HttpMetricSource, registry: Registry): void {
   const registers = [registry];
   new Gauge({
     name: 'brokergraph_http_connections',
-    help: 'Connections to HTTP that are open, WebSockets among them',
+    help: 'Open HTTP connections, including WebSockets',
     registers,
     collect() {
       this.set(connections.size);
@@ -21,7 +20,7 @@ export function registerHttpMetrics({ traffic, connections }: HttpMetricSource, 
   });
   new Gauge({
     name: 'brokergraph_http_bytes',
-    help: 'Bytes of requests that arrive or are worked on, and of responses that clients have not taken; small ones are not counted',
+    help: 'Bytes of requests in progress, and of responses that clients have not received; small ones are not counted',
     labelNames: ['direction'],
     registers,
     collect() {
@@ -31,7 +30,7 @@ export function registerHttpMetrics({ traffic, connections }: HttpMetricSource, 
   });
   new Counter({
     name: 'brokergraph_http_connections_closed_total',
-    help: 'Connections that were refused because of a bound, or closed because their client took nothing',
+    help: 'Connections that were refused because of a limit, or closed because their client received nothing',
     labelNames: ['reason'],
     registers,
     collect() {

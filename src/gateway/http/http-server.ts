@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Connections, type RefusalReason } from './connections.ts';
 import type { HttpHandler } from './cross-origin.ts';
 import type { KnownHosts } from './known-hosts.ts';
+import { listen } from './listen.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { RequestsPerNetwork } from './requests-per-network.ts';
 import { Traffic } from './traffic.ts';
@@ -23,19 +24,22 @@ export interface HttpParts {
   readonly rest: HttpHandler;
   /** Handlers by their whole paths. */
   readonly downloads?: Readonly<Record<string, HttpHandler>>;
-  /** Serves the paths below `/auth`, for browsers that sign in at an identity provider. Default: these paths are NOT_FOUND. */
+  /**
+   * Serves the paths below `/auth`, where browsers sign in with an identity provider. Default: these paths are
+   * NOT_FOUND.
+   */
   readonly auth?: HttpHandler;
   /** Measures requests. */
   readonly metrics: RequestMetrics;
   /** Serves `/metrics`. Default: that path is NOT_FOUND. */
   readonly metricsEntry?: HttpHandler;
-  /** Rejects while the service cannot do its work. */
+  /** Rejects while the service is not ready. */
   readonly ready: () => Promise<void>;
-  /** Gets a line for each request at level debug. */
+  /** Receives one line per request, at level debug. */
   readonly log?: RequestLog;
 }
 
-/** What is used of a logger; pino's shape. */
+/** Subset of pino's logger. */
 export interface RequestLog {
   isLevelEnabled(level: string): boolean;
   debug(fields: object, text: string): void;
@@ -43,51 +47,52 @@ export interface RequestLog {
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Maximum number of connections. Default: as many as the process may open. See Connections for what happens beyond it. */
+  /** Maximum number of connections. Default: no bound but that of the process. Beyond it see `Connections`. */
   readonly maxConnections?: number;
   /** Maximum number of connections of one network; with `isBehindProxy`, of requests in progress. Default: no bound. */
   readonly maxConnectionsPerNetwork?: number;
-  /** Whether all connections are those of a proxy, which forwards the address of the caller. Default: false. */
+  /** Whether all connections come from a proxy that forwards the caller's address. Default: false. */
   readonly isBehindProxy?: boolean;
   /** Called when connections were refused, at most once a minute. */
   readonly onRefused?: (reason: RefusalReason) => void;
-  /** Milliseconds after which a connection is closed whose client takes nothing of what waits for it. Default: 30,000. */
+  /**
+   * Milliseconds after which a connection is closed if its client receives none of the waiting bytes. Default: 30,000.
+   */
   readonly stalledMs?: number;
-  /** Budgets of bytes under way. Default: budgets of its own. */
+  /** Budgets of bytes in transit. Default: budgets of this server alone. */
   readonly traffic?: Traffic;
-  /** Checks `Host` headers. Default: none is checked. */
+  /** Checks `Host` headers. Default: they are not checked. */
   readonly knownHosts?: KnownHosts;
 }
 
 export interface HttpServer {
   readonly port: number;
   readonly connections: Pick<Connections, 'size' | 'stalledCount' | 'refusedCount'>;
-  /** Until then only /healthz answers, everything else with 503. */
+  /** Sets the handlers. Until this is called, /healthz responds with 200 and every other path with 503. */
   readonly serve: (parts: HttpParts) => void;
   /** Safe to call twice. */
   readonly close: () => Promise<void>;
 }
 
-/** A client that is slower to send a request occupies a connection without use. In milliseconds. */
+/** Node's timeouts, in milliseconds. Slower clients would occupy connections without using them. */
 const LIMITS = {
   keepAliveTimeout: 65_000,
   headersTimeout: 20_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 5_000,
 } as const;
-/** Connections that Node accepts beyond `maxConnections`, so that a new one can take the place of an idle one. */
+/** Number of connections that Node accepts beyond `maxConnections`, so that a new one can replace an idle one. */
 const SPARE_CONNECTIONS = 100;
-
+/** Minimum interval between calls of `onRefused`. */
 const REFUSED_NOTICE_MS = 60_000;
-
-/** Answers in flight get this long to end when the service stops. */
+/** Maximum time for responses in progress when the service stops. */
 const DRAIN_MS = 5_000;
 
 /**
- * One port for everything: /graphql, /api, /auth, /healthz, /readyz, /metrics. It is taken before there is anything to serve, so that a
- * taken port stops a start before it has made anything.
+ * Serves /graphql, /api, /auth, /healthz, /readyz and /metrics on one port. The port is opened before the service
+ * starts, so that a port in use stops the start before it has created anything.
  */
 export async function startHttpServer({
   host,
@@ -100,7 +105,7 @@ export async function startHttpServer({
   knownHosts,
   traffic = new Traffic(),
 }: HttpServerOptions): Promise<HttpServer> {
-  const answering = new Set<ServerResponse>();
+  const responding = new Set<ServerResponse>();
   const connections = new Connections({
     ...(maxConnections !== undefined && { max: maxConnections }),
     ...(maxConnectionsPerNetwork !== undefined && !isBehindProxy && { maxPerNetwork: maxConnectionsPerNetwork }),
@@ -111,25 +116,25 @@ export async function startHttpServer({
   const proxied =
     isBehindProxy && maxConnectionsPerNetwork !== undefined ? new RequestsPerNetwork(maxConnectionsPerNetwork) : null;
   let parts: HttpParts | null = null;
-  let logged: RequestLog | null = null;
+  let requestLog: RequestLog | null = null;
   let closed: Promise<void> | null = null;
   const serve = (given: HttpParts) => {
     parts = given;
-    logged = given.log?.isLevelEnabled('debug') ? given.log : null;
+    requestLog = given.log?.isLevelEnabled('debug') ? given.log : null;
   };
   const start = (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
     if (connection !== undefined) connection.requests += 1;
-    answering.add(res);
-    // `on`, here and below: it closes once, and `once` would wrap the function for each request.
+    responding.add(res);
+    // `close` is emitted once. `once` would allocate a wrapper for each request.
     res.on('close', () => {
-      answering.delete(res);
+      responding.delete(res);
       if (connection !== undefined) connection.requests -= 1;
     });
     if (proxied !== null && !enter(proxied, traffic.networkOf(req), res)) return;
-    if (logged !== null) logRequest(req, res, logged);
+    if (requestLog !== null) logRequest(req, res, requestLog);
     if (isMisdirected(req, knownHosts)) writeJson(res, 421, misdirected(req));
-    else if (parts === null) answerEarly(req, res);
+    else if (parts === null) respondWhileStarting(req, res);
     else dispatch(req, res, parts);
   };
   const server = createServer(LIMITS, (req, res) => {
@@ -138,7 +143,7 @@ export async function startHttpServer({
   });
   server.on('connection', (socket: Socket) => connections.add(socket));
   server.on('upgrade', (req, socket, head) => {
-    // Node gives the socket away without a listener: a caller who resets it would end the process.
+    // Node passes the socket without an error listener: a connection reset would end the process.
     socket.on('error', () => socket.destroy());
     if (isMisdirected(req, knownHosts)) refuseUpgrade(socket, '421 Misdirected Request', misdirected(req));
     else if (parts === null || pathOf(req) !== '/graphql') refuseUpgrade(socket, '404 Not Found');
@@ -156,26 +161,19 @@ export async function startHttpServer({
       'drop',
       atMostEvery(REFUSED_NOTICE_MS, () => onRefused('FULL')),
     );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server, host, port),
     connections,
     serve,
     close: () => {
       connections.close();
-      closed ??= drain(server, answering, connections.sockets());
+      closed ??= drain(server, responding, connections.sockets());
       return closed;
     },
   };
 }
 
-/** Probes are exempt: orchestrators send them with the address of a container, or with a name that only they know. */
+/** Probes are exempt: orchestrators send them with the address of a container or an internal name. */
 function isMisdirected(req: IncomingMessage, knownHosts: KnownHosts | undefined): boolean {
   if (knownHosts === undefined || knownHosts.accepts(req.headers.host)) return false;
   const path = pathOf(req);
@@ -204,7 +202,9 @@ const TOO_MANY = {
   info: { retryAfterSeconds: 1 },
 } as const;
 
-/** Counts a request of a network until its response or its connection closes, or refuses it. */
+/**
+ * Refuses a request beyond the bound of its network. Counts other requests until their response or connection closes.
+ */
 function enter(proxied: RequestsPerNetwork, network: string, until: ServerResponse | Duplex): boolean {
   if (proxied.enter(network)) {
     until.on('close', () => proxied.leave(network));
@@ -227,8 +227,7 @@ function atMostEvery<Args extends unknown[]>(ms: number, notify: (...args: Args)
   };
 }
 
-/** Lives while the service starts. */
-function answerEarly(req: IncomingMessage, res: ServerResponse): void {
+function respondWhileStarting(req: IncomingMessage, res: ServerResponse): void {
   if (pathOf(req) === '/healthz') writeJson(res, 200, { status: 'ok' });
   else {
     res.setHeader('retry-after', '1');
@@ -236,13 +235,13 @@ function answerEarly(req: IncomingMessage, res: ServerResponse): void {
   }
 }
 
-/** Without the query, which may hold what is nobody's business. The id is the one that errors are logged with. */
+/** The line has no query string, which may contain secrets. Errors are logged with the same request id. */
 function logRequest(req: IncomingMessage, res: ServerResponse, log: RequestLog): void {
   const start = performance.now();
   res.once('close', () => {
     const ms = Math.round((performance.now() - start) * 10) / 10;
     const fields = { requestId: req.headers['x-request-id'], method: req.method, path: pathOf(req), ms };
-    // A caller who left before the answer was whole got no status.
+    // A caller that disconnects before the response is complete gets no status.
     log.debug({ ...fields, status: res.writableFinished ? res.statusCode : null }, 'request');
   });
 }
@@ -271,7 +270,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, parts: HttpParts): 
   } else if (path === '/') {
     res.writeHead(302, { location: '/graphql' }).end();
   } else {
-    writeJson(res, 404, { message: `There is nothing at ${path}`, code: 'NOT_FOUND', status: 404 });
+    writeJson(res, 404, { message: `The path ${path} does not exist`, code: 'NOT_FOUND', status: 404 });
   }
 }
 
@@ -285,16 +284,23 @@ function observed(kind: RequestKind, res: ServerResponse, metrics: RequestMetric
   res.on('close', () => metrics.observe(kind, res.statusCode, performance.now() - start));
 }
 
-/** Takes no more requests and lets those in flight end within DRAIN_MS; streams of events, which never end, are cut. */
-async function drain(server: Server, answering: ReadonlySet<ServerResponse>, sockets: Iterable<Socket>): Promise<void> {
+/**
+ * Accepts no more requests and waits up to DRAIN_MS for responses in progress. Streams of events never end, so they are
+ * closed.
+ */
+async function drain(
+  server: Server,
+  responding: ReadonlySet<ServerResponse>,
+  sockets: Iterable<Socket>,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  // Clients open connections before they need them; Node counts one that has never asked anything as busy.
+  // Clients open connections in advance. Node counts a connection without a request as busy.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  for (const res of answering) {
+  for (const res of responding) {
     if (String(res.getHeader('content-type')).startsWith('text/event-stream')) res.destroy();
   }
-  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
-  clearTimeout(cut);
+  clearTimeout(deadline);
 }

@@ -7,24 +7,24 @@ const MAX_CACHED = 1_000;
 export interface KnownHostsOptions {
   /** Address or name that the HTTP server listens on. */
   readonly host: string;
-  /** Address of the service as browsers know it. */
+  /** URL under which browsers reach the service. */
   readonly publicUrl?: string | undefined;
   /** Further names; `*.example.com` is any name below `example.com`, `*` is any name. */
   readonly allowed?: readonly string[];
 }
 
 /**
- * Checks `Host` headers, so that a page of another site cannot reach this service by a DNS name of its own that resolves to the address
- * of this service (DNS rebinding).
+ * Checks `Host` headers against DNS rebinding: a page of another site reaches this service by a DNS name of that site
+ * that resolves to the address of this service.
  *
- * IP addresses are accepted, because rebinding needs a name. A missing header is accepted, because every browser sends one. Ports are
- * not compared.
+ * IP addresses are accepted, because rebinding needs a name. A missing header is accepted, because every browser sends
+ * one. Ports are not compared.
  */
 export class KnownHosts {
   readonly #names: ReadonlySet<string>;
   readonly #suffixes: readonly string[];
   readonly #acceptsAll: boolean;
-  /** Header values that were accepted: callers send the same few. */
+  /** Cache of accepted header values: callers send the same few. */
   readonly #accepted = new Set<string>();
 
   constructor({ host, publicUrl, allowed = [] }: KnownHostsOptions) {

@@ -6,7 +6,7 @@ import { writeJson } from './write-json.ts';
 
 export interface MetricsEntryOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
-  /** Bearer token that scrapers send; `null`: none is set. */
+  /** Bearer token that scrapers send. `null` if none is set. */
   readonly token: string | null;
   /** Whether a request without credentials is allowed, if no token is set. */
   readonly isOpenFor: (req: IncomingMessage) => boolean;
@@ -15,8 +15,8 @@ export interface MetricsEntryOptions {
 }
 
 /**
- * `/metrics`, the Prometheus metrics of the service. A caller needs the metrics token or the credentials of a root administrator.
- * Without a metrics token, `isOpenFor` decides which callers need no credentials.
+ * `/metrics`, the Prometheus metrics of the service. A caller needs the metrics token or the credentials of a root
+ * administrator. Without a metrics token, `isOpenFor` decides which callers need no credentials.
  */
 export class MetricsEntry implements HttpHandler {
   readonly #options: MetricsEntryOptions;

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { ListenAddress } from '../../platform/config/setting-values.ts';
 import type { HttpHandler } from './cross-origin.ts';
 import { KnownHosts, type KnownHostsOptions } from './known-hosts.ts';
+import { listen } from './listen.ts';
 import { writeJson } from './write-json.ts';
 
-/** A scraper needs one connection. Further connections are closed at once. */
+/** Further connections are closed immediately. A scraper needs one. */
 const MAX_CONNECTIONS = 100;
 /** In milliseconds. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 10_000, timeout: 60_000 } as const;
@@ -36,15 +36,8 @@ export async function startMetricsServer(
     } else handler.handle(req, res);
   });
   server.maxConnections = MAX_CONNECTIONS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server, host, port),
     serve: (given) => {
       handler = given;
     },

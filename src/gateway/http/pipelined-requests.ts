@@ -3,9 +3,12 @@ import type { Socket } from 'node:net';
 import type { Hold } from '../../platform/limits/byte-budget.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Maximum number of waiting requests per connection. Browsers do not pipeline; benchmarks pipeline some dozens. Beyond it: closed. */
+/**
+ * Maximum number of waiting requests per connection; beyond it the connection is closed. Benchmarks pipeline some
+ * dozens.
+ */
 const MAX_WAITING = 64;
-/** Memory of a request that waits, beside its header fields. In bytes. */
+/** Memory of a waiting request without its header fields, in bytes. */
 const REQUEST_BYTES = 4_096;
 
 interface Waiting {
@@ -14,9 +17,9 @@ interface Waiting {
 }
 
 /**
- * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2). A request is started when the response before it has been
- * sent, so that one connection has one response in memory. The connection is not read while a request waits. What was read before
- * counts as request bytes; a connection that finds no room for them is closed.
+ * Requests that wait for earlier ones on their connection (RFC 9112 9.3.2). A request is started when the previous
+ * response has been sent, so that one connection has one response in memory. The connection is not read while a request
+ * waits. Waiting requests count as request bytes; a connection that exceeds the budget is closed.
  */
 export class PipelinedRequests {
   readonly #traffic: Traffic;
@@ -47,7 +50,7 @@ export class PipelinedRequests {
       waiting.count -= 1;
       waiting.hold.resize(waiting.count * REQUEST_BYTES);
       if (waiting.count === 0) socket.resume();
-      // Node flushes the response right after this event: what is written within it would be sent twice.
+      // Node flushes the response right after this event: data written within the event would be sent twice.
       process.nextTick(() => this.#traffic.starts.soon(caller, start, () => !socket.destroyed));
     });
   }
@@ -67,7 +70,10 @@ export class PipelinedRequests {
   }
 }
 
-/** Closes a connection with many requests. Node 20 creates an error for each of them; its stack took two thirds of the time. */
+/**
+ * Closes a connection with many requests. Node 20 creates an error for each request; its stack took two thirds of the
+ * time.
+ */
 function abort(socket: Socket): void {
   const { stackTraceLimit } = Error;
   socket.prependOnceListener('close', () => {

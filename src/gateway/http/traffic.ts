@@ -6,39 +6,37 @@ import { OperationStarts } from '../../platform/limits/operation-starts.ts';
 
 const MAX_REQUEST_BYTES = 64 * 1_048_576;
 const MAX_RESPONSE_BYTES = 128 * 1_048_576;
-/** Bodies of callers without valid credentials, in bytes. They sign in, which needs less than a kilobyte. */
+/** Maximum body of callers without valid credentials, in bytes. To sign in takes less than a kilobyte. */
 export const MAX_ANONYMOUS_BODY_BYTES = 65_536;
-/** Fewer bytes of one request or connection are not counted: they are part of what a connection costs. */
+/** Fewer bytes of one request or connection are not counted: every connection needs that much. */
 export const UNCOUNTED_BYTES = 4_096;
-/** Shorter responses are not counted: the buffers of the operating system take them. In bytes. */
+/** Shorter responses are not counted: the buffers of the operating system hold them. In bytes. */
 const UNCOUNTED_RESPONSE_BYTES = 65_536;
-/** What a piece of a body occupies beside its bytes: a caller may send a body in pieces of one byte. */
+/** Memory of a chunk of a body in addition to its bytes: a caller may send chunks of one byte. */
 export const PIECE_BYTES = 256;
 const RETRY_AFTER_SECONDS = 1;
 
 export interface TrafficOptions {
   /**
-   * Maximum number of bytes of request bodies and WebSocket messages that are arriving or being worked on. One network may have half.
-   * Default: 64 MiB.
+   * Maximum number of bytes of request bodies and WebSocket messages in progress. One network may have half. Default:
+   * 64 MiB.
    */
   readonly maxRequestBytes?: number;
-  /** Maximum number of bytes of responses that clients have not taken. Default: 128 MiB. */
+  /** Maximum number of bytes of responses that clients have not received. Default: 128 MiB. */
   readonly maxResponseBytes?: number;
-  /** Address of the caller of a request. Default: that of the connection. */
+  /** Address of the caller of a request. Default: the remote address of the connection. */
   readonly callerOf?: (req: IncomingMessage) => string;
 }
 
 /**
- * Budgets of the bytes that are under way over all connections, in each direction. The network with the most bytes loses first.
- *
- * Requests that lose are refused with RATE_LIMITED. Connections whose responses lose are closed.
+ * Budgets of the bytes in transit over all connections, one per direction. Beyond a budget, the network with the most
+ * bytes loses first: its requests are refused with RATE_LIMITED, connections with its responses are closed.
  */
 export class Traffic {
-  /** Request bodies and WebSocket messages. */
+  /** Budget of request bodies and WebSocket messages. */
   readonly requests: ByteBudget;
-  /** Responses. */
   readonly responses: ByteBudget;
-  /** Turns in which operations start. */
+  /** Scheduler of all operations. */
   readonly starts = new OperationStarts();
   readonly #callerOf: (req: IncomingMessage) => string;
 
@@ -56,7 +54,7 @@ export class Traffic {
     return networkOf(this.#callerOf(req));
   }
 
-  /** To be called before a response is ended. Counts its bytes until the client has taken them. */
+  /** Counts the bytes of a response until the client has received them. Call it before the response is ended. */
   responding(res: ServerResponse, bytes: number): void {
     if (bytes < UNCOUNTED_RESPONSE_BYTES) return;
     const hold = this.responses.hold(this.networkOf(res.req), () => res.destroy());
@@ -67,7 +65,7 @@ export class Traffic {
 
 const addressOf = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? '';
 
-/** Counts the body of one request while it arrives and until its response is done. */
+/** Counts the bytes of one request body until the response is complete. */
 export class BodyBytes {
   readonly #traffic: Traffic;
   readonly #req: IncomingMessage;
@@ -76,7 +74,7 @@ export class BodyBytes {
   #bytes = 0;
   #hold: Hold | null = null;
 
-  /** `onRefused` is called when the body loses its room. */
+  /** `onRefused` is called when the body exceeds the budget. */
   constructor(traffic: Traffic, req: IncomingMessage, res: ServerResponse, onRefused: () => void) {
     this.#traffic = traffic;
     this.#req = req;
@@ -84,7 +82,7 @@ export class BodyBytes {
     this.#onRefused = onRefused;
   }
 
-  /** Counts a piece, or calls `onRefused`. */
+  /** Counts a chunk, or calls `onRefused`. */
   add(piece: Buffer): void {
     this.#bytes += piece.length + PIECE_BYTES;
     if (this.#bytes <= UNCOUNTED_BYTES) return;
@@ -92,12 +90,12 @@ export class BodyBytes {
     if (!this.#hold.resize(this.#bytes)) this.#onRefused();
   }
 
-  /** The body is whole and will be used. */
+  /** Protects a complete body from eviction. */
   pin(): void {
     this.#hold?.pin();
   }
 
-  /** The body is not used. */
+  /** Stops counting a body that is not used. */
   release(): void {
     this.#hold?.release();
   }
@@ -110,14 +108,14 @@ export class BodyBytes {
 }
 
 export function noRoom(): ServiceError {
-  return new ServiceError('RATE_LIMITED', 'Too many bytes of requests are under way; try again in 1 s', {
+  return new ServiceError('RATE_LIMITED', 'Too many bytes of requests are in progress; try again in 1 s', {
     info: { retryAfterSeconds: RETRY_AFTER_SECONDS },
   });
 }
 
-/** Maximum number of bytes of a body of a caller, who has valid credentials or not. */
-export const maxBodyBytesOf = (isKnown: boolean, maxBytes: number): number =>
-  isKnown ? maxBytes : Math.min(maxBytes, MAX_ANONYMOUS_BODY_BYTES);
+/** Maximum number of bytes of a caller's body. `isAuthenticated`: whether the caller sent valid credentials. */
+export const maxBodyBytesOf = (isAuthenticated: boolean, maxBytes: number): number =>
+  isAuthenticated ? maxBytes : Math.min(maxBytes, MAX_ANONYMOUS_BODY_BYTES);
 
 export function tooLarge(maxBytes: number): ServiceError {
   const hint = maxBytes === MAX_ANONYMOUS_BODY_BYTES ? ' without valid credentials' : '';

@@ -1,71 +1,75 @@
 /**
- * Fan-out of one observed thing (a broker's clients, a project's brokers) to many subscribers who may read slowly.
+ * Fan-out of one observed state (a broker's clients, a project's brokers) to many subscribers, which may read slowly.
  *
- * Each subscriber first gets the snapshot as it is then, followed by every change, each with the sequence number of the
- * observed thing. Nothing happens between the two: a snapshot knows the number of the change that it was taken after. One that comes
- * in parts is large, so it is given to who comes a moment later as well, with the changes since. The newest changes
- * are kept, once for all: a subscriber is a place in them, so a slow one holds nothing of its own. One that falls more than
- * `limit` changes behind, or behind what is kept, is told so by one GAP with the number of changes left out, and starts again
- * with a snapshot; so is one that is still reading the parts of a snapshot when MAX_SNAPSHOTS newer ones were taken. One that was
- * here before and names the last number it had goes on from there while that is kept.
+ * - Start: a subscriber gets a snapshot, then every change with its sequence number. No change is lost between the two,
+ *   because a snapshot has the number of the last change in it. A snapshot in parts is large, so subscribers that come
+ *   shortly after share it.
+ * - Memory: the newest changes are stored once for all subscribers. A subscriber is a position in them and stores
+ *   nothing itself.
+ * - Slow subscribers: a subscriber that falls more than `limit` changes behind, or behind the stored changes, gets one
+ *   GAP with the number of missed changes and a new snapshot. The same happens to a subscriber that still reads the
+ *   parts of a snapshot when MAX_SNAPSHOTS newer ones were taken.
+ * - Resume: a subscriber that sends the last number of an earlier subscription continues from there if the changes are
+ *   still stored.
  *
- * Numbers begin anywhere, so that those of another process or an earlier run mean nothing here. An event is one object for all who
- * get it (GAP and RESUMED aside), so that what is made of it can be made once: nobody may change it.
+ * Numbers start at random, so that numbers of another process or of an earlier run are not valid here. All subscribers
+ * get the same event object (except for GAP and RESUMED), so that results can be computed once per event. Events must
+ * not be modified.
  */
-
 import { SlicedCalls } from '../../platform/scheduling/sliced-task.ts';
 import { History } from './history.ts';
-import type { LiveSource } from './live-source.ts';
+import type { LiveSource, SubscriberOptions } from './live-source.ts';
 import { type Ending, type Feed, Subscriber, type Snapshot as Taken } from './subscriber.ts';
 
-/** What all events say of the place in the sequence. */
-interface Place {
-  /** 0 where nobody can go on from. */
+/** Position of an event in the sequence. */
+interface Position {
+  /** 0 if a subscription cannot resume from this event. */
   readonly sequence: number;
-  /** How many more events the snapshot goes on for; a GAP says 1, for the snapshot that follows. */
+  /** Number of further events that belong to the same snapshot; 1 for a GAP, because a snapshot follows. */
   readonly partsLeft: number;
 }
 
-export type SnapshotEvent<Snapshot> = Place & { readonly kind: 'SNAPSHOT'; readonly snapshot: Snapshot };
-export type ChangeEvent<Change> = Place & { readonly kind: 'CHANGE'; readonly change: Change };
-export type GapEvent = Place & { readonly kind: 'GAP'; readonly missed: number };
-/** Nothing was left out since the number that the subscriber named; the changes after it follow. */
-export type ResumedEvent = Place & { readonly kind: 'RESUMED' };
+export type SnapshotEvent<Snapshot> = Position & { readonly kind: 'SNAPSHOT'; readonly snapshot: Snapshot };
+export type ChangeEvent<Change> = Position & { readonly kind: 'CHANGE'; readonly change: Change };
+export type GapEvent = Position & { readonly kind: 'GAP'; readonly missed: number };
+/** No change since the subscriber's `after` was missed. The changes after it follow. */
+export type ResumedEvent = Position & { readonly kind: 'RESUMED' };
 
-/** Whoever replaces what is held at SNAPSHOT and applies each CHANGE holds the truth after each event with `partsLeft` 0. */
+/**
+ * A subscriber replaces its state at SNAPSHOT and applies each CHANGE. Its state is then complete after each event with
+ * `partsLeft` 0.
+ */
 export type BroadcastEvent<Snapshot, Change> = SnapshotEvent<Snapshot> | ChangeEvent<Change> | GapEvent | ResumedEvent;
 
-/** What a SNAPSHOT or a CHANGE tells; null: the event tells nothing of what is observed. */
+/** The snapshot of a SNAPSHOT, the change of a CHANGE, `null` for other events. */
 export function stateIn<Snapshot, Change>(event: BroadcastEvent<Snapshot, Change>): Snapshot | Change | null {
   if (event.kind === 'SNAPSHOT') return event.snapshot;
   return event.kind === 'CHANGE' ? event.change : null;
 }
 
 export interface BroadcastOptions<Snapshot, Change> {
-  /** Changes kept for those who read slowly or come back. Default 1,000; the oldest go first. */
+  /**
+   * Maximum number of stored changes, for slow and resuming subscribers. Default: 1,000. The oldest are dropped first.
+   */
   readonly history?: number;
-  /** What the kept changes may weigh together, in the unit of `weigh`. Default 100,000. */
+  /** Maximum weight of all stored changes, in the unit of `weigh`. Default: 100,000. The oldest are dropped first. */
   readonly maxWeight?: number;
   /** Default: 1 for each change. */
   weigh?(change: Change): number;
-  /** For snapshots too large for one event: the first part, and changes that make the whole of it. Default: one part. */
+  /**
+   * Splits a snapshot that is too large for one event into a first part and changes that complete it. Default: one
+   * part.
+   */
   split?(snapshot: Snapshot): { readonly first: Snapshot; readonly rest: readonly Change[] };
 }
 
-export interface SubscriberOptions {
-  /** Changes that the subscriber may be behind. Default 1,000; never more than are kept. */
-  readonly limit?: number;
-  /** Ends the stream with its reason as error: the subscriber's rights ended. */
-  readonly signal?: AbortSignal;
-  /** The number of the last event that an earlier subscription had: changes after it are told again while they are kept. */
-  readonly after?: number | null | undefined;
-}
-
-/** A snapshot is taken anew after this time even if nothing changed: it may tell how old it is. */
+/** Maximum age of a shared snapshot in milliseconds, even if nothing changed: a snapshot may state its age. */
 const SNAPSHOT_MS = 1_000;
-/** This share of the changes that who comes now may be behind make a snapshot too old for it: it is still to be read. */
+/**
+ * Share of a subscriber's `limit` by which a shared snapshot may be behind, because the snapshot must be read first.
+ */
 const SNAPSHOT_SHARE = 0.1;
-/** Snapshots in parts that are kept for readers who are not through with them. */
+/** Maximum number of snapshots in parts that are stored for subscribers which still read them. */
 const MAX_SNAPSHOTS = 32;
 /** Far from 0 and from the largest safe integer. */
 const MAX_START = 2 ** 48;
@@ -79,7 +83,7 @@ export class Broadcast<Snapshot, Change> {
   readonly #subscribers = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
   readonly #waiting = new Set<Subscriber<BroadcastEvent<Snapshot, Change>>>();
   #taken: (Taken<BroadcastEvent<Snapshot, Change>> & { readonly at: number }) | null = null;
-  /** Those in parts that somebody may be reading, the oldest first. */
+  /** Snapshots in parts that subscribers may be reading, the oldest first. */
   readonly #inParts: WeakRef<Taken<BroadcastEvent<Snapshot, Change>>>[] = [];
   #end: Ending | null = null;
 
@@ -100,11 +104,11 @@ export class Broadcast<Snapshot, Change> {
       ending: () => this.#end,
       wait: (subscriber) => this.#waiting.add(subscriber),
       wakeSoon: (wake) => this.#calls.add(wake),
-      leave: (subscriber) => this.#left(subscriber),
+      leave: (subscriber) => this.#remove(subscriber),
     };
   }
 
-  /** Of the last change. */
+  /** Number of the last change. */
   get sequence(): number {
     return this.#history.last;
   }
@@ -120,10 +124,10 @@ export class Broadcast<Snapshot, Change> {
   }
 
   /**
-   * What is observed was lost from sight, so changes no longer lead from what was told to what is: nobody can go on from earlier
-   * numbers, and all who are subscribed start again with a snapshot, after a GAP.
+   * Drops the history, because changes of the observed state were missed. All subscribers get a GAP and a new snapshot,
+   * and earlier numbers can no longer be resumed from.
    */
-  forget(): void {
+  reset(): void {
     this.#taken = null;
     this.#history.clear();
     this.#wakeAll();
@@ -135,14 +139,14 @@ export class Broadcast<Snapshot, Change> {
     return subscriber;
   }
 
-  /** Ends every subscriber's stream after what it has not read yet, by the error if there is one. */
+  /** Ends every subscriber's stream, with the error if there is one, after the events that it has not read yet. */
   close(error?: unknown): void {
     this.#end ??= { error };
     this.#subscribers.clear();
     this.#wakeAll();
   }
 
-  #left(subscriber: Subscriber<BroadcastEvent<Snapshot, Change>>): void {
+  #remove(subscriber: Subscriber<BroadcastEvent<Snapshot, Change>>): void {
     this.#subscribers.delete(subscriber);
     this.#waiting.delete(subscriber);
     if (this.#subscribers.size === 0) this.#taken = null;
@@ -156,9 +160,9 @@ export class Broadcast<Snapshot, Change> {
   #snapshotNow(behind: number): Taken<BroadcastEvent<Snapshot, Change>> {
     const now = performance.now();
     const known = this.#taken;
-    if (known !== null && now - known.at <= SNAPSHOT_MS && this.#leadsToNow(known, behind)) return known;
+    if (known !== null && now - known.at <= SNAPSHOT_MS && this.#isCurrent(known, behind)) return known;
     const parts = this.#partsOf(this.#snapshot());
-    const taken = { at: now, place: this.sequence, parts };
+    const taken = { at: now, sequence: this.sequence, parts };
     this.#taken = taken;
     if (parts.length > 1) {
       this.#inParts.push(new WeakRef(taken));
@@ -168,20 +172,21 @@ export class Broadcast<Snapshot, Change> {
     return taken;
   }
 
-  #leadsToNow({ place, parts }: Taken<BroadcastEvent<Snapshot, Change>>, behind: number): boolean {
-    const isWhole = parts !== null && (parts.length > 1 || place === this.sequence);
-    return isWhole && this.sequence - place <= behind && this.#history.reaches(place);
+  /** Whether the snapshot and the stored changes after it give the current state. */
+  #isCurrent({ sequence, parts }: Taken<BroadcastEvent<Snapshot, Change>>, behind: number): boolean {
+    const isUsable = parts !== null && (parts.length > 1 || sequence === this.sequence);
+    return isUsable && this.sequence - sequence <= behind && this.#history.reaches(sequence);
   }
 
   #partsOf(snapshot: Snapshot): readonly BroadcastEvent<Snapshot, Change>[] {
     const { first, rest } = this.#options.split?.(snapshot) ?? { first: snapshot, rest: [] };
-    const place = (index: number): Place => {
+    const position = (index: number): Position => {
       const partsLeft = rest.length - index;
       return { sequence: partsLeft === 0 ? this.sequence : 0, partsLeft };
     };
     return [
-      { kind: 'SNAPSHOT', ...place(0), snapshot: first },
-      ...rest.map((change, index) => ({ kind: 'CHANGE', ...place(index + 1), change }) as const),
+      { kind: 'SNAPSHOT', ...position(0), snapshot: first },
+      ...rest.map((change, index) => ({ kind: 'CHANGE', ...position(index + 1), change }) as const),
     ];
   }
 }

@@ -1,16 +1,16 @@
-/**
- * The newest items of a numbered sequence, each found by its number.
- *
- * Drop policy: the oldest go when there are more than `limit`, or when they weigh more than `maxWeight` together; the newest
- * stays whatever it weighs.
- */
 export interface HistoryOptions<Item> {
   readonly limit: number;
   readonly maxWeight: number;
-  /** Always the same for the same item. */
+  /** Must return the same weight each time for the same item. */
   weigh(item: Item): number;
 }
 
+/**
+ * Ring buffer of the newest items of a numbered sequence.
+ *
+ * Drop policy: the oldest items are dropped when there are more than `limit`, or when they weigh more than `maxWeight`
+ * together. The newest item is never dropped.
+ */
 export class History<Item> {
   readonly #options: HistoryOptions<Item>;
   /** By number, modulo `limit`. */
@@ -19,7 +19,7 @@ export class History<Item> {
   #last: number;
   #weight = 0;
 
-  /** `last`: the number that the item before the first one would have had. */
+  /** `last`: the number before that of the first item. */
   constructor(last: number, options: HistoryOptions<Item>) {
     this.#options = options;
     this.#items = [];
@@ -31,7 +31,7 @@ export class History<Item> {
     return this.#last;
   }
 
-  /** Of all that is kept. */
+  /** Sum of the weights of all items. */
   get weight(): number {
     return this.#weight;
   }
@@ -45,7 +45,7 @@ export class History<Item> {
     while (this.#weight > maxWeight && this.#first < this.#last) this.#drop();
   }
 
-  /** All goes; the next number is one that nobody was told as the last. */
+  /** Drops all items and skips one number, so that no reader can resume from a number before. */
   clear(): void {
     this.#items.length = 0;
     this.#weight = 0;
@@ -53,12 +53,12 @@ export class History<Item> {
     this.#first = this.#last + 1;
   }
 
-  /** Whether everything after this number is kept, so that who has got so far can go on from there. */
+  /** Whether all items after this number are stored, so that a reader can resume from it. */
   reaches(number: number): boolean {
     return Number.isSafeInteger(number) && number >= this.#first - 1 && number <= this.#last;
   }
 
-  /** Undefined: not kept. */
+  /** `undefined` if the item was dropped or does not exist yet. */
   at(number: number): Item | undefined {
     return number >= this.#first && number <= this.#last ? this.#items[number % this.#options.limit] : undefined;
   }

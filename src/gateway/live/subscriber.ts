@@ -1,54 +1,53 @@
-import type { SubscriberOptions } from './broadcast.ts';
 import type { History } from './history.ts';
-import { type LiveSource, nextOf, OVER } from './live-source.ts';
+import { type LiveSource, nextOf, OVER, type SubscriberOptions } from './live-source.ts';
 
 export interface Ending {
-  /** Undefined: just the end. */
+  /** `undefined` if the stream ends without an error. */
   readonly error: unknown;
 }
 
-/** The whole at one moment, in parts. */
+/** The complete state at one time, in parts. */
 export interface Snapshot<Event> {
   /** Number of the last change that is in it. */
-  readonly place: number;
-  /** One event at least. Null: let go, since newer ones were taken. */
+  readonly sequence: number;
+  /** At least one event. `null` if the snapshot was dropped because of newer ones. */
   parts: readonly Event[] | null;
 }
 
-/** What subscribers read: the kept changes, and the events that stand for the whole. */
+/** The data that subscribers of a Broadcast share. */
 export interface Feed<Event> {
   readonly history: History<Event>;
-  /** Of now, or of a moment ago: the changes since then are kept, and far fewer than `limit`. */
+  /** A new or a recent snapshot. The changes since then are in the history, and are far fewer than `limit`. */
   snapshot(limit: number): Snapshot<Event>;
   gap(missed: number): Event;
   resumed(sequence: number): Event;
-  /** Not null: nothing is added any more. */
+  /** `null` while changes may still be added. */
   ending(): Ending | null;
   /** Calls the subscriber's `wake` soon after the next change. */
   wait(subscriber: Subscriber<Event>): void;
-  /** Calls `wake` in another turn of the event loop. */
+  /** Calls `wake` in a later event loop iteration. */
   wakeSoon(wake: () => void): void;
   leave(subscriber: Subscriber<Event>): void;
 }
 
 const DEFAULT_LIMIT = 1_000;
 
-/** One reader of a Broadcast: a place in its kept changes, and the rest of the snapshot that it is reading. */
+/** One reader of a Broadcast: a position in its history, and the unread parts of a snapshot. */
 export class Subscriber<Event> implements LiveSource<Event> {
   readonly #feed: Feed<Event>;
   readonly #limit: number;
   readonly #after: number | null;
   readonly #signal: AbortSignal | undefined;
   readonly #abort = () => this.#fail(this.#signal?.reason);
-  /** Number of the last change that was told, or is in the snapshot that was. */
-  #place = 0;
-  /** Null: it was read. */
+  /** Number of the last change that was returned or is in the snapshot. */
+  #position = 0;
+  /** `null` if all parts were read. */
   #snapshot: Snapshot<Event> | null = null;
   #part = 0;
   #isBehind: 'START' | 'GAP' | null = 'START';
   #failure: { readonly error: unknown } | null = null;
-  #waits: (() => void) | null = null;
-  #hasLeft = false;
+  #onWake: (() => void) | null = null;
+  #isClosed = false;
 
   constructor(feed: Feed<Event>, { limit = DEFAULT_LIMIT, signal, after }: SubscriberOptions) {
     this.#feed = feed;
@@ -59,16 +58,16 @@ export class Subscriber<Event> implements LiveSource<Event> {
     else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** For the feed: there is something to take. */
+  /** The feed calls this when `take` has an event. */
   readonly wake = (): void => {
-    const waits = this.#waits;
-    this.#waits = null;
-    waits?.();
+    const onWake = this.#onWake;
+    this.#onWake = null;
+    onWake?.();
   };
 
   get isOver(): boolean {
     if (this.#failure !== null) return false;
-    if (this.#hasLeft) return true;
+    if (this.#isClosed) return true;
     const ending = this.#feed.ending();
     return ending !== null && ending.error === undefined && !this.#hasMore();
   }
@@ -79,21 +78,21 @@ export class Subscriber<Event> implements LiveSource<Event> {
       this.#failure = null;
       throw error;
     }
-    if (this.#hasLeft) return null;
+    if (this.#isClosed) return null;
     const ending = this.#feed.ending();
     if (ending !== null && !this.#hasMore()) {
-      this.#leave();
+      this.#close();
       if (ending.error !== undefined) throw ending.error;
       return null;
     }
-    if (this.#isBehind !== null) this.#begin(this.#isBehind);
+    if (this.#isBehind !== null) this.#start(this.#isBehind);
     return this.#nextPart() ?? this.#nextChange();
   }
 
   wait(wake: () => void): void {
-    if (this.#failure !== null || this.#feed.ending() !== null || this.#hasLeft) this.#feed.wakeSoon(wake);
+    if (this.#failure !== null || this.#feed.ending() !== null || this.#isClosed) this.#feed.wakeSoon(wake);
     else {
-      this.#waits = wake;
+      this.#onWake = wake;
       this.#feed.wait(this);
     }
   }
@@ -103,7 +102,7 @@ export class Subscriber<Event> implements LiveSource<Event> {
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
-    this.#leave();
+    this.#close();
     this.#feed.wakeSoon(this.wake);
     return OVER;
   }
@@ -112,21 +111,21 @@ export class Subscriber<Event> implements LiveSource<Event> {
     return this;
   }
 
-  /** What is left to read once nothing is added any more; a snapshot of what has ended is not begun. */
+  /** Whether events are left after the end of the feed. No new snapshot is started then. */
   #hasMore(): boolean {
-    return this.#isBehind === null && (this.#snapshot !== null || this.#place < this.#feed.history.last);
+    return this.#isBehind === null && (this.#snapshot !== null || this.#position < this.#feed.history.last);
   }
 
-  #begin(state: 'START' | 'GAP'): void {
+  #start(state: 'START' | 'GAP'): void {
     this.#isBehind = null;
     this.#part = 0;
     const after = state === 'START' ? this.#after : null;
-    if (after !== null && this.#keeps(after)) {
-      this.#snapshot = { place: after, parts: [this.#feed.resumed(after)] };
+    if (after !== null && this.#canResumeFrom(after)) {
+      this.#snapshot = { sequence: after, parts: [this.#feed.resumed(after)] };
     } else {
       this.#snapshot = this.#feed.snapshot(this.#limit);
     }
-    this.#place = this.#snapshot.place;
+    this.#position = this.#snapshot.sequence;
   }
 
   #nextPart(): Event | null {
@@ -141,34 +140,34 @@ export class Subscriber<Event> implements LiveSource<Event> {
 
   #nextChange(): Event | null {
     const { history } = this.#feed;
-    if (this.#place === history.last) return null;
-    const event = this.#keeps(this.#place) ? history.at(this.#place + 1) : undefined;
+    if (this.#position === history.last) return null;
+    const event = this.#canResumeFrom(this.#position) ? history.at(this.#position + 1) : undefined;
     if (event === undefined) return this.#gap();
-    this.#place += 1;
+    this.#position += 1;
     return event;
   }
 
   #gap(): Event {
     this.#isBehind = 'GAP';
     this.#snapshot = null;
-    return this.#feed.gap(this.#feed.history.last - this.#place);
+    return this.#feed.gap(this.#feed.history.last - this.#position);
   }
 
-  #keeps(place: number): boolean {
+  #canResumeFrom(sequence: number): boolean {
     const { history } = this.#feed;
-    return history.reaches(place) && history.last - place <= this.#limit;
+    return history.reaches(sequence) && history.last - sequence <= this.#limit;
   }
 
   #fail(error: unknown): void {
-    if (this.#hasLeft) return;
+    if (this.#isClosed) return;
     this.#failure = { error };
-    this.#leave();
+    this.#close();
     this.#feed.wakeSoon(this.wake);
   }
 
-  #leave(): void {
-    if (this.#hasLeft) return;
-    this.#hasLeft = true;
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#snapshot = null;
     this.#signal?.removeEventListener('abort', this.#abort);
     this.#feed.leave(this);

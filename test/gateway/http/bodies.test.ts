@@ -14,7 +14,7 @@ const bodyOf = (bytes: number) => {
 };
 const LARGE = bodyOf(70_000);
 
-test('a body above 64 kB needs valid credentials, whole, in pieces and for a stream of events', async () => {
+test('a body above 64 kB without valid credentials is refused: whole, chunked, and for server-sent events', async () => {
   const { port, root } = await startTestService();
   const roads = [
     { path: '/graphql', headers: JSON_TYPE, body: LARGE },
@@ -51,7 +51,7 @@ test.each([
   const { port, root } = await startTestService({ env: { MAX_REQUESTS_MB: '1', MAX_BODY_BYTES: '100000' } });
   const sockets: Socket[] = [];
   const replies: Promise<string>[] = [];
-  // Half of the budget is for one network: five of them fit.
+  // One network may use half of the budget: five bodies fit.
   for (let i = 0; i < 8; i++) {
     const socket = await connection(port, '127.0.0.2');
     replies.push(received(socket, (text) => text.includes('RATE_LIMITED')));
@@ -64,7 +64,7 @@ test.each([
     expect(await reply).toMatch(/^HTTP\/1.1 429 /);
     expect(await reply).toMatch(/retry-after: 1/i);
   }
-  // Another network is not concerned.
+  // Another network is not affected.
   const reply = await send(port, '/graphql', {
     method: 'POST',
     from: '127.0.0.3',
@@ -76,14 +76,14 @@ test.each([
   await expect.poll(() => requestBytes(port)).toBe(0);
 });
 
-test('a body in pieces of one byte counts what its pieces occupy', async () => {
+test('a body in chunks of one byte counts the memory of its chunks', async () => {
   const { port } = await startTestService({ env: { MAX_REQUESTS_MB: '8', MAX_BODY_BYTES: '100000' } });
   const socket = await connection(port);
   const closed = received(socket, (text) => text.includes('RATE_LIMITED'));
   socket.write(
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
   );
-  // Each occupies 257 bytes, and half of 8 MiB are for one network.
+  // Each chunk counts 257 bytes, and one network may use half of 8 MiB.
   const piece = '1\r\nx\r\n';
   for (let i = 0; i < 20_000 && !socket.destroyed; i += 1_000) {
     if (!socket.write(piece.repeat(1_000))) await Promise.race([once(socket, 'drain'), closed]);

@@ -15,7 +15,7 @@ const HALF = `${[
 ].join('\r\n')}\r\n\r\n{`;
 const isWhole = (text: string) => text.includes('"ok"');
 
-/** Begins a request and does not end it. */
+/** Starts a request and does not finish it. */
 async function keepBusy(socket: Socket, request = HALF): Promise<Socket> {
   const text = received(socket, (all) => all.includes('100 Continue'));
   socket.write(request);
@@ -30,7 +30,7 @@ async function isServed(socket: Socket): Promise<boolean> {
   return isWhole(await text);
 }
 
-test('an idle connection of the network with the most connections gives way to a new one', async () => {
+test('a new connection replaces an idle one of the network with the most connections', async () => {
   const { port } = await startTestService({ env: { MAX_CONNECTIONS: '8' } });
   const modest = await connection(port, '127.0.0.2');
   expect(await isServed(modest)).toBe(true);
@@ -48,7 +48,7 @@ test('an idle connection of the network with the most connections gives way to a
   expect(await isServed(greedy[6] as Socket)).toBe(true);
 });
 
-test('a new connection is refused while all others are busy, and one that ends makes room', async () => {
+test('a new connection is refused while all others are busy, and accepted when one closes', async () => {
   const { port } = await startTestService({ env: { MAX_CONNECTIONS: '5' } });
   const busy: Socket[] = [];
   for (let i = 0; i < 5; i++) {
@@ -80,7 +80,7 @@ test('behind a proxy the requests in progress of one forwarded network are bound
   await expect.poll(() => status('203.0.113.1')).toBe(401);
 });
 
-test('pipelined requests are answered in their order', async () => {
+test('responses to pipelined requests are sent in order', async () => {
   const { port } = await startTestService();
   const socket = await connection(port);
   const paths = Array.from({ length: 60 }, (_, i) => (i % 2 === 0 ? '/healthz' : `/nothing-${i}`));
@@ -91,7 +91,7 @@ test('pipelined requests are answered in their order', async () => {
   expect(await isServed(await connection(port))).toBe(true);
 });
 
-test('pipelined requests with bodies are answered in their order', async () => {
+test('responses to pipelined requests with bodies are sent in order', async () => {
   const { port, root } = await startTestService();
   const socket = await connection(port);
   const text = received(socket, (all) => all.includes('"n19"'));
@@ -125,7 +125,7 @@ test('requests that wait for an earlier one on their connection count as request
   const socket = await connection(port, '127.0.0.2');
   socket.write(stream + GET.repeat(50));
   await expect.poll(() => requestBytes(port)).toBe(50 * 4_096);
-  // Half of 4 MiB are 512 requests.
+  // Half of 4 MiB is 512 requests.
   const many = await Promise.all(Array.from({ length: 9 }, () => connection(port, '127.0.0.3')));
   const closed = Promise.race(many.map((each) => once(each, 'close')));
   for (const each of many) each.resume().write(stream + GET.repeat(60));

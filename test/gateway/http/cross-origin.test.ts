@@ -3,7 +3,7 @@ import { startTestService } from '../../support/service.ts';
 
 const PAGE = 'https://app.example.com';
 
-test('pages of allowed origins may use REST: preflight, answers and errors', async () => {
+test('pages of allowed origins may use REST: preflight, responses and errors', async () => {
   const { url, rest, projectId } = await startTestService({ env: { CORS_ORIGINS: `${PAGE},https://b.example` } });
   const path = `/api/projects/${projectId}/brokers`;
   const preflight = await fetch(`${url}${path}`, {
@@ -29,7 +29,7 @@ test('pages of allowed origins may use REST: preflight, answers and errors', asy
   expect(refused.headers.get('access-control-allow-origin')).toBe(PAGE);
 });
 
-test('pages of other origins are told nothing', async () => {
+test('pages of other origins get no CORS header fields', async () => {
   const { rest, url } = await startTestService({ env: { CORS_ORIGINS: PAGE } });
   const answer = await rest('GET', '/api/projects', undefined, undefined, { origin: 'https://evil.example' });
   expect(answer.headers.get('access-control-allow-origin')).toBeNull();

@@ -11,7 +11,7 @@ import { startTestService } from '../../support/service.ts';
 const upgradeTo = (path: string, extra = '') =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`;
 
-test('a caller who resets the connection while its upgrade is refused harms nobody', async () => {
+test('a connection reset during a refused upgrade does not affect the service', async () => {
   const { port, url } = await startTestService();
   for (const request of [upgradeTo('/elsewhere'), upgradeTo('/graphql', 'Origin: https://evil.example\r\n')]) {
     for (let i = 0; i < 20; i++) {
@@ -35,18 +35,18 @@ test('the service stops soon while a WebSocket is open', async () => {
   expect((await closed)[0]).toBe(1001);
 });
 
-test('the service stops soon while a connection is open over which nothing was asked', async () => {
+test('the service stops soon while a connection without a request is open', async () => {
   const service = await startTestService();
   const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
   await once(socket, 'connect');
-  // Answered on another one: by then this one has been taken in.
+  // A response on another connection shows that the service has accepted this one.
   await fetch(`${service.url}/healthz`);
   const start = performance.now();
   await service.close();
   expect(performance.now() - start).toBeLessThan(3_000);
 });
 
-test('of streams of events that are asked for on one connection the first is open, and ends with it', async () => {
+test('of several pipelined event streams only the first is open, and it ends with its connection', async () => {
   const { port, url, root, projectId } = await startTestService();
   const query = `subscription { brokerStatus(projectId: "${projectId}") { kind } }`;
   const request = [
@@ -64,13 +64,13 @@ test('of streams of events that are asked for on one connection the first is ope
   await expect.poll(open).toBe('0');
 });
 
-test('a refused upgrade is cut, whether its caller leaves or not', async () => {
+test('the connection of a refused upgrade is closed, whether its client closes it or not', async () => {
   const { port } = await startTestService();
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.write(upgradeTo('/elsewhere'));
   socket.resume();
   await once(socket, 'end');
-  // Writing tells: what the service closed wholly answers with a reset.
+  // A write shows it: a connection that the service closed completely responds with a reset.
   await new Promise<void>((cut) => {
     socket.on('error', () => cut());
     socket.write('more');
@@ -79,7 +79,7 @@ test('a refused upgrade is cut, whether its caller leaves or not', async () => {
   });
 });
 
-test('a start that a taken port stops has made no administrator, so the next one shows the password', async () => {
+test('a start that fails on a port in use creates no administrator, so the next start shows the password', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await once(other, 'listening');
@@ -98,7 +98,7 @@ test('a start that a taken port stops has made no administrator, so the next one
   expect(service.report.rootPassword?.generated).toMatch(/^\w{5}-/);
 });
 
-test('each request is a line at level debug, with its id and without its query', async () => {
+test('each request is logged at level debug with its id and without its query string', async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const service = await startService(readConfig({ PORT: '0', DATA_DIR: temporaryFolder(), EMBEDDED_BROKER: 'off' }), {

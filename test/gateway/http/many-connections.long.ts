@@ -4,12 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bearer } from '../../support/service.ts';
 import { type ServiceProcess, startServiceProcess } from '../../support/service-process.ts';
 
-/** Callers without credentials, from as many networks as the bound of one network asks for. The service itself needs a few more. */
+/** Connections without credentials, from as many networks as the bound per network requires. The service needs a few more. */
 const CONNECTIONS = 9_900;
 const PER_NETWORK = 990;
 const AT_ONCE = 200;
 
-/** Resident memory that all of them may take beside what the service takes without them, in MB. */
+/** Maximum resident memory of all connections, without the memory of the idle service, in MB. */
 const MAX_MB = { idle: 200, 'half-open': 350 } as const;
 
 const HALF_BODY = `${[
@@ -44,7 +44,7 @@ async function start() {
   return { service: await startServiceProcess(env), mqttPort };
 }
 
-/** Opens them all, each with what it sends, and keeps them open. What the service sends is discarded. */
+/** Opens all connections, sends the text over each and keeps them open. Received bytes are discarded. */
 async function openAll(port: number, text: string, watch: () => void): Promise<Socket[]> {
   const sockets: Socket[] = [];
   onTestFinished(() => {
@@ -88,11 +88,11 @@ test.each(KINDS)('%s: nearly 10,000 at once stay within the memory bound', async
   const open = sockets.filter(({ destroyed }) => !destroyed).length;
   console.log(`${_name}: ${open} open, ${Math.round(before)} MB before, ${Math.round(peak)} MB at most`);
   expect(peak - before).toBeLessThan(MAX_MB[bound]);
-  // Those of MQTT are closed after 10 s without a CONNECT, which may be over for the first.
+  // MQTT connections are closed after 10 s without a CONNECT, which may have passed for the first ones.
   if (listener === 'http') expect(open).toBe(CONNECTIONS);
 });
 
-/** Reads for a caller with credentials are answered meanwhile. */
+/** Checks that a caller with credentials gets responses meanwhile. */
 async function isHealthy({ url, root }: ServiceProcess): Promise<void> {
   const started = performance.now();
   const response = await fetch(`${url}/api/projects`, { headers: { ...bearer(root), connection: 'close' } });

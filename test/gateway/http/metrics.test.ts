@@ -48,7 +48,7 @@ test('METRICS_HOST with METRICS_TOKEN requires the token', async () => {
   expect(await read(metricsPort ?? 0, bearer(TOKEN))).toBe(200);
 });
 
-test('a start fails if the port of METRICS_HOST is taken', async () => {
+test('a start fails if the port of METRICS_HOST is in use', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await once(other, 'listening');

@@ -12,7 +12,7 @@ const QUERY = JSON.stringify({ query: '{ __typename }' });
 const post = (port: number, headers: Record<string, string>, body = QUERY) =>
   send(port, '/graphql', { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
 
-/** The first reply with this status: a slow machine gives back units between two requests. */
+/** The first response with this status: on a slow machine, units are regained between two requests. */
 async function firstWith(status: number, request: () => Promise<Reply>): Promise<Reply> {
   for (let i = 0; i < 20 * BURST; i++) {
     const reply = await request();
@@ -56,7 +56,7 @@ test('a person who sends requests faster than RATE_REQUESTS is refused over ever
     .toMatchObject({
       payload: [{ extensions: { code: 'RATE_LIMITED', info: { retryAfterSeconds: expect.any(Number) } } }],
     });
-  // Clients connect again after this code.
+  // Clients reconnect after this code.
   const codes = await Promise.all(
     Array.from({ length: 2 * BURST }, async () => {
       const { acknowledged, closed } = await open(service, greedy.token);
@@ -67,7 +67,7 @@ test('a person who sends requests faster than RATE_REQUESTS is refused over ever
 
   expect((await post(port, bearer(modest.token))).status).toBe(200);
   expect((await send(port, path, { headers: bearer(modest.token) })).status).toBe(200);
-  // It has units again after the time that it was given.
+  // The caller has units again after the time in the response.
   await expect.poll(async () => (await post(port, bearer(greedy.token))).status, { timeout: 10_000 }).toBe(200);
 });
 
@@ -83,7 +83,7 @@ test('callers without credentials, and with unknown ones, share the rate of thei
   expect((await from(bearer(root), '127.0.0.2')).status).toBe(200);
 });
 
-test('bodies have a rate in bytes', async () => {
+test('request bodies have a rate limit in bytes', async () => {
   const { port, root, person } = await startTestService({ env: { RATE_REQUEST_BYTES: '10000' } });
   const { token } = await person('VIEWER');
   const body = JSON.stringify({ query: '{ __typename }', variables: { filler: 'x'.repeat(60_000) } });
@@ -99,7 +99,7 @@ test('bodies have a rate in bytes', async () => {
   );
 });
 
-test('subscriptions have a rate of their own, over all connections of a person', async () => {
+test('subscriptions have a separate rate, over all connections of a user', async () => {
   const service = await startTestService({ env: { RATE_SUBSCRIPTIONS: '1' } });
   const { person, projectId, root } = service;
   const { token } = await person('VIEWER');

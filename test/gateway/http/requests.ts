@@ -1,4 +1,4 @@
-/** Requests with headers that `fetch` does not let callers set. */
+/** A request with header fields that `fetch` does not allow. */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -46,7 +46,7 @@ export function send(
   });
 }
 
-/** A connection that the test writes to by itself. Errors of it are ignored: the service may cut it. */
+/** A raw connection. Its errors are ignored: the service may close it. */
 export async function connection(port: number, from?: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', ...(from && { localAddress: from }) });
   socket.on('error', () => undefined);
@@ -55,7 +55,7 @@ export async function connection(port: number, from?: string): Promise<Socket> {
   return socket;
 }
 
-/** All that arrives until the connection closes or `isWhole`. */
+/** Everything received until the connection closes or `isWhole` returns true. */
 export async function received(socket: Socket, isWhole: (text: string) => boolean = () => false): Promise<string> {
   let text = '';
   socket.setEncoding('latin1');

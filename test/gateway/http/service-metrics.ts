@@ -1,6 +1,6 @@
 import { send } from './requests.ts';
 
-/** Value of one metric of a service, by its name and labels as they are written. */
+/** Value of one metric of a service, by name and labels in the text format. */
 export async function metric(port: number, name: string): Promise<number> {
   const { text } = await send(port, '/metrics');
   const line = text.split('\n').find((each) => each.startsWith(`brokergraph_${name} `));

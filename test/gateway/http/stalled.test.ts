@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startHttpServer } from '../../../src/gateway/http/http-server.ts';
 import { connection } from './requests.ts';
 
-/** More than the buffers of the operating system take. */
+/** More than the buffers of the operating system hold. */
 const LARGE = Buffer.alloc(64 * 1_048_576);
 const STALLED_MS = 1_000;
 
@@ -16,7 +16,7 @@ async function start() {
   return server;
 }
 
-test('a connection is closed whose client takes nothing of a response, and one that takes a little is not', async () => {
+test('a connection is closed if its client receives nothing, but not if it receives slowly', async () => {
   const { port, connections } = await start();
   const [stalled, slow] = [await connection(port), await connection(port)];
   for (const socket of [stalled, slow]) {
@@ -40,7 +40,7 @@ test('a connection is closed whose client takes nothing of a response, and one t
   const closed = once(stalled, 'close');
   stalled.resume();
   await closed;
-  // It gets the rest.
+  // The slow client gets the rest.
   let size = 0;
   slow.on('data', (piece: Buffer) => {
     size += piece.length;

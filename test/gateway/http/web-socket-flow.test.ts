@@ -23,7 +23,7 @@ async function open({ port }: TestService, token: string | null, from = '127.0.0
 
 const FILLER = 'x'.repeat(50_000);
 
-test('a message of a WebSocket without credentials has at most 64 kB, whole or in fragments', async () => {
+test('a WebSocket message without credentials above 64 kB is refused, whole or in fragments', async () => {
   const service = await startTestService();
   const message = JSON.stringify({
     id: '1',
@@ -64,7 +64,7 @@ test('fragments of WebSocket messages count as request bytes, and the oldest soc
   await expect.poll(() => requestBytes(port)).toBe(0);
 });
 
-test('queries of a WebSocket that nobody reads wait instead of filling the memory', async () => {
+test('queries of a WebSocket whose client does not read wait instead of filling the memory', async () => {
   const service = await startTestService();
   const { port, person } = service;
   const { token } = await person('VIEWER');
@@ -79,7 +79,7 @@ test('queries of a WebSocket that nobody reads wait instead of filling the memor
     for (const frame of frames) socket.send(frame);
     sockets.push(socket);
   }
-  // All of them wait for their readers.
+  // All operations wait for their clients.
   let last = -1;
   await expect
     .poll(
@@ -91,11 +91,11 @@ test('queries of a WebSocket that nobody reads wait instead of filling the memor
       { timeout: 60_000, interval: 500 },
     )
     .toBe(true);
-  // The bound of each socket is 1 MiB, and one response beyond it.
+  // The bound of each socket is 1 MiB plus one response.
   expect(last).toBeLessThan(8 * 3 * 1_048_576);
   expect((await send(port, '/healthz')).status).toBe(200);
 
-  // A reader that goes on gets all of them.
+  // A client that continues to read gets all results.
   const [first] = sockets;
   const ids = new Set<string>();
   first?.on('message', (data) => {

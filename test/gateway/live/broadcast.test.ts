@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Broadcast, type BroadcastEvent, type BroadcastOptions } from '../../../src/gateway/live/broadcast.ts';
 
-/** A counter that is observed: its snapshot is its value, a change adds one. */
+/** Broadcast of a counter: a snapshot is its value, a change is the difference. */
 function counter(options: BroadcastOptions<number, number> = {}) {
   let value = 0;
   const broadcast = new Broadcast<number, number>(() => value, options);
@@ -32,11 +32,11 @@ test('a subscriber gets the state first, then every change with the next number'
   expect(await read(events)).toEqual({ kind: 'CHANGE', sequence: at(3), partsLeft: 0, change: 3 });
 });
 
-test('numbers begin anywhere, so those of another feed mean nothing', () => {
+test('numbers start at random, so numbers of another feed are not valid', () => {
   expect(counter().broadcast.sequence).not.toBe(counter().broadcast.sequence);
 });
 
-test('what happens between subscribing and the first read is in the snapshot, not lost and not doubled', async () => {
+test('a change between subscribing and the first read is in the snapshot once', async () => {
   const { broadcast, add, at } = counter();
   const events = broadcast.subscribe();
   add(4);
@@ -45,7 +45,7 @@ test('what happens between subscribing and the first read is in the snapshot, no
   expect(await read(events)).toMatchObject({ kind: 'CHANGE', sequence: at(2), change: 1 });
 });
 
-test('who reads too slowly is told how much was left out, and starts again with the state', async () => {
+test('a slow subscriber gets a GAP with the number of missed changes, then a new snapshot', async () => {
   const { broadcast, add, at } = counter();
   const events = broadcast.subscribe({ limit: 10 });
   await read(events);
@@ -57,7 +57,7 @@ test('who reads too slowly is told how much was left out, and starts again with 
   expect(await read(events)).toMatchObject({ kind: 'CHANGE', sequence: at(1_002) });
 });
 
-test('who is as far behind as it may be misses nothing', async () => {
+test('a subscriber that is exactly `limit` changes behind misses nothing', async () => {
   const { broadcast, add, at } = counter();
   const events = broadcast.subscribe({ limit: 10 });
   await read(events);
@@ -65,7 +65,7 @@ test('who is as far behind as it may be misses nothing', async () => {
   for (let i = 1; i <= 10; i++) expect(await read(events)).toMatchObject({ kind: 'CHANGE', sequence: at(i) });
 });
 
-test('what is kept is bounded by its weight, and who needs more of it starts again', async () => {
+test('the weight of stored changes is bounded, and subscribers that need dropped changes get a GAP', async () => {
   const { broadcast, add } = counter({ maxWeight: 10, weigh: (change) => change });
   const [slow, slower] = [broadcast.subscribe(), broadcast.subscribe()];
   await read(slow);
@@ -79,7 +79,7 @@ test('what is kept is bounded by its weight, and who needs more of it starts aga
   expect(await read(slow)).toMatchObject({ kind: 'CHANGE', change: 100 });
 });
 
-test('one slow subscriber costs the others nothing', async () => {
+test('one slow subscriber does not affect the others', async () => {
   const { broadcast, add, at } = counter();
   broadcast.subscribe({ limit: 5 });
   const fast = broadcast.subscribe({ limit: 5 });
@@ -90,7 +90,7 @@ test('one slow subscriber costs the others nothing', async () => {
   }
 });
 
-test('an event is one object for all who get it, the snapshot too until something changes', async () => {
+test('all subscribers get the same event object, and the same snapshot until something changes', async () => {
   const { broadcast, add } = counter();
   const streams = [broadcast.subscribe(), broadcast.subscribe()];
   const both = async () => Promise.all(streams.map(read));
@@ -104,7 +104,7 @@ test('an event is one object for all who get it, the snapshot too until somethin
   expect(await read(old)).toMatchObject({ kind: 'CHANGE', change: 1, partsLeft: 0 });
 });
 
-test('a snapshot in parts is one for all who come within a moment, each with the changes since', async () => {
+test('subscribers share a recent snapshot in parts, and get the changes since then', async () => {
   const { broadcast, add, at } = counter({ split: (whole) => ({ first: 0, rest: [whole] }) });
   add(7);
   const early = broadcast.subscribe();
@@ -114,7 +114,7 @@ test('a snapshot in parts is one for all who come within a moment, each with the
   expect(await read(late)).toBe(parts[0]);
   expect(await read(late)).toBe(parts[1]);
   expect(await read(late)).toEqual({ kind: 'CHANGE', sequence: at(2), partsLeft: 0, change: 1 });
-  // Too old for who may be only so far behind, and then for everybody.
+  // Too old for a subscriber with a small limit; then too old for all.
   expect(await read(broadcast.subscribe({ limit: 29 }))).not.toBe(parts[0]);
   for (let n = 0; n < 101; n++) add(1);
   const next = broadcast.subscribe();
@@ -122,7 +122,7 @@ test('a snapshot in parts is one for all who come within a moment, each with the
   expect(await read(next)).toMatchObject({ kind: 'CHANGE', sequence: at(105), change: 111 });
 });
 
-test('snapshots in parts that are read slowly are let go, and their readers start again', async () => {
+test('snapshots in parts that are read slowly are dropped, and their readers get a GAP', async () => {
   const { broadcast, add } = counter({ split: (whole) => ({ first: 0, rest: [whole] }) });
   const streams = Array.from({ length: 40 }, () => {
     const events = broadcast.subscribe({ limit: 10 });
@@ -142,7 +142,7 @@ test('snapshots in parts that are read slowly are let go, and their readers star
   ]);
 });
 
-test('a large snapshot comes in parts, and only the last has a number to go on from', async () => {
+test('a large snapshot comes in parts, and only the last part has a number to resume from', async () => {
   const { broadcast, add, at } = counter({ split: (whole) => ({ first: 1, rest: Array(whole - 1).fill(1) }) });
   add(3);
   const events = broadcast.subscribe();
@@ -153,7 +153,7 @@ test('a large snapshot comes in parts, and only the last has a number to go on f
   expect(await read(events)).toEqual({ kind: 'CHANGE', sequence: at(2), partsLeft: 0, change: 7 });
 });
 
-test('who comes back goes on after the last number it had', async () => {
+test('a subscriber resumes after the last number of its earlier subscription', async () => {
   const { broadcast, add, at } = counter();
   add();
   add(2);
@@ -168,30 +168,30 @@ test('who comes back goes on after the last number it had', async () => {
 });
 
 test.each([
-  ['a number that is not kept any more', 0],
-  ['a number that is yet to come', 6],
+  ['the number of a dropped change', 0],
+  ['a number of the future', 6],
   ['the number of another feed', -1_000_000],
-  ['a half', 2.5],
-  ['no number', Number.NaN],
-])('who comes back with %s gets the state', async (_name, number) => {
+  ['a fraction', 2.5],
+  ['NaN', Number.NaN],
+])('a subscriber that resumes from %s gets a snapshot', async (_name, number) => {
   const { broadcast, add, at } = counter({ history: 3 });
   for (let i = 0; i < 5; i++) add();
   expect(await read(broadcast.subscribe({ after: at(2) }))).toMatchObject({ kind: 'RESUMED' });
   expect(await read(broadcast.subscribe({ after: at(number) }))).toMatchObject({ kind: 'SNAPSHOT', snapshot: 5 });
 });
 
-test('once what is observed was lost from sight, nobody goes on from before', async () => {
+test('after a reset no subscriber can resume from an earlier number', async () => {
   const { broadcast, add, at } = counter();
   add();
   const events = broadcast.subscribe();
   await read(events);
-  broadcast.forget();
+  broadcast.reset();
   expect(await read(events)).toMatchObject({ kind: 'GAP' });
   expect(await read(events)).toMatchObject({ kind: 'SNAPSHOT', snapshot: 1 });
   expect(await read(broadcast.subscribe({ after: at(1) }))).toMatchObject({ kind: 'SNAPSHOT' });
 });
 
-test('thousands are woken in turns, between which the event loop serves others', async () => {
+test('subscribers are woken in time slices, and the event loop serves others between them', async () => {
   const { broadcast, add } = counter();
   let woken = 0;
   for (let i = 0; i < 50; i++) {
@@ -199,22 +199,22 @@ test('thousands are woken in turns, between which the event loop serves others',
     subscriber.take();
     subscriber.wait(() => {
       woken += 1;
-      // Each holds the loop for a while, as writing to many sockets does.
+      // Each callback blocks the loop for 1 ms, as writing to many sockets does.
       for (const until = performance.now() + 1; performance.now() < until; );
     });
   }
   add();
   expect(woken).toBe(0);
-  const held: number[] = [];
+  const perIteration: number[] = [];
   while (woken < 50) {
     const before = woken;
     await new Promise((resolve) => setImmediate(resolve));
-    held.push(woken - before);
+    perIteration.push(woken - before);
   }
-  expect(Math.max(...held)).toBeLessThan(25);
+  expect(Math.max(...perIteration)).toBeLessThan(25);
 });
 
-test('who leaves while waiting for a change is forgotten', async () => {
+test('a subscriber that closes while it waits for a change is removed', async () => {
   const { broadcast } = counter();
   const subscriber = broadcast.subscribe();
   subscriber.take();
@@ -224,7 +224,7 @@ test('who leaves while waiting for a change is forgotten', async () => {
   expect([broadcast.subscriberCount, subscriber.isOver, subscriber.take()]).toEqual([0, true, null]);
 });
 
-test('a signal ends the stream with its reason, at once and for good', async () => {
+test('a signal ends the stream immediately with its reason', async () => {
   const { broadcast, add } = counter();
   const control = new AbortController();
   const events = broadcast.subscribe({ signal: control.signal });
@@ -237,7 +237,7 @@ test('a signal ends the stream with its reason, at once and for good', async () 
   expect(broadcast.subscriberCount).toBe(0);
 });
 
-test('a reader that waits is woken by the end', async () => {
+test('a waiting reader is woken when the broadcast closes', async () => {
   const { broadcast } = counter();
   const events = broadcast.subscribe();
   await read(events);
@@ -246,7 +246,7 @@ test('a reader that waits is woken by the end', async () => {
   expect(await waiting).toEqual({ done: true, value: undefined });
 });
 
-test('an error ends the stream after what is not read yet', async () => {
+test('an error ends the stream after the events that are not read yet', async () => {
   const { broadcast, add } = counter();
   const events = broadcast.subscribe();
   await read(events);
@@ -258,7 +258,7 @@ test('an error ends the stream after what is not read yet', async () => {
   expect(await events.next()).toEqual({ done: true, value: undefined });
 });
 
-test('whatever is published and read in whatever order, snapshot and changes add up to the truth', async () => {
+test('snapshot and changes add up to the state, in any order of publishing and reading', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.constant('add' as const), fc.constant('read' as const)), { maxLength: 200 }),
@@ -268,18 +268,18 @@ test('whatever is published and read in whatever order, snapshot and changes add
         const { broadcast, add, value } = counter(
           isInParts ? { split: (whole) => ({ first: 0, rest: [whole - 1, 1] }) } : {},
         );
-        // Others make snapshots that this one may be given later.
+        // Another subscriber takes a snapshot that this one may get later.
         if (isInParts) broadcast.subscribe().take();
         const events = broadcast.subscribe({ limit });
-        let held = Number.NaN;
+        let state = Number.NaN;
         const apply = (event: BroadcastEvent<number, number>) => {
-          if (event.kind === 'SNAPSHOT') held = event.snapshot;
-          if (event.kind === 'CHANGE') held += event.change;
+          if (event.kind === 'SNAPSHOT') state = event.snapshot;
+          if (event.kind === 'CHANGE') state += event.change;
         };
         for (const step of steps) {
           if (step === 'add') add();
           else {
-            // A read with nothing to tell would wait, so there is always something.
+            // A read without a change would wait, so a change is added first.
             add();
             apply(await read(events));
           }
@@ -291,7 +291,7 @@ test('whatever is published and read in whatever order, snapshot and changes add
           if (done === null) break;
           apply(done.value);
         }
-        expect(held).toBe(value());
+        expect(state).toBe(value());
       },
     ),
     { numRuns: 200 },

@@ -1,5 +1,4 @@
-import type { SubscriberOptions } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
 import { type BridgeEvent, BridgeFeed, type StatusSource } from './bridge-feed.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { invalid } from '../../../platform/errors.ts';
 import type { CertificateDirectory, CertificateRecord } from '../certificate-directory.ts';
 import { DAY_MS, daysLeft, type ExpiryChange, ExpiryList } from './expiry-list.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { FilterMode } from '../../../platform/text/text-filter.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
@@ -412,7 +412,7 @@ export class ClientRegistry {
     this.#ticker = null;
     this.#fresh = false;
     this.#clients.clear();
-    this.#broadcast.forget();
+    this.#broadcast.reset();
   }
 }
 

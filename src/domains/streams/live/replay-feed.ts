@@ -1,5 +1,5 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import type { StreamEntry } from '../control/stream-wire.ts';
 import type { ReplayProgress } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';

@@ -1,5 +1,5 @@
-import { Broadcast, type BroadcastEvent, type SubscriberOptions } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import { Broadcast, type BroadcastEvent } from '../../../gateway/live/broadcast.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { KindCounts, RecordedTopic, RecorderStatus, TopicChanges } from '../model/topic-recorder.ts';
 
@@ -145,7 +145,7 @@ export class TopicFeed {
   /** What was told before leads to this no more. */
   #begin(state: TopicChange): void {
     this.#state = { ...state, ...NO_LISTS, isConnected: this.#options.isConnected() };
-    this.#broadcast.forget();
+    this.#broadcast.reset();
   }
 
   #tell(change: TopicChange): void {

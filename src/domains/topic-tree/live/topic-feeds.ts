@@ -1,5 +1,4 @@
-import type { SubscriberOptions } from '../../../gateway/live/broadcast.ts';
-import type { LiveSource } from '../../../gateway/live/live-source.ts';
+import type { LiveSource, SubscriberOptions } from '../../../gateway/live/live-source.ts';
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import { type TopicEvent, TopicFeed, type TopicFeedOptions } from './topic-feed.ts';
 
