@@ -7,7 +7,7 @@ import type { ClientService, ConnectedClients } from '../clients/client-service.
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
 import { type ImportPlan, type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
-import type { AccessAction, AccessQuestion, Explanation, Grantee } from './explain/access-explanation.ts';
+import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
 import { AccessView, ANONYMOUS, RoleHolders, type Seen } from './graph/access-view.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole } from './policy/access-model.ts';
 import { AccessIndex, type AccessSnapshot } from './reading/access-index.ts';
@@ -143,7 +143,7 @@ export class AccessControlService {
   }
 
   /** Errors: as `view`; INVALID. */
-  async explain(broker: BrokerRecord, question: AccessQuestion): Promise<Seen<Explanation>> {
+  async explain(broker: BrokerRecord, question: AccessQuery): Promise<Seen<Explanation>> {
     const view = await this.view(broker);
     return { view, object: await runInSlices(explainAccess(view.policy, view.snapshot.dialect, question)) };
   }

@@ -2,53 +2,55 @@ import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessClient, AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import { membershipsInOrder, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import type { AccessAction, RoleSource } from './access-explanation.ts';
-import { type Look, TopicLooks } from './acl-looks.ts';
+import { type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
-/** The rule that decides, and by which way it came to be looked at. */
-export interface Decision {
+/** The deciding rule, and how the client holds its role. */
+interface Decision {
   readonly source: RoleSource;
-  readonly look: Look;
+  readonly match: RuleMatch;
 }
 
-/** What is decided on clients that differ by nothing but their ids. */
-interface Answers<T> {
-  /** Null: no rule matches. */
+/** The decisions on clients that differ in nothing but their client ids. */
+interface Decisions<T> {
+  /** For all client ids that are not in `byClientId`; `null` if no rule matches. */
   readonly usual: T | null;
-  /** With these client ids another rule comes before. */
+  /** Client ids for which an earlier rule decides. */
   readonly byClientId: ReadonlyMap<string, T>;
 }
 
-/** Rules looked at in one step. */
-export const LOOKS_PER_STEP = 64;
+/** Number of rules that are evaluated in one step. */
+export const RULES_PER_STEP = 64;
 
 /**
- * Decisions on one action and topic under one policy, for many accounts: what a role or a group says is found once. Lives as
- * long as one question. Bounded by the rules that match, and by the policy's groups times the topic's levels.
+ * Decides on one action and topic under one policy for many accounts. Each role and group is evaluated once and cached
+ * until the request is complete. The cache is bounded by the number of matching rules, and by groups × levels of the
+ * topic.
  */
 export class TopicDecisions {
   readonly #policy: AccessPolicy;
-  readonly #looks: TopicLooks;
+  readonly #matcher: RuleMatcher;
   readonly #levels: ReadonlySet<string>;
-  /** By role: what matches for anybody. */
-  readonly #matching = new Map<string, readonly Look[]>();
-  /** By the user name as far as it matters, then by role or group. */
-  readonly #roles = new Map<string, Map<string, Answers<Look>>>();
-  readonly #groups = new Map<string, Map<string, Answers<Decision>>>();
+  /** By role: the rules that match for some client. */
+  readonly #matching = new Map<string, readonly RuleMatch[]>();
+  /** By user name (see `decide`), then by role or group. */
+  readonly #roles = new Map<string, Map<string, Decisions<RuleMatch>>>();
+  readonly #groups = new Map<string, Map<string, Decisions<Decision>>>();
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, action: AccessAction, topic: string) {
     this.#policy = policy;
-    this.#looks = new TopicLooks(dialect, action, topic);
+    this.#matcher = new RuleMatcher(dialect, action, topic);
     this.#levels = new Set(topic.split('/'));
   }
 
-  /** The answer for each client id that makes a difference is in it; an account that is bound to one has only that. */
-  *of(
+  /** An account with a client id gets the decision for that client id only. */
+  *decide(
     username: string | null,
     { clientId, roles, groups }: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>,
-  ): SlicedTask<Answers<Decision>> {
-    // No level holds a slash. Most names are all the same here.
+  ): SlicedTask<Decisions<Decision>> {
+    // A name that is no level of the topic cannot match %u, so all these names share one entry: `/`, which no level
+    // contains.
     const name = username !== null && this.#levels.has(username) ? username : '/';
-    const parts: Answers<Decision>[] = [];
+    const parts: Decisions<Decision>[] = [];
     const own = yield* this.#ofSources(
       rolesInOrder(roles, [], () => []),
       name,
@@ -61,85 +63,87 @@ export class TopicDecisions {
         if (inherited.usual !== null) break;
       }
     }
-    const answers = yield* inOrder(parts);
-    if (clientId === null) return answers;
-    return { usual: answers.byClientId.get(clientId) ?? answers.usual, byClientId: NO_OTHERS };
+    const decisions = yield* inOrder(parts);
+    if (clientId === null) return decisions;
+    return { usual: decisions.byClientId.get(clientId) ?? decisions.usual, byClientId: NO_CLIENT_IDS };
   }
 
-  *#ofGroup(groupname: string, name: string): SlicedTask<Answers<Decision>> {
-    const known = entryOf(this.#groups, name);
-    let answers = known.get(groupname);
-    if (answers === undefined) {
+  *#ofGroup(groupname: string, name: string): SlicedTask<Decisions<Decision>> {
+    const cache = entryOf(this.#groups, name);
+    let decisions = cache.get(groupname);
+    if (decisions === undefined) {
       const rolesOf = () => rolesOfGroup(this.#policy, groupname);
-      answers = yield* this.#ofSources(rolesInOrder([], [{ name: groupname, priority: 0 }], rolesOf), name);
-      known.set(groupname, answers);
+      decisions = yield* this.#ofSources(rolesInOrder([], [{ name: groupname, priority: 0 }], rolesOf), name);
+      cache.set(groupname, decisions);
     }
-    return answers;
+    return decisions;
   }
 
-  *#ofSources(sources: readonly RoleSource[], name: string): SlicedTask<Answers<Decision>> {
-    const parts: Answers<Decision>[] = [];
+  *#ofSources(sources: readonly RoleSource[], name: string): SlicedTask<Decisions<Decision>> {
+    const parts: Decisions<Decision>[] = [];
     for (const source of sources) {
       const { usual, byClientId } = yield* this.#ofRole(source.rolename, name);
       if (usual === null && byClientId.size === 0) continue;
       parts.push({
-        usual: usual && { source, look: usual },
+        usual: usual && { source, match: usual },
         byClientId:
-          byClientId.size === 0 ? NO_OTHERS : new Map([...byClientId].map(([id, look]) => [id, { source, look }])),
+          byClientId.size === 0
+            ? NO_CLIENT_IDS
+            : new Map([...byClientId].map(([id, match]) => [id, { source, match }])),
       });
       if (usual !== null) break;
     }
     return yield* inOrder(parts);
   }
 
-  *#ofRole(rolename: string, name: string): SlicedTask<Answers<Look>> {
-    const known = entryOf(this.#roles, name);
-    let answers = known.get(rolename);
-    if (answers === undefined) {
-      answers = answersOf(yield* this.#matchingOf(rolename), name);
-      known.set(rolename, answers);
+  *#ofRole(rolename: string, name: string): SlicedTask<Decisions<RuleMatch>> {
+    const cache = entryOf(this.#roles, name);
+    let decisions = cache.get(rolename);
+    if (decisions === undefined) {
+      decisions = decisionsOf(yield* this.#matchingOf(rolename), name);
+      cache.set(rolename, decisions);
     }
-    return answers;
+    return decisions;
   }
 
-  *#matchingOf(rolename: string): SlicedTask<readonly Look[]> {
-    const known = this.#matching.get(rolename);
-    if (known !== undefined) return known;
+  *#matchingOf(rolename: string): SlicedTask<readonly RuleMatch[]> {
+    const cached = this.#matching.get(rolename);
+    if (cached !== undefined) return cached;
     const role = this.#policy.roles.get(rolename);
-    const matching: Look[] = [];
+    const matching: RuleMatch[] = [];
     let count = 0;
-    for (const look of role ? this.#looks.at(role) : []) {
-      if (look.bearer !== null) matching.push(look);
+    for (const match of role ? this.#matcher.evaluate(role) : []) {
+      if (match.condition !== null) matching.push(match);
       count += 1;
-      if (count % LOOKS_PER_STEP === 0) yield;
+      if (count % RULES_PER_STEP === 0) yield;
     }
     this.#matching.set(rolename, matching);
     return matching;
   }
 }
 
-const NO_OTHERS: ReadonlyMap<string, never> = new Map<string, never>();
+const NO_CLIENT_IDS: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** What the rules of one role say to somebody of this name. */
-function answersOf(matching: readonly Look[], name: string): Answers<Look> {
-  let byClientId: Map<string, Look> | null = null;
-  for (const look of matching) {
-    const { username = null, clientId = null } = look.bearer ?? {};
+/** Returns what the rules of one role decide on a client with this user name. */
+function decisionsOf(matching: readonly RuleMatch[], name: string): Decisions<RuleMatch> {
+  let byClientId: Map<string, RuleMatch> | null = null;
+  for (const match of matching) {
+    const { username = null, clientId = null } = match.condition ?? {};
     if (username !== null && username !== name) continue;
-    if (clientId === null) return { usual: look, byClientId: byClientId ?? NO_OTHERS };
+    if (clientId === null) return { usual: match, byClientId: byClientId ?? NO_CLIENT_IDS };
     byClientId ??= new Map();
-    if (!byClientId.has(clientId)) byClientId.set(clientId, look);
+    if (!byClientId.has(clientId)) byClientId.set(clientId, match);
   }
-  return { usual: null, byClientId: byClientId ?? NO_OTHERS };
+  return { usual: null, byClientId: byClientId ?? NO_CLIENT_IDS };
 }
 
-/** One after the other, where only the last one may be certain. */
-function* inOrder(parts: readonly Answers<Decision>[]): SlicedTask<Answers<Decision>> {
+/** Combines decisions in the order of evaluation. Only the last one may have a `usual` decision. */
+function* inOrder(parts: readonly Decisions<Decision>[]): SlicedTask<Decisions<Decision>> {
   const usual = parts.at(-1)?.usual ?? null;
-  const others = parts.filter(({ byClientId }) => byClientId.size > 0);
-  if (others.length < 2) return { usual, byClientId: others[0]?.byClientId ?? NO_OTHERS };
+  const conditional = parts.filter(({ byClientId }) => byClientId.size > 0);
+  if (conditional.length < 2) return { usual, byClientId: conditional[0]?.byClientId ?? NO_CLIENT_IDS };
   const byClientId = new Map<string, Decision>();
-  for (const part of others) {
+  for (const part of conditional) {
     for (const [id, decision] of part.byClientId) if (!byClientId.has(id)) byClientId.set(id, decision);
     yield;
   }

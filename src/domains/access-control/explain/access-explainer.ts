@@ -4,87 +4,82 @@ import { filterProblem, topicProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessClient, AccessDialect, AccessPolicy, Membership } from '../policy/access-model.ts';
 import { anonymousHoldings, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
 import { brokerRefuses, DEFAULT_ACL_OF, defaultAllows } from '../policy/acl-evaluation.ts';
-import { LOOKS_PER_STEP, TopicDecisions } from './access-decision.ts';
+import { RULES_PER_STEP, TopicDecisions } from './access-decision.ts';
 import {
   type AccessAction,
   type AccessIdentity,
-  type AccessQuestion,
+  type AccessQuery,
   type DecisionReason,
   type Explanation,
   type Grantee,
-  type LookedAt,
+  type LookedAtRule,
   MAX_LOOKED_AT,
   type RoleSource,
   type RuleVerdict,
 } from './access-explanation.ts';
 import { elsewhereOf, remarksOn } from './access-remarks.ts';
-import { type Look, TopicLooks } from './acl-looks.ts';
+import { type RuleMatch, RuleMatcher } from './rule-matcher.ts';
 
 /**
- * What a broker with this policy answers, and why.
+ * Returns what a broker with this policy decides, and why.
  *
- * Errors: INVALID (the topic or filter; roles for an anonymous group that is not there), NOT_FOUND (a role of `withRoles` or
- * `withoutRoles`). An unknown user is an answer, not an error.
+ * Errors: INVALID (the topic or filter; `withRoles` without an anonymous group), NOT_FOUND (a role of `withRoles` or
+ * `withoutRoles`). An unknown user is a result, not an error.
  */
 export function* explainAccess(
   policy: AccessPolicy,
   dialect: AccessDialect,
-  question: AccessQuestion,
+  query: AccessQuery,
 ): SlicedTask<Explanation> {
-  const { action, topic, username } = question;
+  const { action, topic, username } = query;
   checkTopic(action, topic);
-  checkRoles(policy, question);
+  checkRoles(policy, query);
   const account = username === null ? null : (policy.clients.get(username) ?? null);
-  const identity = { username, clientId: question.clientId ?? account?.clientId ?? null };
-  const sources = sourcesOf(policy, username, account, question);
-  const { lookedAt, lookedAtTotal, decidedBy, byClientId } = yield* lookThrough(
+  const identity = { username, clientId: query.clientId ?? account?.clientId ?? null };
+  const sources = sourcesOf(policy, username, account, query);
+  const { lookedAt, lookedAtTotal, decidedBy, byClientId } = yield* evaluate(
     policy,
-    new TopicLooks(dialect, action, topic),
+    new RuleMatcher(dialect, action, topic),
     sources,
     identity,
   );
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const ruled = decidedBy === null ? byDefault : (decidedBy.rule?.allow ?? false);
 
-  const reason = reasonOf(policy, dialect, question, account, decidedBy);
-  const others = [...byClientId]
-    .map(([clientId, allowed]) => ({ clientId, allowed }))
-    .filter(({ allowed }) => allowed !== ruled);
+  const reason = reasonOf(policy, dialect, query, account, decidedBy);
+  const oppositeIds = [...byClientId].flatMap(([clientId, allowed]) => (allowed === ruled ? [] : [clientId]));
   const isRuled = reason === 'RULE' || reason === 'DEFAULT' || reason === 'CONTROL_TOPIC';
-  const answer = {
+  const result = {
     allowed: isRuled && ruled,
     reason,
     decidedBy,
     defaultAclType: DEFAULT_ACL_OF[action],
     defaultAllows: policy.defaultAcl[DEFAULT_ACL_OF[action]],
-    conditional: isRuled && others.length > 0,
+    conditional: isRuled && oppositeIds.length > 0,
     lookedAt,
     lookedAtTotal,
   };
   return {
-    ...answer,
-    elsewhere: elsewhereOf(answer, username, dialect),
-    remarks: remarksOn({ question, identity, policy, dialect, answer, sources, others }),
+    ...result,
+    elsewhere: elsewhereOf(result, username, dialect),
+    remarks: remarksOn({ query, identity, policy, dialect, result, sources, oppositeIds }),
   };
 }
 
-interface LookedThrough {
-  readonly lookedAt: readonly LookedAt[];
-  readonly lookedAtTotal: number;
-  readonly decidedBy: LookedAt | null;
-  /** What is allowed where a rule with a client id that is not known comes first. */
+interface Evaluation extends Pick<Explanation, 'lookedAt' | 'lookedAtTotal' | 'decidedBy'> {
+  /** Whether access is allowed for client ids that an undecidable rule matches. */
   readonly byClientId: ReadonlyMap<string, boolean>;
 }
 
-function* lookThrough(
+function* evaluate(
   policy: AccessPolicy,
-  looks: TopicLooks,
+  matcher: RuleMatcher,
   sources: readonly RoleSource[],
   identity: AccessIdentity,
-): SlicedTask<LookedThrough> {
-  const lookedAt: LookedAt[] = [];
+): SlicedTask<Evaluation> {
+  const lookedAt: LookedAtRule[] = [];
   const byClientId = new Map<string, boolean>();
-  /** Rules of roles that decided nothing: held in another way they do not either. */
+  /** Number of rules of roles that did not decide. They do not decide either if the client holds them a second time. */
   const counts = new Map<string, number>();
   let lookedAtTotal = 0;
   for (const source of sources) {
@@ -93,19 +88,19 @@ function* lookThrough(
     if (known !== undefined && lookedAt.length === MAX_LOOKED_AT) lookedAtTotal += known;
     else if (role) {
       const before = lookedAtTotal;
-      for (const look of looks.at(role)) {
+      for (const match of matcher.evaluate(role)) {
         lookedAtTotal += 1;
-        const verdict = verdictOn(look, identity);
+        const verdict = verdictOn(match, identity);
         const decides = verdict === 'MATCHED' || verdict === 'WILDCARD_DENIED';
         if (decides || lookedAt.length < MAX_LOOKED_AT) {
           const { rolename, group, priority } = source;
-          const at = { rolename, group, priority, rule: look.rule, verdict };
+          const at = { rolename, group, priority, rule: match.rule, verdict };
           if (lookedAt.length < MAX_LOOKED_AT) lookedAt.push(at);
           if (decides) return { lookedAt, lookedAtTotal, decidedBy: at, byClientId };
         }
-        const clientId = verdict === 'UNDECIDABLE' ? look.bearer?.clientId : null;
-        if (typeof clientId === 'string' && !byClientId.has(clientId)) byClientId.set(clientId, look.allow);
-        if (lookedAtTotal % LOOKS_PER_STEP === 0) yield;
+        const clientId = verdict === 'UNDECIDABLE' ? match.condition?.clientId : null;
+        if (typeof clientId === 'string' && !byClientId.has(clientId)) byClientId.set(clientId, match.allow);
+        if (lookedAtTotal % RULES_PER_STEP === 0) yield;
       }
       counts.set(source.rolename, lookedAtTotal - before);
     }
@@ -114,18 +109,16 @@ function* lookThrough(
   return { lookedAt, lookedAtTotal, decidedBy: null, byClientId };
 }
 
-function verdictOn({ rule, bearer }: Look, { username, clientId }: AccessIdentity): RuleVerdict {
+function verdictOn({ rule, condition }: RuleMatch, { username, clientId }: AccessIdentity): RuleVerdict {
   if (rule === null) return 'WILDCARD_DENIED';
-  if (bearer === null || (bearer.username !== null && bearer.username !== username)) return 'NOT_MATCHED';
-  if (bearer.clientId === null || bearer.clientId === clientId) return 'MATCHED';
+  if (condition === null || (condition.username !== null && condition.username !== username)) return 'NOT_MATCHED';
+  if (condition.clientId === null || condition.clientId === clientId) return 'MATCHED';
   return clientId === null ? 'UNDECIDABLE' : 'NOT_MATCHED';
 }
 
 /**
- * Everybody who is allowed, sorted by user name (UTF-16 code units), anonymous first. Disabled accounts are left out. An account that may use any
- * client id is `conditional` where not every one is allowed.
- *
- * Errors: INVALID (the topic or filter).
+ * Returns all clients that are allowed, except disabled accounts. Connections without a user name come first, then
+ * accounts by user name (UTF-16 code units). Errors: INVALID (the topic or filter).
  */
 export function* whoCan(
   policy: AccessPolicy,
@@ -139,15 +132,15 @@ export function* whoCan(
   const byDefault = defaultAllows(policy.defaultAcl, action, topic);
   const found: Grantee[] = [];
   const consider = function* (username: string | null, account: Pick<AccessClient, 'clientId' | 'roles' | 'groups'>) {
-    const { usual, byClientId } = yield* decisions.of(username, account);
+    const { usual, byClientId } = yield* decisions.decide(username, account);
     const all = [usual, ...byClientId.values()];
-    const allowing = all.find((decision) => decision?.look.allow ?? byDefault);
+    const allowing = all.find((decision) => decision?.match.allow ?? byDefault);
     if (allowing === undefined) return;
     found.push({
       username,
       reason: allowing ? 'RULE' : 'DEFAULT',
-      decidedBy: allowing && { ...allowing.source, rule: allowing.look.rule, verdict: 'MATCHED' as const },
-      conditional: all.some((decision) => !(decision?.look.allow ?? byDefault)),
+      decidedBy: allowing && { ...allowing.source, rule: allowing.match.rule, verdict: 'MATCHED' as const },
+      conditional: all.some((decision) => !(decision?.match.allow ?? byDefault)),
     });
   };
   if (canBeAnonymous(policy, dialect)) yield* consider(null, { clientId: null, ...anonymousHoldings(policy) });
@@ -166,21 +159,21 @@ function checkTopic(action: AccessAction, topic: string): void {
   if (reason !== null) throw invalid([{ path: 'topic', reason }]);
 }
 
-function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRoles = [] }: AccessQuestion): void {
+function checkRoles(policy: AccessPolicy, { username, withRoles = [], withoutRoles = [] }: AccessQuery): void {
   for (const name of [...withRoles.map((role) => role.name), ...withoutRoles]) {
     if (!policy.roles.has(name)) throw notFound('role', name);
   }
   if (withRoles.length > 0 && username === null && policy.anonymousGroup === null) {
-    throw invalid([{ path: 'withRoles', reason: 'there is no anonymous group that could hold a role' }]);
+    throw invalid([{ path: 'withRoles', reason: 'requires an anonymous group or a username' }]);
   }
 }
 
-/** The roles that are looked at, in their order, with what the question adds and takes away. */
+/** Returns the evaluated roles in order, including the changes by `withRoles` and `withoutRoles`. */
 function sourcesOf(
   policy: AccessPolicy,
   username: string | null,
   account: AccessClient | null,
-  { withRoles = [], withoutRoles = [] }: Pick<AccessQuestion, 'withRoles' | 'withoutRoles'>,
+  { withRoles = [], withoutRoles = [] }: Pick<AccessQuery, 'withRoles' | 'withoutRoles'>,
 ): RoleSource[] {
   const changed = (held: readonly Membership[]) => [
     ...held.filter(({ name }) => !withRoles.some((role) => role.name === name)),
@@ -194,16 +187,16 @@ function sourcesOf(
   return withoutRoles.length === 0 ? sources : sources.filter(({ rolename }) => !withoutRoles.includes(rolename));
 }
 
-/** As far as is known: elsewhere the listener decides on connections without user name. */
-const canBeAnonymous = ({ anonymousGroup }: AccessPolicy, { decidesAlone }: AccessDialect): boolean =>
-  !decidesAlone || anonymousGroup !== null;
+/** Mosquitto's listener settings decide on connections without a user name; this service cannot read them. */
+const canBeAnonymous = ({ anonymousGroup }: AccessPolicy, { isSoleAuthority }: AccessDialect): boolean =>
+  !isSoleAuthority || anonymousGroup !== null;
 
 function reasonOf(
   policy: AccessPolicy,
   dialect: AccessDialect,
-  { action, topic, username, clientId }: AccessQuestion,
+  { action, topic, username, clientId }: AccessQuery,
   account: AccessClient | null,
-  decidedBy: LookedAt | null,
+  decidedBy: LookedAtRule | null,
 ): DecisionReason {
   if (username !== null && account === null) return 'UNKNOWN_USER';
   if (username === null && !canBeAnonymous(policy, dialect)) return 'UNKNOWN_USER';

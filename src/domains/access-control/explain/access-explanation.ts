@@ -3,90 +3,98 @@ import type { AclRule, DefaultAclType } from '../policy/access-model.ts';
 export const ACCESS_ACTIONS = ['PUBLISH', 'RECEIVE', 'SUBSCRIBE', 'UNSUBSCRIBE'] as const;
 export type AccessAction = (typeof ACCESS_ACTIONS)[number];
 
-/** Who asks for access. */
+/** The client whose access is evaluated. */
 export interface AccessIdentity {
-  /** Null: connected without user name. */
+  /** `null` for a connection without a user name. */
   readonly username: string | null;
-  /** Null: not said; rules with `%c` cannot be decided then. */
+  /** `null` if not given; rules with `%c` cannot be evaluated then. */
   readonly clientId: string | null;
 }
 
-export interface AccessQuestion extends AccessIdentity {
+export interface AccessQuery extends AccessIdentity {
   readonly action: AccessAction;
-  /** A topic, or with SUBSCRIBE and UNSUBSCRIBE a filter. */
+  /** A topic name; a topic filter with SUBSCRIBE and UNSUBSCRIBE. */
   readonly topic: string;
-  /** What if the account held these roles itself, with these priorities; for anonymous: the anonymous group. */
+  /** Evaluates as if the account held these roles, too. Without a user name: as if the anonymous group held them. */
   readonly withRoles?: readonly { readonly name: string; readonly priority: number }[];
-  /** What if it held these neither itself nor through a group. */
+  /** Evaluates as if the account held none of these roles, directly or through a group. */
   readonly withoutRoles?: readonly string[];
 }
 
-/** By which way a role came to be looked at. `group` null: the client's own. */
+/** How a client holds a role. */
 export interface RoleSource {
   readonly rolename: string;
+  /** `null` if the client holds the role directly. */
   readonly group: string | null;
   /** Priority of the role in its holder. */
   readonly priority: number;
 }
 
-/** MATCHED decides. UNDECIDABLE: it has `%c`, and would match with a certain client id, but the question names none. */
-const RULE_VERDICTS = ['MATCHED', 'NOT_MATCHED', 'UNDECIDABLE', 'WILDCARD_DENIED'] as const;
-export type RuleVerdict = (typeof RULE_VERDICTS)[number];
+/**
+ * The result of evaluating a rule. MATCHED decides. UNDECIDABLE: the rule has `%c` and matches for a certain client id,
+ * but the query has no client id. WILDCARD_DENIED: the wildcard flag of the role decides; there is no rule.
+ */
+export type RuleVerdict = 'MATCHED' | 'NOT_MATCHED' | 'UNDECIDABLE' | 'WILDCARD_DENIED';
 
 /**
- * One rule that was looked at; WILDCARD_DENIED has no rule: the role's flag decided. A literal rule is looked up by the filter,
- * so only the one that matches is looked at.
+ * An evaluated rule. The broker looks up literal rules by their filter, so only a matching literal rule is evaluated.
  */
-export interface LookedAt extends RoleSource {
+export interface LookedAtRule extends RoleSource {
+  /** `null` with WILDCARD_DENIED. */
   readonly rule: AclRule | null;
   readonly verdict: RuleVerdict;
 }
 
-/** Rules that an explanation lists at most. */
+/** Maximum number of rules in an explanation. */
 export const MAX_LOOKED_AT = 1_000;
 
 /**
- * BROKER: the broker itself refuses, whatever the rules. RULE: `decidedBy`. DEFAULT: no rule matched. CONTROL_TOPIC: the default
- * allows, but never below $CONTROL. UNKNOWN_USER: there is no such account, or no anonymous group where it alone lets in without
- * user name; dynamic security leaves that to other plugins, where the broker can have some.
- * DISABLED, CLIENT_ID: the account cannot connect so. The rules that are told are then, and with BROKER, those that would decide
- * otherwise.
+ * - BROKER: the broker refuses before it evaluates rules.
+ * - RULE: `decidedBy` decides.
+ * - DEFAULT: no rule matches.
+ * - CONTROL_TOPIC: the default ACL allows, but never topics below `$CONTROL`.
+ * - UNKNOWN_USER: the account does not exist; or the client has no user name, and the broker requires an anonymous
+ *   group for that and has none. Other plugins may decide if the broker supports them.
+ * - DISABLED, CLIENT_ID: the account cannot connect like this.
+ *
+ * With BROKER, DISABLED and CLIENT_ID, the listed rules are those that would decide otherwise.
  */
-const DECISION_REASONS = [
-  'BROKER',
-  'RULE',
-  'DEFAULT',
-  'CONTROL_TOPIC',
-  'UNKNOWN_USER',
-  'DISABLED',
-  'CLIENT_ID',
-] as const;
-export type DecisionReason = (typeof DECISION_REASONS)[number];
+export type DecisionReason =
+  | 'BROKER'
+  | 'RULE'
+  | 'DEFAULT'
+  | 'CONTROL_TOPIC'
+  | 'UNKNOWN_USER'
+  | 'DISABLED'
+  | 'CLIENT_ID';
 
 export interface Explanation {
   readonly allowed: boolean;
   readonly reason: DecisionReason;
-  readonly decidedBy: LookedAt | null;
+  readonly decidedBy: LookedAtRule | null;
   readonly defaultAclType: DefaultAclType;
   readonly defaultAllows: boolean;
-  /** With another client id the answer is the opposite; the remarks name it. Only where the question has no client id. */
+  /**
+   * Whether the result is the opposite for some client ids, which the remarks name. `false` if the query has a client
+   * id.
+   */
   readonly conditional: boolean;
-  /** In the order in which the broker looks, up to the one that decided; the first MAX_LOOKED_AT of them. */
-  readonly lookedAt: readonly LookedAt[];
-  /** How many were looked at; more than `lookedAt` holds where that was cut. */
+  /** The evaluated rules in the order of the broker, up to the deciding one. At most MAX_LOOKED_AT. */
+  readonly lookedAt: readonly LookedAtRule[];
+  /** Number of all evaluated rules; greater than the length of `lookedAt` if that list is truncated. */
   readonly lookedAtTotal: number;
-  /** Another plugin, a password file or a certificate's identity may decide otherwise; the text says what. */
+  /** Why another plugin, a password file or a certificate may decide otherwise; `null` if none can. */
   readonly elsewhere: string | null;
-  /** What the broker gets wrong or leaves out that matters here, in words. */
+  /** Behaviour of the broker that users may not expect and that affects the result. */
   readonly remarks: readonly string[];
 }
 
-/** Somebody who is allowed. */
+/** A client that is allowed. */
 export interface Grantee {
-  /** Null: everybody who connects without user name. */
+  /** `null` for all connections without a user name. */
   readonly username: string | null;
   readonly reason: 'RULE' | 'DEFAULT';
-  readonly decidedBy: LookedAt | null;
-  /** Not with every client id. */
+  readonly decidedBy: LookedAtRule | null;
+  /** Whether some client ids are not allowed. */
   readonly conditional: boolean;
 }

@@ -2,7 +2,7 @@ import { builder, onBroker } from '../../../gateway/graphql/builder.ts';
 import { EXPLANATION_COST, pageCost, WHOLE_POLICY_COST } from '../../../gateway/graphql/page-cost.ts';
 import { walk } from '../../../gateway/graphql/walk-limit.ts';
 import { invalid } from '../../../platform/errors.ts';
-import type { Explanation, Grantee, LookedAt } from '../explain/access-explanation.ts';
+import type { Explanation, Grantee, LookedAtRule } from '../explain/access-explanation.ts';
 import { DEFAULT_MEMBERSHIP_PRIORITY } from '../policy/access-model.ts';
 import { HeldRoleInput } from './access-change-inputs.ts';
 import { AccessClient, AccessGroup, AccessRole, AclRule, DefaultAclType } from './access-objects-schema.ts';
@@ -40,7 +40,7 @@ const DecisionReason = builder.enumType('AccessDecisionReason', {
   } as const,
 });
 
-const LookedAtType = builder.objectRef<Seen<LookedAt>>('LookedAtRule').implement({
+const LookedAtType = builder.objectRef<Seen<LookedAtRule>>('LookedAtRule').implement({
   description: 'A rule that the broker looks at.',
   fields: (t) => ({
     rolename: t.string({ resolve: ({ object }) => object.rolename }),

@@ -1,6 +1,6 @@
 /**
- * The access control of a broker as Mosquitto's dynamic security knows it: clients (accounts) and groups hold roles, roles hold
- * ACL rules. Names are compared as they are, case and all.
+ * The access control of a broker, modelled on Mosquitto's dynamic security plugin: clients (accounts) and groups hold
+ * roles, roles hold ACL rules. Names are case-sensitive.
  */
 export const ACL_TYPES = [
   'publishClientSend',
@@ -15,44 +15,44 @@ export type AclType = (typeof ACL_TYPES)[number];
 export const DEFAULT_ACL_TYPES = ['publishClientSend', 'publishClientReceive', 'subscribe', 'unsubscribe'] as const;
 export type DefaultAclType = (typeof DEFAULT_ACL_TYPES)[number];
 
-/** What happens where no rule matches. */
+/** The decision for each kind of access if no rule matches. */
 export type DefaultAcl = Readonly<Record<DefaultAclType, boolean>>;
 
-/** Identified in its role by `aclType` and `topic`. */
+/** `aclType` and `topic` identify the rule in its role. */
 export interface AclRule {
   readonly aclType: AclType;
   readonly topic: string;
-  /** Higher is looked at first. */
+  /** Rules with a higher priority are evaluated first. */
   readonly priority: number;
   readonly allow: boolean;
 }
 
-/** A role that a client or group holds, or a group that a client is in. */
+/** A role that a client or group holds, or a group that a client belongs to. */
 export interface Membership {
   readonly name: string;
-  /** Higher is looked at first; -1 where nobody said. */
+  /** Memberships with a higher priority are evaluated first. Default: -1. */
   readonly priority: number;
 }
 
 export const DEFAULT_MEMBERSHIP_PRIORITY = -1;
 export const DEFAULT_ACL_PRIORITY = 0;
-/** Mosquitto 2.1 clamps priorities to it; older ones know no limit. */
+/** Mosquitto 2.1 limits priorities to ±100,000. Older versions have no limit. */
 export const MAX_PRIORITY = 100_000;
 
 export interface AccessClient {
   readonly username: string;
-  /** The only client id that may use the account; null: any. */
+  /** The only client id that may use the account; `null` if any may. */
   readonly clientId: string | null;
   readonly textName: string | null;
   readonly textDescription: string | null;
   readonly disabled: boolean;
-  /** By priority, highest first; equals by name. */
+  /** Sorted by priority (highest first), then by name. */
   readonly roles: readonly Membership[];
-  /** As `roles`. */
+  /** Sorted as `roles`. */
   readonly groups: readonly Membership[];
 }
 
-/** Its members are those clients that name it. */
+/** The members are stored in the clients (`AccessClient.groups`). */
 export interface AccessGroup {
   readonly groupname: string;
   readonly textName: string | null;
@@ -64,40 +64,48 @@ export interface AccessRole {
   readonly rolename: string;
   readonly textName: string | null;
   readonly textDescription: string | null;
-  /** False: a subscription with a wildcard is denied as soon as the role is looked at. Null: the broker does not know the flag. */
+  /**
+   * Whether the role's rules decide on subscriptions with wildcards; `false` denies them. `null` if unsupported by the
+   * broker.
+   */
   readonly allowWildcardSubs: boolean | null;
   readonly acls: readonly AclRule[];
 }
 
-/** Everything that decides on access, at one moment. Maps are by name. */
+/** All objects that decide on access, at one point in time. The maps are keyed by name. */
 export interface AccessPolicy {
   readonly clients: ReadonlyMap<string, AccessClient>;
   readonly groups: ReadonlyMap<string, AccessGroup>;
   readonly roles: ReadonlyMap<string, AccessRole>;
   readonly defaultAcl: DefaultAcl;
-  /** The group that connections without user name belong to; null: none. */
+  /** The group of connections without a user name; `null` if the broker has none. */
   readonly anonymousGroup: string | null;
 }
 
-/** What differs between brokers that speak dynamic security. */
+/** The differences between brokers that support dynamic security. */
 export interface AccessDialect {
-  /** `%c` and `%u` stand for client id and user name in ACL topics (Mosquitto 2.1; 2.0 takes them literally). */
+  /**
+   * Whether `%c` and `%u` in ACL topics are replaced with client id and user name (Mosquitto 2.1; literal text in 2.0).
+   */
   readonly substitution: boolean;
-  /** Roles know `allowwildcardsubs` (2.1). */
+  /** Whether roles have `allowwildcardsubs` (2.1). */
   readonly wildcardFlag: boolean;
-  /** A pattern that begins with a wildcard leaves out topics that begin with `$` in subscribe rules too (2.1). */
-  readonly guardsDollar: boolean;
-  /** `modifyRole` with ACLs disconnects the holders (2.1). */
-  readonly kicksOnRoleAcls: boolean;
-  /** `deleteGroup` refuses the anonymous group; before 2.0.15 it crashes the broker. */
-  readonly guardsAnonymousGroup: boolean;
-  /** `getDetails` tells a number that grows with each write (2.1). */
+  /** Whether a leading wildcard excludes topics that begin with `$` in subscribe rules, too (2.1). */
+  readonly wildcardsExcludeDollar: boolean;
+  /** Whether `modifyRole` with ACLs disconnects the holders of the role (2.1). */
+  readonly disconnectsOnRoleAcls: boolean;
+  /** Whether `deleteGroup` refuses the anonymous group. Before 2.0.15 the command crashes the broker. */
+  readonly protectsAnonymousGroup: boolean;
+  /** Whether `getDetails` returns a number that grows with each write (2.1). */
   readonly changeIndex: boolean;
   /**
-   * Nobody else decides: no other plugin, password file or listener's setting (the embedded broker). Whoever has no account cannot
-   * connect, and without user name only where there is an anonymous group.
+   * Whether dynamic security alone decides, without other plugins, a password file or listener settings (the embedded
+   * broker). A user without an account cannot connect then. Connections without a user name require an anonymous group.
    */
-  readonly decidesAlone: boolean;
-  /** Writes that may ride in one payload: 2.0 saves its whole file after each one and serves nobody meanwhile. */
+  readonly isSoleAuthority: boolean;
+  /**
+   * Maximum number of writes in one payload. Mosquitto 2.0 saves its whole file after each write and serves no client
+   * meanwhile.
+   */
   readonly writesPerPayload: number;
 }

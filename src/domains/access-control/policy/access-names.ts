@@ -1,30 +1,31 @@
 const MAX_BYTES = 65_535;
 
-/**
- * Null: a name of an account, group or role that a broker takes. The empty one, which Mosquitto 2.0 takes, names nothing that
- * 2.1 would let anybody use.
- */
+/* Each function returns why a broker would not accept a text, or `null` if it would. */
+
+/** Checks the name of an account, group or role. Mosquitto 2.0 accepts an empty name, but 2.1 does not. */
 export function nameProblem(name: string): string | null {
   return name === '' ? 'must not be empty' : textProblem(name);
 }
 
 /**
- * Null: a client id, topic or name without what Mosquitto refuses as "not valid UTF-8": control characters, code points that are
- * no characters, and what UTF-8 cannot hold.
+ * Checks a client id, topic or name. Mosquitto refuses control characters, noncharacters and surrogates as "not valid
+ * UTF-8".
  */
 export function textProblem(text: string): string | null {
   if (/[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u.test(text)) {
-    return 'must not hold control characters or code points that are no characters';
+    return 'must not contain control characters, noncharacters or surrogates';
   }
   return tooLong(text);
 }
 
-/** Null: a text for people that reaches the broker as it is. Brokers look at no character, but JSON carries no half of a pair. */
+/**
+ * Checks a name for display or a description. Brokers accept every character, but JSON cannot carry an unpaired
+ * surrogate.
+ */
 export function plainTextProblem(text: string): string | null {
-  return /[\0\p{Cs}]/u.test(text) ? 'must not hold U+0000 or half of a surrogate pair' : tooLong(text);
+  return /[\0\p{Cs}]/u.test(text) ? 'must not contain U+0000 or an unpaired surrogate' : tooLong(text);
 }
 
-/** Null: a password that an account can be given. */
 export const passwordProblem = (password: string): string | null =>
   password === '' ? 'must not be empty' : plainTextProblem(password);
 

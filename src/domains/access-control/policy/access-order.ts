@@ -1,19 +1,19 @@
 import type { RoleSource } from '../explain/access-explanation.ts';
 import type { AccessPolicy, Membership } from './access-model.ts';
 
-/** The roles and groups by which somebody has access. */
+/** The roles and groups of an account or of a connection without a user name. */
 export interface Holdings {
   readonly roles: readonly Membership[];
   readonly groups: readonly Membership[];
 }
 
-/** `username` null: a connection without user name. Null: there is no such account. */
+/** Returns `null` if the account does not exist. `username` is `null` for a connection without a user name. */
 export function holdingsOf(policy: AccessPolicy, username: string | null): Holdings | null {
   if (username === null) return anonymousHoldings(policy);
   return policy.clients.get(username) ?? null;
 }
 
-/** Of connections without user name: the anonymous group, where there is one. */
+/** Connections without a user name belong to the anonymous group, if the broker has one. */
 export const anonymousHoldings = ({ anonymousGroup }: AccessPolicy): Holdings => ({
   roles: [],
   groups: anonymousGroup === null ? [] : [{ name: anonymousGroup, priority: 0 }],
@@ -22,7 +22,7 @@ export const anonymousHoldings = ({ anonymousGroup }: AccessPolicy): Holdings =>
 export const rolesOfGroup = ({ groups }: AccessPolicy, groupname: string): readonly Membership[] =>
   groups.get(groupname)?.roles ?? [];
 
-/** The roles of an account in the order in which they are looked at. Names that lead nowhere are left in. */
+/** Returns the roles of an account in the order of evaluation. Names of missing roles are included. */
 export function rolesInOrder(
   own: readonly Membership[],
   groups: readonly Membership[],
@@ -39,7 +39,7 @@ export function rolesInOrder(
   return [...ordered, ...inherited];
 }
 
-/** As C compares: by bytes, which for UTF-8 is by code points; JavaScript's own order differs beyond U+FFFF. */
+/** Compares like strcmp() on UTF-8, which is the order of code points. JavaScript's own order differs beyond U+FFFF. */
 export function compareNames(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index += 1) {

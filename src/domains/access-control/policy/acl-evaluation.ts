@@ -1,41 +1,42 @@
 import { filterCovers, filterMatches, hasWildcard } from '../../../protocol/mqtt/filter-match.ts';
 import type { AccessAction, AccessIdentity } from '../explain/access-explanation.ts';
 import type { AccessDialect, AccessRole, AclRule, AclType, DefaultAcl, DefaultAclType } from './access-model.ts';
-import { effectiveFilter, type Substitution, substitute, substitutionOf } from './acl-filter.ts';
-import { oldFilterCovers } from './acl-old-cover.ts';
+import { effectiveFilter, legacyFilterCovers, type Substitution, substitute, substitutionOf } from './acl-filter.ts';
 
 /*
- * How Mosquitto's dynamic security decides: the client's own roles, then those of its groups, each list by priority; in a role a
- * literal (un)subscribe rule for exactly this filter, then the others by priority; the first match decides, and where there is
- * none the default. Facts of 2.0.11 (plugins/dynamic-security/acl.c, rolelist.c, grouplist.c, roles.c; src/security.c) and 2.1.
+ * Evaluates ACL rules as Mosquitto's dynamic security plugin does. The roles of the client are evaluated first, then
+ * the roles of its groups, each list by priority. In a role, a literal (un)subscribe rule for exactly this filter is
+ * evaluated first, then the other rules by priority. The first match decides; the default ACL decides if no rule
+ * matches. Sources: Mosquitto 2.0.11 (plugins/dynamic-security/acl.c, rolelist.c, grouplist.c, roles.c; src/security.c)
+ * and 2.1.
  *
- * A role is compiled once for all its holders, and bound to a connection once if it has `%c` or `%u`; decisions then allocate
- * nothing.
+ * A role is compiled once for all holders, and bound once to each connection if it contains `%c` or `%u`. Decisions
+ * allocate nothing.
  */
 
-/** A rule with what it compares; shared by everybody who holds its role. */
-export interface CompiledRule {
-  /** Null: not a rule but the role's wildcard flag. */
+/** A rule and the filter that it matches with, shared by all holders of the role. */
+interface CompiledRule {
+  /** `null` for the wildcard flag of the role. */
   readonly rule: AclRule | null;
   readonly allow: boolean;
-  /** Null: matches nothing. With `substitution` it is not bound yet. */
+  /** `null` if the rule matches nothing. The filter is not bound yet if `substitution` is set. */
   readonly filter: string | null;
-  /** What has to be put in before it can match; null: nothing. */
+  /** The placeholders to replace before the rule can match; `null` if the rule has none. */
   readonly substitution: Substitution | null;
 }
 
 interface CompiledRules {
   readonly literals: ReadonlyMap<string, CompiledRule>;
-  /** In the order in which they are looked at. */
+  /** In the order of evaluation. */
   readonly patterns: readonly CompiledRule[];
 }
 
 export interface CompiledRole {
   readonly rolename: string;
   readonly rules: Readonly<Record<AccessAction, CompiledRules>>;
-  /** Decides on subscriptions with a wildcard; null: the role's rules do. */
+  /** Denies subscriptions with wildcards; `null` if the rules of the role decide on them. */
   readonly wildcardDenial: CompiledRule | null;
-  /** Some rule has `%c` or `%u` that is not put in. */
+  /** Whether some rule has a `%c` or `%u` that is not replaced yet. */
   readonly isUnbound: boolean;
   readonly covers: (filter: string, other: string) => boolean;
 }
@@ -58,48 +59,43 @@ export const DEFAULT_ACL_OF: Readonly<Record<AccessAction, DefaultAclType>> = {
 };
 
 export function compileRole(role: AccessRole, dialect: AccessDialect): CompiledRole {
-  const compile = (action: AccessAction): CompiledRules => ({
+  const rules = forEachAction((action) => ({
     literals: new Map(literalsOf(role, action).map((rule) => [rule.topic, literal(rule)])),
     patterns: patternsOf(role, action).map((rule) => pattern(rule, dialect)),
-  });
-  const rules = {
-    PUBLISH: compile('PUBLISH'),
-    RECEIVE: compile('RECEIVE'),
-    SUBSCRIBE: compile('SUBSCRIBE'),
-    UNSUBSCRIBE: compile('UNSUBSCRIBE'),
-  };
+  }));
   return {
     rolename: role.rolename,
     rules,
     wildcardDenial: deniesWildcards(role, dialect) ? WILDCARD_DENIAL : null,
-    isUnbound: Object.values(rules).some(({ patterns }) => patterns.some(({ substitution }) => substitution !== null)),
-    covers: coversOf(dialect),
+    isUnbound: hasUnboundRule(rules),
+    covers: filterCoversFor(dialect),
   };
 }
 
 /**
- * The role with client id and user name put in; the same object where it has no place for them. A rule whose `%c` is not known
- * (`clientId` null) stays unbound: it decides nothing.
+ * Replaces `%c` and `%u` in the rules of a role. Returns the same object if the role has no placeholders. A rule with
+ * `%c` stays unbound, and decides nothing, while the client id is unknown (`null`).
  */
 export function bindRole(role: CompiledRole, identity: AccessIdentity): CompiledRole {
   if (!role.isUnbound) return role;
-  const bindAll = (action: AccessAction): CompiledRules => ({
+  const rules = forEachAction((action) => ({
     literals: role.rules[action].literals,
     patterns: role.rules[action].patterns.map((rule) => bindRule(rule, identity)),
-  });
-  const rules = {
-    PUBLISH: bindAll('PUBLISH'),
-    RECEIVE: bindAll('RECEIVE'),
-    SUBSCRIBE: bindAll('SUBSCRIBE'),
-    UNSUBSCRIBE: bindAll('UNSUBSCRIBE'),
-  };
-  const isUnbound = Object.values(rules).some(({ patterns }) =>
-    patterns.some(({ substitution }) => substitution !== null),
-  );
-  return { ...role, rules, isUnbound };
+  }));
+  return { ...role, rules, isUnbound: hasUnboundRule(rules) };
 }
 
-/** Null: no rule matches, and the default decides. The roles are bound. */
+const forEachAction = (rulesOfAction: (action: AccessAction) => CompiledRules): CompiledRole['rules'] => ({
+  PUBLISH: rulesOfAction('PUBLISH'),
+  RECEIVE: rulesOfAction('RECEIVE'),
+  SUBSCRIBE: rulesOfAction('SUBSCRIBE'),
+  UNSUBSCRIBE: rulesOfAction('UNSUBSCRIBE'),
+});
+
+const hasUnboundRule = (rules: CompiledRole['rules']): boolean =>
+  Object.values(rules).some(({ patterns }) => patterns.some(({ substitution }) => substitution !== null));
+
+/** Returns `null` if no rule matches; the default ACL decides then. The roles must be bound. */
 export function decide(roles: readonly CompiledRole[], action: AccessAction, topic: string): boolean | null {
   for (let index = 0; index < roles.length; index += 1) {
     const rule = decidingRule(roles[index] as CompiledRole, action, topic);
@@ -108,33 +104,38 @@ export function decide(roles: readonly CompiledRole[], action: AccessAction, top
   return null;
 }
 
-/** In the order in which they are looked at: by priority; equals stay in the order of the list, which is the order of the broker. */
+/**
+ * Returns pattern rules in the order of evaluation: by priority; rules of one priority stay in the order of the broker.
+ */
 export const patternsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, PATTERNS[action]);
 
-/** Rules for exactly one filter, which come first. Of two with one topic, which only a file can hold, the later one is found. */
+/**
+ * Returns the rules for exactly one filter. Only a file can contain two with one topic; the broker uses the later one.
+ */
 export const literalsOf = (role: AccessRole, action: AccessAction): AclRule[] => rulesOf(role, LITERALS[action]);
 
-/** What a pattern is compared as, with its `%c` and `%u`; null: it matches nothing. */
+/** Returns the filter that a pattern rule matches with, including `%c` and `%u`; `null` if the rule matches nothing. */
 export function filterOf({ aclType, topic }: AclRule, dialect: AccessDialect): string | null {
   const comparesTopics = aclType === 'publishClientSend' || aclType === 'publishClientReceive';
-  return effectiveFilter(topic, comparesTopics || dialect.guardsDollar);
+  return effectiveFilter(topic, comparesTopics || dialect.wildcardsExcludeDollar);
 }
 
-/** How patterns are compared with subscriptions. */
-export const coversOf = (dialect: AccessDialect) => (dialect.guardsDollar ? filterCovers : oldFilterCovers);
+/** Returns how the broker compares patterns with subscriptions. */
+export const filterCoversFor = (dialect: AccessDialect) =>
+  dialect.wildcardsExcludeDollar ? filterCovers : legacyFilterCovers;
 
-/** Whether the role's flag decides on subscriptions with a wildcard, before its rules. */
+/** Whether the flag of the role denies subscriptions with wildcards before its rules are evaluated. */
 export const deniesWildcards = (role: AccessRole, dialect: AccessDialect): boolean =>
   dialect.wildcardFlag && role.allowWildcardSubs === false;
 
-/** What happens where no rule matches: `$CONTROL` is never allowed by the default, nor is anything else that begins so. */
+/** Whether the default ACL allows the access. The default never allows topics that begin with `$CONTROL`. */
 export function defaultAllows(acl: DefaultAcl, action: AccessAction, topic: string): boolean {
   return acl[DEFAULT_ACL_OF[action]] && !topic.startsWith('$CONTROL');
 }
 
 /**
- * What the broker refuses before it asks anybody: publishing below `$SYS` except a bridge's state, and everything but
- * subscriptions below `$share`.
+ * Whether the broker refuses before it evaluates rules: publishing to `$SYS` topics except the state of a bridge, and
+ * messages on `$share` topics.
  */
 export function brokerRefuses(action: AccessAction, topic: string): boolean {
   if (action === 'SUBSCRIBE' || action === 'UNSUBSCRIBE') return false;
@@ -178,7 +179,7 @@ function bindRule(rule: CompiledRule, { clientId, username }: AccessIdentity): C
   const { filter, substitution } = rule;
   if (filter === null || substitution === null) return rule;
   if (substitution.clientId && clientId === null) {
-    // The user name can be put in already, and with none there is no match whatever the client id.
+    // The user name can be replaced already. Without a user name the rule matches with no client id.
     if (!substitution.username) return rule;
     const named = substitute(filter, '%u', username);
     return { ...rule, filter: named, substitution: named === null ? null : { clientId: true, username: false } };

@@ -1,6 +1,6 @@
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 
-/** Which of `%c` (client id) and `%u` (user name) an ACL topic holds as a whole level. Mosquitto 2.1. */
+/** Which of `%c` (client id) and `%u` (user name) an ACL topic contains as a whole level. Mosquitto 2.1. */
 export interface Substitution {
   readonly clientId: boolean;
   readonly username: boolean;
@@ -14,25 +14,30 @@ export function substitutionOf(topic: string): Substitution | null {
 }
 
 /**
- * The topic with the value at each level that is `%c` or `%u`. Null where it matches nothing then: the value is unknown, or cannot
- * stand there.
+ * Replaces each level of the topic that equals `placeholder`. Returns `null` if the result matches nothing: the value
+ * is unknown or not allowed at that level.
  */
-export function substitute(topic: string, place: '%c' | '%u', value: string | null): string | null {
+export function substitute(topic: string, placeholder: '%c' | '%u', value: string | null): string | null {
   const levels = topic.split('/');
-  const first = levels.indexOf(place);
+  const first = levels.indexOf(placeholder);
   if (first < 0) return topic;
-  if (value === null || value.includes('/') || !canStandAt(first, value)) return null;
-  return levels.map((level) => (level === place ? value : level)).join('/');
+  if (value === null || value.includes('/') || !isAllowedAt(first, value)) return null;
+  return levels.map((level) => (level === placeholder ? value : level)).join('/');
 }
 
-/** Nothing empty and nothing with a meaning in filters; and no topic begins with `$` by a client's name. `level` counts from 0. */
-export function canStandAt(level: number, value: string): boolean {
+/**
+ * Whether a client id or user name may replace a level: not empty, no wildcards, and no `$` at the start of the topic.
+ * `level` counts from 0.
+ */
+export function isAllowedAt(level: number, value: string): boolean {
   return value !== '' && !/[+#]/.test(value) && !(level === 0 && value.startsWith('$'));
 }
 
 /**
- * What an ACL topic really matches. Brokers take topics that are no filters with `createRole`, `modifyRole` and from files; those
- * match nothing, with one exception in the comparison of topics (in 2.1 of subscriptions too): `a/+/#x` is taken for `a/+`.
+ * Returns the filter that an ACL topic really matches with; `null` if it matches nothing. Brokers accept invalid
+ * filters with `createRole`, `modifyRole` and from files. Invalid filters match nothing, with one exception: `a/+/#x`
+ * is treated as `a/+` when topics are compared (in 2.1 also when subscriptions are compared). `lenient` enables the
+ * exception.
  */
 export function effectiveFilter(topic: string, lenient: boolean): string | null {
   if (filterProblem(topic) === null) return topic;
@@ -41,4 +46,25 @@ export function effectiveFilter(topic: string, lenient: boolean): string | null 
   const bad = levels.findIndex((level, index) => index > 0 && levels[index - 1] === '+' && level.startsWith('#'));
   const start = levels.slice(0, bad).join('/');
   return bad > 0 && filterProblem(start) === null && !start.includes('#') ? start : null;
+}
+
+/**
+ * Whether an ACL filter allows a subscription in Mosquitto before 2.1 (sub_matches_sub.c). A final `#` is removed from
+ * both filters, so `#` and `/#` become the same empty level. Wildcards match `$`, too.
+ */
+export function legacyFilterCovers(filter: string, subscription: string): boolean {
+  if (filter === '#') return true;
+  const rule = splitFinalHash(filter);
+  const requested = splitFinalHash(subscription);
+  if (requested.endsInHash && !rule.endsInHash) return false;
+  if (rule.levels.length > requested.levels.length) return false;
+  if (requested.levels.length > rule.levels.length && !rule.endsInHash) return false;
+  return rule.levels.every((level, index) => level === '+' || level === requested.levels[index]);
+}
+
+function splitFinalHash(filter: string): { levels: string[]; endsInHash: boolean } {
+  const levels = filter.split('/');
+  if (levels.at(-1) !== '#') return { levels, endsInHash: false };
+  levels.pop();
+  return { levels: levels.length === 0 ? [''] : levels, endsInHash: true };
 }

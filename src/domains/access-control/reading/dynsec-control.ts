@@ -130,11 +130,11 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
   return {
     substitution: isNew,
     wildcardFlag: isNew,
-    guardsDollar: isNew,
-    kicksOnRoleAcls: isNew,
-    guardsAnonymousGroup: isNew || isMosquitto(version, [2, 0, 15]),
+    wildcardsExcludeDollar: isNew,
+    disconnectsOnRoleAcls: isNew,
+    protectsAnonymousGroup: isNew || isMosquitto(version, [2, 0, 15]),
     changeIndex: details !== null && details.changeIndex !== null,
-    decidesAlone: EMBEDDED.test(version ?? ''),
+    isSoleAuthority: EMBEDDED.test(version ?? ''),
     writesPerPayload: isNew ? 200 : 10,
   };
 }

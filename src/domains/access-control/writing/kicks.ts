@@ -62,7 +62,7 @@ function kickedBy(draft: PolicyDraft, dialect: AccessDialect, write: DynsecWrite
     case 'modifyRole': {
       const { rolename, acls, allowwildcardsubs } = write.fields;
       const isFelt = acls !== undefined || allowwildcardsubs !== undefined;
-      return dialect.kicksOnRoleAcls && isFelt ? holdersOf(draft, rolename) : NOBODY;
+      return dialect.disconnectsOnRoleAcls && isFelt ? holdersOf(draft, rolename) : NOBODY;
     }
     case 'deleteRole':
     case 'addRoleACL':

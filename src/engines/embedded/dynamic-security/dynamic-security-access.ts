@@ -18,11 +18,11 @@ import { ACCOUNT_COST, hashPassword, type PasswordCheck } from './password-check
 export const EMBEDDED_DIALECT: AccessDialect = {
   substitution: true,
   wildcardFlag: true,
-  guardsDollar: true,
-  kicksOnRoleAcls: true,
-  guardsAnonymousGroup: true,
+  wildcardsExcludeDollar: true,
+  disconnectsOnRoleAcls: true,
+  protectsAnonymousGroup: true,
   changeIndex: true,
-  decidesAlone: true,
+  isSoleAuthority: true,
   writesPerPayload: 500,
 };
 

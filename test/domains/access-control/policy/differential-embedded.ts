@@ -32,7 +32,7 @@ export async function embeddedTarget(): Promise<Target> {
   return {
     name: 'embedded',
     // Where a policy has no anonymous group this target has one, so that questions of anonymous clients can be watched.
-    dialect: { ...EMBEDDED_DIALECT, decidesAlone: false },
+    dialect: { ...EMBEDDED_DIALECT, isSoleAuthority: false },
     protocolVersion: 4,
     port,
     admin: { username: 'differential', password: PASSWORD },

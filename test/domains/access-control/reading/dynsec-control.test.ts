@@ -93,22 +93,28 @@ test.each([
   [
     null,
     null,
-    { substitution: false, changeIndex: false, guardsAnonymousGroup: false, writesPerPayload: 10, decidesAlone: false },
+    {
+      substitution: false,
+      changeIndex: false,
+      protectsAnonymousGroup: false,
+      writesPerPayload: 10,
+      isSoleAuthority: false,
+    },
   ],
-  [null, 'mosquitto version 2.0.11', { substitution: false, guardsAnonymousGroup: false }],
-  [null, 'mosquitto version 2.0.15', { substitution: false, guardsAnonymousGroup: true, writesPerPayload: 10 }],
-  [null, 'mosquitto version 2.0.9', { guardsAnonymousGroup: false }],
+  [null, 'mosquitto version 2.0.11', { substitution: false, protectsAnonymousGroup: false }],
+  [null, 'mosquitto version 2.0.15', { substitution: false, protectsAnonymousGroup: true, writesPerPayload: 10 }],
+  [null, 'mosquitto version 2.0.9', { protectsAnonymousGroup: false }],
   [null, 'mosquitto version 2.1.2', { substitution: true, changeIndex: false, writesPerPayload: 200 }],
-  [null, 'mosquitto version 3.0', { wildcardFlag: true, kicksOnRoleAcls: true, guardsDollar: true }],
-  [null, 'another broker 9.9', { substitution: false, guardsAnonymousGroup: false }],
+  [null, 'mosquitto version 3.0', { wildcardFlag: true, disconnectsOnRoleAcls: true, wildcardsExcludeDollar: true }],
+  [null, 'another broker 9.9', { substitution: false, protectsAnonymousGroup: false }],
   [
     { changeIndex: 7 },
     null,
-    { substitution: true, changeIndex: true, guardsAnonymousGroup: true, writesPerPayload: 200 },
+    { substitution: true, changeIndex: true, protectsAnonymousGroup: true, writesPerPayload: 200 },
   ],
   [{ changeIndex: null }, null, { substitution: true, changeIndex: false }],
-  [{ changeIndex: 7 }, 'brokergraph embedded 1.0.0', { substitution: true, decidesAlone: true }],
-  [{ changeIndex: 7 }, 'mosquitto version 2.1.2', { substitution: true, decidesAlone: false }],
+  [{ changeIndex: 7 }, 'brokergraph embedded 1.0.0', { substitution: true, isSoleAuthority: true }],
+  [{ changeIndex: 7 }, 'mosquitto version 2.1.2', { substitution: true, isSoleAuthority: false }],
 ])('details %o and version %s are a dialect', (details, version, dialect) => {
   expect(dialectOf(details, version)).toMatchObject(dialect);
 });

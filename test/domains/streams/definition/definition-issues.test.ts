@@ -17,7 +17,7 @@ const FIELDS: readonly (readonly [field: string, refused: unknown, reason: RegEx
   ['name', '', /1 to 200/, ' '],
   ['name', chars(201), /1 to 200/, chars(200)],
   ['name', 'a\nb', /control characters/, 'a b/c#+$'],
-  ['name', 'a\uD800', /no characters/, 'a\u{1F600}'],
+  ['name', 'a\uD800', /noncharacters/, 'a\u{1F600}'],
   ['sourceTopic', undefined, /^is needed$/, 'a'],
   ['sourceTopic', 1, /topic filter/, '1'],
   ['sourceTopic', '', /empty/, '/'],
