@@ -1,12 +1,15 @@
 /**
  * A process that runs one embedded broker from the build, so that tests can kill it: `broker-process.mjs <folder> <listeners as JSON>
- * <URL of the worker>`. It sends `running` with the listeners or `failed`, and each state and log line. It closes the broker, and ends,
+ * <URL of the worker>`. It sends `running` with the listeners or `failed`, and each state, log line and stall. It closes the broker, and ends,
  * when it is sent a message.
  */
 import { startEmbeddedBroker } from '../../../dist/engines/embedded/embedded-broker.js';
 
 const [folder, listeners = '[]', worker = ''] = process.argv.slice(2);
 const send = (message) => process.connected && process.send?.(message);
+const stalls = new BroadcastChannel('stalls');
+stalls.unref();
+stalls.onmessage = ({ data: ms }) => send({ type: 'stall', ms });
 const logged = (level) => (fields, text) => send({ type: 'log', level, fields, text });
 try {
   const broker = await startEmbeddedBroker({

@@ -5,11 +5,15 @@ import type { ListenerWanted, RunningState } from '../../../src/domains/brokers/
 import { workerUrl } from '../../support/workers.ts';
 import { listener } from './embedded.ts';
 
+export const EMBEDDED_WORKER = workerUrl('engines/embedded/worker.js');
+
 /** What `broker-process.mjs` sends. */
 export type BrokerProcessMessage =
   | { readonly type: 'running'; readonly listeners: readonly ListenerWanted[] }
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'state'; readonly state: RunningState; readonly error?: string }
+  /** The worker thread posted to the channel `stalls`. Milliseconds. */
+  | { readonly type: 'stall'; readonly ms: number }
   | {
       readonly type: 'log';
       readonly level: 'warn' | 'error';
@@ -27,9 +31,13 @@ export interface BrokerProcess {
   kill(): Promise<void>;
 }
 
-/** A process with an embedded broker of the build. It sends `BrokerProcessMessage`. */
-export function forkBroker(folder: string, listeners: readonly ListenerWanted[]): ChildProcess {
-  const args = [folder, JSON.stringify(listeners), workerUrl('engines/embedded/worker.js').href];
+/** A process with an embedded broker of the build. It sends `BrokerProcessMessage`. `worker` runs the broker's thread. */
+export function forkBroker(
+  folder: string,
+  listeners: readonly ListenerWanted[],
+  worker = EMBEDDED_WORKER,
+): ChildProcess {
+  const args = [folder, JSON.stringify(listeners), worker.href];
   // The log lines are sent, too.
   const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
   return fork(new URL('./broker-process.mjs', import.meta.url), args, { execArgv: [], stdio: [...stdio] });

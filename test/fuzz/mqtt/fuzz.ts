@@ -18,7 +18,7 @@ export interface FuzzReport {
   readonly packets: number;
   readonly restarts: number;
   readonly roundTrips: number;
-  /** See `HealthyClient`. Milliseconds. */
+  /** Of the broker's event loop, in milliseconds. */
   readonly longestStall: number;
   /** Number of stalls of more than 200 ms. */
   readonly stalls: number;

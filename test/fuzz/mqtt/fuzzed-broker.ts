@@ -1,14 +1,23 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrokerProcessMessage, forkBroker, runningListeners } from '../../engines/embedded/broker-process.ts';
+import { pathToFileURL } from 'node:url';
+import {
+  type BrokerProcessMessage,
+  EMBEDDED_WORKER,
+  forkBroker,
+  runningListeners,
+} from '../../engines/embedded/broker-process.ts';
 import { ADMINISTRATOR, listener } from '../../engines/embedded/embedded.ts';
 import { HealthyClient } from './healthy-client.ts';
 import type { Stage } from './play.ts';
 
 const RSS_INTERVAL = 100;
+/** Milliseconds that the event loop of the broker may stand still. */
+const MAX_STALL = 200;
+const LOOP_WATCH = new URL('./loop-watch.mjs', import.meta.url);
 /** What the service logs when the broker ends, killed by a sequence or not. */
 const FAILURE = 'embedded broker failed';
 
@@ -22,27 +31,35 @@ export class FuzzedBroker implements Stage {
   /** Warnings of the broker, with how often each was logged. */
   readonly warnings = new Map<string, number>();
   restarts = 0;
+  /** Number of stalls of more than `MAX_STALL`. A broker that starts has no clients yet, so that its stalls are not counted. */
+  stalls = 0;
+  /** Milliseconds. See `loop-watch.mjs`. */
+  longestStall = 0;
   /** Bytes. */
   largestRss = 0;
   /** The stack of the fault. */
   output = '';
   readonly #folder = mkdtempSync(join(tmpdir(), 'fuzzed-broker-'));
+  readonly #worker = pathToFileURL(join(this.#folder, 'watched-worker.mjs'));
   #process: ChildProcess | null = null;
   #client: HealthyClient | null = null;
   #port = 0;
   #isClosed = false;
+  #isStarting = false;
   readonly #memory = setInterval(() => this.#readMemory(), RSS_INTERVAL);
 
   static async start(): Promise<FuzzedBroker> {
     const fuzzed = new FuzzedBroker();
+    writeFileSync(fuzzed.#worker, `import '${LOOP_WATCH.href}'; await import('${EMBEDDED_WORKER.href}');`);
     await fuzzed.#start();
+    if (fuzzed.hasFailed) throw new Error(fuzzed.faults.join('; '));
     const { port, account } = fuzzed;
     fuzzed.#client = await HealthyClient.start({
       port,
       account,
-      processorMs: () => fuzzed.#processorMs(),
       onLost: (message) => fuzzed.#fault(message),
     });
+    fuzzed.#isStarting = false;
     return fuzzed;
   }
 
@@ -58,26 +75,17 @@ export class FuzzedBroker implements Stage {
     return this.#client?.roundTrips ?? 0;
   }
 
-  get stalls(): number {
-    return this.#client?.stalls ?? 0;
-  }
-
-  get longestStall(): number {
-    return this.#client?.longestStall ?? 0;
-  }
-
   async settle(): Promise<void> {
     await this.#client?.settle();
   }
 
   /** On the same folder and port. */
   async restart(how: 'close' | 'kill'): Promise<void> {
-    if (this.#client) this.#client.isRestarting = true;
     this.restarts += 1;
     await this.#end(how);
     await this.#start();
     await this.settle();
-    if (this.#client) this.#client.isRestarting = false;
+    this.#isStarting = false;
   }
 
   async close(): Promise<void> {
@@ -89,7 +97,8 @@ export class FuzzedBroker implements Stage {
   }
 
   async #start(): Promise<void> {
-    const child = forkBroker(this.#folder, [listener({ port: this.#port })]);
+    const child = forkBroker(this.#folder, [listener({ port: this.#port })], this.#worker);
+    this.#isStarting = true;
     this.#process = child;
     child.on('message', (message: BrokerProcessMessage) => this.#heard(message));
     try {
@@ -102,6 +111,7 @@ export class FuzzedBroker implements Stage {
 
   #heard(message: BrokerProcessMessage): void {
     if (message.type === 'state' && message.state === 'FAILED') this.#fault(`the broker failed: ${message.error}`);
+    if (message.type === 'stall' && !this.#isStarting) this.#stalled(message.ms);
     if (message.type !== 'log') return;
     const { level, fields, text } = message;
     if (level === 'warn') {
@@ -122,6 +132,11 @@ export class FuzzedBroker implements Stage {
     await exited;
   }
 
+  #stalled(ms: number): void {
+    this.longestStall = Math.max(this.longestStall, ms);
+    if (ms > MAX_STALL) this.stalls += 1;
+  }
+
   #warn(line: string): void {
     this.warnings.set(line, (this.warnings.get(line) ?? 0) + 1);
   }
@@ -131,19 +146,6 @@ export class FuzzedBroker implements Stage {
     this.faults.push(text);
     // Ends every wait for the broker.
     void this.#client?.close();
-  }
-
-  /** 0 while the process is started again. */
-  #processorMs(): number {
-    try {
-      // Behind the name, which may hold anything: utime and stime in ticks of 10 ms (proc_pid_stat(5)).
-      const fields = readFileSync(`/proc/${this.#process?.pid}/stat`, 'latin1')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * 10;
-    } catch {
-      return 0;
-    }
   }
 
   #readMemory(): void {

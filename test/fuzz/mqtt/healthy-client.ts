@@ -7,14 +7,10 @@ const MAX_ROUND_TRIP = 30_000;
 const TOPIC = 'healthy';
 /** Pause between two messages, in milliseconds. */
 const PAUSE = 20;
-/** Milliseconds of the broker's processor time. */
-const STALL = 200;
 
 export interface HealthyClientOptions {
   readonly port: number;
   readonly account: Account;
-  /** Milliseconds of processor time that the broker has taken so far. */
-  readonly processorMs: () => number;
   readonly onLost: (message: string) => void;
 }
 
@@ -25,19 +21,8 @@ export interface HealthyClientOptions {
 export class HealthyClient {
   /** Messages that arrived. */
   roundTrips = 0;
-  /**
-   * Longest round trip, but for those of restarts. Milliseconds: at most the processor time that the broker took meanwhile, because a
-   * busy machine and a busy disk delay round trips, too.
-   */
-  longestStall = 0;
-  /** Number of round trips with a stall of more than `STALL`. */
-  stalls = 0;
-  /** Whether the broker is restarted, so that round trips are not measured. */
-  isRestarting = false;
   readonly #client: MqttClient;
-  readonly #processorMs: () => number;
   readonly #onLost: (message: string) => void;
-  readonly #loopDelay = new LoopDelay();
   readonly #beating: Promise<void>;
   #isClosed = false;
   #waiting: (() => void)[] = [];
@@ -45,9 +30,8 @@ export class HealthyClient {
   #giveUp: () => void = () => {};
   #hurry: () => void = () => {};
 
-  private constructor(client: MqttClient, { processorMs, onLost }: HealthyClientOptions) {
+  private constructor(client: MqttClient, { onLost }: HealthyClientOptions) {
     this.#client = client;
-    this.#processorMs = processorMs;
     this.#onLost = onLost;
     client.on('error', () => {});
     sendAtOnce(client);
@@ -80,7 +64,6 @@ export class HealthyClient {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#loopDelay.close();
     // mqtt.js 5 never calls back where the connection is just lost.
     this.#client.end(true);
     this.#giveUp();
@@ -99,10 +82,6 @@ export class HealthyClient {
   }
 
   async #roundTrip(text: string): Promise<void> {
-    const isMeasured = !this.isRestarting;
-    const since = performance.now();
-    const delayed = this.#loopDelay.total;
-    const processorMs = this.#processorMs();
     const arrived = new Promise<boolean>((resolve) => {
       const timer = setTimeout(resolve, MAX_ROUND_TRIP, false);
       const end = () => {
@@ -118,11 +97,6 @@ export class HealthyClient {
     this.#client.publishAsync(TOPIC, text, { qos: 1 }).catch(() => {});
     if (!(await arrived)) this.#onLost(`the message of a healthy client did not arrive in ${MAX_ROUND_TRIP} ms`);
     this.roundTrips += 1;
-    if (!isMeasured || this.isRestarting) return;
-    const ms = performance.now() - since - (this.#loopDelay.total - delayed);
-    const stall = Math.min(ms, this.#processorMs() - processorMs);
-    this.longestStall = Math.max(this.longestStall, stall);
-    if (stall > STALL) this.stalls += 1;
   }
 
   /** Between two messages, unless `settle` waits for the next one. */
@@ -134,26 +108,5 @@ export class HealthyClient {
         resolve();
       };
     });
-  }
-}
-
-const INTERVAL = 5;
-
-/** How late the timers of this process are, added up: a round trip that takes long because of that is no stall of the broker. */
-class LoopDelay {
-  total = 0;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor() {
-    let due = performance.now() + INTERVAL;
-    this.#timer = setInterval(() => {
-      const now = performance.now();
-      this.total += Math.max(0, now - due);
-      due = now + INTERVAL;
-    }, INTERVAL);
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
   }
 }
