@@ -2,7 +2,7 @@ const MAX_BYTES = 65_535;
 
 /* Each function returns why a broker would not accept a text, or `null` if it would. */
 
-/** Checks the name of an account, group or role. Mosquitto 2.0 accepts an empty name, but 2.1 does not. */
+/** Checks the name of an account, group or role. Mosquitto 2.0 accepts an empty name, which is unusable in 2.1. */
 export function nameProblem(name: string): string | null {
   return name === '' ? 'must not be empty' : textProblem(name);
 }

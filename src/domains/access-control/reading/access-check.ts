@@ -8,20 +8,20 @@ import type { DefaultAcl } from '../policy/access-model.ts';
 import { type AccessPart, partsChangedBy } from './access-parts.ts';
 import { type DynsecDetails, parseDefaultAcl, parseDetails } from './dynsec-control.ts';
 
-/** What a broker tells with one small payload: enough to know whether what was read of it still holds. */
-export interface Told {
-  /** Epoch milliseconds at which it was asked. */
+/** The response to one small payload, which shows whether the cached access control is still up to date. */
+export interface CheckResult {
+  /** Epoch milliseconds of the request. */
   readonly askedAt: number;
-  /** Null: the broker has no details. */
+  /** `null` if the broker does not support `getDetails`. */
   readonly details: DynsecDetails | null;
   readonly changeIndex: number | null;
-  /** Sizes of the lists; null: not told. */
+  /** Sizes of the lists; `null` if the broker does not report them. */
   readonly counts: Readonly<Record<AccessPart, number | null>>;
   readonly defaultAcl: DefaultAcl;
   readonly anonymousGroup: string | null;
 }
 
-/** A list of one name costs next to nothing and tells the size of the whole. */
+/** A page with one name is cheap, and its response has the size of the whole list. */
 const ONE = { verbose: false, count: 1, offset: 0 };
 const CHECKS: readonly ControlCall[] = [
   { command: 'getDefaultACLAccess' },
@@ -33,24 +33,24 @@ const CHECKS: readonly ControlCall[] = [
 const DETAILS: ControlCall = { command: 'getDetails' };
 
 /**
- * Asks a broker whether its access control changed. The answers to what other administrators wrote before arrive before the
- * answer to this, since the broker does one thing after the other: so whoever has asked has been told of all of them.
+ * Checks whether the access control of a broker has changed. The broker executes commands one after the other.
+ * Responses to earlier writes of other administrators therefore arrive before the response to the check.
  */
 export class AccessCheck {
   readonly #controls: ControlCaller;
-  /** Mosquitto 2.0 does not know the command, and need not be asked again on the same connection. */
+  /** Mosquitto 2.0 does not support `getDetails`; the command is sent once per connection then. */
   #hasDetails = true;
 
   constructor(controls: ControlCaller) {
     this.#controls = controls;
   }
 
-  /** Who answers may be another broker now. */
-  forget(): void {
+  /** Call after a reconnect: the server may be another broker now. */
+  reset(): void {
     this.#hasDetails = true;
   }
 
-  /** Tells the parts that somebody else may have changed; none where only something small changed. */
+  /** Reports the parts that another client may have changed; an empty list if only the defaults changed. */
   onForeignWrites(listener: (parts: readonly AccessPart[]) => void): Stop {
     return this.#controls.onForeignAnswers(DYNSEC_API, (commands) => {
       const writes = commands.filter((command) => !isRead(command));
@@ -58,24 +58,24 @@ export class AccessCheck {
     });
   }
 
-  async ask(): Promise<Told> {
-    return (await this.askWith([])).told;
+  async run(): Promise<CheckResult> {
+    return (await this.runAfter([])).check;
   }
 
-  /** The check at the end of other commands, in one payload. Errors: those of the caller, for the check alone. */
-  async askWith(
+  /** Runs the check after other commands, in one payload. Errors: those of the ControlCaller, for the check only. */
+  async runAfter(
     commands: readonly ControlCall[],
-  ): Promise<{ readonly answers: readonly PromiseSettledResult<unknown>[]; readonly told: Told }> {
+  ): Promise<{ readonly responses: readonly PromiseSettledResult<unknown>[]; readonly check: CheckResult }> {
     const askedAt = Date.now();
     const checks = this.#hasDetails ? [...CHECKS, DETAILS] : CHECKS;
     const results = await this.#controls.callAll(DYNSEC_API, [...commands, ...checks]);
     const [acl, group, clients, groups, roles, details] = results.slice(commands.length);
-    const known = details === undefined ? null : unlessUnknown(details);
-    this.#hasDetails = known !== null;
-    const parsed = known && parseDetails(known.data);
+    const supported = details === undefined ? null : unlessUnknown(details);
+    this.#hasDetails = supported !== null;
+    const parsed = supported && parseDetails(supported.data);
     return {
-      answers: results.slice(0, commands.length),
-      told: {
+      responses: results.slice(0, commands.length),
+      check: {
         askedAt,
         details: parsed,
         changeIndex: parsed?.changeIndex ?? null,
@@ -87,13 +87,13 @@ export class AccessCheck {
   }
 }
 
-/** Null: the broker does not know the command. Errors: every other refusal. */
+/** Returns `null` if the broker does not know the command. Errors: every other error response. */
 function unlessUnknown(result: PromiseSettledResult<unknown> | undefined): { readonly data: unknown } | null {
   if (result?.status === 'rejected' && isUnknownCommand(result.reason)) return null;
   return { data: dataOf(result) };
 }
 
-/** The same code is told where nobody serves the API at all; only the broker has this text. */
+/** Without dynamic security the error has the same code, but not this text of the broker. */
 const isUnknownCommand = (error: unknown): boolean =>
   error instanceof ServiceError && /^unknown command$/i.test(String(error.info?.brokerError));
 

@@ -9,68 +9,69 @@ import {
   type Membership,
 } from '../policy/access-model.ts';
 import type { TouchedObject } from '../writing/access-plan.ts';
-import { AccessCheck, type Told } from './access-check.ts';
+import { AccessCheck, type CheckResult } from './access-check.ts';
 import { AccessLists } from './access-lists.ts';
 import { ACCESS_PARTS, type AccessPart, type PartObjects, type ReadPart, readPart } from './access-parts.ts';
 import { dialectOf } from './dynsec-control.ts';
 import { rereadObjects } from './reread-objects.ts';
 
-/**
- * One broker's access control held in memory: filled when it is first asked for, read again when it may have changed.
- *
- * It may have changed when the broker's change index moved (Mosquitto 2.1; asked at most every `checkMs` for reading), when the
- * answer to somebody else's write was seen, when the sizes of its lists differ, or by age where there is no change index. A part
- * (clients, groups, roles) during whose reading something changed is read again, MAX_READINGS times at most. A lost connection
- * lets everything go, and so does `idleMs` without a question. Own writes are put in by `refresh`.
- *
- * One thing at a time is asked of the broker; whoever reads while that is done gets its result.
- * Bounds: `maxObjects` of each part (beyond: TOO_LARGE); 20,000 clients with a role and a group each take about 10 MB.
- * A filling that takes longer than `fillMs` is given up: BROKER_TIMEOUT.
- * Times in milliseconds. Errors: those of the caller, NOT_SUPPORTED_BY_BROKER without dynamic security among them.
- */
+/** Times in milliseconds. */
 export interface AccessIndexOptions {
   readonly controls: ControlCaller;
-  /** The link: what is known of a broker ends with the connection to it. */
+  /** The connection to the broker. A lost connection clears the cache. */
   readonly session: Pick<BrokerSession, 'onStatus'>;
-  /** `$SYS/broker/version`, as far as known. */
+  /** Returns the value of `$SYS/broker/version`; `null` if unknown. */
   readonly brokerVersion?: () => string | null;
-  /** How old what is read may be where the broker has no change index. Default 30,000. */
+  /** Maximum age of the cache for reading if the broker has no change index. Default: 30,000. */
   readonly maxAgeMs?: number;
-  /** How long a change index holds for reading. Default 1000. */
+  /** Minimum time between two checks of the change index for reading. Default: 1,000. */
   readonly checkMs?: number;
-  /** Default 300,000. */
+  /** The cache is cleared after this time without use. Default: 300,000. */
   readonly idleMs?: number;
-  /** Longest filling, with all readings of what changed meanwhile. Default 60,000. */
+  /** Timeout of an update, including repeated reads. Default: 60,000. */
   readonly fillMs?: number;
-  /** Default 200,000. */
+  /** Maximum number of objects in each list. Default: 200,000. A longer list fails with TOO_LARGE. */
   readonly maxObjects?: number;
-  /** Size that pages aim at. Default 200,000: a broker serves nobody else while it writes one. */
+  /** Target size of a page in bytes. Default: 200,000. A broker serves no other client while it writes a page. */
   readonly pageBytes?: number;
 }
 
 export interface AccessSnapshot {
   readonly policy: AccessPolicy;
   readonly dialect: AccessDialect;
-  /** Epoch milliseconds: what is here was so then. */
+  /** Epoch milliseconds at which the policy was last known to be up to date. */
   readonly asOf: number;
   readonly changeIndex: number | null;
-  /** By group: its accounts (`name`, sorted) with the group's priority in them. A group without members is not in it. */
+  /** Members by group, sorted by user name. `priority` is the priority of the group in the account. */
   readonly members: ReadonlyMap<string, readonly Membership[]>;
   readonly brokerVersion: string | null;
-  /** False: it changed whenever it was read, so parts of it may be of different moments. */
+  /** Whether the policy is consistent. `false` if it changed during each read. */
   readonly isSettled: boolean;
-  /** Entries that the broker told in a way that nobody can read; they are missing. */
+  /** Number of entries that are missing because they could not be parsed. */
   readonly unreadable: number;
   readonly lists: AccessLists;
 }
 
-/** Readings of what changed while it was read, for one question. */
+/** Maximum number of repeated reads of lists that change while they are read. */
 const MAX_READINGS = 3;
-/** More objects than this are read again with all others of their kind. */
+/** If a write touched more objects than this, the whole lists are read again. */
 const MAX_REREAD = 2_000;
 
 type Parts = { [Part in AccessPart]: ReadPart<PartObjects[Part]> };
 
+/**
+ * The cached access control of one broker. The cache is filled when first used, and read again when it may have
+ * changed.
+ *
+ * The cache is stale if the change index of the broker differs (Mosquitto 2.1), if a response to a write of another
+ * client was seen, if the size of a list differs, or after `maxAgeMs` without a change index. A list (clients, groups,
+ * roles) that changes while it is read is read again, at most MAX_READINGS times. A lost connection and `idleMs`
+ * without use clear the cache. The writer calls `refresh` after its own writes.
+ *
+ * Requests to the broker are serialized; concurrent readers share one update. 20,000 clients with a role and a group
+ * each take about 10 MB. Errors: those of the ControlCaller, among them NOT_SUPPORTED_BY_BROKER without dynamic
+ * security; TOO_LARGE above `maxObjects`; BROKER_TIMEOUT after `fillMs`.
+ */
 export class AccessIndex {
   readonly #controls: ControlCaller;
   readonly #version: () => string | null;
@@ -81,16 +82,16 @@ export class AccessIndex {
   readonly #bounds: { readonly maxObjects: number; readonly pageBytes: number };
   readonly #check: AccessCheck;
   readonly #stops: readonly Stop[];
-  #parts: Parts = nothing();
-  /** Parts that the broker may have otherwise. */
+  #parts: Parts = emptyParts();
+  /** The lists that may have changed. */
   readonly #stale = new Set<AccessPart>(ACCESS_PARTS);
   #changeIndex: number | null = null;
-  /** When the broker was last asked whether it is still so; 0: ask before the next answer. */
+  /** Epoch milliseconds of the last check; 0 if the next read must check. */
   #checkedAt = 0;
-  /** Counts what was seen of other people's writes. */
-  #doubts = 0;
+  /** Number of times that lists were marked as stale. */
+  #staleMarks = 0;
   #snapshot: AccessSnapshot | null = null;
-  /** Counts losses of everything known. */
+  /** Number of times that the cache was cleared. */
   #generation = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #reading: Promise<AccessSnapshot> | null = null;
@@ -116,70 +117,73 @@ export class AccessIndex {
     this.#fillMs = fillMs;
     this.#bounds = { maxObjects, pageBytes };
     this.#check = new AccessCheck(controls);
-    this.#stops = [session.onStatus(() => this.invalidate()), this.#check.onForeignWrites((all) => this.#changed(all))];
+    this.#stops = [
+      session.onStatus(() => this.invalidate()),
+      this.#check.onForeignWrites((parts) => this.#markStale(parts)),
+    ];
   }
 
-  /** Fresh enough for reading. Callers at the same time share one filling. */
+  /** Returns a snapshot that is fresh enough for reading. Concurrent callers share one update. */
   async read(): Promise<AccessSnapshot> {
-    this.#used();
+    this.#keepAlive();
     if (this.#snapshot !== null && this.#isFresh(this.#snapshot)) return this.#snapshot;
-    this.#reading ??= this.#queued(() => this.#freshen()).finally(() => {
+    this.#reading ??= this.#queued(() => this.#update()).finally(() => {
       this.#reading = null;
     });
     return this.#reading;
   }
 
-  /** What the broker has now: asks at least whether anything changed. Errors: BROKER_TIMEOUT too, when it changes all the time. */
+  /** Checks the broker for changes first. Errors: also BROKER_TIMEOUT if the policy changes during each read. */
   async current(): Promise<AccessSnapshot> {
-    this.#used();
-    const snapshot = await this.#queued(() => this.#freshen());
+    this.#keepAlive();
+    const snapshot = await this.#queued(() => this.#update());
     if (snapshot.isSettled) return snapshot;
     throw new ServiceError('BROKER_TIMEOUT', 'The access control of the broker changes faster than it can be read');
   }
 
   /**
-   * After own writes: reads what they touched again. A role or group that is gone is taken from its holders; one that was deleted
-   * and made again within the writes has to be told with the accounts and groups that held it.
+   * Reads the objects again that own writes touched. A removed role or group is also removed from its holders. If the
+   * writes removed and created one again, `touched` must contain its former holders.
    */
   async refresh(touched: readonly TouchedObject[]): Promise<AccessSnapshot> {
-    this.#used();
+    this.#keepAlive();
     return this.#queued(async () => {
       const snapshot = this.#snapshot;
       const named = touched.filter((object) => 'name' in object);
       if (snapshot === null || named.length > MAX_REREAD) {
         for (const { kind } of named) for (const part of TOUCHED_PARTS[kind]) this.#stale.add(part);
-        return this.#freshen();
+        return this.#update();
       }
       const generation = this.#generation;
-      const doubts = this.#doubts;
+      const staleMarks = this.#staleMarks;
       try {
         const { policy } = snapshot;
-        const { draft, unreadable, told } = await rereadObjects(this.#check, policy, () => snapshot.members, named);
+        const { draft, unreadable, check } = await rereadObjects(this.#check, policy, () => snapshot.members, named);
         if (generation === this.#generation) {
           for (const part of ACCESS_PARTS)
             this.#parts = { ...this.#parts, [part]: { ...this.#parts[part], objects: draft[part] } };
           for (const part of unreadable) this.#stale.add(part);
-          // The change index has moved by what was written here.
-          this.#changeIndex = told.changeIndex;
-          this.#compare(told);
-          if (this.#stale.size === 0) return this.#take(told, doubts);
+          // The own writes changed the change index.
+          this.#changeIndex = check.changeIndex;
+          this.#compare(check);
+          if (this.#stale.size === 0) return this.#createSnapshot(check, staleMarks);
         }
       } catch (error) {
         this.invalidate();
         throw error;
       }
-      return this.#freshen();
+      return this.#update();
     });
   }
 
-  /** Nothing that is known counts any more. */
+  /** Clears the cache. */
   invalidate(): void {
     this.#generation += 1;
-    this.#parts = nothing();
+    this.#parts = emptyParts();
     this.#snapshot = null;
     this.#changeIndex = null;
-    this.#check.forget();
-    this.#changed(ACCESS_PARTS);
+    this.#check.reset();
+    this.#markStale(ACCESS_PARTS);
   }
 
   close(): void {
@@ -189,31 +193,30 @@ export class AccessIndex {
     this.invalidate();
   }
 
-  #used(): void {
-    if (this.#closed)
-      throw new ServiceError('BROKER_UNREACHABLE', 'The access control of the broker is not read any more');
+  #keepAlive(): void {
+    if (this.#closed) throw new ServiceError('BROKER_UNREACHABLE', 'The service closed its connection to the broker');
     if (this.#idle) this.#idle.refresh();
     else this.#idle = setTimeout(() => this.invalidate(), this.#idleMs).unref();
   }
 
-  #changed(parts: readonly AccessPart[]): void {
-    this.#doubts += 1;
+  #markStale(parts: readonly AccessPart[]): void {
+    this.#staleMarks += 1;
     this.#checkedAt = 0;
     for (const part of parts) this.#stale.add(part);
   }
 
   #isFresh({ isSettled, changeIndex }: AccessSnapshot): boolean {
     const isChecked = Date.now() - this.#checkedAt < this.#checkMs;
-    // Who changes all the time is not read all the time.
+    // A policy that changes permanently is read at most every `checkMs`.
     if (!isSettled) return isChecked;
     if (this.#stale.size > 0) return false;
     return changeIndex === null ? this.#checkedAt > 0 && !this.#isOld(this.#oldest()) : isChecked;
   }
 
-  /** One after the other, whatever becomes of each. */
+  /** Runs calls one after the other, even if an earlier one fails. */
   #queued<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#tail.then(work);
-    // Neither keeps what came out, which may be let go meanwhile.
+    // The tail must not hold a reference to the result, so that an old snapshot can be freed.
     this.#tail = result.then(
       () => undefined,
       () => undefined,
@@ -221,21 +224,21 @@ export class AccessIndex {
     return result;
   }
 
-  async #freshen(): Promise<AccessSnapshot> {
+  async #update(): Promise<AccessSnapshot> {
     if (this.#changeIndex === null) {
       for (const part of ACCESS_PARTS) if (this.#isOld(this.#parts[part].readAt)) this.#stale.add(part);
     }
     const endsAt = Date.now() + this.#fillMs;
     for (let readings = 0; ; readings++) {
-      const doubts = this.#doubts;
-      const told = await this.#check.ask();
-      this.#compare(told);
-      if (this.#stale.size === 0 || readings === MAX_READINGS) return this.#take(told, doubts);
+      const staleMarks = this.#staleMarks;
+      const check = await this.#check.run();
+      this.#compare(check);
+      if (this.#stale.size === 0 || readings === MAX_READINGS) return this.#createSnapshot(check, staleMarks);
       for (const part of [...this.#stale]) await this.#readAgain(part, endsAt);
     }
   }
 
-  /** What changes from here on makes the part stale again. */
+  /** A change during the read marks the list as stale again. */
   async #readAgain(part: AccessPart, endsAt: number): Promise<void> {
     const generation = this.#generation;
     this.#stale.delete(part);
@@ -249,9 +252,9 @@ export class AccessIndex {
     }
   }
 
-  /** Finds out which parts are not as the broker has them now. */
-  #compare({ changeIndex, counts }: Told): void {
-    if (changeIndex !== this.#changeIndex) this.#changed(ACCESS_PARTS);
+  /** Marks the lists as stale that differ from the broker. */
+  #compare({ changeIndex, counts }: CheckResult): void {
+    if (changeIndex !== this.#changeIndex) this.#markStale(ACCESS_PARTS);
     this.#changeIndex = changeIndex;
     for (const part of ACCESS_PARTS) {
       const { objects, unreadable } = this.#parts[part];
@@ -260,8 +263,11 @@ export class AccessIndex {
     }
   }
 
-  /** `doubts` as they were before the broker was asked: what was seen since may have come before its answer or after. */
-  #take({ askedAt, details, changeIndex, defaultAcl, anonymousGroup }: Told, doubts: number): AccessSnapshot {
+  /** `staleMarks` is the count before the check. A write seen since then may be older or newer than the response. */
+  #createSnapshot(
+    { askedAt, details, changeIndex, defaultAcl, anonymousGroup }: CheckResult,
+    staleMarks: number,
+  ): AccessSnapshot {
     const { clients, groups, roles } = this.#parts;
     const before = this.#snapshot;
     const isSame =
@@ -271,7 +277,7 @@ export class AccessIndex {
       before.policy.roles === roles.objects &&
       before.policy.anonymousGroup === anonymousGroup &&
       isSameAcl(before.policy.defaultAcl, defaultAcl);
-    // One policy, so that what was made of it can be kept.
+    // The same policy object while nothing changes: other parts cache what they derive from it.
     const policy = isSame
       ? before.policy
       : { clients: clients.objects, groups: groups.objects, roles: roles.objects, defaultAcl, anonymousGroup };
@@ -291,7 +297,7 @@ export class AccessIndex {
       },
     };
     this.#snapshot = snapshot;
-    this.#checkedAt = doubts === this.#doubts ? askedAt : 0;
+    this.#checkedAt = staleMarks === this.#staleMarks ? askedAt : 0;
     return snapshot;
   }
 
@@ -310,7 +316,7 @@ const TOUCHED_PARTS = {
   ROLE: ACCESS_PARTS,
 } as const satisfies Record<string, readonly AccessPart[]>;
 
-function nothing(): Parts {
+function emptyParts(): Parts {
   const read = { objects: new Map<string, never>(), unreadable: 0, readAt: 0 };
   return { clients: read, groups: read, roles: read };
 }

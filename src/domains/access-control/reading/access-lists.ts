@@ -1,7 +1,7 @@
 import { FITS, type FilterMode } from '../../../platform/text/text-filter.ts';
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 
-/** An object in its list; `id` is its name. */
+/** An object in a list; `id` is its name. */
 export interface Listed<T> {
   readonly id: string;
   readonly node: T;
@@ -17,12 +17,12 @@ export type ClientFilterTarget = 'username' | 'clientid' | 'textname' | 'textdes
 export type GroupFilterTarget = 'groupname' | 'textname' | 'textdescription' | 'rolename' | 'username';
 export type RoleFilterTarget = 'rolename' | 'textname' | 'textdescription' | 'topic';
 
-/** Filtered lists that are kept of one policy, so that the next page of one costs nothing; the oldest is dropped. */
+/** Maximum number of cached filtered lists per policy. The oldest is evicted. */
 const MAX_FILTERED = 8;
 
 /**
- * What lists of one policy need: its objects in the order of their names (UTF-16 code units), its groups' members, and the lists
- * that were filtered lately. Each is made when the first asks.
+ * The objects of one policy sorted by name (UTF-16 code units), the members of its groups, and recently filtered lists.
+ * Each list is created when first used.
  */
 export class AccessLists {
   readonly #policy: AccessPolicy;
@@ -36,7 +36,7 @@ export class AccessLists {
     this.#policy = policy;
   }
 
-  /** By group, sorted by user name; a group without members is not in it. `priority` is that of the group in the account. */
+  /** Members by group, sorted by user name. `priority` is the priority of the group in the account. */
   get members(): ReadonlyMap<string, readonly Membership[]> {
     this.#members ??= membersOf(this.clients());
     return this.#members;
@@ -44,7 +44,7 @@ export class AccessLists {
 
   clients(filter: ListFilter<ClientFilterTarget> | null = null): readonly Listed<AccessClient>[] {
     this.#clients ??= sorted(this.#policy.clients);
-    return this.#narrowed('clients', this.#clients, filter, (client, target) => {
+    return this.#filter('clients', this.#clients, filter, (client, target) => {
       if (target === 'username') return client.username;
       if (target === 'clientid') return client.clientId;
       if (target === 'rolename') return client.roles;
@@ -55,7 +55,7 @@ export class AccessLists {
 
   groups(filter: ListFilter<GroupFilterTarget> | null = null): readonly Listed<AccessGroup>[] {
     this.#groups ??= sorted(this.#policy.groups);
-    return this.#narrowed('groups', this.#groups, filter, (group, target) => {
+    return this.#filter('groups', this.#groups, filter, (group, target) => {
       if (target === 'groupname') return group.groupname;
       if (target === 'rolename') return group.roles;
       if (target === 'username') return this.members.get(group.groupname) ?? null;
@@ -65,28 +65,28 @@ export class AccessLists {
 
   roles(filter: ListFilter<RoleFilterTarget> | null = null): readonly Listed<AccessRole>[] {
     this.#roles ??= sorted(this.#policy.roles);
-    return this.#narrowed('roles', this.#roles, filter, (role, target) => {
+    return this.#filter('roles', this.#roles, filter, (role, target) => {
       if (target === 'rolename') return role.rolename;
       if (target === 'topic') return role.acls.map(({ topic }) => ({ name: topic }));
       return textOf(role, target);
     });
   }
 
-  /** `compared` answers a text, several of which one has to fit, or null: not there, which fits nothing. */
-  #narrowed<T, Target extends string>(
+  /** `targetOf` returns one text, several texts of which one must match, or `null`, which matches nothing. */
+  #filter<T, Target extends string>(
     kind: string,
     list: readonly Listed<T>[],
     filter: ListFilter<Target> | null,
-    compared: (object: T, target: Target) => string | readonly { readonly name: string }[] | null,
+    targetOf: (object: T, target: Target) => string | readonly { readonly name: string }[] | null,
   ): readonly Listed<T>[] {
     if (filter === null) return list;
     const { value, mode, target } = filter;
     const key = `${kind}:${target}:${mode}:${value}`;
-    const known = this.#filtered.get(key);
-    if (known) return known as readonly Listed<T>[];
+    const cached = this.#filtered.get(key);
+    if (cached) return cached as readonly Listed<T>[];
     const fits = FITS[mode];
     const found = list.filter(({ node }) => {
-      const texts = compared(node, target);
+      const texts = targetOf(node, target);
       if (texts === null) return false;
       return typeof texts === 'string' ? fits(texts, value) : texts.some(({ name }) => fits(name, value));
     });

@@ -4,12 +4,12 @@ import type { AccessClient, AccessGroup, AccessRole } from '../policy/access-mod
 import type { AccessSnapshot } from './access-index.ts';
 import type { ClientFilterTarget, GroupFilterTarget, Listed, ListFilter, RoleFilterTarget } from './access-lists.ts';
 
-/** Case-sensitive. An empty value is no filter; what an object does not have fits nothing. */
-export interface FilterArguments<Target extends string> {
+/** A case-sensitive filter. An empty value matches all objects; a missing text matches no value. */
+interface FilterArguments<Target extends string> {
   readonly value: string;
-  /** Default `contains`. */
+  /** Default: `contains`. */
   readonly mode?: FilterMode | null | undefined;
-  /** Default: the object's name. */
+  /** Default: the name of the object. */
   readonly target?: Target | null | undefined;
 }
 
@@ -17,24 +17,25 @@ interface FilteredPage<Target extends string> extends PageArguments {
   readonly filter?: FilterArguments<Target> | null | undefined;
 }
 
-/** `rolename` and `groupname`: held by the account itself. */
+/** `rolename` matches roles that the account holds directly. */
 export type ClientPageArguments = FilteredPage<ClientFilterTarget>;
-/** `username`: of a member. */
 export type GroupPageArguments = FilteredPage<GroupFilterTarget>;
-/** `topic`: of an ACL. */
 export type RolePageArguments = FilteredPage<RoleFilterTarget>;
 
-/** Pages are sorted by name (UTF-16 code units); a cursor is a name and stays true while the list changes. Errors: INVALID. */
+/**
+ * Returns a page sorted by name (UTF-16 code units). A cursor is a name, so it stays valid when the list changes.
+ * Errors: INVALID.
+ */
 export function clientsPage({ lists }: AccessSnapshot, args: ClientPageArguments): ListConnection<AccessClient> {
   return pageOf(lists.clients(filterOf(args, 'username')), args);
 }
 
-/** As `clientsPage`. */
+/** See `clientsPage`. */
 export function groupsPage({ lists }: AccessSnapshot, args: GroupPageArguments): ListConnection<AccessGroup> {
   return pageOf(lists.groups(filterOf(args, 'groupname')), args);
 }
 
-/** As `clientsPage`. */
+/** See `clientsPage`. */
 export function rolesPage({ lists }: AccessSnapshot, args: RolePageArguments): ListConnection<AccessRole> {
   return pageOf(lists.roles(filterOf(args, 'rolename')), args);
 }

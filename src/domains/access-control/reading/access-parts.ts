@@ -4,9 +4,9 @@ import { listPages } from '../../../protocol/control/list-pages.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { AccessClient, AccessGroup, AccessRole } from '../policy/access-model.ts';
-import { parseClient, parseGroup, parseRole } from './dynsec-control.ts';
+import { parseClient, parseGroup, parseRole, withoutMembers } from './dynsec-control.ts';
 
-/** What a policy is read as, each as a whole. The default ACL and the anonymous group are so small that they are told with every check. */
+/** The lists of a policy, each read as a whole. The default ACL and the anonymous group are part of AccessCheck. */
 export const ACCESS_PARTS = ['clients', 'groups', 'roles'] as const;
 export type AccessPart = (typeof ACCESS_PARTS)[number];
 
@@ -18,25 +18,25 @@ export interface PartObjects {
 
 export interface ReadPart<T> {
   readonly objects: ReadonlyMap<string, T>;
-  /** Entries of the broker's list that are not in `objects`: without a name that can be read, or twice. */
+  /** Number of listed entries that are missing in `objects`, because they have no valid name or a duplicate name. */
   readonly unreadable: number;
-  /** Epoch milliseconds at which reading began. */
+  /** Epoch milliseconds of the first request. */
   readonly readAt: number;
 }
 
-export interface PartBounds {
+interface PartBounds {
   readonly maxObjects: number;
   readonly pageBytes: number;
   /** Epoch milliseconds. */
   readonly endsAt: number;
 }
 
-/** Texts are kept as long as the index holds them; 200,000 accounts of a kilobyte fit. */
+/** Maximum size of one list; enough for 200,000 accounts of 1 kB. */
 const MAX_BYTES = 256_000_000;
 
 interface PartReader<T> {
   readonly command: string;
-  /** Entries of the first page, before anything is known of their size: a role may have thousands of rules, a group members. */
+  /** Number of entries in the first page, before their size is known: a role may have thousands of rules. */
   readonly firstPage: number;
   parse(item: unknown): T | null;
   nameOf(object: T): string;
@@ -49,9 +49,7 @@ const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } 
     firstPage: 5,
     parse: (item) => {
       const group = parseGroup(item);
-      if (group === null) return null;
-      const { members: _told, ...known } = group;
-      return known;
+      return group && withoutMembers(group);
     },
     nameOf: ({ groupname }) => groupname,
   },
@@ -59,10 +57,10 @@ const READERS: { readonly [Part in AccessPart]: PartReader<PartObjects[Part]> } 
 };
 
 /**
- * All objects of one part, page by page: never the verbose list in one piece, which Mosquitto serves nobody during, and which 2.1
- * drops when it is larger than its packets may be. `isSteady` false: the list moved meanwhile.
- * Errors: those of the caller; TOO_LARGE above `maxObjects` or MAX_BYTES, BROKER_TIMEOUT after `endsAt`,
- * BROKER_REJECTED for a list without end.
+ * Reads all objects of one list in pages. Mosquitto serves no client while it writes a whole verbose list, and 2.1
+ * drops the response if it exceeds the maximum packet size. `isSteady` is `false` if the list changed meanwhile.
+ * Errors: those of the ControlCaller; TOO_LARGE above `maxObjects` or MAX_BYTES, BROKER_TIMEOUT after `endsAt`,
+ * BROKER_REJECTED for an endless list.
  */
 export async function readPart<Part extends AccessPart>(
   controls: ControlCaller,
@@ -87,7 +85,7 @@ export async function readPart<Part extends AccessPart>(
   return { objects, unreadable: items.length - objects.size, readAt, isSteady };
 }
 
-/** The first of each name. */
+/** Returns the first object of each name. */
 function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>): SlicedTask<ReadonlyMap<string, T>> {
   const objects = new Map<string, T>();
   for (const item of items) {
@@ -98,12 +96,12 @@ function* parsed<T>(items: readonly unknown[], { parse, nameOf }: PartReader<T>)
   return objects;
 }
 
-/** What a command of somebody else may have changed, by its name alone. */
+/** Returns the lists that a command of another client may have changed, by the name of the command only. */
 export function partsChangedBy(command: string): readonly AccessPart[] {
   return isRead(command) ? [] : (CHANGED_BY.get(command.toLowerCase()) ?? ACCESS_PARTS);
 }
 
-/** Names in lower case: Mosquitto takes them in any. What is not here may have changed anything. */
+/** By command in lower case, because Mosquitto ignores case. Other commands may have changed every list. */
 const CHANGED_BY = new Map<string, readonly AccessPart[]>([
   ['setclientpassword', []],
   ['setdefaultaclaccess', []],

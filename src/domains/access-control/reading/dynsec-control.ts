@@ -1,8 +1,9 @@
 /**
  * Parses the responses of the reading commands of the `dynamic-security` control API.
  *
- * Brokers differ, so parsing is tolerant: `priority` and `disabled` are optional, memberships are names or objects, and a value of
- * the wrong type counts as missing. An entry without a name is `null`. An ACL without a known type or topic is skipped.
+ * Brokers differ, so parsing is tolerant: `priority` and `disabled` are optional, memberships are names or objects, and
+ * a value of the wrong type counts as missing. An entry without a name is `null`. An ACL without a known type or topic
+ * is skipped.
  */
 import { type Fields, isFields } from '../../../protocol/control/fields.ts';
 import {
@@ -22,21 +23,25 @@ import {
 } from '../policy/access-model.ts';
 import { membershipsInOrder } from '../policy/access-order.ts';
 
-/** A group as the broker tells it; `members` are user names. */
+/** A group in a response; `members` are user names. */
 export interface ListedGroup extends AccessGroup {
   readonly members: readonly string[];
 }
 
-/** `changeIndex` grows with each write; null: not told. */
+export function withoutMembers({ members: _members, ...group }: ListedGroup): AccessGroup {
+  return group;
+}
+
 export interface DynsecDetails {
+  /** Grows with each write; `null` if the broker does not report it. */
   readonly changeIndex: number | null;
 }
 
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-/** Mosquitto keeps an emptied text as "", which says no more than none. */
+/** Mosquitto stores a cleared text as "". */
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-/** Of 32 bits, as Mosquitto keeps them and the graph tells them. */
+/** 32-bit integers, as in Mosquitto and in GraphQL. */
 const integerOr = (value: unknown, otherwise: number): number =>
   typeof value === 'number' && Number.isFinite(value)
     ? Math.trunc(Math.min(Math.max(value, -0x8000_0000), 0x7fff_ffff))
@@ -86,7 +91,7 @@ export function parseRole(value: unknown): AccessRole | null {
     textName: textOf(fields.textname),
     textDescription: textOf(fields.textdescription),
     allowWildcardSubs: typeof allowwildcardsubs === 'boolean' ? allowwildcardsubs : null,
-    // In the broker's order: among equals of one type it looks at the older one first.
+    // In the order of the broker, which evaluates older rules of one type and priority first.
     acls: listOf(fields.acls).flatMap((acl) => parseAcl(acl) ?? []),
   };
 }
@@ -104,7 +109,7 @@ const DEFAULT_TYPE_BY_LOWER_CASE = new Map<string, DefaultAclType>(
   DEFAULT_ACL_TYPES.map((type) => [type.toLowerCase(), type]),
 );
 
-/** `{ acls }` of `getDefaultACLAccess`. A type that is left out is denied. */
+/** `{ acls }` of `getDefaultACLAccess`. A missing type is denied. */
 export function parseDefaultAcl(data: unknown): DefaultAcl {
   const acl = { publishClientSend: false, publishClientReceive: false, subscribe: false, unsubscribe: false };
   for (const entry of listOf(fieldsOf(data).acls)) {
@@ -115,15 +120,14 @@ export function parseDefaultAcl(data: unknown): DefaultAcl {
   return acl;
 }
 
-/** Of `getDetails`. */
 export function parseDetails(data: unknown): DynsecDetails {
   const { changeIndex } = fieldsOf(data);
   return { changeIndex: typeof changeIndex === 'number' && Number.isFinite(changeIndex) ? changeIndex : null };
 }
 
 /**
- * What the broker understands. `details` null: it does not know `getDetails`, which came with Mosquitto 2.1; `version` is
- * `$SYS/broker/version`, null where that is not told.
+ * Returns what the broker supports. `details` is `null` if it does not support `getDetails` (new in Mosquitto 2.1).
+ * `version` is the value of `$SYS/broker/version`, or `null` if unknown.
  */
 export function dialectOf(details: DynsecDetails | null, version: string | null): AccessDialect {
   const isNew = details !== null || isMosquitto(version, [2, 1, 0]);
@@ -139,26 +143,26 @@ export function dialectOf(details: DynsecDetails | null, version: string | null)
   };
 }
 
-/** How the embedded broker names itself on `$SYS/broker/version`. */
+/** The value of `$SYS/broker/version` on the embedded broker. */
 const EMBEDDED = /^brokergraph embedded\b/;
 
-/** Whether the version is told, Mosquitto's, and not before `least`. */
-function isMosquitto(version: string | null, least: readonly [number, number, number]): boolean {
-  const told = /mosquitto.*?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?/i.exec(version ?? '');
-  if (told === null) return false;
-  for (const [place, number] of least.entries()) {
-    const other = Number(told[place + 1] ?? 0);
-    if (other !== number) return other > number;
+/** Whether the version is that of a Mosquitto, and at least `minimum`. */
+function isMosquitto(version: string | null, minimum: readonly [number, number, number]): boolean {
+  const match = /mosquitto.*?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?/i.exec(version ?? '');
+  if (match === null) return false;
+  for (const [index, number] of minimum.entries()) {
+    const actual = Number(match[index + 1] ?? 0);
+    if (actual !== number) return actual > number;
   }
   return true;
 }
 
-/** Mosquitto 2.0 takes "" for a name too. */
+/** Mosquitto 2.0 accepts "" as a name. */
 const nameOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const NONE: readonly Membership[] = [];
 
-/** In the order in which they are looked at. The first of one name counts. */
+/** Returns memberships in the order of evaluation. Duplicates after the first one are ignored. */
 function membershipsOf(value: unknown, key: string): readonly Membership[] {
   const list = listOf(value);
   if (list.length === 0) return NONE;

@@ -1,10 +1,10 @@
 import type { AccessClient, AccessGroup, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
 
 /**
- * The objects of a policy with some of them exchanged; the policy itself stays as it is. Null: the object is gone. A role or group
- * that is gone leaves its holders, as it does in the broker.
+ * A copy of the objects of a policy with updates. `null` removes an object. A removed role or group is also removed
+ * from its holders, as in the broker. The policy is not changed.
  */
-export class ExchangedObjects {
+export class UpdatedObjects {
   clients: ReadonlyMap<string, AccessClient>;
   groups: ReadonlyMap<string, AccessGroup>;
   roles: ReadonlyMap<string, AccessRole>;
@@ -21,45 +21,45 @@ export class ExchangedObjects {
 
   putGroups(groups: ReadonlyMap<string, AccessGroup | null>): void {
     this.groups = withObjects(this.groups, groups);
-    const gone = goneOf(groups);
-    if (gone.size === 0) return;
+    const removed = removedFrom(groups);
+    if (removed.size === 0) return;
     this.clients = mapped(this.clients, (client) => {
-      const left = without(client.groups, gone);
-      return left === client.groups ? client : { ...client, groups: left };
+      const remaining = without(client.groups, removed);
+      return remaining === client.groups ? client : { ...client, groups: remaining };
     });
   }
 
   putRoles(roles: ReadonlyMap<string, AccessRole | null>): void {
     this.roles = withObjects(this.roles, roles);
-    const gone = goneOf(roles);
-    if (gone.size === 0) return;
+    const removed = removedFrom(roles);
+    if (removed.size === 0) return;
     const strip = <T extends AccessClient | AccessGroup>(holder: T): T => {
-      const left = without(holder.roles, gone);
-      return left === holder.roles ? holder : { ...holder, roles: left };
+      const remaining = without(holder.roles, removed);
+      return remaining === holder.roles ? holder : { ...holder, roles: remaining };
     };
     this.clients = mapped(this.clients, strip);
     this.groups = mapped(this.groups, strip);
   }
 
-  /** Accounts leave a group that lives on. */
+  /** Removes members from an existing group. */
   removeMembers(groupname: string, usernames: Iterable<string>): void {
     const group = new Set([groupname]);
-    const left = new Map<string, AccessClient>();
+    const changed = new Map<string, AccessClient>();
     for (const username of usernames) {
       const client = this.clients.get(username);
-      if (client) left.set(username, { ...client, groups: without(client.groups, group) });
+      if (client) changed.set(username, { ...client, groups: without(client.groups, group) });
     }
-    this.putClients(left);
+    this.putClients(changed);
   }
 }
 
-const goneOf = (objects: ReadonlyMap<string, unknown>): ReadonlySet<string> =>
+const removedFrom = (objects: ReadonlyMap<string, unknown>): ReadonlySet<string> =>
   new Set(Array.from(objects).flatMap(([name, object]) => (object === null ? [name] : [])));
 
-/** The same list where none of it is gone. */
-function without(memberships: readonly Membership[], gone: ReadonlySet<string>): readonly Membership[] {
-  return memberships.some(({ name }) => gone.has(name))
-    ? memberships.filter(({ name }) => !gone.has(name))
+/** Returns the same list if it contains none of the names. */
+function without(memberships: readonly Membership[], removed: ReadonlySet<string>): readonly Membership[] {
+  return memberships.some(({ name }) => removed.has(name))
+    ? memberships.filter(({ name }) => !removed.has(name))
     : memberships;
 }
 
@@ -73,7 +73,7 @@ function withObjects<T>(all: ReadonlyMap<string, T>, some: ReadonlyMap<string, T
   return copy;
 }
 
-/** The same map where nothing changed. */
+/** Returns the same map if no object changed. */
 function mapped<T>(all: ReadonlyMap<string, T>, change: (object: T) => T): ReadonlyMap<string, T> {
   const changed = new Map<string, T>();
   for (const [name, object] of all) {
