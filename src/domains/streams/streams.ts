@@ -2,7 +2,7 @@ import type { Closers } from '../../platform/closers.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { streamHosting } from './hosting/stream-hosting.ts';
-import { WorkerEngines } from './hosting/worker-engines.ts';
+import { StreamThread } from './hosting/stream-thread.ts';
 import { StreamService } from './stream-service.ts';
 
 export interface StreamsOptions extends HostingParts {
@@ -24,8 +24,8 @@ export interface Streams {
 export async function openStreams(options: StreamsOptions): Promise<Streams> {
   const { folder, maxBytes, workerUrl, closers, ...parts } = options;
   const { brokers, log } = parts;
-  const engines = closers.keep(new WorkerEngines({ folder, maxBytes, workerUrl, log }));
-  const hosting = closers.keep(streamHosting({ ...parts, engines, folder }));
+  const thread = closers.keep(new StreamThread({ folder, maxBytes, workerUrl, log }));
+  const hosting = closers.keep(streamHosting({ ...parts, thread, folder }));
   await hosting.load();
   const onFault = (error: unknown) => log.error({ err: error }, 'streams could not be followed');
   return {

@@ -18,7 +18,7 @@ Reflect.deleteProperty(Object.prototype, '__proto__');
 
 if (parentPort === null) throw new Error('this module runs in a worker thread');
 const port = parentPort;
-// Passed by `startBrokerThread`.
+// Passed by `startWorkerThread`.
 const options = workerData as WorkerOptions;
 const tell = (message: WorkerMessage) => port.postMessage(message);
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

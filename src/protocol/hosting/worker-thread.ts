@@ -1,114 +1,73 @@
 import { Worker } from 'node:worker_threads';
-import { ServiceError } from '../../platform/errors.ts';
-import type { ServiceMessage, ThreadMessage } from './thread-protocol.ts';
 
-/** What is used of a logger; pino's shape. */
-export interface WorkerLog {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-  error(fields: object, text: string): void;
-}
-
-export interface ThreadOptions<News> {
-  /** What it runs, as `streams`. */
+export interface WorkerThreadOptions<Received> {
   readonly name: string;
+  /** The compiled worker. */
   readonly workerUrl: URL;
+  readonly workerData?: unknown;
+  /** Heap limit in MiB. Beyond it the thread exits with an error. */
   readonly maxHeapMegabytes: number;
-  readonly log: WorkerLog;
-  onNews(news: News): void;
-  /** Once; with the reason, unless `end` was called. What waited was rejected before. */
-  onEnd(reason: string | null): void;
+  /** Size of the young generation in MiB. */
+  readonly maxYoungMegabytes: number;
+  readonly onMessage: (message: Received) => void;
 }
 
-const END_TIMEOUT_MS = 10_000;
-
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(error: ServiceError): void;
+export interface ThreadExit {
+  /** For operators. */
+  readonly reason: string;
+  /** The stack of the error that ended the thread; empty if there was none. */
+  readonly stack: string;
 }
 
-/** One run of a thread that does work for the service, and the questions that it has not answered yet. */
-export class WorkerThread<Order, Question, News> {
-  readonly #options: ThreadOptions<News>;
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  readonly #ended: Promise<void>;
-  #lastCall = 0;
-  #isEnding = false;
-  #isOver = false;
+/** One worker thread from its start to its exit. */
+export interface WorkerThread<Sent> {
+  /** Resolves after the last message of the thread. */
+  readonly exited: Promise<ThreadExit>;
+  /** Does nothing after the exit. */
+  send(message: Sent): void;
+  /** Stops the thread immediately. */
+  terminate(): void;
+}
 
-  constructor(options: ThreadOptions<News>) {
-    this.#options = options;
-    this.#worker = new Worker(options.workerUrl, {
-      name: options.name,
-      // It needs neither, and what the process was given may be secret or meant for the main thread.
-      env: {},
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMegabytes, maxYoungGenerationSizeMb: 32 },
-    });
+export function startWorkerThread<Sent, Received>(options: WorkerThreadOptions<Received>): WorkerThread<Sent> {
+  const { name, workerUrl, workerData, maxHeapMegabytes, maxYoungMegabytes, onMessage } = options;
+  const worker = new Worker(workerUrl, {
+    name,
+    workerData,
+    // The thread needs neither, and the environment and arguments of the process may contain secrets.
+    env: {},
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes, maxYoungGenerationSizeMb: maxYoungMegabytes },
+  });
+  const exited = new Promise<ThreadExit>((resolve) => {
     let reason = '';
-    this.#worker.on('error', (error) => {
+    let stack = '';
+    worker.on('error', (error) => {
       reason = error.message;
+      stack = error.stack ?? '';
     });
-    this.#worker.on('message', (message: ThreadMessage<News>) => this.#received(message));
-    this.#ended = new Promise((resolve) => {
-      this.#worker.once('exit', (code) => {
-        this.#over(this.#isEnding ? null : reason || `it ended with code ${code}`);
-        resolve();
-      });
-    });
+    worker.once('exit', (code) => resolve({ reason: reason || `the thread exited with code ${code}`, stack }));
+  });
+  worker.on('message', onMessage);
+  return { exited, send: (message) => worker.postMessage(message), terminate: () => void worker.terminate() };
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+const STEADY_MS = 60_000;
+
+/** Pauses before a thread is restarted: 250 ms, doubled to at most 30 s; 250 ms again after a run of more than a minute. */
+export class RestartBackoff {
+  #pauseMs = FIRST_PAUSE_MS;
+
+  /** Whether a run was long enough for its exit to have a new cause. */
+  static isSteady(ranMs: number): boolean {
+    return ranMs > STEADY_MS;
   }
 
-  order(order: Order): void {
-    this.#send({ type: 'order', order });
-  }
-
-  /** Errors: those of the work; BROKER_UNREACHABLE where the thread ended before it answered. */
-  ask(question: Question): Promise<unknown> {
-    if (this.#isOver) return Promise.reject(this.#gone(null));
-    this.#lastCall += 1;
-    const call = this.#lastCall;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(call, { resolve, reject });
-      this.#send({ type: 'ask', call, question });
-    });
-  }
-
-  /** For when what it runs is closed. */
-  async end(): Promise<void> {
-    this.#isEnding = true;
-    this.#send({ type: 'end' });
-    const timer = setTimeout(() => void this.#worker.terminate(), END_TIMEOUT_MS);
-    await this.#ended;
-    clearTimeout(timer);
-  }
-
-  #send(message: ServiceMessage<Order, Question>): void {
-    this.#worker.postMessage(message);
-  }
-
-  #received(message: ThreadMessage<News>): void {
-    const { log, onNews } = this.#options;
-    if (message.type === 'log') log[message.level](message.fields, message.text);
-    else if (message.type === 'news') onNews(message.news);
-    else {
-      const waiting = this.#waiting.get(message.call);
-      this.#waiting.delete(message.call);
-      if (message.type === 'answer') waiting?.resolve(message.value);
-      else waiting?.reject(new ServiceError(message.refusal.code, message.refusal.message, message.refusal));
-    }
-  }
-
-  #over(reason: string | null): void {
-    this.#isOver = true;
-    for (const { reject } of this.#waiting.values()) reject(this.#gone(reason));
-    this.#waiting.clear();
-    this.#options.onEnd(reason);
-  }
-
-  #gone(reason: string | null): ServiceError {
-    const { name } = this.#options;
-    const text = `What runs ${name} has ended`;
-    return new ServiceError('BROKER_UNREACHABLE', reason === null ? text : `${text}: ${reason}`);
+  next(ranMs: number): number {
+    const pauseMs = RestartBackoff.isSteady(ranMs) ? FIRST_PAUSE_MS : this.#pauseMs;
+    this.#pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    return pauseMs;
   }
 }

@@ -4,17 +4,15 @@ import type { Sealer } from '../../../platform/storage/sealed.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
-import type { Bridge } from '../model/bridge.ts';
 import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
 import { BridgeDirectory } from './bridge-directory.ts';
 import { bridgeHints } from './bridge-hints.ts';
-import type { BridgePlace } from './bridge-protocol.ts';
-import { connectionsOf } from './thread-bridge.ts';
+import { type BridgeThread, connectionsOf } from './bridge-thread.ts';
 
 export interface BridgeHostingOptions extends HostingParts {
   readonly sealer: Sealer;
   readonly kinds: readonly BridgeKind[];
-  readonly thread: { open(place: BridgePlace): Bridge };
+  readonly thread: Pick<BridgeThread, 'openBridge'>;
   readonly rules: BridgeRules;
   /** Of queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
@@ -47,7 +45,7 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
         const { id: brokerId } = link;
         const onFault = (error: unknown) =>
           log.error({ err: error, brokerId, bridge: kind.id }, 'a bridge of a broker could not be run');
-        const place = {
+        const setup = {
           brokerId,
           bridgeId: kind.id,
           local: localOf(link),
@@ -55,10 +53,10 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
           folder: join(folder, brokerId, kind.id),
         };
         const configs = directory.of(brokerId, kind.id);
-        if (!isConfigured(brokerId, kind)) await rm(place.folder, { recursive: true, force: true }).catch(onFault);
-        const bridge = thread.open(place);
+        if (!isConfigured(brokerId, kind)) await rm(setup.folder, { recursive: true, force: true }).catch(onFault);
+        const bridge = thread.openBridge(setup);
         const plugin = new BridgePlugin({ kind, configs, bridge, rules, emit, onFault });
-        return { plugin, end: () => bridge.close({ forGood: false }) };
+        return { plugin, end: () => bridge.close({ discard: false }) };
       },
     })),
     kept: directory,

@@ -1,46 +1,131 @@
-import { KeptThread } from '../../../protocol/hosting/kept-thread.ts';
-import type { WorkerLog } from '../../../protocol/hosting/worker-thread.ts';
+import { isFields } from '../../../protocol/control/fields.ts';
+import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
+import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { Bridge } from '../model/bridge.ts';
-import type { BridgeNews, BridgeOrder, BridgePlace, BridgeQuestion } from './bridge-protocol.ts';
-import { ThreadBridge } from './thread-bridge.ts';
+import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
+import type { BridgeOptions } from './bridge-options.ts';
 
-export interface BridgeThreadOptions {
-  /** The compiled worker; by default the one beside this file. */
+/** What the worker thread creates a bridge from. */
+export type BridgeSetup = Omit<BridgeOptions, 'onFault' | 'storage'>;
+export type BridgeCalls = Pick<Bridge, 'apply'>;
+/** The status of all its connections changed. */
+export type BridgeEvent = readonly BridgeConnectionStatus[];
+
+export interface BridgeThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
+  /** The compiled worker. Default: the one in the folder of this module. */
   readonly workerUrl?: URL | undefined;
-  readonly log: WorkerLog;
-  /** Heap limit of the thread in MiB; 512. Beyond it the thread ends and starts anew. */
-  readonly maxHeapMegabytes?: number;
-  /** How long the thread waits for a bridge when there is none any more; 60,000. */
-  readonly lingerMs?: number;
 }
 
-/** The bridges beside all brokers, in one thread that is there while there are any. */
-export class BridgeThread {
-  readonly #thread: KeptThread<BridgeOrder, BridgeQuestion, BridgeNews>;
-  readonly #bridges = new Set<ThreadBridge>();
+/** The worker thread of all bridges that run in the gateway. */
+export class BridgeThread extends WorkerHost<BridgeSetup, BridgeCalls, BridgeEvent> {
+  constructor({ workerUrl, ...options }: BridgeThreadOptions) {
+    super({ ...options, name: 'bridges', workerUrl: workerUrl ?? new URL('./bridge-worker.js', import.meta.url) });
+  }
 
-  constructor(options: BridgeThreadOptions) {
-    const { workerUrl = new URL('./bridge-worker.js', import.meta.url), log, maxHeapMegabytes, lingerMs } = options;
-    this.#thread = new KeptThread({
-      name: 'bridges',
-      workerUrl,
-      log,
-      maxHeapMegabytes,
-      lingerMs,
-      numberOf: ({ bridge }) => bridge,
+  /** Nothing runs until a configuration with connections is applied. A broker has one open bridge of a kind at a time. */
+  openBridge(setup: BridgeSetup): Bridge {
+    return new ThreadBridge(this, setup);
+  }
+}
+
+/**
+ * One bridge. It runs in the thread while it has connections, and is discarded there with the last one.
+ *
+ * While the bridge or its thread is down, all connections are FAILED with the reason. Errors of `apply`: BROKER_UNREACHABLE
+ * after `close`.
+ */
+class ThreadBridge implements Bridge {
+  readonly #instance: WorkerInstance<BridgeSetup, BridgeCalls, BridgeEvent>;
+  readonly #listeners = new Set<() => void>();
+  #config: unknown = null;
+  #status: readonly BridgeConnectionStatus[] = [];
+
+  constructor(thread: BridgeThread, setup: BridgeSetup) {
+    this.#instance = thread.open({
+      name: 'bridge',
+      setup,
+      restore: () => this.#apply(),
+      onEvent: (status) => this.#changed(status),
+      onDown: (reason) => this.#changed(failedStatus(this.#config, this.#status, reason)),
     });
   }
 
-  /** Nothing happens until a configuration with connections is applied. One at a time for each place, or one after the other. */
-  open(place: BridgePlace): Bridge {
-    const bridge: ThreadBridge = new ThreadBridge(this.#thread, place, () => this.#bridges.delete(bridge));
-    this.#bridges.add(bridge);
-    return bridge;
+  async apply(config: unknown): Promise<void> {
+    this.#instance.assertOpen();
+    this.#config = config;
+    if (connectionsOf(config).length === 0 && !this.#instance.isWanted) return;
+    this.#instance.forgetFailure();
+    const { isRunning, downReason } = this.#instance;
+    if (isRunning) await this.#apply();
+    else await this.#instance.start();
+    if (downReason !== null) this.#changed(failedStatus(config, this.#status, downReason));
   }
 
-  /** Safe to call twice. What was taken and not delivered is on disk when it resolves. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#bridges].map((bridge) => bridge.close({ forGood: false })));
-    await this.#thread.close();
+  status(): readonly BridgeConnectionStatus[] {
+    return this.#status;
   }
+
+  onStatus(listener: () => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close({ discard }: { readonly discard: boolean }): Promise<void> {
+    this.#listeners.clear();
+    await this.#instance.close(discard);
+  }
+
+  /** Never rejects: `onDown` reports failures. */
+  async #apply(): Promise<void> {
+    try {
+      await this.#instance.call('apply', this.#config);
+    } catch {
+      return;
+    }
+    if (connectionsOf(this.#config).length === 0) this.#instance.stop(true);
+  }
+
+  #changed(status: readonly BridgeConnectionStatus[]): void {
+    this.#status = status;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** The status of the connections of a bridge that does not run. */
+function failedStatus(
+  config: unknown,
+  last: readonly BridgeConnectionStatus[],
+  error: string,
+): BridgeConnectionStatus[] {
+  const lastByName = new Map(last.map((status) => [status.connectionName, status]));
+  return connectionsOf(config).map(({ name, active }) => {
+    const { error: _last, ...known } = lastByName.get(name) ?? { ...UNKNOWN, connectionName: name };
+    const state = active === false ? 'INACTIVE' : 'FAILED';
+    return {
+      ...known,
+      isConnected: false,
+      state,
+      since: known.state === state ? known.since : Date.now(),
+      ...(state === 'FAILED' ? { error } : {}),
+    };
+  });
+}
+
+const UNKNOWN: Omit<BridgeConnectionStatus, 'connectionName'> = {
+  isConnected: false,
+  state: 'CONNECTING',
+  since: 0,
+  queuedMessages: 0,
+  queuedBytes: 0,
+  received: 0,
+  delivered: 0,
+  dropped: 0,
+  rejected: 0,
+};
+
+/** The connections of a configuration, which all kinds of bridges have. */
+export function connectionsOf(config: unknown): { readonly name: string; readonly active?: unknown }[] {
+  const connections = isFields(config) && Array.isArray(config.connections) ? config.connections : [];
+  return connections.filter(isFields).map(({ name, active }) => ({ name: String(name), active }));
 }

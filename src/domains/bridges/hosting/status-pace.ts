@@ -2,25 +2,30 @@ import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 
 const COUNTS_MS = 500;
 
-/** Tells the status of a bridge: changes of a state or an error at once, counts alone at most every COUNTS_MS. */
+/** Emits the status of a bridge: changes of a state or an error immediately, changed counts at most every COUNTS_MS. */
 export class StatusPace {
   readonly #read: () => readonly BridgeConnectionStatus[];
-  readonly #tell: (status: readonly BridgeConnectionStatus[]) => void;
-  #told = '';
+  readonly #emit: (status: readonly BridgeConnectionStatus[]) => void;
+  #emitted = '';
   #timer: NodeJS.Timeout | null = null;
 
   constructor(
     read: () => readonly BridgeConnectionStatus[],
-    tell: (status: readonly BridgeConnectionStatus[]) => void,
+    emit: (status: readonly BridgeConnectionStatus[]) => void,
   ) {
     this.#read = read;
-    this.#tell = tell;
+    this.#emit = emit;
   }
 
   changed(): void {
     const status = this.#read();
-    if (statesOf(status) === this.#told) this.#timer ??= setTimeout(() => this.#now(this.#read()), COUNTS_MS);
-    else this.#now(status);
+    if (statesOf(status) === this.#emitted) this.#timer ??= setTimeout(() => this.now(), COUNTS_MS);
+    else this.#emitNow(status);
+  }
+
+  /** Emits the status immediately. */
+  now(): void {
+    this.#emitNow(this.#read());
   }
 
   close(): void {
@@ -28,10 +33,10 @@ export class StatusPace {
     this.#timer = null;
   }
 
-  #now(status: readonly BridgeConnectionStatus[]): void {
+  #emitNow(status: readonly BridgeConnectionStatus[]): void {
     this.close();
-    this.#told = statesOf(status);
-    this.#tell(status);
+    this.#emitted = statesOf(status);
+    this.#emit(status);
   }
 }
 

@@ -37,5 +37,5 @@ export interface BridgeSession {
    * sent again on the next connection. Messages go out in the order of the calls.
    */
   publish(message: BridgeMessage, done: (error: ServiceError | null) => void): void;
-  close(options: { readonly forGood: boolean }): Promise<void>;
+  close(options: { readonly discard: boolean }): Promise<void>;
 }

@@ -117,9 +117,9 @@ export class MqttBridgeSession implements BridgeSession {
     });
   }
 
-  /** `forGood`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
-  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
-    await this.#link.close({ keepSession: !forGood });
+  /** `discard`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
+  async close({ discard }: { readonly discard: boolean }): Promise<void> {
+    await this.#link.close({ keepSession: !discard });
   }
 
   /** One that the broker kept, as it says with MQTT 3.1.1, was not sent because it was published now. */

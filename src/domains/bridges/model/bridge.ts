@@ -9,6 +9,6 @@ export interface Bridge<Config = unknown> {
   status(): readonly BridgeConnectionStatus[];
   /** Each change of a state at once; counts alone at most twice a second. */
   onStatus(listener: () => void): Stop;
-  /** `forGood`: nothing is to wait at any broker or on disk. Otherwise what was taken and not delivered is there at the next start. */
-  close(options: { readonly forGood: boolean }): Promise<void>;
+  /** `discard`: deletes sessions and queues. Otherwise undelivered messages are delivered after the next start. */
+  close(options: { readonly discard: boolean }): Promise<void>;
 }

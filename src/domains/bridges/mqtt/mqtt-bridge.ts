@@ -50,16 +50,16 @@ class MqttBridge implements Bridge<MqttBridgeConfig> {
     return () => this.#listeners.delete(listener);
   }
 
-  close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+  close({ discard }: { readonly discard: boolean }): Promise<void> {
     return this.#inTurn(async () => {
       this.#isClosed = true;
       if (this.#counts) clearTimeout(this.#counts);
       clearTimeout(this.#reopen);
       this.#listeners.clear();
       await Promise.all(
-        this.#connections.map((each) => each.close({ sessionsForGood: forGood, queuesForGood: forGood, next: null })),
+        this.#connections.map((each) => each.close({ sessionsForGood: discard, queuesForGood: discard, next: null })),
       );
-      if (forGood) removeOtherQueues(this.#options.folder, []);
+      if (discard) removeOtherQueues(this.#options.folder, []);
     });
   }
 

@@ -140,11 +140,11 @@ export class RunningConnection {
     for (const { subscriptions } of this.#ways) subscriptions.close();
     const drained = Promise.all(this.#ways.map(({ passing }) => passing.drain()));
     if (!queuesForGood) await drained;
-    await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ forGood: queuesForGood })));
+    await Promise.all(this.#ways.map(({ passing }) => passing.queue.close({ discard: queuesForGood })));
     const isElsewhere = next !== null && (next.url !== this.#config.url || next.clientId !== this.#config.clientId);
     await Promise.all([
-      this.#local.close({ forGood: sessionsForGood }),
-      this.#remote.close({ forGood: sessionsForGood || isElsewhere }),
+      this.#local.close({ discard: sessionsForGood }),
+      this.#remote.close({ discard: sessionsForGood || isElsewhere }),
     ]);
   }
 

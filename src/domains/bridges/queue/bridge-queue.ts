@@ -36,6 +36,6 @@ export interface BridgeQueue {
   readonly bytes: number;
   readonly dropped: number;
   setBounds(bounds: QueueBounds): void;
-  /** `forGood`: what is on disk is removed. */
-  close(options: { readonly forGood: boolean }): Promise<void>;
+  /** `discard`: what is on disk is removed. */
+  close(options: { readonly discard: boolean }): Promise<void>;
 }

@@ -238,7 +238,7 @@ export class DiskQueue implements BridgeQueue, Committer {
   }
 
   /** What is in memory is on disk when it resolves, and told as taken, unless the disk failed. */
-  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+  async close({ discard }: { readonly discard: boolean }): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#options.storage?.add(-this.#stored);
@@ -246,7 +246,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     for (const timer of [this.#ageTimer, this.#goneTimer, this.#retryTimer]) if (timer) clearTimeout(timer);
     this.#groupCommit.remove(this);
     this.#listeners.clear();
-    if (!forGood) {
+    if (!discard) {
       this.#spill();
       while (this.#writing.length > 0 && this.#write());
       this.#goneBehindOthers();
@@ -255,7 +255,7 @@ export class DiskQueue implements BridgeQueue, Committer {
     const isEmpty = this.#length === 0 && this.#writing.length === 0;
     try {
       this.#file?.close();
-      if (forGood || isEmpty) removeQueueFile(this.#options.path);
+      if (discard || isEmpty) removeQueueFile(this.#options.path);
     } catch (error) {
       this.#failed(error);
     }

@@ -45,7 +45,7 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
     return () => this.#listeners.delete(listener);
   }
 
-  close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+  close({ discard }: { readonly discard: boolean }): Promise<void> {
     return this.#inOrder(async () => {
       this.#isClosed = true;
       this.#listeners.clear();
@@ -53,8 +53,8 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
       this.#countsTimer = null;
       const connections = [...this.#connections.values()];
       this.#connections = new Map();
-      await Promise.all(connections.map((connection) => connection.close({ forGood })));
-      if (forGood) removeOtherQueues(this.#options.folder, []);
+      await Promise.all(connections.map((connection) => connection.close({ discard })));
+      if (discard) removeOtherQueues(this.#options.folder, []);
     });
   }
 
@@ -67,7 +67,7 @@ export class SinkBridge<Config extends SinkConnectionConfig> implements Bridge<S
       connections.map((config) => [config.name, before.get(config.name) ?? this.#create(config)] as const),
     );
     this.#connections = after;
-    await Promise.all(gone.map(([, connection]) => connection.close({ forGood: true })));
+    await Promise.all(gone.map(([, connection]) => connection.close({ discard: true })));
     if (this.#isFirst) removeOtherQueues(this.#options.folder, names);
     this.#isFirst = false;
     for (const config of connections) {

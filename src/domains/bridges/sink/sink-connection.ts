@@ -133,13 +133,13 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     this.#changed();
   }
 
-  /** `forGood`: neither the broker nor the disk keeps anything for it. */
-  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+  /** `discard`: neither the broker nor the disk keeps anything for it. */
+  async close({ discard }: { readonly discard: boolean }): Promise<void> {
     await this.#delivery?.close();
     this.#delivery = null;
     // What is in memory is on disk, and acknowledged, before the connection ends.
-    await this.#queue.close({ forGood });
-    await this.#endSession(forGood);
+    await this.#queue.close({ discard });
+    await this.#endSession(discard);
   }
 
   #openSession(): SinkSubscriptions {
@@ -160,12 +160,12 @@ export class SinkConnection<Config extends SinkConnectionConfig> {
     return subscriptions;
   }
 
-  async #endSession(forGood: boolean): Promise<void> {
+  async #endSession(discard: boolean): Promise<void> {
     const session = this.#session;
     this.#subscriptions?.close();
     this.#session = null;
     this.#subscriptions = null;
-    await session?.close({ forGood });
+    await session?.close({ discard });
   }
 
   #push(message: ArrivedMessage): void {

@@ -94,10 +94,10 @@ export class MqttStreamSession implements StreamSession {
     this.#reading.resume();
   }
 
-  /** `forGood`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
-  async close({ forGood }: { readonly forGood: boolean }): Promise<void> {
+  /** `discard`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
+  async close({ discard }: { readonly discard: boolean }): Promise<void> {
     this.#listeners.clear();
-    await Promise.all([this.#reading.close({ keepSession: !forGood }), this.#publishing.close()]);
+    await Promise.all([this.#reading.close({ keepSession: !discard }), this.#publishing.close()]);
   }
 
   #tell(): void {

@@ -2,15 +2,14 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
 import { leftFolders } from '../../../protocol/hosting/left-folders.ts';
-import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import { STREAM_API } from '../control/stream-control.ts';
 import { StreamPlugin } from '../control/stream-plugin.ts';
 import { StreamDirectory } from '../definition/stream-directory.ts';
-import type { StreamEngine } from '../model/stream-engine.ts';
 import { streamHints } from './stream-hints.ts';
+import type { StreamThread } from './stream-thread.ts';
 
 export interface StreamHostingOptions extends HostingParts {
-  readonly engines: { open(brokerId: string, link: BrokerLinkOptions): StreamEngine };
+  readonly thread: Pick<StreamThread, 'openEngine'>;
   /** That stored messages are kept in, in a folder for each broker. */
   readonly folder: string;
 }
@@ -25,7 +24,7 @@ const streamClientIds = (brokerId: string): readonly string[] => [
 ];
 
 /** Streams beside brokers that do not serve them. */
-export function streamHosting({ engines, folder, ...parts }: StreamHostingOptions): Hosting {
+export function streamHosting({ thread, folder, ...parts }: StreamHostingOptions): Hosting {
   const { storage, log } = parts;
   const { db, changes } = storage;
   const directory = new StreamDirectory({ db, changes, log });
@@ -43,7 +42,7 @@ export function streamHosting({ engines, folder, ...parts }: StreamHostingOption
           await eraseLeft(join(folder, link.id), kept).catch((error: unknown) => {
             log.error({ err: error, brokerId: link.id }, 'stored messages of deleted streams could not be erased');
           });
-          const engine = engines.open(link.id, link);
+          const engine = thread.openEngine(link.id, link);
           const plugin = new StreamPlugin({
             definitions,
             engine,

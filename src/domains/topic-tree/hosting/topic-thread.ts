@@ -1,51 +1,96 @@
-import { KeptThread } from '../../../protocol/hosting/kept-thread.ts';
-import type { WorkerLog } from '../../../protocol/hosting/worker-thread.ts';
-import type { TopicRecorder } from '../model/topic-recorder.ts';
-import { ThreadRecorder } from './thread-recorder.ts';
-import type { RecorderPlace, TopicNews, TopicOrder, TopicThreadQuestion } from './topic-protocol.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
+import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
+import type { TopicQuestions, TopicRecorder } from '../model/topic-recorder.ts';
+import { DEFAULT_TOPIC_SETTINGS, type TopicSettings } from '../model/topic-settings.ts';
+import type { RemoteTopicRecorderOptions } from '../recorder/remote-topic-recorder.ts';
 
-export interface TopicThreadOptions {
-  /** The compiled worker; by default the one beside this file. */
+/** What the worker thread creates a recorder from. */
+export type RecorderSetup = Omit<RemoteTopicRecorderOptions, 'iterationBatch' | 'onStopped' | 'onFault'>;
+export type RecorderCalls = Omit<TopicRecorder, 'close'>;
+/** The recorder had no requests for a while, and its recording was deleted. */
+export type RecorderEvent = 'STOPPED';
+
+export interface TopicThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
+  /** The compiled worker. Default: the one in the folder of this module. */
   readonly workerUrl?: URL | undefined;
-  readonly log: WorkerLog;
-  /** Heap limit of the thread in MiB; 512. Beyond it the thread ends and starts anew. Trees are beside the heap: each has its own bound. */
-  readonly maxHeapMegabytes?: number;
-  /** How long the thread, and with it memory that nothing uses any more, stays when no recorder is left; 5,000. */
-  readonly lingerMs?: number;
 }
 
-/** The recorders of topics beside all brokers, in one thread that is there while there are any. */
-export class TopicThread {
-  readonly #thread: KeptThread<TopicOrder, TopicThreadQuestion, TopicNews>;
-  readonly #recorders = new Set<ThreadRecorder>();
+/** The thread exits soon after its last recorder, because its memory stays allocated until then. */
+const LINGER_MS = 5_000;
+/** One document of the graph may request about 4,000 levels. */
+const MAX_PENDING = 5_000;
 
-  constructor(options: TopicThreadOptions) {
-    const workerUrl = options.workerUrl ?? new URL('./topic-worker.js', import.meta.url);
-    const { log, maxHeapMegabytes, lingerMs = 5_000 } = options;
-    this.#thread = new KeptThread({
-      name: 'topics',
-      workerUrl,
-      log,
-      maxHeapMegabytes,
-      lingerMs,
-      numberOf: ({ recorder }) => recorder,
+/** The worker thread of all topic recorders that run in the gateway. Its heap limit does not count topic trees; `maxBytes` does. */
+export class TopicThread extends WorkerHost<RecorderSetup, RecorderCalls, RecorderEvent> {
+  constructor({ workerUrl, lingerMs = LINGER_MS, ...options }: TopicThreadOptions) {
+    const defaultUrl = new URL('./topic-worker.js', import.meta.url);
+    super({ ...options, lingerMs, name: 'topics', workerUrl: workerUrl ?? defaultUrl });
+  }
+
+  /** Nothing runs until the first request, or until settings with `isAlwaysOn` are applied. */
+  openRecorder(setup: RecorderSetup): TopicRecorder {
+    return new ThreadRecorder(this, setup);
+  }
+}
+
+/**
+ * The recorder of one broker. It runs in the thread from the first request, or from settings with `isAlwaysOn`, until it
+ * reports that it stopped.
+ *
+ * An exit of the thread deletes the recording; a new one starts with the next thread, and its `since` is later. Errors of
+ * `ask` in addition to those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason; BROKER_TIMEOUT
+ * beyond MAX_PENDING requests.
+ */
+class ThreadRecorder implements TopicRecorder {
+  readonly #instance: WorkerInstance<RecorderSetup, RecorderCalls, RecorderEvent>;
+  #settings: TopicSettings = DEFAULT_TOPIC_SETTINGS;
+  #pending = 0;
+
+  constructor(thread: TopicThread, setup: RecorderSetup) {
+    this.#instance = thread.open({
+      name: 'topic recorder',
+      setup,
+      restore: () => this.#restore(),
+      // A request that was sent meanwhile has started the recording again.
+      onEvent: () => {
+        if (this.#pending === 0 && !this.#settings.isAlwaysOn) this.#instance.stop(false);
+      },
     });
   }
 
-  get isRunning(): boolean {
-    return this.#thread.isRunning;
+  async apply(settings: TopicSettings): Promise<void> {
+    this.#instance.assertOpen();
+    this.#settings = settings;
+    if (this.#instance.isRunning) await this.#instance.call('apply', settings);
+    else if (settings.isAlwaysOn) await this.#instance.start();
   }
 
-  /** Nothing happens until it is asked something, or settings are applied that have it always on. */
-  open(place: RecorderPlace): TopicRecorder {
-    const recorder: ThreadRecorder = new ThreadRecorder(this.#thread, place, () => this.#recorders.delete(recorder));
-    this.#recorders.add(recorder);
-    return recorder;
+  async ask<Type extends keyof TopicQuestions>(
+    type: Type,
+    question: TopicQuestions[Type]['question'],
+  ): Promise<TopicQuestions[Type]['answer']> {
+    this.#instance.assertOpen();
+    this.#instance.start().catch(() => undefined);
+    if (this.#pending >= MAX_PENDING) {
+      throw new ServiceError('BROKER_TIMEOUT', 'Too many requests for the topics of the broker wait for a response');
+    }
+    this.#pending += 1;
+    try {
+      return await this.#instance.call('ask', type, question);
+    } finally {
+      this.#pending -= 1;
+    }
   }
 
-  /** Safe to call twice. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#recorders].map((recorder) => recorder.close()));
-    await this.#thread.close();
+  close(): Promise<void> {
+    return this.#instance.close(false);
+  }
+
+  async #restore(): Promise<void> {
+    const applied = this.#instance.call('apply', this.#settings);
+    // Any request starts the recording.
+    this.#instance.call('ask', 'status', {}).catch(() => undefined);
+    await applied;
   }
 }

@@ -2,15 +2,14 @@ import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
 import { TOPIC_API } from '../control/topic-control.ts';
 import { TopicTreePlugin } from '../control/topic-tree-plugin.ts';
-import type { TopicRecorder } from '../model/topic-recorder.ts';
 import type { KeptPayloads } from './kept-payloads.ts';
 import { ProjectRecorder } from './project-recorder.ts';
-import type { RecorderPlace } from './topic-protocol.ts';
 import { TopicSettingsDirectory } from './topic-settings-directory.ts';
+import type { TopicThread } from './topic-thread.ts';
 
 export interface TopicTreeHostingOptions extends HostingParts {
   readonly payloads: KeptPayloads;
-  readonly thread: { open(place: RecorderPlace): TopicRecorder };
+  readonly thread: Pick<TopicThread, 'openRecorder'>;
   /** Of one broker's trees and payloads in memory. */
   readonly maxBytes: number;
 }
@@ -32,7 +31,7 @@ export function topicTreeHosting(options: TopicTreeHostingOptions): Hosting {
         isWanted: (brokerId) => directory.of(brokerId).get().isAlwaysOn,
         begin: (link) => {
           const { id: brokerId } = link;
-          const inThread = thread.open({ local: localOf(link), clientId: clientIdOf(brokerId), maxBytes });
+          const inThread = thread.openRecorder({ local: localOf(link), clientId: clientIdOf(brokerId), maxBytes });
           const { areKept, watch } = payloads.of(brokerId);
           const recorder = new ProjectRecorder(inThread, areKept);
           const onFault = (error: unknown) =>

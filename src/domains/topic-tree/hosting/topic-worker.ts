@@ -1,9 +1,44 @@
-/**
- * The thread of all recorders of topics beside brokers, so that a busy broker delays nobody's requests. A bug in it ends it with an error,
- * and the service starts it again.
- */
-import { serveThread } from '../../../protocol/hosting/serve-thread.ts';
-import { TopicHosts } from './topic-hosts.ts';
-import type { TopicNews, TopicOrder, TopicThreadQuestion } from './topic-protocol.ts';
+/** The worker thread of all topic recorders that run in the gateway, so that a busy broker does not delay other requests. */
+import { ServiceError } from '../../../platform/errors.ts';
+import { ConcurrencyLimit } from '../../../platform/scheduling/concurrency-limit.ts';
+import { IterationBatch, pauseShortIterations } from '../../../platform/scheduling/iteration-batch.ts';
+import { reasonOf, serveInstances } from '../../../protocol/hosting/serve-instances.ts';
+import { newIntake } from '../../../protocol/mqtt/intake.ts';
+import type { TopicQuestions } from '../model/topic-recorder.ts';
+import { RemoteTopicRecorder } from '../recorder/remote-topic-recorder.ts';
+import type { RecorderCalls, RecorderEvent, RecorderSetup } from './topic-thread.ts';
 
-serveThread<TopicOrder, TopicThreadQuestion, TopicNews>((voice) => new TopicHosts(voice));
+/** Long lists that one recorder builds at the same time: each may have megabytes, and the thread has one heap. */
+const LISTS_AT_ONCE = 2;
+const LISTS: ReadonlySet<keyof TopicQuestions> = new Set(['find', 'levels', 'changes']);
+
+const iterationBatch = new IterationBatch(pauseShortIterations());
+const intake = newIntake();
+
+serveInstances<RecorderSetup, RecorderCalls, RecorderEvent>({
+  create: (setup, { emit, problem }) => {
+    const { id: brokerId, timeoutMs } = setup.local;
+    const recorder = new RemoteTopicRecorder({
+      ...setup,
+      local: { ...setup.local, intake },
+      iterationBatch,
+      onStopped: () => emit('STOPPED'),
+      onFault: (error) => problem('error', { brokerId, reason: reasonOf(error) }, 'a topic recorder failed'),
+    });
+    const lists = new ConcurrencyLimit({ maxRunning: LISTS_AT_ONCE });
+    /** Errors: those of TopicRecorder; BROKER_TIMEOUT for a list that takes longer than the caller waits. */
+    const ask: RecorderCalls['ask'] = async (type, question) => {
+      if (!LISTS.has(type)) return recorder.ask(type, question);
+      const deadline = performance.now() + timeoutMs;
+      const assertInTime = () => {
+        if (performance.now() < deadline) return;
+        throw new ServiceError('BROKER_TIMEOUT', 'The search in the topics took too long');
+      };
+      return lists.run(async () => {
+        assertInTime();
+        return recorder.ask(type, question, assertInTime);
+      });
+    };
+    return { api: { apply: (settings) => recorder.apply(settings), ask }, close: () => recorder.close() };
+  },
+});

@@ -97,7 +97,7 @@ test('a thread that ends is told by each connection, started again, and runs wha
   expect(told.filter(({ connectionName }) => connectionName === 'off').every(({ error }) => error === undefined)).toBe(
     true,
   );
-  expect(lines.some((line) => line.startsWith('the thread of the bridges failed {"reason":"a bug"}'))).toBe(true);
+  expect(lines.some((line) => line.startsWith('the worker thread of bridges failed {"reason":"a bug"}'))).toBe(true);
 });
 
 test('a bridge that cannot run is told as failed with the reason, others run, and it does once it is configured otherwise', async () => {

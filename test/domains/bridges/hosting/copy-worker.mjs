@@ -1,14 +1,14 @@
 /**
- * The thread of the bridges as it is, but for the one kind that it knows: each connection copies a topic to another one, in a session that
- * outlives it, and keeps a file in its folder. The payload `end the thread` is a bug.
+ * The worker of the bridges with one kind of its own: each connection copies a topic to another one, in a persistent session,
+ * and writes a file into its folder. The payload `end the thread` throws.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
-import { BridgeHosts } from '../../../../dist/domains/bridges/hosting/bridge-hosts.js';
-import { serveThread } from '../../../../dist/protocol/hosting/serve-thread.js';
+import { bridgeInstances } from '../../../../dist/domains/bridges/hosting/bridge-instances.js';
+import { serveInstances } from '../../../../dist/protocol/hosting/serve-instances.js';
 
-serveThread((voice) => new BridgeHosts(voice, async (options) => new CopyBridge(options)));
+serveInstances(bridgeInstances(async (options) => new CopyBridge(options)));
 
 class CopyBridge {
   #options;
@@ -72,10 +72,10 @@ class CopyBridge {
     return () => this.#listeners.delete(listener);
   }
 
-  async close({ forGood }) {
+  async close({ discard }) {
     this.#listeners.clear();
-    for (const name of this.#connections.keys()) await this.#end(name, forGood);
-    if (forGood) await rm(join(this.#options.folder, 'user'), { force: true });
+    for (const name of this.#connections.keys()) await this.#end(name, discard);
+    if (discard) await rm(join(this.#options.folder, 'user'), { force: true });
   }
 
   #set(connection, state) {
@@ -88,13 +88,13 @@ class CopyBridge {
     for (const listener of this.#listeners) listener();
   }
 
-  async #end(name, forGood) {
+  async #end(name, discard) {
     const { client } = this.#connections.get(name);
     this.#connections.delete(name);
     if (client === null) return;
     // One that is not connected yet has nobody to take leave of.
     await client.endAsync(!client.connected);
-    if (!forGood) return;
+    if (!discard) return;
     const { url, username } = this.#options.local;
     const { clientId } = client.options;
     await (await mqtt.connectAsync(url, { clientId, username, clean: true })).endAsync();

@@ -8,7 +8,7 @@ import { startMosquitto } from '../../../support/mosquitto.ts';
 
 async function openSession(url: string, version: 4 | 5): Promise<BridgeSession> {
   const session = new MqttBridgeSession({ id: 'test', url, clientId: 'session', timeoutMs: 5_000, version });
-  onTestFinished(() => session.close({ forGood: true }));
+  onTestFinished(() => session.close({ discard: true }));
   const connected = new Promise<void>((resolve) => {
     session.onStatus(({ state }) => state === 'CONNECTED' && resolve());
   });
@@ -64,7 +64,7 @@ test.each([4, 5] as const)(
     await heard.text('not taken');
     expect(heard.texts()).toEqual(['kept', 'taken', 'not taken']);
     for (const message of heard.arrived.slice(0, 2)) message.taken();
-    await first.close({ forGood: false });
+    await first.close({ discard: false });
 
     const again = await hear(await openSession(broker.url, version), 't/#');
     await client.publishAsync('t/a', 'end', { qos: 1 });

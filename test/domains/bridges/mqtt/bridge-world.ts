@@ -45,7 +45,7 @@ export function startTestBridge({
       throw error;
     },
   });
-  onTestFinished(() => bridge.close({ forGood: false }));
+  onTestFinished(() => bridge.close({ discard: false }));
   return bridge;
 }
 

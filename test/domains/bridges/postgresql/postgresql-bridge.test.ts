@@ -442,7 +442,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     const client = await mosquitto.client();
     await client.publishAsync('plant/1', 'once', { qos: 1 });
     await until(({ received }) => received === 1);
-    await bridge.close({ forGood: false });
+    await bridge.close({ discard: false });
 
     const second = await runBridge(
       startPostgresqlBridge,
@@ -463,7 +463,7 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     const messages = Array.from({ length: 1_000 }, (_, index) => [`plant/${index}`, `${index}`] as const);
     await publishAll(client, messages);
     await until(({ queuedMessages }) => queuedMessages === messages.length);
-    await bridge.close({ forGood: false });
+    await bridge.close({ discard: false });
 
     const database = await connectDatabase(url);
     await database.query(MESSAGES);

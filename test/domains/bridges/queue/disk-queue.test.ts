@@ -98,7 +98,7 @@ test('what is on disk, with all that belongs to it, is there after a restart; wh
   push(first, 'c', 'd');
   await turns(5);
   for (const entry of first.take(1, 1_000)) first.settle(entry);
-  await first.close({ forGood: false });
+  await first.close({ discard: false });
 
   const { queue } = openQueue({ folder });
   expect(queue.length).toBe(3);
@@ -113,14 +113,14 @@ test('closing writes what is in memory and tells it as taken; for good it forget
   const folder = queueFolder();
   const kept = openQueue({ folder }).queue;
   const taken = push(kept, 'a', 'b');
-  await kept.close({ forGood: false });
+  await kept.close({ discard: false });
   expect(taken).toEqual(['a', 'b']);
   const again = openQueue({ folder }).queue;
   expect(drain(again)).toEqual(['a', 'b']);
   again.setDelivering(false);
   push(again, 'c');
   await turns(5);
-  await again.close({ forGood: true });
+  await again.close({ discard: true });
   expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -171,7 +171,7 @@ test('a damaged file is set aside and told, and the queue goes on', async () => 
   const first = openQueue({ folder }).queue;
   first.setDelivering(false);
   push(first, 'a');
-  await first.close({ forGood: false });
+  await first.close({ discard: false });
   const [file] = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
   writeFileSync(join(folder, String(file)), 'no database at all, and longer than a header of one has to be'.repeat(20));
   const { queue, problems } = openQueue({ folder });
@@ -186,7 +186,7 @@ test('of a file that is damaged in its middle what is before comes, the rest is 
   first.setDelivering(false);
   const numbered = Array.from({ length: 3_000 }, (_, index) => String(index).padStart(500, '0'));
   const taken = push(first, ...numbered);
-  await first.close({ forGood: false });
+  await first.close({ discard: false });
   expect(taken).toHaveLength(3_000);
   const path = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.sqlite'))));
   const bytes = readFileSync(path);
@@ -199,7 +199,7 @@ test('of a file that is damaged in its middle what is before comes, the rest is 
   expect([queue.length, queue.bytes]).toEqual([0, 0]);
   queue.setDelivering(false);
   const later = push(queue, 'a', 'b');
-  await queue.close({ forGood: false });
+  await queue.close({ discard: false });
   expect(later).toEqual(['a', 'b']);
   const next = openQueue({ folder });
   expect([drain(next.queue), next.problems]).toEqual([['a', 'b'], []]);
@@ -220,7 +220,7 @@ test('a disk that fails is told once, and when it works again; messages wait in 
   expect(taken).toEqual(['a', 'b']);
   rmSync(folder);
   push(queue, 'd');
-  await queue.close({ forGood: false });
+  await queue.close({ discard: false });
   expect(problems.slice(1)).toEqual([null]);
 });
 
@@ -230,7 +230,7 @@ test('queues of names that are not used any more are removed', async () => {
     const { queue } = openQueue({ folder, name });
     queue.setDelivering(false);
     push(queue, name);
-    await queue.close({ forGood: false });
+    await queue.close({ discard: false });
   }
   removeOtherQueues(folder, ['kept']);
   expect(drain(openQueue({ folder, name: 'left' }).queue)).toEqual([]);
@@ -315,7 +315,7 @@ test('does what an array would do, whatever the order of steps', async () => {
         else if (each.kind === 'restart') {
           expect(queue.dropped).toBe(dropped);
           dropped = 0;
-          await queue.close({ forGood: false });
+          await queue.close({ discard: false });
           queue = open();
           back();
         } else queue.setDelivering(each.kind === 'go');
@@ -325,7 +325,7 @@ test('does what an array would do, whatever the order of steps', async () => {
       back();
       expect(drain(queue)).toEqual(waiting);
       expect([queue.length, queue.bytes]).toEqual([0, 0]);
-      await queue.close({ forGood: true });
+      await queue.close({ discard: true });
     }),
     { numRuns: 60 },
   );

@@ -50,14 +50,14 @@ test('queues of one broker have a quarter, those of all the whole, and what is f
   two.push(message('x'.repeat(100_000)), () => undefined);
   expect(two.length).toBe(room + 1);
   expect(problems.at(-1)).toBeNull();
-  await Promise.all([one, two, ...others].map((queue) => queue.close({ forGood: false })));
+  await Promise.all([one, two, ...others].map((queue) => queue.close({ discard: false })));
   expect(storage.bytes).toBe(0);
   // What an earlier process left counts.
   const again = open('b', 'b');
   expect(storage.bytes).toBeGreaterThan(3.8 * MIB);
   again.push(message('x'.repeat(400_000)), () => undefined);
   expect(again.dropped).toBe(1);
-  await again.close({ forGood: true });
+  await again.close({ discard: true });
 });
 
 const LARGE = 2 ** 30;

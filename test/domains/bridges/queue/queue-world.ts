@@ -21,7 +21,7 @@ export function openQueue(options: Partial<BridgeQueueOptions> & { readonly fold
     onProblem: (reason) => problems.push(reason),
     ...options,
   });
-  onTestFinished(() => queue.close({ forGood: true }));
+  onTestFinished(() => queue.close({ discard: true }));
   return { queue, problems };
 }
 

@@ -37,7 +37,7 @@ export async function runBridge<Config>(
   config: Config,
 ): Promise<RunningBridge<Config>> {
   const bridge = start(options);
-  onTestFinished(() => bridge.close({ forGood: false }));
+  onTestFinished(() => bridge.close({ discard: false }));
   await bridge.apply(config);
   const status = () => {
     const [first] = bridge.status();

@@ -258,7 +258,7 @@ test('a name that leads to an address which is not allowed gets nothing', async 
   expect(error).toBe(
     'The endpoint cannot be reached: "localhost" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)',
   );
-  await refused.bridge.close({ forGood: false });
+  await refused.bridge.close({ discard: false });
   expect(endpoint.requests).toEqual([]);
 
   const allowed = await runBridge(
@@ -313,7 +313,7 @@ test('messages keep their ids, and a batch its id, when the bridge is started an
   const { until, client, bridge, config, options } = await startWith(refusing);
   await publishAll(client, numbered(5));
   await until(({ queuedMessages, state }) => queuedMessages === 5 && state === 'UNREACHABLE');
-  await bridge.close({ forGood: false });
+  await bridge.close({ discard: false });
   await refusing.stop();
   const accepting = await startEndpoint(() => 200, Number(new URL(refusing.url).port));
 
@@ -360,5 +360,5 @@ test('beside an embedded broker', async () => {
   await until(({ delivered }) => delivered === 100);
 
   expect(endpoint.taken.map(({ topic, payload }) => [topic, payload])).toEqual(numbered(100));
-  await bridge.close({ forGood: true });
+  await bridge.close({ discard: true });
 });

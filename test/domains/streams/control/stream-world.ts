@@ -115,7 +115,7 @@ function engineBeside(
       engines.running -= 1;
       engines.closed += 1;
       await engine.close();
-      await session.close({ forGood: false });
+      await session.close({ discard: false });
       await store.close();
     },
   };

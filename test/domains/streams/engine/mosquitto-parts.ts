@@ -20,7 +20,7 @@ export async function connectedSession(
     },
     ...options,
   });
-  onTestFinished(() => session.close({ forGood: true }));
+  onTestFinished(() => session.close({ discard: true }));
   session.open();
   await statusOf(session, 'CONNECTED');
   return session;

@@ -20,7 +20,7 @@ const VERSIONS = [5, 4] as const;
 
 function open(options: Partial<StreamSessionOptions> & { readonly url: string }): MqttStreamSession {
   const session = new MqttStreamSession({ id: 'b1', clientId: CLIENT_ID, timeoutMs: 10_000, ...options });
-  onTestFinished(() => session.close({ forGood: false }));
+  onTestFinished(() => session.close({ discard: false }));
   session.open();
   return session;
 }
@@ -150,7 +150,7 @@ test.each(VERSIONS)(
     const before = open({ url: broker.url, version });
     await reached(before, 'CONNECTED');
     await before.subscribe('in/#', () => undefined);
-    await before.close({ forGood: false });
+    await before.close({ discard: false });
     const client = await broker.client();
     for (const name of ['a', 'b']) await client.publishAsync('in/x', name, { qos: 2 });
 
@@ -184,11 +184,11 @@ test.each(VERSIONS)(
     const first = open({ url: broker.url, version });
     await reached(first, 'CONNECTED');
     await first.subscribe('in/#', () => undefined);
-    await first.close({ forGood: false });
+    await first.close({ discard: false });
     expect(await isKept()).toBe(true);
     const second = open({ url: broker.url, version });
     await reached(second, 'CONNECTED');
-    await second.close({ forGood: true });
+    await second.close({ discard: true });
     expect(await isKept()).toBe(false);
   },
 );
@@ -429,7 +429,7 @@ test('a filter that an earlier process left in the session is given up when a me
   const first = open({ url, version: 4 });
   await reached(first, 'CONNECTED');
   await first.subscribe('left/+/over', () => undefined);
-  await first.close({ forGood: false });
+  await first.close({ discard: false });
   const second = open({ url, version: 4, claimMs: 100 });
   await reached(second, 'CONNECTED');
   const { heard, listener, count } = holder();
@@ -553,7 +553,7 @@ test.each(VERSIONS)(
     const before = open({ url: broker.url, version });
     await reached(before, 'CONNECTED');
     await before.subscribe('in/#', () => undefined);
-    await before.close({ forGood: false });
+    await before.close({ discard: false });
     const client = await broker.client();
     // Not more than Mosquitto sends at once: it keeps the order of these only across connections of MQTT 3.1.1.
     const names = Array.from({ length: 15 }, (_, index) => `${index}`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { MqttClient } from 'mqtt';
 import { expect, onTestFinished, test } from 'vitest';
-import { WorkerEngines, type WorkerEnginesOptions } from '../../../../src/domains/streams/hosting/worker-engines.ts';
+import { StreamThread, type StreamThreadOptions } from '../../../../src/domains/streams/hosting/stream-thread.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domains/streams/model/stream-definition.ts';
 import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
 import type { StreamReport } from '../../../../src/domains/streams/model/stream-report.ts';
@@ -13,14 +13,14 @@ import { type Mosquitto, startMosquitto } from '../../../support/mosquitto.ts';
 const workerUrl = new URL('../../../../dist/domains/streams/hosting/stream-worker.js', import.meta.url);
 const failingWorkerUrl = new URL('./failing-worker.mjs', import.meta.url);
 
-function startEngines(options: Partial<WorkerEnginesOptions> = {}) {
+function startEngines(options: Partial<StreamThreadOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'brokergraph-streams-'));
   const lines: string[] = [];
   const line = (fields: object, text: string) => {
     lines.push(`${text} ${JSON.stringify(fields)}`);
   };
   const log = { info: line, warn: line, error: line };
-  const engines = new WorkerEngines({ folder, maxBytes: 100_000_000, workerUrl, log, ...options });
+  const engines = new StreamThread({ folder, maxBytes: 100_000_000, workerUrl, log, ...options });
   onTestFinished(async () => {
     await engines.close();
     rmSync(folder, { recursive: true, force: true });
@@ -28,7 +28,8 @@ function startEngines(options: Partial<WorkerEnginesOptions> = {}) {
   return { engines, folder, lines };
 }
 
-const open = (engines: WorkerEngines, { url }: Mosquitto) => engines.open('b1', { id: 'b1', url, timeoutMs: 10_000 });
+const open = (engines: StreamThread, { url }: Mosquitto) =>
+  engines.openEngine('b1', { id: 'b1', url, timeoutMs: 10_000 });
 
 const define = (more: Partial<StreamDefinition>): StreamDefinition => ({
   ...DEFAULT_DEFINITION,
@@ -158,7 +159,7 @@ test('with the last stream the broker forgets the session, and with the next one
   expect(heard).toEqual(['new', 'last']);
 });
 
-test('a thread that fails is told, started again, and runs what was put', async () => {
+test('a worker thread that fails is logged and restarted, and its streams run again', async () => {
   const broker = await startMosquitto();
   const { client, heard, count } = await listen(broker);
   const { engines, lines } = startEngines({ workerUrl: failingWorkerUrl });
@@ -192,7 +193,7 @@ test('a thread that fails is told, started again, and runs what was put', async 
   await client.publishAsync('in/x', 'after', { qos: 1 });
   await count(1);
   expect(heard).toEqual(['after']);
-  expect(lines.some((line) => line.startsWith('the thread of the streams failed {"reason":"a bug"}'))).toBe(true);
+  expect(lines.some((line) => line.startsWith('the worker thread of streams failed {"reason":"a bug"}'))).toBe(true);
 });
 
 test('a folder that cannot be used fails the streams of its broker, and not those of another one', async () => {
@@ -202,8 +203,8 @@ test('a folder that cannot be used fails the streams of its broker, and not thos
   const engine = open(engines, broker);
   await engine.put('str_1', define({ persist: true }));
   const report = await reported(engine, 'str_1', ({ state }) => state === 'FAILED');
-  expect(report.problem).toMatch(/^Streams cannot run on the broker: /);
-  const other = engines.open('b2', { id: 'b2', url: broker.url, timeoutMs: 10_000 });
+  expect(report.problem).toMatch(/^The stream engine cannot run: /);
+  const other = engines.openEngine('b2', { id: 'b2', url: broker.url, timeoutMs: 10_000 });
   await other.put('str_2', define({ persist: true }));
   await reported(other, 'str_2', running);
 });

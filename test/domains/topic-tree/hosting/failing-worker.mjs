@@ -1,7 +1,7 @@
-/** The thread of the topics as it is, but for one thing: to be asked for a topic that is called `fail` ends it. */
+/** The worker of the topic recorders, which throws when the topic `fail` is requested. */
 import { parentPort } from 'node:worker_threads';
 import '../../../../dist/domains/topic-tree/hosting/topic-worker.js';
 
-parentPort.on('message', ({ question }) => {
-  if (question?.question?.topic === 'fail') throw new Error('a bug');
+parentPort.on('message', ({ method, args }) => {
+  if (method === 'ask' && args[1].topic === 'fail') throw new Error('a bug');
 });

@@ -23,7 +23,7 @@ function startThread(options: Partial<TopicThreadOptions> = {}) {
   const thread = new TopicThread({ workerUrl: topicWorker, log, ...options });
   onTestFinished(() => thread.close());
   const open = ({ url }: Pick<Mosquitto, 'url'>, id = 'b1', durations = {}) =>
-    thread.open({
+    thread.openRecorder({
       durations,
       local: { id, url, timeoutMs: 20_000 },
       clientId: `brokergraph-${id}-topics`,
@@ -97,7 +97,7 @@ test('a thread that ends is started again, and recordings begin anew and say so'
 
   const failing = asked.ask('topic', { kind: 'PUBLISHED', topic: 'fail' });
   await expect(failing).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' });
-  await expect(always.ask('status', {})).rejects.toThrow(/ended and is started again: a bug/);
+  await expect(always.ask('status', {})).rejects.toThrow(/exited and is being restarted: a bug/);
   const after = await Promise.all([statusOf(asked), statusOf(always)]);
   for (const [index, { since, published }] of after.entries()) {
     expect(since).toBeGreaterThan(before[index]?.since ?? Number.POSITIVE_INFINITY);
@@ -105,7 +105,7 @@ test('a thread that ends is started again, and recordings begin anew and say so'
   }
   await client.publishAsync('plant/b', '1', { qos: 1 });
   await expect.poll(async () => (await statusOf(always)).published.count).toBe(1);
-  expect(lines).toContain('the thread of the topics failed {"reason":"a bug"}');
+  expect(lines).toContain('the worker thread of topics failed {"reason":"a bug"}');
 });
 
 test('when nobody asks any more the thread ends with what it kept, and with the next question there is another one', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ThreadEnd } from './broker-thread.ts';
+import type { ThreadExit } from '../../protocol/hosting/worker-thread.ts';
 
 /** In the folder of the broker, so that it outlives a start that failed, and the service. */
 const FILE = 'failure.json';
@@ -21,7 +21,7 @@ export class FailureRecord {
     this.#file = join(folder, FILE);
   }
 
-  failed(end: ThreadEnd): void {
+  failed(end: ThreadExit): void {
     const kind = kindOf(end);
     const before = this.#read();
     const failure: Failure = { kind, reason: end.reason, count: before?.kind === kind ? before.count + 1 : 1 };
@@ -54,7 +54,7 @@ export class FailureRecord {
 }
 
 /** Where it was thrown, since reasons may hold names; without a stack the reason. */
-function kindOf({ reason, stack }: ThreadEnd): string {
+function kindOf({ reason, stack }: ThreadExit): string {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
   return frames.slice(0, 3).join('\n').slice(0, 1_000) || reason.slice(0, 1_000);
 }

@@ -1,0 +1,61 @@
+import { type InstanceKind, messageOf, reasonOf } from '../../../protocol/hosting/serve-instances.ts';
+import { newIntake } from '../../../protocol/mqtt/intake.ts';
+import type { Bridge } from '../model/bridge.ts';
+import { QueueStorage } from '../queue/queue-storage.ts';
+import type { BridgeOptions } from './bridge-options.ts';
+import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
+import { StatusPace } from './status-pace.ts';
+
+/** A session is given up after the timeout of its broker, and a batch in progress after less. */
+const CLOSE_TIMEOUT_MS = 15_000;
+
+/** The bridges of one worker thread. `start` creates a bridge of the kind that the options name. */
+export function bridgeInstances(
+  start: (options: BridgeOptions) => Promise<Bridge>,
+): InstanceKind<BridgeSetup, BridgeCalls, BridgeEvent> {
+  const intake = newIntake();
+  let storage: QueueStorage | null = null;
+  return {
+    keyOf: ({ brokerId, bridgeId }) => `${brokerId}/${bridgeId}`,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
+    create: async (setup, { emit, fail, problem }) => {
+      const { brokerId, bridgeId, local, rules } = setup;
+      // All bridges of the process have the same limit.
+      storage ??= new QueueStorage(rules.storageMaxBytes ?? Number.POSITIVE_INFINITY);
+      const bridge = await start({
+        ...setup,
+        local: { ...local, intake },
+        storage: storage.of(brokerId),
+        onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
+      });
+      const pace = new StatusPace(() => bridge.status(), emit);
+      const stop = bridge.onStatus(() => pace.changed());
+      const apply = async (config: unknown) => {
+        try {
+          await bridge.apply(config);
+        } catch (error) {
+          fail(messageOf(error));
+          throw error;
+        }
+        pace.now();
+      };
+      /** Configurations are applied one after the other; never rejects. */
+      let last: Promise<void> = Promise.resolve();
+      return {
+        api: {
+          apply: (config) => {
+            const applied = last.then(() => apply(config));
+            last = applied.catch(() => undefined);
+            return applied;
+          },
+        },
+        close: async (discard) => {
+          await last;
+          stop();
+          pace.close();
+          await bridge.close({ discard });
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { localOf } from '../../../protocol/hosting/local-broker.ts';
+import { WorkerHost, type WorkerHostOptions } from '../../../protocol/hosting/worker-host.ts';
+import type { WorkerInstance } from '../../../protocol/hosting/worker-instance.ts';
+import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
+import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
+import type { StreamDefinition } from '../model/stream-definition.ts';
+import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
+import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
+import type { StreamReport } from '../model/stream-report.ts';
+import { failedReport } from './failed-report.ts';
+import type { StreamSessionOptions } from './mqtt-stream-session.ts';
+
+/** What the worker thread creates the engine of one broker from. */
+export interface EngineSetup {
+  readonly brokerId: string;
+  readonly session: Omit<StreamSessionOptions, 'onFault' | 'iterationBatch'>;
+  /** For the stored messages of the broker. */
+  readonly folder: string;
+  readonly maxBytes: number;
+}
+
+export type EngineCalls = Omit<StreamEngine, 'onChange' | 'close'>;
+
+/** The report of one stream changed. */
+export interface EngineEvent {
+  readonly id: string;
+  readonly report: StreamReport;
+}
+
+export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
+  /** Stored messages, in a folder for each broker. */
+  readonly folder: string;
+  /** Maximum size of a broker's stored messages on disk, in bytes. */
+  readonly maxBytes: number;
+  /** The compiled worker. Default: the one in the folder of this module. */
+  readonly workerUrl?: URL | undefined;
+}
+
+/** The worker thread of all streams that run in the gateway. */
+export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEvent> {
+  readonly #folder: string;
+  readonly #maxBytes: number;
+
+  constructor({ folder, maxBytes, workerUrl, ...options }: StreamThreadOptions) {
+    super({ ...options, name: 'streams', workerUrl: workerUrl ?? new URL('./stream-worker.js', import.meta.url) });
+    this.#folder = folder;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Nothing runs until a stream is put. A broker has one open engine at a time. */
+  openEngine(brokerId: string, link: BrokerLinkOptions): StreamEngine {
+    const session = { ...localOf(link), clientId: `brokergraph-${brokerId}-streams` };
+    const folder = join(this.#folder, brokerId);
+    return new ThreadStreamEngine(this, { brokerId, session, folder, maxBytes: this.#maxBytes });
+  }
+}
+
+/**
+ * The streams of one broker. The engine runs in the thread while it has streams; when the last one is removed, the broker
+ * deletes the session.
+ *
+ * While the engine or its thread is down, all streams are FAILED with the reason. Errors: those of StreamEngine;
+ * INTERNAL_ERROR for a bug.
+ */
+class ThreadStreamEngine implements StreamEngine {
+  readonly #instance: WorkerInstance<EngineSetup, EngineCalls, EngineEvent>;
+  readonly #definitions = new Map<string, StreamDefinition>();
+  /** The last report of each stream. */
+  readonly #reports = new Map<string, StreamReport>();
+  readonly #listeners = new Set<(id: string, report: StreamReport) => void>();
+
+  constructor(thread: StreamThread, setup: EngineSetup) {
+    this.#instance = thread.open({
+      name: 'stream engine',
+      setup,
+      restore: () => this.#restore(),
+      onEvent: ({ id, report }) => this.#changed(id, report),
+      onDown: (reason) => {
+        for (const id of this.#definitions.keys()) this.#changed(id, failedReport(this.#reports.get(id), reason));
+      },
+    });
+  }
+
+  async put(id: string, definition: StreamDefinition): Promise<void> {
+    this.#instance.assertOpen();
+    // Puts the other streams if the engine does not run.
+    void this.#instance.start();
+    this.#definitions.set(id, definition);
+    // `restore` puts it later, and until then its report has the reason.
+    if (this.#instance.downReason !== null) return;
+    try {
+      await this.#instance.call('put', id, definition);
+    } catch (error) {
+      if (!this.#instance.hasFailed) throw error;
+    }
+  }
+
+  async settled(id: string, withinMs: number): Promise<void> {
+    if (this.#instance.isRunning) await this.#instance.call('settled', id, withinMs);
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#instance.assertOpen();
+    if (!this.#definitions.has(id)) return;
+    await this.#instance.call('remove', id);
+    this.#definitions.delete(id);
+    this.#reports.delete(id);
+    if (this.#definitions.size === 0) this.#instance.stop(true);
+  }
+
+  startReplay(id: string, request: ReplayRequest): Promise<ReplayProgress> {
+    return this.#instance.call('startReplay', id, request);
+  }
+
+  stopReplay(id: string): Promise<boolean> {
+    return this.#instance.call('stopReplay', id);
+  }
+
+  clear(id: string, bounds: TimeBounds): Promise<number> {
+    return this.#instance.call('clear', id, bounds);
+  }
+
+  async report(ids: readonly string[] = [...this.#definitions.keys()]): Promise<ReadonlyMap<string, StreamReport>> {
+    this.#instance.assertOpen();
+    if (this.#definitions.size === 0) return new Map();
+    const { downReason } = this.#instance;
+    if (downReason === null) return this.#instance.call('report', ids);
+    const known = ids.filter((id) => this.#definitions.has(id));
+    return new Map(known.map((id) => [id, failedReport(this.#reports.get(id), downReason)]));
+  }
+
+  onChange(listener: (id: string, report: StreamReport) => void): Stop {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Messages that are not processed remain in the session at the broker. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.#instance.close(false);
+  }
+
+  async #restore(): Promise<void> {
+    const puts = [...this.#definitions].map(([id, definition]) => this.#instance.call('put', id, definition));
+    await Promise.allSettled(puts);
+  }
+
+  #changed(id: string, report: StreamReport): void {
+    if (!this.#definitions.has(id)) return;
+    this.#reports.set(id, report);
+    for (const listener of [...this.#listeners]) listener(id, report);
+  }
+}
