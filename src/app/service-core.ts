@@ -33,7 +33,7 @@ import { Closers } from '../platform/closers.ts';
 import type { Config } from '../platform/config/config.ts';
 import { openSealer } from '../platform/storage/sealed.ts';
 import { openStorage, type Storage } from '../platform/storage/storage.ts';
-import { allBeside } from '../protocol/hosting/beside.ts';
+import { mergeGatewayPlugins } from '../protocol/hosting/gateway-plugins.ts';
 import { HostedCalls } from '../protocol/hosting/hosted-calls.ts';
 import type { Hosting } from '../protocol/hosting/hosting.ts';
 import { isLocalHost } from '../protocol/network/allowed-hosts.ts';
@@ -43,13 +43,13 @@ import type { RunOperation } from './operator/operator-door.ts';
 
 export interface ServiceParts {
   readonly log: Logger;
-  /** Compiled worker of the embedded broker, where it is not beside its module (tests run from the sources). */
+  /** The compiled worker of the embedded broker. Default: the one in the folder of its module; tests run from the sources. */
   readonly embeddedWorker?: URL;
-  /** Compiled worker of the streams beside brokers, likewise. */
+  /** The compiled worker of hosted streams, with the same default. */
   readonly streamWorker?: URL;
-  /** That of the bridges beside brokers, likewise. */
+  /** The compiled worker of hosted bridges, with the same default. */
   readonly bridgeWorker?: URL;
-  /** That of the recorders of topics beside brokers, likewise. */
+  /** The compiled worker of hosted topic recorders, with the same default. */
   readonly topicWorker?: URL;
 }
 
@@ -61,12 +61,10 @@ export interface ServiceCore {
   readonly mqttRefusals: MqttRefusals;
   readonly brokerCache: BrokerCache;
   readonly certificateDirectory: CertificateDirectory;
-  /** Streams beside brokers. */
   readonly streamHosting: Hosting;
-  /** Bridges beside brokers. */
   readonly bridgeHosting: Hosting;
-  /** From here on runs what this service runs beside brokers, and clusters are followed. */
-  readonly startBeside: () => void;
+  /** Starts the hosted plugins and the supervision of clusters. */
+  readonly startHosting: () => void;
   readonly signIn: SignIn;
   /** Refuses a key that no stored secret can be opened with. Errors: INVALID. */
   readonly checkSecretKey: () => Promise<void>;
@@ -158,7 +156,7 @@ export async function startCore(
         workerUrl: embeddedWorker,
         streamStorageBytes,
         topicTreeBytes,
-        topicPayloads: topicTrees.payloads,
+        topicPayloadsOf: topicTrees.payloadsOf,
         refusals: mqttRefusals,
         mosquitto: {
           binary: config.mosquittoBinary,
@@ -199,8 +197,11 @@ export async function startCore(
         },
         gatewayPlugins: (link) => {
           const ofEach = { plugins: [inspectPlugin, clientControlPlugin, licensePlugin], clientIds: [] };
-          const single = () => [cloudBrokers.beside(link.id), ...hostings.map((hosting) => hosting.beside(link))];
-          return clusters.serving.beside(link) ?? allBeside([ofEach, ...single()]);
+          const single = () => [
+            cloudBrokers.pluginsFor(link.id),
+            ...hostings.map((hosting) => hosting.pluginsFor(link)),
+          ];
+          return clusters.serving.pluginsFor(link) ?? mergeGatewayPlugins([ofEach, ...single()]);
         },
         standInOf: clusters.standInOf,
         log,
@@ -273,7 +274,7 @@ export async function startCore(
       certificateDirectory,
       streamHosting: streams.hosting,
       bridgeHosting: bridges.hosting,
-      startBeside: () => {
+      startHosting: () => {
         for (const hosting of hostings) hosting.start(runtimes);
         clusters.start();
       },

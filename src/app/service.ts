@@ -54,7 +54,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     const core = await startCore(config, parts);
     closers.add(core.close);
     await core.checkSecretKey();
-    const { services, storage, cloudBrokers, startBeside, signIn, runAsOperator } = core;
+    const { services, storage, cloudBrokers, startHosting, signIn, runAsOperator } = core;
     // Before anything is made: a start that a taken port stops must not have used up what is shown once.
     const { host, port, metricsHost, publicUrl, allowedHosts: allowed } = config;
     const knownHosts = new KnownHosts({ host, publicUrl, allowed });
@@ -82,7 +82,7 @@ export async function startService(config: Config, parts: ServiceParts): Promise
     }
     // Before the brokers that run here: their end is no news of a lost connection.
     closers.add(() => services.runtimes.close());
-    startBeside();
+    startHosting();
     await services.runtimes.start();
     services.certificateExpiry.start();
     services.audit.startRetention();

@@ -1,14 +1,18 @@
 import type { Closers } from '../../platform/closers.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { BridgeService, type BridgeServiceOptions } from './bridge-service.ts';
 import { bridgeHosting } from './hosting/bridge-hosting.ts';
-import { BRIDGE_KINDS } from './hosting/bridge-kinds.ts';
 import { BridgeThread } from './hosting/bridge-thread.ts';
-import type { BridgeRules } from './model/bridge-kind.ts';
+import type { BridgeKind, BridgeRules } from './model/bridge-kind.ts';
+import { mqttBridgeKind } from './mqtt/mqtt-bridge-kind.ts';
+import { postgresqlBridgeKind } from './postgresql/postgresql-bridge-kind.ts';
+import { webhookBridgeKind } from './webhook/webhook-bridge-kind.ts';
 
 export interface BridgesOptions extends HostingParts {
+  readonly brokers: BrokerCache;
   readonly sealer: Sealer;
   readonly rules: BridgeRules;
   /** Of queues, in `<brokerId>/<bridgeId>`. */
@@ -24,10 +28,12 @@ export interface Bridges {
   connect(runtimes: BrokerRuntimes, rules: Required<Pick<BridgeServiceOptions, 'refusalOf'>>): BridgeService;
 }
 
+/** The kinds of bridges that the gateway runs. */
+const kinds: readonly BridgeKind[] = [mqttBridgeKind, postgresqlBridgeKind, webhookBridgeKind];
+
 export async function openBridges(options: BridgesOptions): Promise<Bridges> {
   const { sealer, rules, folder, workerUrl, closers, ...parts } = options;
   const { brokers: directory, log } = parts;
-  const kinds = BRIDGE_KINDS;
   const thread = closers.keep(new BridgeThread({ workerUrl, log }));
   const hosting = closers.keep(bridgeHosting({ ...parts, sealer, kinds, thread, rules, folder }));
   await hosting.load();

@@ -4,7 +4,8 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { BrokerControls } from '../../protocol/control/broker-controls.ts';
 import type { ControlApi } from '../../protocol/control/envelope.ts';
-import type { ControlCapability, PluginFactory } from '../../protocol/control/plugin.ts';
+import type { ControlCapability } from '../../protocol/control/plugin.ts';
+import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import type { BrokerLink, BrokerLinkOptions } from '../../protocol/mqtt/broker-link.ts';
 import type { LinkStatus } from '../../protocol/mqtt/broker-session.ts';
 import { Fleet } from '../../protocol/mqtt/fleet.ts';
@@ -58,15 +59,6 @@ export interface BrokerRuntimesOptions {
   /** By which entry the broker of an entry is reached that stands for several; itself for any other. Null: none of them can be. */
   readonly standInOf?: (broker: BrokerRecord) => BrokerRecord | null;
   readonly log: Logger;
-}
-
-export interface GatewayPlugins {
-  /** The control APIs that are served here where the broker lacks them. */
-  readonly plugins: readonly PluginFactory[];
-  /** Of connections that they have of their own. */
-  readonly clientIds: readonly string[];
-  /** What the ids of further ones begin with, up to their last `-`. */
-  readonly clientIdPrefixes?: readonly string[];
 }
 
 /** Looked for as soon as a broker is connected. */

@@ -1,11 +1,13 @@
 import type { Closers } from '../../platform/closers.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import { streamHosting } from './hosting/stream-hosting.ts';
 import { StreamThread } from './hosting/stream-thread.ts';
 import { StreamService } from './stream-service.ts';
 
 export interface StreamsOptions extends HostingParts {
+  readonly brokers: BrokerCache;
   /** Of stored messages, with a folder for each broker. */
   readonly folder: string;
   /** Of a broker's stored messages on disk. */

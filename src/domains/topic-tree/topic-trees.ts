@@ -1,13 +1,15 @@
 import type { Closers } from '../../platform/closers.ts';
 import type { Hosting, HostingParts } from '../../protocol/hosting/hosting.ts';
+import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
-import { KeptPayloads } from './hosting/kept-payloads.ts';
+import { type TopicPayloads, topicPayloadsOf } from './hosting/topic-payloads.ts';
 import { TopicThread } from './hosting/topic-thread.ts';
 import { topicTreeHosting } from './hosting/topic-tree-hosting.ts';
 import { TopicService, type TopicServiceOptions } from './topic-service.ts';
 
 export interface TopicTreesOptions extends HostingParts {
+  readonly brokers: BrokerCache;
   readonly projects: ProjectDirectory;
   /** Of one broker's trees and payloads in memory. */
   readonly maxBytes: number;
@@ -19,8 +21,8 @@ export interface TopicTreesOptions extends HostingParts {
 /** The parts of topic trees, put together in two steps: links to brokers need to know what runs beside them, and the service needs links. */
 export interface TopicTrees {
   readonly hosting: Hosting;
-  /** Of which brokers payloads are kept, also for those that record topics themselves. */
-  readonly payloads: KeptPayloads;
+  /** Also for brokers that record topics themselves. */
+  readonly payloadsOf: (brokerId: string) => TopicPayloads;
   connect(runtimes: BrokerRuntimes, nodes: Required<Pick<TopicServiceOptions, 'nodesOf'>>): TopicService;
 }
 
@@ -28,13 +30,13 @@ export async function openTopicTrees(options: TopicTreesOptions): Promise<TopicT
   const { projects, maxBytes, workerUrl, closers, ...parts } = options;
   const { brokers: directory, log } = parts;
   const thread = closers.keep(new TopicThread({ workerUrl, log }));
-  const payloads = new KeptPayloads(directory, projects);
-  const hosting = closers.keep(topicTreeHosting({ ...parts, payloads, thread, maxBytes }));
+  const payloadsOf = (brokerId: string) => topicPayloadsOf(brokerId, directory, projects);
+  const hosting = closers.keep(topicTreeHosting({ ...parts, payloadsOf, thread, maxBytes }));
   await hosting.load();
   const onFault = (error: unknown) => log.error({ err: error }, 'topics could not be followed');
   return {
     hosting,
-    payloads,
+    payloadsOf,
     connect: (runtimes, { nodesOf }) =>
       closers.keep(new TopicService({ runtimes, directory, projects, nodesOf, onFault })),
   };

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord } from '../../domains/brokers/broker-cache.ts';
 import { addressOf, isEngine, type ListenerWanted, type RunningBroker } from '../../domains/brokers/broker-engine.ts';
-import type { GatewayPlugins } from '../../domains/brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../domains/brokers/broker-service.ts';
 import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../generated/sqlite/client.ts';
 import { invalid, ServiceError } from '../../platform/errors.ts';
@@ -12,9 +11,10 @@ import { newId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
+import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
-import { besideMosquitto } from '../mosquitto/beside-mosquitto.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
+import { mosquittoPlugins } from '../mosquitto/mosquitto-plugins.ts';
 import type { BrokerFaults } from './broker-faults.ts';
 import { CloudBrokerRun, type OnState, type Wanted } from './cloud-broker-run.ts';
 import { type CloudEngines, isMosquitto } from './cloud-engines.ts';
@@ -100,10 +100,10 @@ export class CloudBrokers {
     return run?.problem ?? run?.running?.notice ?? null;
   }
 
-  /** What this service has beside a broker because it runs it. */
-  beside(id: string): GatewayPlugins {
+  /** The control APIs that only the process of a broker can serve. */
+  pluginsFor(id: string): GatewayPlugins {
     const running = this.#runs.get(id)?.running ?? null;
-    return isMosquitto(running) ? besideMosquitto(id, running) : { plugins: [], clientIds: [] };
+    return isMosquitto(running) ? mosquittoPlugins(id, running) : { plugins: [], clientIds: [] };
   }
 
   /** Makes the first broker's entry. */

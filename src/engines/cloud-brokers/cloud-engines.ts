@@ -8,7 +8,7 @@ import {
   type RunningBroker,
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
-import type { KeptPayloads } from '../../domains/topic-tree/hosting/kept-payloads.ts';
+import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
 import { startEmbeddedBroker } from '../embedded/embedded-broker.ts';
 import { MosquittoBroker, startMosquittoBroker } from '../mosquitto/mosquitto-broker.ts';
 import { findMosquitto, type MosquittoPlaces } from '../mosquitto/mosquitto-program.ts';
@@ -24,8 +24,8 @@ export interface CloudEnginesOptions {
   readonly streamStorageBytes?: number;
   /** Bound on what recorded topics take in memory, of each embedded broker. */
   readonly topicTreeBytes?: number;
-  /** Of which embedded brokers payloads of topics are kept; of all. */
-  readonly topicPayloads?: KeptPayloads;
+  /** Whether payloads of an embedded broker's topics are stored. Default: always. */
+  readonly topicPayloadsOf?: (brokerId: string) => TopicPayloads;
   /** Notified of CONNECTs that embedded brokers refuse. */
   readonly refusals?: Pick<MqttRefusals, 'reported'>;
   readonly mosquitto: MosquittoPlaces;
@@ -57,7 +57,7 @@ export class CloudEngines {
 
   /** Rejects where it cannot run; the reason is for the operator. */
   async start({ broker, folder, administrator, onState }: EngineStart): Promise<RunningBroker> {
-    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloads, refusals, mosquitto, log } = this.#options;
+    const { workerUrl, streamStorageBytes, topicTreeBytes, topicPayloadsOf, refusals, mosquitto, log } = this.#options;
     const { id, engine } = broker;
     const listeners = this.listenersOf(broker.listeners);
     if (engine === 'embedded') {
@@ -69,7 +69,7 @@ export class CloudEngines {
         ...(workerUrl === undefined ? {} : { workerUrl }),
         ...(streamStorageBytes === undefined ? {} : { streamStorageBytes }),
         ...(topicTreeBytes === undefined ? {} : { topicTreeBytes }),
-        ...(topicPayloads === undefined ? {} : { topicPayloads: topicPayloads.of(id) }),
+        ...(topicPayloadsOf === undefined ? {} : { topicPayloads: topicPayloadsOf(id) }),
         log,
         onState,
         onRefused: (message) => refusals?.reported(id, message),

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Logger } from 'pino';
-import { leftFolders } from '../../protocol/hosting/left-folders.ts';
+import { unknownFolders } from '../../protocol/hosting/unknown-folders.ts';
 import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
 
 /**
@@ -9,7 +9,7 @@ import { endLeftOverIn } from '../mosquitto/mosquitto-broker.ts';
  */
 export async function endLeftBrokers(folder: string, isThere: (id: string) => boolean, log: Logger): Promise<void> {
   try {
-    const folders = await leftFolders(folder, () => false);
+    const folders = await unknownFolders(folder, () => false);
     const ended = await Promise.all(folders.map(endLeftOverIn));
     const left = folders.filter((_folder, index) => ended[index]);
     if (left.length > 0) log.warn({ folders: left }, 'ended brokers that an earlier run of this service had left');

@@ -33,7 +33,7 @@ import type { RefusalMessage, WorkerOptions } from './worker-protocol.ts';
 export interface AssembledBroker {
   /** With the ports they got. */
   readonly listeners: readonly ListenerWanted[];
-  /** Whether payloads of topics are kept is another now. */
+  /** `areTopicPayloadsStored` may return another value. */
   topicPayloadsChanged(): void;
   /** Refuses new connections, ends the open ones, and has everything on disk when it resolves. */
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface BrokerHooks {
   readonly onFault: (fault: Fault) => void;
   readonly onQuarantined: (record: QuarantinedRecord) => void;
   /** Now. */
-  readonly areTopicPayloadsKept: () => boolean;
+  readonly areTopicPayloadsStored: () => boolean;
   /** The journal cannot be written: the broker must end now. */
   readonly onBroken: (error: Error) => void;
 }
@@ -61,7 +61,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
   };
   try {
     const { folder } = options;
-    const { onProblem, areTopicPayloadsKept: arePayloadsKept } = hooks;
+    const { onProblem, areTopicPayloadsStored: arePayloadsStored } = hooks;
     const store = new BrokerStore({
       folder,
       limits: DEFAULT_STORE_LIMITS,
@@ -144,7 +144,7 @@ export async function startBroker(options: WorkerOptions, hooks: BrokerHooks): P
     control.register(new CertificatePlugin(certificates));
 
     const { topicTreeBytes: maxBytes } = options;
-    const own = { ownClientIds, maxBytes, arePayloadsKept };
+    const own = { ownClientIds, maxBytes, arePayloadsStored };
     const recorded = await startTopics({ core, registry, store, control, ...own, onProblem });
     topics = recorded;
     const maxStreamBytes = options.streamStorageBytes;

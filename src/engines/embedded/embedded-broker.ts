@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenerWanted, RunningBroker, RunningState } from '../../domains/brokers/broker-engine.ts';
-import type { TopicPayloads } from '../../domains/topic-tree/hosting/kept-payloads.ts';
+import type { TopicPayloads } from '../../domains/topic-tree/hosting/topic-payloads.ts';
 import {
   RestartBackoff,
   startWorkerThread,
@@ -46,7 +46,7 @@ export interface EmbeddedBrokerOptions {
   readonly streamStorageBytes?: number;
   /** Bound on what its recorded topics take in memory; 512 MiB. */
   readonly topicTreeBytes?: number;
-  /** Whether payloads of its topics are kept; always. */
+  /** Whether payloads of its topics are stored. Default: always. */
   readonly topicPayloads?: TopicPayloads;
 }
 
@@ -175,7 +175,7 @@ class BrokerSupervisor implements RunningBroker {
       sysIntervalMs: this.#options.sysIntervalMs ?? 10_000,
       streamStorageBytes: this.#options.streamStorageBytes ?? 10 * 1_024 ** 3,
       topicTreeBytes: this.#options.topicTreeBytes ?? 512 * 1_024 ** 2,
-      topicPayloads: topicPayloads?.areKept() ?? true,
+      topicPayloads: topicPayloads?.areStored() ?? true,
       suspicion: this.#failures.suspicion,
     };
     let failure: ThreadExit | null = null;
@@ -200,14 +200,14 @@ class BrokerSupervisor implements RunningBroker {
         }
       },
     });
-    const unwatch = topicPayloads?.watch(() => {
-      started.send({ type: 'topicPayloads', areKept: topicPayloads.areKept() });
+    const stopFollowing = topicPayloads?.onChange(() => {
+      started.send({ type: 'topicPayloads', areStored: topicPayloads.areStored() });
     });
     const thread: BrokerThread = {
       ...started,
       exited: started.exited.then((end) => {
         if (this.#thread === thread) this.#thread = null;
-        unwatch?.();
+        stopFollowing?.();
         return failure ?? end;
       }),
     };

@@ -14,7 +14,7 @@ export interface WorkerOptions {
   readonly sysIntervalMs: number;
   readonly streamStorageBytes: number;
   readonly topicTreeBytes: number;
-  /** Whether payloads of its topics are kept. */
+  /** Whether payloads of its topics are stored. */
   readonly topicPayloads: boolean;
   /** The reason by which it ended repeatedly soon after its start: the record at fault is looked for. */
   readonly suspicion?: string | undefined;
@@ -48,4 +48,4 @@ export type WorkerMessage =
 export type ServiceMessage =
   | { readonly type: 'close' }
   /** From now on. */
-  | { readonly type: 'topicPayloads'; readonly areKept: boolean };
+  | { readonly type: 'topicPayloads'; readonly areStored: boolean };

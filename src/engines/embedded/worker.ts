@@ -44,7 +44,7 @@ const onFault = ({ kind, text, error }: Fault) => {
 };
 
 let broker: AssembledBroker | null = null;
-let areTopicPayloadsKept = options.topicPayloads;
+let areTopicPayloadsStored = options.topicPayloads;
 let isClosing = false;
 const shutDown = async (running: AssembledBroker) => {
   await running.close();
@@ -53,7 +53,7 @@ const shutDown = async (running: AssembledBroker) => {
 };
 port.on('message', (message: ServiceMessage) => {
   if (message.type === 'topicPayloads') {
-    areTopicPayloadsKept = message.areKept;
+    areTopicPayloadsStored = message.areStored;
     broker?.topicPayloadsChanged();
     return;
   }
@@ -69,7 +69,7 @@ try {
     onRefused: tell,
     onFault,
     onQuarantined: (record) => tell({ type: 'quarantined', record }),
-    areTopicPayloadsKept: () => areTopicPayloadsKept,
+    areTopicPayloadsStored: () => areTopicPayloadsStored,
     onBroken: (error) => {
       // Out of whatever stack reported it; an uncaught error ends the worker. SQLite's own kind would reach the service without its text.
       setImmediate(() => {
@@ -77,7 +77,7 @@ try {
       });
     },
   });
-  if (areTopicPayloadsKept !== options.topicPayloads) broker.topicPayloadsChanged();
+  if (areTopicPayloadsStored !== options.topicPayloads) broker.topicPayloadsChanged();
   tell({ type: 'running', listeners: broker.listeners });
   if (isClosing) void shutDown(broker);
 } catch (error) {

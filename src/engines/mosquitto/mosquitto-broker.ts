@@ -7,7 +7,6 @@ import {
   type RunningBroker,
   type RunningState,
 } from '../../domains/brokers/broker-engine.ts';
-import { endLeftOver } from '../../protocol/hosting/left-over.ts';
 import { type Administrator, ensureAdministrator } from './administrator.ts';
 import { withFreePorts } from './free-ports.ts';
 import { ListenerCertificates } from './listener-certificates.ts';
@@ -16,6 +15,7 @@ import { mosquittoConfig } from './mosquitto-config.ts';
 import { type MosquittoProcess, startMosquittoProcess } from './mosquitto-process.ts';
 import type { MosquittoProgram } from './mosquitto-program.ts';
 import { MISSED_PINGS, watchMosquitto } from './mosquitto-watch.ts';
+import { stopOrphanedProcess } from './orphaned-process.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** What is used of a logger; pino's shape. */
@@ -73,7 +73,7 @@ export function endLeftOverIn(folder: string): Promise<boolean> {
   const configFile = join(resolve(folder), CONFIG_FILE);
   // Its configuration file is that of this very broker.
   const isOurs = ([, option, file]: readonly string[]) => option === '-c' && file === configFile;
-  return endLeftOver(join(resolve(folder), PID_FILE), isOurs);
+  return stopOrphanedProcess(join(resolve(folder), PID_FILE), isOurs);
 }
 
 /** A Mosquitto process of this service, started again whenever it ends. */

@@ -9,51 +9,48 @@ import type { ControlApi, ControlCommand } from '../control/envelope.ts';
 import { isFields } from '../control/fields.ts';
 import { ControlRefusal } from '../control/plugin.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
-import { HostedHints } from './hosted-hints.ts';
+import { HostedEvents } from './hosted-events.ts';
 
-export interface HostedCallsOptions {
+interface HostedCallsOptions {
   readonly db: Database;
   readonly changes: Changes;
-  /** With the same key in each process. */
+  /** All processes must have the same key. */
   readonly sealer: Sealer;
   readonly log: Logger;
-  /** Longest wait for an answer. */
+  /** Maximum time for a response. */
   readonly timeoutMs: number;
 }
 
 type Execute = (command: ControlCommand) => unknown;
 
-/** The sealed answer; null: it did not come in time. */
-type Settle = (answer: string | null) => void;
-
-/** Kinds of announcements; the ids are `<brokerId> <api> <id of the call>`, and the id of the call. */
+/** The kinds of announcements; their ids are `<brokerId> <api> <id of the call>` and the id of the call. */
 const CALLED = 'hostedCall';
 const ANSWERED = 'hostedAnswer';
 
-const MAX_ASKED = 1_000;
+const MAX_PENDING = 1_000;
 const MAX_COMMAND_CHARACTERS = 1_000_000;
-const MAX_ANSWER_CHARACTERS = 10_000_000;
-/** Calls that nobody took away are. */
+const MAX_RESPONSE_CHARACTERS = 10_000_000;
+/** Older rows, whose caller exited, are deleted. */
 const MAX_AGE_MS = 600_000;
 
 /**
- * Commands for what is hosted beside brokers, between processes on one database: a row for each, announced to the process that runs it,
- * which writes the answer into it and announces that. Whoever asked takes the row away. Both are sealed, because there are credentials in
- * configurations.
+ * Commands for hosted plugins that run in another process on the same database. The caller writes a row and announces
+ * it; the process that runs the plugin writes the response into the row and announces that; the caller deletes the row.
+ * Commands and responses are sealed, because configurations contain credentials.
  *
- * Bounds: MAX_ASKED commands without answer, then BROKER_TIMEOUT; commands and answers by their size, then TOO_LARGE.
+ * Bounds: MAX_PENDING calls, beyond them BROKER_TIMEOUT; the sizes of commands and responses, beyond them TOO_LARGE.
  */
 export class HostedCalls {
-  /** Events, likewise. */
-  readonly hints: HostedHints;
+  readonly events: HostedEvents;
   readonly #options: HostedCallsOptions;
   /** By `<brokerId> <api>`. */
   readonly #served = new Map<string, Execute>();
-  readonly #asked = new Map<string, Settle>();
-  /** Calls that are being executed here. */
-  readonly #underWay = new Set<string>();
+  /** By id; resolved with the sealed response, or `null` after the timeout. */
+  readonly #pending = new Map<string, (response: string | null) => void>();
+  /** Ids of calls that this process executes. */
+  readonly #executing = new Set<string>();
   readonly #stops: readonly Stop[];
-  #clearedAt = 0;
+  #oldDeletedAt = 0;
 
   constructor(options: HostedCallsOptions) {
     const { changes } = options;
@@ -62,136 +59,129 @@ export class HostedCalls {
       changes.on(CALLED, (id) => this.#guard(this.#called(id))),
       changes.on(ANSWERED, (id) => this.#guard(this.#answered(id))),
     ];
-    this.hints = new HostedHints({
+    this.events = new HostedEvents({
       changes,
-      ask: (brokerId, api, command) => this.ask(brokerId, api, command),
+      call: (brokerId, api, command) => this.call(brokerId, api, command),
       guard: (work) => this.#guard(work),
     });
   }
 
-  /** Answers commands on what runs in this process. */
+  /** Executes the commands for a plugin that runs in this process, also those sent before. */
   serve(brokerId: string, api: ControlApi, execute: Execute): Stop {
-    const key = keyOf(brokerId, api);
-    this.#served.set(key, execute);
-    // What was asked while nobody was there.
+    const plugin = `${brokerId} ${api}`;
+    this.#served.set(plugin, execute);
     this.#guard(this.#executeAll({ brokerId, api }));
     return () => {
-      if (this.#served.get(key) === execute) this.#served.delete(key);
+      if (this.#served.get(plugin) === execute) this.#served.delete(plugin);
     };
   }
 
-  /** Errors: what the other process refused or failed with, BROKER_TIMEOUT, TOO_LARGE; INTERNAL_ERROR where it has another key. */
-  async ask(brokerId: string, api: ControlApi, command: ControlCommand): Promise<unknown> {
+  /** Errors: those of the plugin; BROKER_TIMEOUT; TOO_LARGE; INTERNAL_ERROR if the other process has another key. */
+  async call(brokerId: string, api: ControlApi, command: ControlCommand): Promise<unknown> {
     const { db, changes, sealer, timeoutMs } = this.#options;
     const text = JSON.stringify(command);
     if (text.length > MAX_COMMAND_CHARACTERS) throw new ServiceError('TOO_LARGE', 'The command is too large');
-    if (this.#asked.size >= MAX_ASKED) {
+    if (this.#pending.size >= MAX_PENDING) {
       throw new ServiceError('BROKER_TIMEOUT', `Too many commands wait for the process that serves ${api}`);
     }
-    this.#guard(this.#clearOld());
+    this.#guard(this.#deleteOld());
     const id = randomUUID();
     let timer: NodeJS.Timeout | undefined;
-    const answer = new Promise<string | null>((settle) => {
-      timer = setTimeout(() => settle(null), timeoutMs);
-      this.#asked.set(id, settle);
+    const response = new Promise<string | null>((resolve) => {
+      timer = setTimeout(() => resolve(null), timeoutMs);
+      this.#pending.set(id, resolve);
     });
     try {
       await db.hostedCall.create({ data: { id, brokerId, api, command: sealer.seal(text, `${id}/command`) } });
-      await changes.announce(CALLED, `${keyOf(brokerId, api)} ${id}`);
-      const sealed = await answer;
-      if (sealed !== null) return read(JSON.parse(sealer.open(sealed, `${id}/answer`)));
-      throw new ServiceError('BROKER_TIMEOUT', `The process that serves ${api} did not answer in ${timeoutMs} ms`);
+      await changes.announce(CALLED, `${brokerId} ${api} ${id}`);
+      const sealed = await response;
+      if (sealed !== null) return parseResponse(JSON.parse(sealer.open(sealed, `${id}/answer`)));
+      throw new ServiceError('BROKER_TIMEOUT', `The process that serves ${api} did not respond in ${timeoutMs} ms`);
     } finally {
       clearTimeout(timer);
-      this.#asked.delete(id);
+      this.#pending.delete(id);
       this.#guard(db.hostedCall.deleteMany({ where: { id } }));
     }
   }
 
   close(): void {
     for (const stop of this.#stops) stop();
-    this.hints.close();
+    this.events.close();
     this.#served.clear();
   }
 
   async #called(announced: string): Promise<void> {
     if (announced === ANYTHING) {
-      const brokers = new Set([...this.#served.keys()].map((key) => key.split(' ', 1)[0] ?? ''));
+      const brokers = new Set([...this.#served.keys()].map((plugin) => plugin.split(' ', 1)[0] ?? ''));
       if (brokers.size > 0) await this.#executeAll({ brokerId: { in: [...brokers] } });
       return;
     }
     const [brokerId = '', api = '', id = ''] = announced.split(' ');
-    if (this.#served.has(keyOf(brokerId, api))) await this.#executeAll({ id });
+    if (this.#served.has(`${brokerId} ${api}`)) await this.#executeAll({ id });
   }
 
   async #executeAll(where: { id?: string; brokerId?: string | { in: string[] }; api?: string }): Promise<void> {
-    const calls = await this.#options.db.hostedCall.findMany({ where: { ...where, answer: null }, take: MAX_ASKED });
+    const calls = await this.#options.db.hostedCall.findMany({ where: { ...where, answer: null }, take: MAX_PENDING });
     await Promise.all(calls.map((call) => this.#execute(call)));
   }
 
   async #execute({ id, brokerId, api, command }: HostedCall): Promise<void> {
     const { db, changes, sealer } = this.#options;
-    const execute = this.#served.get(keyOf(brokerId, api));
-    if (execute === undefined || this.#underWay.has(id)) return;
-    this.#underWay.add(id);
+    const execute = this.#served.get(`${brokerId} ${api}`);
+    if (execute === undefined || this.#executing.has(id)) return;
+    this.#executing.add(id);
     try {
-      const text = await this.#run(api, execute, JSON.parse(sealer.open(command, `${id}/command`)) as ControlCommand);
-      const answer = sealer.seal(text, `${id}/answer`);
+      const opened = JSON.parse(sealer.open(command, `${id}/command`)) as ControlCommand;
+      const answer = sealer.seal(await this.#responseOf(api, execute, opened), `${id}/answer`);
       const { count } = await db.hostedCall.updateMany({ where: { id, answer: null }, data: { answer } });
-      // Nobody waits for it any more.
-      if (count === 0) return;
-      await changes.announce(ANSWERED, id);
+      // 0: the caller has deleted the row after its timeout.
+      if (count > 0) await changes.announce(ANSWERED, id);
     } finally {
-      this.#underWay.delete(id);
+      this.#executing.delete(id);
     }
   }
 
-  async #run(api: string, execute: Execute, command: ControlCommand): Promise<string> {
+  async #responseOf(api: string, execute: Execute, command: ControlCommand): Promise<string> {
     try {
-      const data = await execute(command);
-      const text = JSON.stringify({ data });
-      if (text.length <= MAX_ANSWER_CHARACTERS) return text;
-      throw new ControlRefusal('The answer is too large', { code: 'TOO_LARGE' });
+      const text = JSON.stringify({ data: await execute(command) });
+      if (text.length <= MAX_RESPONSE_CHARACTERS) return text;
+      throw new ControlRefusal('The response is too large', { code: 'TOO_LARGE' });
     } catch (error) {
       if (error instanceof ControlRefusal) return JSON.stringify({ refusal: error.message, detail: error.detail });
       if (error instanceof ServiceError) {
         return JSON.stringify({ refusal: error.message, detail: { code: error.code, info: error.info } });
       }
       this.#options.log.error({ err: error, api, command: command.command }, 'a command of another process failed');
-      return JSON.stringify({
-        refusal: 'Internal error',
-        detail: { code: 'INTERNAL_ERROR' satisfies ErrorCode },
-      });
+      const detail: { code: ErrorCode } = { code: 'INTERNAL_ERROR' };
+      return JSON.stringify({ refusal: 'Internal error', detail });
     }
   }
 
   async #answered(announced: string): Promise<void> {
-    const ids = announced === ANYTHING ? [...this.#asked.keys()] : [announced];
-    const wanted = ids.filter((id) => this.#asked.has(id));
-    if (wanted.length === 0) return;
-    const calls = await this.#options.db.hostedCall.findMany({ where: { id: { in: wanted }, answer: { not: null } } });
-    for (const { id, answer } of calls) this.#asked.get(id)?.(answer);
+    const ids = announced === ANYTHING ? [...this.#pending.keys()] : [announced];
+    const pending = ids.filter((id) => this.#pending.has(id));
+    if (pending.length === 0) return;
+    const calls = await this.#options.db.hostedCall.findMany({ where: { id: { in: pending }, answer: { not: null } } });
+    for (const { id, answer } of calls) this.#pending.get(id)?.(answer);
   }
 
-  async #clearOld(): Promise<void> {
+  async #deleteOld(): Promise<void> {
     const now = Date.now();
-    if (now - this.#clearedAt < MAX_AGE_MS) return;
-    this.#clearedAt = now;
+    if (now - this.#oldDeletedAt < MAX_AGE_MS) return;
+    this.#oldDeletedAt = now;
     await this.#options.db.hostedCall.deleteMany({ where: { createdAt: { lt: new Date(now - MAX_AGE_MS) } } });
   }
 
   #guard(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, 'a command for what is hosted got lost between processes');
+      this.#options.log.warn({ err: error }, 'a command for a hosted plugin was lost between processes');
     });
   }
 }
 
-const keyOf = (brokerId: string, api: string) => `${brokerId} ${api}`;
-
-/** An answer as the other process wrote it. */
-function read(answer: unknown): unknown {
-  const { data, refusal, detail } = isFields(answer) ? answer : {};
+/** Errors: the refusal that the other process wrote. */
+function parseResponse(response: unknown): unknown {
+  const { data, refusal, detail } = isFields(response) ? response : {};
   if (typeof refusal !== 'string') return data;
   const { code, info } = isFields(detail) ? detail : {};
   if (typeof code !== 'string' || !Object.hasOwn(ERROR_STATUS, code)) throw new ControlRefusal(refusal);

@@ -2,84 +2,79 @@ import type { Lease, Leases } from '../../platform/storage/leases.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from '../control/envelope.ts';
 import { type ControlPlugin, ControlRefusal } from '../control/plugin.ts';
 import type { HostedCalls } from './hosted-calls.ts';
-import type { EventHints } from './hosted-hints.ts';
+import type { EventForwarding } from './hosted-events.ts';
 
 /** What runs in this process while it holds the lease. */
 export interface Hosted {
-  /** Over what runs. */
   readonly plugin: ControlPlugin;
-  /** Ends what runs. */
-  end(): Promise<void>;
+  /** Closes what the plugin controls. */
+  close(): Promise<void>;
 }
 
-export interface HostedPluginOptions {
+interface HostedPluginOptions {
   readonly api: ControlApi;
   readonly brokerId: string;
-  /** When nothing runs here yet. */
-  readonly begin: (emit: (event: ControlEvent) => void) => Hosted | Promise<Hosted>;
-  /** Null: other processes are told no events. */
-  readonly hints: EventHints | null;
+  readonly start: (emit: (event: ControlEvent) => void) => Hosted | Promise<Hosted>;
+  /** `null` if events are not forwarded to other processes. */
+  readonly forwarding: EventForwarding | null;
   readonly leases: Leases;
-  /** To and from other processes on the same database; null: there can be none. */
+  /** Calls between the processes on one database; `null` if there can be only one. */
   readonly calls: HostedCalls | null;
   readonly emit: (event: ControlEvent) => void;
-  /** Somebody wants events. Default: always. */
+  /** Whether events have listeners. Default: always. */
   readonly isHeard?: (() => boolean) | undefined;
   readonly onFault: (error: unknown) => void;
 }
 
-interface Running extends Hosted {
-  readonly stopServing: () => void;
-}
-
 /**
- * One control API beside a remote broker that only one process may serve, because something runs for it: one of those on the database
- * runs it, and the others pass commands on to it. Who runs it is settled by a lease; whoever gets it begins at once, and whoever loses
- * it stops at once.
+ * A control API of a broker that only one process may serve, because something runs for it. The process that holds the
+ * lease runs it; the others forward commands to that process. WAITING -> RUNNING when this process gets the lease ->
+ * WAITING when it loses the lease.
  *
- * Errors beside the plugin's own: BROKER_UNREACHABLE where it is just ending here, BROKER_TIMEOUT where the process that runs it does
- * not answer.
+ * Errors in addition to the plugin's own: BROKER_UNREACHABLE while it closes in this process; BROKER_TIMEOUT if the
+ * lease holder does not respond.
  */
 export class HostedPlugin implements ControlPlugin {
   readonly api: ControlApi;
   readonly #options: HostedPluginOptions;
   readonly #lease: Lease;
-  readonly #stopEvents: () => void;
-  #running: Running | null = null;
-  /** Beginnings and ends, one after the other; never rejects. */
-  #tail: Promise<void> = Promise.resolve();
+  readonly #stopFollowing: () => void;
+  #running: Hosted | null = null;
+  #stopServing: () => void = () => undefined;
+  /** Starts and closes run one after the other; never rejects. */
+  #last: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
-  #noteEnd: () => void = () => undefined;
-  /** Nothing of it runs any more. */
-  readonly ended = new Promise<void>((resolve) => {
-    this.#noteEnd = resolve;
+  #resolveClosed: () => void = () => undefined;
+  /** Resolves after `close`, when nothing runs in this process. */
+  readonly closed = new Promise<void>((resolve) => {
+    this.#resolveClosed = resolve;
   });
 
   constructor(options: HostedPluginOptions) {
-    const { api, brokerId, hints, leases, calls, emit, isHeard = () => true } = options;
+    const { api, brokerId, forwarding, leases, calls, emit, isHeard = () => true } = options;
     this.api = api;
     this.#options = options;
     this.#lease = leases.want(`${api}:${brokerId}`, (held) =>
-      this.#inOrder(() => (held ? this.#begin() : this.#end())),
+      this.#inOrder(() => (held ? this.#start() : this.#closeRunning())),
     );
     const isListening = () => !this.#lease.held && isHeard();
-    const follower = hints && { api, hints, isListening, tell: emit };
-    this.#stopEvents = (follower && calls?.hints.follow(brokerId, follower)) ?? (() => undefined);
+    const follower = forwarding && { api, forwarding, isListening, emit };
+    this.#stopFollowing = (follower && calls?.events.follow(brokerId, follower)) ?? (() => undefined);
   }
 
-  /** In this process. */
+  /** Whether it runs in this process. */
   get isRunning(): boolean {
     return this.#running !== null;
   }
 
   async execute(command: ControlCommand): Promise<unknown> {
     const { brokerId, calls } = this.#options;
-    // Whoever held it may have ended a moment ago.
-    const isOurs = await this.#lease.attempt();
-    if (!isOurs && calls !== null) return calls.ask(brokerId, this.api, command);
-    await this.#tail;
+    // The previous lease holder may have exited a moment ago.
+    const isHolder = await this.#lease.attempt();
+    if (!isHolder && calls !== null) return calls.call(brokerId, this.api, command);
+    await this.#last;
     if (this.#running === null) {
-      throw new ControlRefusal(`${this.api} is not served here any more`, { code: 'BROKER_UNREACHABLE' });
+      throw new ControlRefusal(`${this.api} is no longer served here`, { code: 'BROKER_UNREACHABLE' });
     }
     return this.#running.plugin.execute(command);
   }
@@ -90,40 +85,40 @@ export class HostedPlugin implements ControlPlugin {
   }
 
   async #close(): Promise<void> {
-    this.#stopEvents();
+    this.#stopFollowing();
     this.#inOrder(async () => {
-      // What was begun is brought to its end: what a removed broker had is erased.
+      // First completes the commands in progress, such as the deletion of data of a removed broker.
       await this.#running?.plugin.close();
-      await this.#end();
+      await this.#closeRunning();
     });
-    await this.#tail;
-    this.#noteEnd();
+    await this.#last;
+    this.#resolveClosed();
     await this.#lease.release();
   }
 
-  async #begin(): Promise<void> {
-    const { brokerId, begin, hints, calls, emit } = this.#options;
+  async #start(): Promise<void> {
+    const { brokerId, start, forwarding, calls, emit } = this.#options;
     if (this.#running !== null || !this.#lease.held) return;
-    const hosted = await begin((event) => {
+    const running = await start((event) => {
       emit(event);
-      const hint = hints?.hintOf(event) ?? null;
-      if (hint !== null) calls?.hints.tell(brokerId, this.api, hint);
+      const key = forwarding?.keyOf(event) ?? null;
+      if (key !== null) calls?.events.announce(brokerId, this.api, key);
     });
-    const { plugin } = hosted;
-    const stopServing = calls?.serve(brokerId, this.api, (command) => plugin.execute(command)) ?? (() => undefined);
-    this.#running = { plugin, end: () => hosted.end(), stopServing };
+    this.#running = running;
+    const stop = calls?.serve(brokerId, this.api, (command) => running.plugin.execute(command));
+    this.#stopServing = stop ?? (() => undefined);
   }
 
-  async #end(): Promise<void> {
-    if (this.#running === null) return;
-    const { plugin, end, stopServing } = this.#running;
+  async #closeRunning(): Promise<void> {
+    const running = this.#running;
+    if (running === null) return;
     this.#running = null;
-    stopServing();
-    await end();
-    await plugin.close();
+    this.#stopServing();
+    await running.close();
+    await running.plugin.close();
   }
 
   #inOrder(step: () => Promise<void>): void {
-    this.#tail = this.#tail.then(step).catch(this.#options.onFault);
+    this.#last = this.#last.then(step).catch(this.#options.onFault);
   }
 }

@@ -3,88 +3,72 @@ import type { Changes } from '../../platform/storage/changes.ts';
 import { Directory } from '../../platform/storage/directory.ts';
 import type { Stop } from '../mqtt/broker-session.ts';
 
-/** A row that says how something beside a broker is to run. */
-export interface HostedRow {
+/** A row that configures a hosted plugin. */
+interface HostedRow {
   readonly id: string;
   readonly brokerId: string;
 }
 
-export interface HostedRowsOptions<Row> {
+interface HostedRowsOptions<Row> {
   readonly changes: Changes;
   readonly log: Logger;
-  /** Of announced changes: each is told with the id of its row. */
+  /** The kind of announced changes; their ids are those of the rows. */
   readonly kind: string;
-  /** Those of an id, or with ANYTHING all. */
+  /** The row with this id, or all rows for ANYTHING. */
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
 }
 
-/** How what is hosted beside brokers is to run, one row each: kept in the database, held in memory, shared by processes. */
-export class HostedRows<Row extends HostedRow> {
-  readonly #options: HostedRowsOptions<Row>;
-  readonly #directory: Directory<Row, Row>;
-  /** By row. */
-  readonly #followers = new Map<string, Set<() => void>>();
-  readonly #listeners = new Set<(brokerId: string) => void>();
-  /** What this process wrote is being noted, which is no news to whom follows the row. */
-  #isOwn = false;
+/** A cache of the rows that configure one kind of hosted plugin, for all brokers. */
+export class HostedRows<Row extends HostedRow> extends Directory<Row, Row> {
+  readonly #changes: Changes;
+  readonly #kind: string;
+  #isOwnWrite = false;
 
-  constructor(options: HostedRowsOptions<Row>) {
-    const { changes, log, kind, rowsOf } = options;
-    this.#options = options;
-    this.#directory = new Directory<Row, Row>({ changes, log, kinds: [kind], rowsOf, toEntry: (row) => row });
-    this.#directory.onChange((after, before) => {
+  constructor({ changes, log, kind, rowsOf }: HostedRowsOptions<Row>) {
+    super({ changes, log, kinds: [kind], rowsOf, toEntry: (row) => row });
+    this.#changes = changes;
+    this.#kind = kind;
+  }
+
+  /** Caches a row that this process wrote, and announces it to other processes. */
+  async written(row: Row): Promise<void> {
+    this.#ownWrite(() => this.put(row));
+    await this.#changes.announce(this.#kind, row.id);
+  }
+
+  /** Drops a row that this process deleted, and announces it to other processes. */
+  async deleted(id: string): Promise<void> {
+    this.#ownWrite(() => this.drop(id));
+    await this.#changes.announce(this.#kind, id);
+  }
+
+  /** Notifies of each write of another process to a matching row, after the row was read. */
+  follow(matches: (row: Row) => boolean, listener: () => void): Stop {
+    return this.onChange((after, before) => {
       const row = after ?? before;
-      if (row !== null) this.#changed(row);
+      if (row !== null && !this.#isOwnWrite && matches(row)) listener();
     });
   }
 
-  load(): Promise<void> {
-    return this.#directory.load();
+  /** Notifies of each broker with a changed row, whichever process wrote it. */
+  onBrokerChange(listener: (brokerId: string) => void): Stop {
+    return this.onChange((after, before) => {
+      const row = after ?? before;
+      if (row !== null) listener(row.brokerId);
+    });
   }
 
-  get(id: string): Row | null {
-    return this.#directory.get(id);
-  }
-
-  /** What this process has written; tells the others. */
-  async written(row: Row): Promise<void> {
-    const { changes, kind } = this.#options;
-    this.#isOwn = true;
-    try {
-      this.#directory.put(row);
-    } finally {
-      this.#isOwn = false;
-    }
-    await changes.announce(kind, row.id);
-  }
-
-  /** Tells that another process wrote the row, which has been read. Never of own writes. */
-  follow(id: string, listener: () => void): Stop {
-    const followers = this.#followers.get(id) ?? new Set();
-    this.#followers.set(id, followers.add(listener));
-    return () => {
-      followers.delete(listener);
-      if (followers.size === 0 && this.#followers.get(id) === followers) this.#followers.delete(id);
-    };
-  }
-
-  /** Tells of brokers that a row of changed, by whomever. */
-  onChange(listener: (brokerId: string) => void): Stop {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Its rows went with it. */
+  /** The database has already deleted its rows. */
   brokerRemoved(brokerId: string): void {
-    for (const row of this.#directory.all()) if (row.brokerId === brokerId) this.#directory.drop(row.id);
+    for (const row of this.all()) if (row.brokerId === brokerId) this.drop(row.id);
   }
 
-  close(): Promise<void> {
-    return this.#directory.close();
-  }
-
-  #changed({ id, brokerId }: Row): void {
-    if (!this.#isOwn) for (const follower of [...(this.#followers.get(id) ?? [])]) follower();
-    for (const listener of this.#listeners) listener(brokerId);
+  #ownWrite(write: () => void): void {
+    this.#isOwnWrite = true;
+    try {
+      write();
+    } finally {
+      this.#isOwnWrite = false;
+    }
   }
 }

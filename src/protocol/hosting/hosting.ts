@@ -1,199 +1,207 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { BrokerCache } from '../../domains/brokers/broker-cache.ts';
-import type { BrokerRuntime, BrokerRuntimes, GatewayPlugins } from '../../domains/brokers/broker-runtimes.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { ControlApi, ControlEvent } from '../control/envelope.ts';
-import type { PluginFactory } from '../control/plugin.ts';
+import type { ControlCapability, PluginFactory } from '../control/plugin.ts';
 import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
-import type { Stop } from '../mqtt/broker-session.ts';
+import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
+import type { GatewayPlugins } from './gateway-plugins.ts';
 import type { HostedCalls } from './hosted-calls.ts';
-import type { EventHints } from './hosted-hints.ts';
+import type { EventForwarding } from './hosted-events.ts';
 import { type Hosted, HostedPlugin } from './hosted-plugin.ts';
-import { leftFolders } from './left-folders.ts';
+import { unknownFolders } from './unknown-folders.ts';
 
 /** One API that is hosted. */
-export interface HostedKind {
+interface HostedApi {
   readonly api: ControlApi;
-  /** Null: it tells no events. */
-  readonly hints: EventHints | null;
-  /** Something is kept for the broker, which runs without being asked for. */
+  /** `null` if its events are not forwarded to other processes. */
+  readonly forwarding: EventForwarding | null;
+  /** Whether something stored for the broker must run without a request. */
   isWanted(brokerId: string): boolean;
-  begin(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
+  start(link: BrokerLinkOptions, emit: (event: ControlEvent) => void): Hosted | Promise<Hosted>;
 }
 
-/** What is kept in the database for brokers, of all of them, held in memory. */
-export interface KeptForBrokers {
+/** The stored configuration of hosted plugins, cached for all brokers. */
+interface HostedConfig {
   load(): Promise<void>;
-  /** Tells of brokers for which something else is kept, by whomever. */
-  onChange(listener: (brokerId: string) => void): Stop;
-  /** Its rows went with it. */
+  /** Notifies of each broker with a changed configuration, whichever process wrote it. */
+  onBrokerChange(listener: (brokerId: string) => void): Stop;
+  /** The database has already deleted its rows. */
   brokerRemoved(brokerId: string): void;
   close(): Promise<void>;
 }
 
-/** What all of it stands on. */
+/** The brokers that are known. */
+interface KnownBrokers {
+  get(id: string): unknown;
+  onRemove(listener: (removed: { readonly id: string }) => void): Stop;
+}
+
+/** A broker that this process has a link to. */
+interface LinkedBroker {
+  readonly id: string;
+  readonly link: Pick<BrokerSession, 'status' | 'onStatus'>;
+  readonly controls: { capability(api: ControlApi): Promise<ControlCapability> };
+}
+
+interface LinkedBrokers {
+  /** Notifies of links that are open, that were opened, and that are about to close. */
+  onRuntime(listener: (broker: LinkedBroker, change: 'OPENED' | 'CLOSING') => void): void;
+}
+
 export interface HostingParts {
   readonly storage: Storage;
-  /** Told of brokers that are removed. */
-  readonly brokers: BrokerCache;
-  /** To and from other processes on the same database; null: there can be none. */
+  readonly brokers: KnownBrokers;
+  /** Calls between the processes on one database; `null` if there can be only one. */
   readonly calls: HostedCalls | null;
   readonly log: Logger;
 }
 
-export interface HostingOptions extends HostingParts {
-  /** Of all that is hosted, for people: as `streams`. */
+interface HostingOptions extends HostingParts {
+  /** What is hosted, for log messages: `streams`. */
   readonly name: string;
-  readonly kinds: readonly HostedKind[];
-  readonly kept: KeptForBrokers;
-  /** Connections to a broker that what is hosted has of its own. */
+  readonly apis: readonly HostedApi[];
+  readonly config: HostedConfig;
+  /** The connections that hosted plugins open to a broker. */
   readonly connections: (brokerId: string) => Omit<GatewayPlugins, 'plugins'>;
-  /** In it there is a folder for each broker, gone with it; null: nothing is stored. */
+  /** Contains a folder for each broker, deleted with the broker; `null` if nothing is stored in files. */
   readonly folder: string | null;
 }
 
 /**
- * What is hosted beside brokers that do not serve an API themselves. What is kept for a broker runs without being asked for, as soon as
- * the broker is connected; where nothing is kept, nothing runs.
+ * Hosts control APIs for brokers that do not serve them. A plugin with a stored configuration runs as soon as its
+ * broker is connected; without one, it runs from the first request.
  */
 export class Hosting {
   readonly #options: HostingOptions;
-  /** By API and broker. */
-  readonly #hosted = new Map<ControlApi, Map<string, HostedPlugin>>();
-  readonly #runtimes = new Map<string, BrokerRuntime>();
-  #stop: () => void = () => undefined;
-  #started = false;
+  readonly #hosted: ReadonlyMap<ControlApi, Map<string, HostedPlugin>>;
+  readonly #linked = new Map<string, LinkedBroker>();
+  #stop: Stop = () => undefined;
+  #isStarted = false;
 
   constructor(options: HostingOptions) {
     this.#options = options;
-    for (const { api } of options.kinds) this.#hosted.set(api, new Map());
+    this.#hosted = new Map(options.apis.map(({ api }) => [api, new Map()]));
   }
 
   get apis(): readonly ControlApi[] {
-    return this.#options.kinds.map(({ api }) => api);
+    return [...this.#hosted.keys()];
   }
 
   load(): Promise<void> {
-    return this.#options.kept.load();
+    return this.#options.config.load();
   }
 
-  /** What is beside a broker on a link. */
-  beside(link: BrokerLinkOptions): GatewayPlugins {
-    return { plugins: this.#plugins(link), ...this.#options.connections(link.id) };
+  pluginsFor(link: BrokerLinkOptions): GatewayPlugins {
+    const plugins = this.#options.apis.map((hosted) => this.#factory(hosted, link));
+    return { plugins, ...this.#options.connections(link.id) };
   }
 
-  /** From here on it runs. A process that does one thing never comes here, and runs none. */
-  start(runtimes: BrokerRuntimes): void {
-    this.#started = true;
-    this.#options.kept.onChange((brokerId) => this.#look(brokerId));
-    this.#stop = this.#options.brokers.onRemove(({ id }) => this.#brokerRemoved(id));
-    void this.#tellLeft();
-    runtimes.onRuntime((runtime, change) => {
+  /** Only the service calls it. Commands of the command line host no plugins. */
+  start(linked: LinkedBrokers): void {
+    this.#isStarted = true;
+    const { config, brokers } = this.#options;
+    config.onBrokerChange((brokerId) => this.#startWanted(brokerId));
+    this.#stop = brokers.onRemove(({ id }) => this.#brokerRemoved(id));
+    void this.#logUnknownFolders();
+    linked.onRuntime((broker, change) => {
       if (change === 'CLOSING') {
-        this.#runtimes.delete(runtime.id);
+        this.#linked.delete(broker.id);
         return;
       }
-      this.#runtimes.set(runtime.id, runtime);
-      runtime.link.onStatus(() => this.#look(runtime.id));
-      this.#look(runtime.id);
+      this.#linked.set(broker.id, broker);
+      broker.link.onStatus(() => this.#startWanted(broker.id));
+      this.#startWanted(broker.id);
     });
   }
 
-  /** Something that is kept for this broker runs in this process. */
+  /** Whether something stored for the broker runs in this process. */
   runs(brokerId: string): boolean {
-    const isRunning = ({ api }: HostedKind) => this.#hosted.get(api)?.get(brokerId)?.isRunning === true;
-    return this.#options.kinds.some((kind) => isRunning(kind) && kind.isWanted(brokerId));
+    return this.#options.apis.some(
+      ({ api, isWanted }) => this.#hosted.get(api)?.get(brokerId)?.isRunning === true && isWanted(brokerId),
+    );
   }
 
   async close(): Promise<void> {
     this.#stop();
-    await this.#options.kept.close();
+    await this.#options.config.close();
   }
 
-  #plugins(link: BrokerLinkOptions): PluginFactory[] {
-    const { name, kinds, storage, calls, log } = this.#options;
-    return kinds.map(({ api, hints, begin, isWanted }) => ({
+  #factory({ api, forwarding, start, isWanted }: HostedApi, link: BrokerLinkOptions): PluginFactory {
+    const { name, storage, calls, log } = this.#options;
+    const { id: brokerId } = link;
+    return {
       api,
-      isKept: () => isWanted(link.id),
+      isKept: () => isWanted(brokerId),
       create: async ({ emit, isHeard }) => {
-        if (!this.#started) {
-          return { unavailable: `What serves ${api} is run by the service, which does not run in this process` };
-        }
+        if (!this.#isStarted) return { unavailable: `${api} is served by the service, and this process is another` };
         const hosted = new HostedPlugin({
           api,
-          brokerId: link.id,
-          hints,
-          begin: (tell) => begin(link, tell),
+          brokerId,
+          forwarding,
+          start: (emitAll) => start(link, emitAll),
           leases: storage.leases,
           calls,
           emit,
           isHeard,
-          onFault: (error) => log.error({ err: error, brokerId: link.id, api }, `${name} of a broker could not be run`),
+          onFault: (error) => log.error({ err: error, brokerId, api }, `${name} of a broker could not run`),
         });
-        this.#hosted.get(api)?.set(link.id, hosted);
+        this.#hosted.get(api)?.set(brokerId, hosted);
         return hosted;
       },
-    }));
+    };
   }
 
-  /** Finds out who serves the APIs for which something is to run. That it is found out, has it run. */
-  #look(brokerId: string): void {
-    const runtime = this.#runtimes.get(brokerId);
-    if (runtime?.link.status.state !== 'CONNECTED') return;
-    for (const { api, isWanted } of this.#options.kinds) if (isWanted(brokerId)) this.#findOut(api, runtime);
+  /** The query for the provider of an API creates the plugin, and with it starts what is stored. */
+  #startWanted(brokerId: string): void {
+    const { name, apis, log } = this.#options;
+    const broker = this.#linked.get(brokerId);
+    if (broker?.link.status.state !== 'CONNECTED') return;
+    for (const { api, isWanted } of apis) {
+      if (!isWanted(brokerId)) continue;
+      broker.controls.capability(api).then(
+        ({ provider }) => {
+          if (provider !== 'BROKER') return;
+          log.warn({ brokerId, api }, `the broker serves ${name} itself: those stored by this service do not run`);
+        },
+        (error: unknown) => {
+          // Disconnected: the next connection repeats the query.
+          if (error instanceof ServiceError) return;
+          log.error({ err: error, brokerId, api }, `the provider of ${name} could not be determined`);
+        },
+      );
+    }
   }
 
-  #findOut(api: ControlApi, { id: brokerId, controls }: BrokerRuntime): void {
-    const { name, log } = this.#options;
-    controls.capability(api).then(
-      ({ provider }) => {
-        if (provider !== 'BROKER') return;
-        log.warn({ brokerId, api }, `the broker serves ${name} itself: those kept for it here are not run`);
-      },
-      (error: unknown) => {
-        // Gone again: it is looked at when it is back.
-        if (error instanceof ServiceError) return;
-        log.error({ err: error, brokerId, api }, `who serves ${name} could not be found out`);
-      },
-    );
-  }
-
-  /** A broker that is not known may as well be one of a database that this service was meant to have: nothing is erased. */
-  async #tellLeft(): Promise<void> {
+  /** Deletes nothing: the broker may exist in another database, and this service may have the wrong DATABASE_URL. */
+  async #logUnknownFolders(): Promise<void> {
     const { name, brokers, folder, log } = this.#options;
     if (folder === null) return;
     try {
-      const folders = await leftFolders(folder, (id) => brokers.get(id) !== null);
-      if (folders.length > 0) {
-        log.warn(
-          { folders },
-          `what ${name} stored is kept of brokers that this database does not have; delete what is not needed`,
-        );
-      }
+      const folders = await unknownFolders(folder, (id) => brokers.get(id) !== null);
+      if (folders.length === 0) return;
+      log.warn({ folders }, `${name} have folders of brokers that are not in this database: delete unneeded folders`);
     } catch (error) {
-      log.error({ err: error }, `what ${name} stored could not be looked for`);
+      log.error({ err: error }, `the folders of ${name} could not be listed`);
     }
   }
 
   #brokerRemoved(brokerId: string): void {
-    const { name, folder, kept, log } = this.#options;
-    const ending: Promise<void>[] = [];
+    const { name, folder, config, log } = this.#options;
+    const closed: Promise<void>[] = [];
     for (const hosted of this.#hosted.values()) {
-      const one = hosted.get(brokerId);
-      if (one) ending.push(one.ended);
+      const plugin = hosted.get(brokerId);
+      if (plugin) closed.push(plugin.closed);
       hosted.delete(brokerId);
     }
-    kept.brokerRemoved(brokerId);
+    config.brokerRemoved(brokerId);
     if (folder === null) return;
-    const erase = async () => {
-      await Promise.all(ending);
-      await rm(join(folder, brokerId), { recursive: true, force: true });
-    };
-    erase().catch((error: unknown) => {
-      log.error({ err: error, brokerId }, `what ${name} of a removed broker stored could not be erased`);
-    });
+    Promise.all(closed)
+      .then(() => rm(join(folder, brokerId), { recursive: true, force: true }))
+      .catch((error: unknown) => {
+        log.error({ err: error, brokerId }, `the files of ${name} of a removed broker could not be deleted`);
+      });
   }
 }

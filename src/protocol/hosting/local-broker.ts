@@ -1,8 +1,5 @@
 import type { BrokerLinkOptions } from '../mqtt/broker-link.ts';
 
-/** How to reach the broker that something stands beside: its address, credentials and TLS. Can be told to another thread. */
-export type LocalBroker = Pick<BrokerLinkOptions, (typeof KEYS)[number] | 'intake'>;
-
 const KEYS = [
   'id',
   'url',
@@ -17,7 +14,12 @@ const KEYS = [
   'inside',
 ] as const satisfies (keyof BrokerLinkOptions)[];
 
-/** Of a link's settings what another connection to the same broker needs. */
+/**
+ * The address, credentials and TLS settings of a broker, which a hosted plugin connects with. Can be sent to another
+ * thread.
+ */
+export type LocalBroker = Pick<BrokerLinkOptions, (typeof KEYS)[number] | 'intake'>;
+
 export const localOf = (link: BrokerLinkOptions): LocalBroker =>
   Object.fromEntries(
     KEYS.filter((key) => link[key] !== undefined).map((key) => [key, link[key]]),

@@ -9,9 +9,9 @@ export interface RunningInstance<Api> {
 }
 
 /** Writes to the log of the service. */
-export type ReportProblem = (level: 'warn' | 'error', fields: object, text: string) => void;
+type ReportProblem = (level: 'warn' | 'error', fields: object, text: string) => void;
 
-export interface InstanceContext<Event> {
+interface InstanceContext<Event> {
   emit(event: Event): void;
   /** The instance cannot run: the service closes it and creates it again after a pause. */
   fail(reason: string): void;

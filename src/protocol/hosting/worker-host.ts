@@ -1,10 +1,10 @@
 import { ServiceError } from '../../platform/errors.ts';
-import { type InstanceOptions, WorkerInstance } from './worker-instance.ts';
+import { type InstanceEvents, type InstanceHost, type InstanceOptions, WorkerInstance } from './worker-instance.ts';
 import type { Callable, FromWorker, ToWorker } from './worker-messages.ts';
 import { RestartBackoff, startWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 /** The part of a pino logger that is used. */
-export interface WorkerLog {
+interface WorkerLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;
@@ -33,19 +33,20 @@ const YOUNG_MEGABYTES = 32;
 const EXIT_TIMEOUT_MS = 10_000;
 
 /**
- * A worker thread that runs instances, such as the stream engines of all brokers, and exists while at least one is wanted.
+ * A worker thread that runs instances, such as the stream engines of all brokers, and exists while at least one is
+ * wanted.
  *
  * NONE -> RUNNING with the first wanted instance -> NONE `lingerMs` after the last one. RUNNING -> DOWN if the thread
  * exits (a bug, or the heap limit) -> RUNNING after a pause, see RestartBackoff. All wanted instances are then created
  * again and restored.
  */
-export class WorkerHost<Setup, Api extends Callable<Api>, Event> {
+export class WorkerHost<Setup, Api extends Callable<Api>, Event> implements InstanceHost<Setup, Event> {
   readonly #options: WorkerHostOptions;
   /** All that are not closed. */
   readonly #instances = new Set<WorkerInstance<Setup, Api, Event>>();
-  readonly #wanted = new Set<WorkerInstance<Setup, Api, Event>>();
+  readonly #wanted = new Set<InstanceEvents<Event>>();
   /** The instances in the current thread. */
-  readonly #byNumber = new Map<number, WorkerInstance<Setup, Api, Event>>();
+  readonly #byNumber = new Map<number, InstanceEvents<Event>>();
   readonly #pending = new Map<number, Pending>();
   readonly #backoff = new RestartBackoff();
   #thread: WorkerThread<ToWorker<Setup>> | null = null;
@@ -64,7 +65,6 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> {
     return this.#thread !== null;
   }
 
-  /** Why there is no thread until the next restart; `null` if there is one, or it can be started. */
   get downReason(): string | null {
     return this.#downReason;
   }
@@ -86,8 +86,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> {
     await this.#exiting;
   }
 
-  /** For WorkerInstance: whether the instance needs the thread. */
-  want(instance: WorkerInstance<Setup, Api, Event>, isWanted: boolean): void {
+  want(instance: InstanceEvents<Event>, isWanted: boolean): void {
     if (this.#linger) clearTimeout(this.#linger);
     this.#linger = null;
     if (isWanted) this.#wanted.add(instance);
@@ -96,8 +95,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> {
     this.#linger = setTimeout(() => this.#exit(), this.#options.lingerMs ?? 60_000).unref();
   }
 
-  /** For WorkerInstance: creates it in the thread, which is started if needed; returns its number. */
-  create(instance: WorkerInstance<Setup, Api, Event>, setup: Setup): number {
+  create(instance: InstanceEvents<Event>, setup: Setup): number {
     this.#thread ??= this.#start();
     this.#lastNumber += 1;
     const number = this.#lastNumber;
@@ -106,12 +104,10 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> {
     return number;
   }
 
-  /** For WorkerInstance. Errors: those of the method; BROKER_UNREACHABLE if the thread exits before the result. */
   call(instance: number, method: string, args: readonly unknown[]): Promise<unknown> {
     return this.#request((call) => ({ type: 'call', call, instance, method, args }));
   }
 
-  /** For WorkerInstance: resolves when it is closed, or the thread has exited. */
   async remove(instance: number, discard: boolean): Promise<void> {
     this.#byNumber.delete(instance);
     await this.#request((call) => ({ type: 'close', call, instance, discard })).catch(() => undefined);
@@ -145,7 +141,7 @@ export class WorkerHost<Setup, Api extends Callable<Api>, Event> {
   #received(message: FromWorker<Event>): void {
     if (message.type === 'log') this.#options.log[message.level](message.fields, message.text);
     else if (message.type === 'event') this.#byNumber.get(message.instance)?.received(message.event);
-    else if (message.type === 'failed') this.#byNumber.get(message.instance)?.fail(message.reason);
+    else if (message.type === 'failed') this.#byNumber.get(message.instance)?.failed(message.reason);
     else {
       const pending = this.#pending.get(message.call);
       this.#pending.delete(message.call);

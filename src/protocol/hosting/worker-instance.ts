@@ -1,5 +1,4 @@
 import { ServiceError } from '../../platform/errors.ts';
-import type { WorkerHost } from './worker-host.ts';
 import type { Callable } from './worker-messages.ts';
 
 export interface InstanceOptions<Setup, Event> {
@@ -14,6 +13,30 @@ export interface InstanceOptions<Setup, Event> {
   readonly onDown?: (reason: string) => void;
 }
 
+/** What an instance uses of its WorkerHost. */
+export interface InstanceHost<Setup, Event> {
+  /** Why there is no thread until the next restart; `null` if there is one, or it can be started. */
+  readonly downReason: string | null;
+  /** Whether the instance needs the thread. */
+  want(instance: InstanceEvents<Event>, isWanted: boolean): void;
+  /** Creates the instance in the thread, which is started if needed; returns its number. */
+  create(instance: InstanceEvents<Event>, setup: Setup): number;
+  /** Errors: those of the method; BROKER_UNREACHABLE if the thread exits before the result. */
+  call(instance: number, method: string, args: readonly unknown[]): Promise<unknown>;
+  /** Resolves when the instance is closed, or the thread has exited. */
+  remove(instance: number, discard: boolean): Promise<void>;
+}
+
+/** What a WorkerHost reports to an instance. */
+export interface InstanceEvents<Event> {
+  received(event: Event): void;
+  /** The instance failed, not the thread. It is closed, and created again after RETRY_MS. */
+  failed(reason: string): void;
+  threadExited(reason: string): void;
+  /** The thread can be started again. */
+  restart(): void;
+}
+
 /** Pause before an instance that failed is created again. */
 const RETRY_MS = 30_000;
 
@@ -23,8 +46,8 @@ const RETRY_MS = 30_000;
  * While the instance is wanted, it is created and restored again after an exit of the thread, and RETRY_MS after a
  * failure of its own. Until then `downReason` has the reason.
  */
-export class WorkerInstance<Setup, Api extends Callable<Api>, Event> {
-  readonly #host: WorkerHost<Setup, Api, Event>;
+export class WorkerInstance<Setup, Api extends Callable<Api>, Event> implements InstanceEvents<Event> {
+  readonly #host: InstanceHost<Setup, Event>;
   readonly #options: InstanceOptions<Setup, Event>;
   readonly #onClosed: () => void;
   /** Its number in the thread; `null` if it does not run. */
@@ -34,7 +57,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> {
   #isClosed = false;
   #closing: Promise<unknown> = Promise.resolve();
 
-  constructor(host: WorkerHost<Setup, Api, Event>, options: InstanceOptions<Setup, Event>, onClosed: () => void) {
+  constructor(host: InstanceHost<Setup, Event>, options: InstanceOptions<Setup, Event>, onClosed: () => void) {
     this.#host = host;
     this.#options = options;
     this.#onClosed = onClosed;
@@ -107,8 +130,7 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> {
     await this.#closing;
   }
 
-  /** For WorkerHost: the instance failed, not the thread. It is closed, and created again after RETRY_MS. */
-  fail(reason: string): void {
+  failed(reason: string): void {
     this.#leave(false);
     const retry = setTimeout(() => {
       this.#failure = null;
@@ -124,19 +146,17 @@ export class WorkerInstance<Setup, Api extends Callable<Api>, Event> {
     this.#failure = null;
   }
 
-  /** For WorkerHost. */
   received(event: Event): void {
     this.#options.onEvent(event);
   }
 
-  /** For WorkerHost. */
   threadExited(reason: string): void {
     this.#number = null;
     this.#options.onDown?.(this.#failure?.reason ?? reason);
   }
 
-  /** For WorkerHost. A restart that fails is repeated with the next one. */
   restart(): void {
+    // A restart that fails is repeated by the next one.
     if (this.#isWanted) this.start().catch(() => undefined);
   }
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-export interface WorkerThreadOptions<Received> {
+interface WorkerThreadOptions<Received> {
   readonly name: string;
   /** The compiled worker. */
   readonly workerUrl: URL;
@@ -56,7 +56,9 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 const STEADY_MS = 60_000;
 
-/** Pauses before a thread is restarted: 250 ms, doubled to at most 30 s; 250 ms again after a run of more than a minute. */
+/**
+ * Pauses before a thread is restarted: 250 ms, doubled to at most 30 s; 250 ms again after a run of more than a minute.
+ */
 export class RestartBackoff {
   #pauseMs = FIRST_PAUSE_MS;
 

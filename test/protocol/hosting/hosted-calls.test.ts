@@ -33,10 +33,10 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
       return { told: command.value };
     });
     one.calls.serve('brk_1', 'cedalo/ha', () => 'another API');
-    expect(await two.calls.ask('brk_1', API, { command: 'get', value: 'Füße' })).toEqual({ told: 'Füße' });
-    expect(await two.calls.ask('brk_1', 'cedalo/ha', { command: 'get' })).toBe('another API');
+    expect(await two.calls.call('brk_1', API, { command: 'get', value: 'Füße' })).toEqual({ told: 'Füße' });
+    expect(await two.calls.call('brk_1', 'cedalo/ha', { command: 'get' })).toBe('another API');
     expect(done).toHaveLength(1);
-    const refusal = (command: string) => two.calls.ask('brk_1', API, { command }).catch((error) => error);
+    const refusal = (command: string) => two.calls.call('brk_1', API, { command }).catch((error) => error);
     expect(await refusal('refuse')).toMatchObject({
       message: 'No',
       detail: { code: 'NOT_FOUND', info: { what: 'it' } },
@@ -69,7 +69,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     one.calls.serve('brk_1', API, () => {
       count += 1;
     });
-    await expect(two.calls.ask('brk_1', API, { command: 'get' })).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
+    await expect(two.calls.call('brk_1', API, { command: 'get' })).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
     expect(count).toBe(0);
   });
 });

@@ -10,13 +10,13 @@ interface Api {
 type Create = (setup: string, created: number) => RunningInstance<Api> | Promise<RunningInstance<Api>>;
 
 /** Instances in this thread: `call` and `close` resolve with the message that the service would receive. */
-function startInstances(create: Create) {
+function startInstances(create: Create, closeTimeoutMs?: number) {
   const sent: FromWorker<string>[] = [];
   let created = 0;
   const instances = new Instances<string, Api, string>(
     {
       keyOf: (setup) => setup,
-      closeTimeoutMs: 20,
+      ...(closeTimeoutMs === undefined ? {} : { closeTimeoutMs }),
       create: (setup) => {
         created += 1;
         return create(setup, created);
@@ -50,10 +50,13 @@ const logged = (sent: readonly FromWorker<string>[]) =>
 const never = new Promise<void>(() => undefined);
 
 test('a close that hangs is logged, and the next instance with the same key runs', async () => {
-  const { sent, create, call, close } = startInstances((_setup, created) => ({
-    api: { work: () => created },
-    close: () => (created === 1 ? never : Promise.resolve()),
-  }));
+  const { sent, create, call, close } = startInstances(
+    (_setup, created) => ({
+      api: { work: () => created },
+      close: () => (created === 1 ? never : Promise.resolve()),
+    }),
+    20,
+  );
   create(1, 'key');
   expect(await call(1)).toMatchObject({ type: 'result', value: 1 });
   const closed = close(1);

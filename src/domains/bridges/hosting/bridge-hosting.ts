@@ -1,35 +1,41 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
+import type { EventForwarding } from '../../../protocol/hosting/hosted-events.ts';
 import { Hosting, type HostingParts } from '../../../protocol/hosting/hosting.ts';
 import { localOf } from '../../../protocol/hosting/local-broker.ts';
+import { BRIDGE_STATUS } from '../control/bridge-control.ts';
 import { BridgePlugin } from '../control/bridge-plugin.ts';
 import type { BridgeKind, BridgeRules } from '../model/bridge-kind.ts';
-import { BridgeDirectory } from './bridge-directory.ts';
-import { bridgeHints } from './bridge-hints.ts';
+import { BridgeConfigCache } from './bridge-config-cache.ts';
 import { type BridgeThread, connectionsOf } from './bridge-thread.ts';
 
-export interface BridgeHostingOptions extends HostingParts {
+interface BridgeHostingOptions extends HostingParts {
   readonly sealer: Sealer;
   readonly kinds: readonly BridgeKind[];
   readonly thread: Pick<BridgeThread, 'openBridge'>;
   readonly rules: BridgeRules;
-  /** Of queues, in `<brokerId>/<bridgeId>`. */
+  /** Contains the queues, in `<brokerId>/<bridgeId>`. */
   readonly folder: string;
 }
 
-/** Bridges beside brokers that do not serve them. */
+const bridgeEvents: EventForwarding = {
+  keyOf: ({ event }) => (event === BRIDGE_STATUS ? 'status' : null),
+  command: () => ({ command: 'getStatus' }),
+  eventsOf: (status) => [{ type: 'event', event: BRIDGE_STATUS, status }],
+};
+
+/** Bridges for brokers that do not serve them. */
 export function bridgeHosting(options: BridgeHostingOptions): Hosting {
   const { sealer, kinds, thread, rules, folder, ...parts } = options;
   const { storage, log } = parts;
-  const { db, changes } = storage;
-  const directory = new BridgeDirectory({ db, changes, sealer, log });
+  const configs = new BridgeConfigCache({ db: storage.db, changes: storage.changes, sealer, log });
 
-  const isConfigured = (brokerId: string, { id }: BridgeKind): boolean => {
+  const hasConnections = (brokerId: string, bridgeId: string): boolean => {
     try {
-      return connectionsOf(directory.of(brokerId, id).get()).length > 0;
+      return connectionsOf(configs.of(brokerId, bridgeId).get()).length > 0;
     } catch (error) {
-      log.error({ err: error, brokerId, bridge: id }, 'a bridge cannot be run');
+      log.error({ err: error, brokerId, bridge: bridgeId }, 'the configuration of a bridge cannot be read');
       return false;
     }
   };
@@ -37,29 +43,32 @@ export function bridgeHosting(options: BridgeHostingOptions): Hosting {
   return new Hosting({
     ...parts,
     name: 'bridges',
-    kinds: kinds.map((kind) => ({
+    apis: kinds.map((kind) => ({
       api: kind.api,
-      hints: bridgeHints,
-      isWanted: (brokerId) => isConfigured(brokerId, kind),
-      begin: async (link, emit) => {
+      forwarding: bridgeEvents,
+      isWanted: (brokerId) => hasConnections(brokerId, kind.id),
+      start: async (link, emit) => {
         const { id: brokerId } = link;
+        const { id: bridgeId } = kind;
         const onFault = (error: unknown) =>
-          log.error({ err: error, brokerId, bridge: kind.id }, 'a bridge of a broker could not be run');
-        const setup = {
-          brokerId,
-          bridgeId: kind.id,
-          local: localOf(link),
-          rules,
-          folder: join(folder, brokerId, kind.id),
-        };
-        const configs = directory.of(brokerId, kind.id);
-        if (!isConfigured(brokerId, kind)) await rm(setup.folder, { recursive: true, force: true }).catch(onFault);
+          log.error({ err: error, brokerId, bridge: bridgeId }, 'a bridge of a broker could not run');
+        const setup = { brokerId, bridgeId, local: localOf(link), rules, folder: join(folder, brokerId, bridgeId) };
+        // Queues of connections that were removed while another process ran the bridge.
+        if (!hasConnections(brokerId, bridgeId))
+          await rm(setup.folder, { recursive: true, force: true }).catch(onFault);
         const bridge = thread.openBridge(setup);
-        const plugin = new BridgePlugin({ kind, configs, bridge, rules, emit, onFault });
-        return { plugin, end: () => bridge.close({ discard: false }) };
+        const plugin = new BridgePlugin({
+          kind,
+          configs: configs.of(brokerId, bridgeId),
+          bridge,
+          rules,
+          emit,
+          onFault,
+        });
+        return { plugin, close: () => bridge.close({ discard: false }) };
       },
     })),
-    kept: directory,
+    config: configs,
     connections: (brokerId) => ({ clientIds: [], clientIdPrefixes: [`brokergraph-${brokerId}-bridge-`] }),
     folder,
   });

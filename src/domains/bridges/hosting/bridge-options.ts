@@ -2,17 +2,17 @@ import type { LocalBroker } from '../../../protocol/hosting/local-broker.ts';
 import type { BridgeRules } from '../model/bridge-kind.ts';
 import type { BrokerStorage } from '../queue/queue-storage.ts';
 
-/** What one kind of bridge beside one broker is started with; its configuration follows by `apply`. */
+/** What a bridge of one broker is started with. Its configuration follows by `apply`. */
 export interface BridgeOptions {
   readonly brokerId: string;
-  /** The kind's id, as `mqtt-bridge`. */
+  /** The id of its kind, such as `mqtt-bridge`. */
   readonly bridgeId: string;
   readonly local: LocalBroker;
   readonly rules: BridgeRules;
-  /** For queues and whatever else it keeps: of this broker and kind alone. Made by whoever writes there first. */
+  /** Contains the files of this bridge only. The bridge creates it with the first file. */
   readonly folder: string;
-  /** What the queues of the broker's bridges take of the disk. Default: unlimited. */
+  /** Limit for the queues of the broker's bridges on disk. Default: unlimited. */
   readonly storage?: BrokerStorage;
-  /** A bug that concerns no caller. */
+  /** Called for bugs that are not the error of a call. */
   readonly onFault: (error: unknown) => void;
 }

@@ -12,7 +12,7 @@ export type BridgeCalls = Pick<Bridge, 'apply'>;
 /** The status of all its connections changed. */
 export type BridgeEvent = readonly BridgeConnectionStatus[];
 
-export interface BridgeThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
+interface BridgeThreadOptions extends Omit<WorkerHostOptions, 'name' | 'workerUrl'> {
   /** The compiled worker. Default: the one in the folder of this module. */
   readonly workerUrl?: URL | undefined;
 }
@@ -23,7 +23,9 @@ export class BridgeThread extends WorkerHost<BridgeSetup, BridgeCalls, BridgeEve
     super({ ...options, name: 'bridges', workerUrl: workerUrl ?? new URL('./bridge-worker.js', import.meta.url) });
   }
 
-  /** Nothing runs until a configuration with connections is applied. A broker has one open bridge of a kind at a time. */
+  /**
+   * Nothing runs until a configuration with connections is applied. A broker has one open bridge of a kind at a time.
+   */
   openBridge(setup: BridgeSetup): Bridge {
     return new ThreadBridge(this, setup);
   }
@@ -32,8 +34,8 @@ export class BridgeThread extends WorkerHost<BridgeSetup, BridgeCalls, BridgeEve
 /**
  * One bridge. It runs in the thread while it has connections, and is discarded there with the last one.
  *
- * While the bridge or its thread is down, all connections are FAILED with the reason. Errors of `apply`: BROKER_UNREACHABLE
- * after `close`.
+ * While the bridge or its thread is down, all connections are FAILED with the reason. Errors of `apply`:
+ * BROKER_UNREACHABLE after `close`.
  */
 class ThreadBridge implements Bridge {
   readonly #instance: WorkerInstance<BridgeSetup, BridgeCalls, BridgeEvent>;

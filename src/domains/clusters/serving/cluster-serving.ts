@@ -1,9 +1,10 @@
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
+import type { GatewayPlugins } from '../../../protocol/hosting/gateway-plugins.ts';
 import type { Hosting } from '../../../protocol/hosting/hosting.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
-import type { BrokerRuntimes, GatewayPlugins } from '../../brokers/broker-runtimes.ts';
+import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { licensePlugin } from '../../brokers/license-plugin.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
@@ -54,7 +55,7 @@ export class ClusterServing {
    * What serves control APIs of the entry of such a cluster; null: it is another broker. Where what goes through one node goes through
    * all, bridges run as beside a single broker.
    */
-  beside(link: BrokerLinkOptions): GatewayPlugins | null {
+  pluginsFor(link: BrokerLinkOptions): GatewayPlugins | null {
     const { id: brokerId } = link;
     const cluster = this.#options.directory.get(brokerId);
     if (cluster === null || !isSplit(cluster)) return null;

@@ -8,8 +8,8 @@ export interface KeptDefinition {
 }
 
 /**
- * The streams of one broker as they are kept in a database. Held in memory; changes are on disk when they resolve, one after the
- * other. Names differ.
+ * The streams of one broker as they are kept in a database. Held in memory; changes are on disk when they resolve, one
+ * after the other. Names differ.
  */
 export interface StreamDefinitions {
   /** In the order of their creation. */

@@ -7,7 +7,10 @@ import type { ListenOptions, StreamMessage, StreamSession } from '../model/strea
 /** How the streams of one broker reach it. */
 export interface StreamSessionOptions
   extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller'> {
-  /** Of the connection that reads; that which publishes adds `-out`. The same in each process that runs the broker's streams. */
+  /**
+   * Of the connection that reads; that which publishes adds `-out`. The same in each process that runs the broker's
+   * streams.
+   */
   readonly clientId: string;
   /** Default 4000. */
   readonly receiveMaximum?: number;
@@ -15,13 +18,17 @@ export interface StreamSessionOptions
 
 /** What the gateway was away for at most, for messages to wait for it (MQTT 5; with 3.1.1 the broker decides). */
 const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
-/** A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then drops them. */
+/**
+ * A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then
+ * drops them.
+ */
 const RECEIVE_MAXIMUM = 4_000;
 
 /**
- * Two connections to one broker. One reads, in a session that outlives the process, and acknowledges what is released; the other one
- * publishes in a clean session, so that answers to what is published never wait behind messages that are not read yet, and nothing
- * half published stays with the broker. The first is up only while the second is: what could not be published comes again.
+ * Two connections to one broker. One reads, in a session that outlives the process, and acknowledges what is released;
+ * the other one publishes in a clean session, so that answers to what is published never wait behind messages that are
+ * not read yet, and nothing half published stays with the broker. The first is up only while the second is: what could
+ * not be published comes again.
  */
 export class MqttStreamSession implements StreamSession {
   readonly #reading: BrokerLink;
@@ -94,7 +101,10 @@ export class MqttStreamSession implements StreamSession {
     this.#reading.resume();
   }
 
-  /** `discard`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the next one. */
+  /**
+   * `discard`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the
+   * next one.
+   */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
     this.#listeners.clear();
     await Promise.all([this.#reading.close({ keepSession: !discard }), this.#publishing.close()]);

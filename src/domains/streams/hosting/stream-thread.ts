@@ -8,7 +8,6 @@ import type { StreamDefinition } from '../model/stream-definition.ts';
 import type { StreamEngine, TimeBounds } from '../model/stream-engine.ts';
 import type { ReplayProgress, ReplayRequest } from '../model/stream-replay.ts';
 import type { StreamReport } from '../model/stream-report.ts';
-import { failedReport } from './failed-report.ts';
 import type { StreamSessionOptions } from './mqtt-stream-session.ts';
 
 /** What the worker thread creates the engine of one broker from. */
@@ -37,6 +36,12 @@ export interface StreamThreadOptions extends Omit<WorkerHostOptions, 'name' | 'w
   readonly workerUrl?: URL | undefined;
 }
 
+/**
+ * The client ids of an engine's connections; the second is the one that publishes. They are the same after a restart.
+ */
+export const streamClientIds = (brokerId: string) =>
+  [`brokergraph-${brokerId}-streams`, `brokergraph-${brokerId}-streams-out`] as const;
+
 /** The worker thread of all streams that run in the gateway. */
 export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEvent> {
   readonly #folder: string;
@@ -50,15 +55,16 @@ export class StreamThread extends WorkerHost<EngineSetup, EngineCalls, EngineEve
 
   /** Nothing runs until a stream is put. A broker has one open engine at a time. */
   openEngine(brokerId: string, link: BrokerLinkOptions): StreamEngine {
-    const session = { ...localOf(link), clientId: `brokergraph-${brokerId}-streams` };
+    const [clientId] = streamClientIds(brokerId);
+    const session = { ...localOf(link), clientId };
     const folder = join(this.#folder, brokerId);
     return new ThreadStreamEngine(this, { brokerId, session, folder, maxBytes: this.#maxBytes });
   }
 }
 
 /**
- * The streams of one broker. The engine runs in the thread while it has streams; when the last one is removed, the broker
- * deletes the session.
+ * The streams of one broker. The engine runs in the thread while it has streams; when the last one is removed, the
+ * broker deletes the session.
  *
  * While the engine or its thread is down, all streams are FAILED with the reason. Errors: those of StreamEngine;
  * INTERNAL_ERROR for a bug.
@@ -152,3 +158,36 @@ class ThreadStreamEngine implements StreamEngine {
     for (const listener of [...this.#listeners]) listener(id, report);
   }
 }
+
+/** The report of a stream that cannot run for a reason outside of the stream. */
+function failedReport(last: StreamReport | undefined, problem: string): StreamReport {
+  const known = last ?? unknownReport();
+  const { replay } = known;
+  const isReplaying = replay?.state === 'RUNNING' || replay?.state === 'PAUSED';
+  return {
+    ...known,
+    state: 'FAILED',
+    problem,
+    replay: replay && isReplaying ? { ...replay, state: 'FAILED', endedAt: Date.now(), problem } : replay,
+  };
+}
+
+const unknownReport = (): StreamReport => ({
+  state: 'FAILED',
+  problem: null,
+  counters: {
+    since: Date.now(),
+    received: 0,
+    published: 0,
+    stored: 0,
+    filtered: 0,
+    failed: 0,
+    notStored: 0,
+    replayed: 0,
+    lastReceived: null,
+    lastError: null,
+    lastFiltered: null,
+  },
+  storage: { state: 'OFF', messages: 0, bytes: 0, oldest: null, newest: null, problem: null },
+  replay: null,
+});

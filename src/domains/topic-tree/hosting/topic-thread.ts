@@ -21,7 +21,10 @@ const LINGER_MS = 5_000;
 /** One document of the graph may request about 4,000 levels. */
 const MAX_PENDING = 5_000;
 
-/** The worker thread of all topic recorders that run in the gateway. Its heap limit does not count topic trees; `maxBytes` does. */
+/**
+ * The worker thread of all topic recorders that run in the gateway. Its heap limit does not count topic trees;
+ * `maxBytes` does.
+ */
 export class TopicThread extends WorkerHost<RecorderSetup, RecorderCalls, RecorderEvent> {
   constructor({ workerUrl, lingerMs = LINGER_MS, ...options }: TopicThreadOptions) {
     const defaultUrl = new URL('./topic-worker.js', import.meta.url);
@@ -35,12 +38,12 @@ export class TopicThread extends WorkerHost<RecorderSetup, RecorderCalls, Record
 }
 
 /**
- * The recorder of one broker. It runs in the thread from the first request, or from settings with `isAlwaysOn`, until it
- * reports that it stopped.
+ * The recorder of one broker. It runs in the thread from the first request, or from settings with `isAlwaysOn`, until
+ * it reports that it stopped.
  *
- * An exit of the thread deletes the recording; a new one starts with the next thread, and its `since` is later. Errors of
- * `ask` in addition to those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason; BROKER_TIMEOUT
- * beyond MAX_PENDING requests.
+ * An exit of the thread deletes the recording; a new one starts with the next thread, and its `since` is later. Errors
+ * of `ask` in addition to those of TopicRecorder: BROKER_UNREACHABLE while the thread is down, with the reason;
+ * BROKER_TIMEOUT beyond MAX_PENDING requests.
  */
 class ThreadRecorder implements TopicRecorder {
   readonly #instance: WorkerInstance<RecorderSetup, RecorderCalls, RecorderEvent>;

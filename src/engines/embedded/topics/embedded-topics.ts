@@ -1,5 +1,5 @@
 import { TopicTreePlugin } from '../../../domains/topic-tree/control/topic-tree-plugin.ts';
-import { ProjectRecorder } from '../../../domains/topic-tree/hosting/project-recorder.ts';
+import { PayloadRecorder } from '../../../domains/topic-tree/hosting/topic-payloads.ts';
 import type { ControlServer } from '../control/control-server.ts';
 import type { BrokerCore } from '../core/broker-core.ts';
 import type { ClientRegistry } from '../core/client-registry.ts';
@@ -16,8 +16,8 @@ export interface EmbeddedTopicsOptions {
   readonly ownClientIds: string;
   /** Bound on what recorded topics take in memory. */
   readonly maxBytes: number;
-  /** Now; `payloadsChanged` tells when it has become different. */
-  readonly arePayloadsKept: () => boolean;
+  /** `payloadsChanged` is called when it may return another value. */
+  readonly arePayloadsStored: () => boolean;
   readonly onProblem: (problem: string, error: unknown) => void;
 }
 
@@ -28,10 +28,10 @@ export interface EmbeddedTopics {
 
 /** Registers `cedalo/topictree`. Where its settings have it always on, it records when this resolves. */
 export async function startTopics(options: EmbeddedTopicsOptions): Promise<EmbeddedTopics> {
-  const { core, registry, store, control, ownClientIds, maxBytes, arePayloadsKept, onProblem } = options;
+  const { core, registry, store, control, ownClientIds, maxBytes, arePayloadsStored, onProblem } = options;
   const { sessions, retained } = store;
   const inBroker = new EmbeddedTopicRecorder({ core, registry, sessions, retained, ownClientIds, maxBytes, onProblem });
-  const recorder = new ProjectRecorder(inBroker, arePayloadsKept);
+  const recorder = new PayloadRecorder(inBroker, arePayloadsStored);
   const onFault = (error: unknown) => onProblem('topics could not be recorded', error);
   const plugin = new TopicTreePlugin({
     settings: new JournalTopicSettings(store.journal),
@@ -41,7 +41,7 @@ export async function startTopics(options: EmbeddedTopicsOptions): Promise<Embed
   control.register(plugin);
   await plugin.started;
   return {
-    payloadsChanged: () => void recorder.projectChanged().catch(onFault),
+    payloadsChanged: () => void recorder.payloadsChanged().catch(onFault),
     close: () => recorder.close(),
   };
 }

@@ -72,7 +72,9 @@ export interface BridgeWorldOptions {
 
 const SECRET_KEY = 'the same key for all of the processes';
 
-/** A process as far as bridges beside brokers concern it: all that runs them, and nothing to ask it by but control APIs. */
+/**
+ * A process as far as bridges beside brokers concern it: all that runs them, and nothing to ask it by but control APIs.
+ */
 export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWorldOptions = {}) {
   const dataDir = options.dataDir ?? temporaryFolder();
   const storage = options.storage ?? (await openTestStorage());
@@ -108,7 +110,7 @@ export async function startBridges({ timeoutMs = 20_000, ...options }: BridgeWor
     rules: { filesDir: undefined, allowedHosts: [] },
     timeoutMs,
     maxLinks: 10,
-    gatewayPlugins: (link) => hosting.beside(link),
+    gatewayPlugins: (link) => hosting.pluginsFor(link),
     log,
   });
   hosting.start(runtimes);

@@ -16,7 +16,7 @@ import {
   stopStreamReplay,
 } from '../../../../src/domains/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../../src/domains/streams/control/stream-plugin.ts';
-import { StreamDirectory } from '../../../../src/domains/streams/definition/stream-directory.ts';
+import { StreamCache } from '../../../../src/domains/streams/definition/stream-cache.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domains/streams/model/stream-definition.ts';
 import type { ReplayRequest } from '../../../../src/domains/streams/model/stream-replay.ts';
 import { openTestStorage, silentLog } from '../../../support/database.ts';
@@ -237,7 +237,7 @@ test('commands given at once are done one after the other', async () => {
 async function startPlugin() {
   const storage = await openTestStorage();
   const { db, changes } = storage;
-  const directory = new StreamDirectory({ db, changes, log: silentLog });
+  const directory = new StreamCache({ db, changes, log: silentLog });
   await directory.load();
   const session = new ScriptedSession();
   const engine = startEngine(session);

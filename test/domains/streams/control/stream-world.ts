@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { STREAM_API } from '../../../../src/domains/streams/control/stream-control.ts';
 import { StreamPlugin } from '../../../../src/domains/streams/control/stream-plugin.ts';
-import { StreamDirectory } from '../../../../src/domains/streams/definition/stream-directory.ts';
+import { StreamCache } from '../../../../src/domains/streams/definition/stream-cache.ts';
 import { StreamEngineCore } from '../../../../src/domains/streams/engine/stream-engine-core.ts';
 import { MqttStreamSession } from '../../../../src/domains/streams/hosting/mqtt-stream-session.ts';
-import { streamHints } from '../../../../src/domains/streams/hosting/stream-hints.ts';
+import { streamEvents } from '../../../../src/domains/streams/hosting/stream-hosting.ts';
 import type { StreamEngine } from '../../../../src/domains/streams/model/stream-engine.ts';
 import { compileQuery } from '../../../../src/domains/streams/query/compile-query.ts';
 import { openSegmentStore } from '../../../../src/domains/streams/store/segment-store.ts';
@@ -41,7 +41,7 @@ export async function startStreams(options: StreamWorldOptions) {
   const storage = options.storage ?? (await openTestStorage());
   const brokerId = options.brokerId ?? (await addBroker(storage));
   const { db, changes, leases, engine } = storage;
-  const directory = new StreamDirectory({ db, changes, log: silentLog });
+  const directory = new StreamCache({ db, changes, log: silentLog });
   await directory.load();
   const sealer = openSealer({ dataDir: folder, secretKey: 'the same key for all of the processes' });
   const calls = engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, log: silentLog, timeoutMs }) : null;
@@ -59,17 +59,17 @@ export async function startStreams(options: StreamWorldOptions) {
           return new HostedPlugin({
             api: STREAM_API,
             brokerId,
-            hints: streamHints,
-            begin: (tell) => {
-              const hosted = engineBeside({ url, brokerId, folder, timeoutMs }, engines);
+            forwarding: streamEvents,
+            start: (emitAll) => {
+              const hosted = engineOf({ url, brokerId, folder, timeoutMs }, engines);
               const plugin = new StreamPlugin({
                 definitions: directory.of(brokerId),
                 engine: hosted,
-                emit: tell,
+                emit: emitAll,
                 settleMs: timeoutMs * 0.7,
                 onFault: (error) => faults.push(error),
               });
-              return { plugin, end: () => hosted.close() };
+              return { plugin, close: () => hosted.close() };
             },
             leases,
             calls,
@@ -93,7 +93,7 @@ export async function startStreams(options: StreamWorldOptions) {
 }
 
 /** Its parts are closed with it. */
-function engineBeside(
+function engineOf(
   { url, brokerId, folder, timeoutMs }: Required<Omit<StreamWorldOptions, 'storage'>>,
   engines: { running: number; closed: number },
 ): StreamEngine {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { StreamDirectory } from '../../../../src/domains/streams/definition/stream-directory.ts';
+import { StreamCache } from '../../../../src/domains/streams/definition/stream-cache.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../../../src/domains/streams/model/stream-definition.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { ANYTHING } from '../../../../src/platform/storage/changes.ts';
@@ -26,8 +26,8 @@ const whole: StreamDefinition = {
   textDescription: 'two\nlines',
 };
 
-async function open({ db, changes }: Storage): Promise<StreamDirectory> {
-  const directory = new StreamDirectory({ db, changes, log: silentLog });
+async function open({ db, changes }: Storage): Promise<StreamCache> {
+  const directory = new StreamCache({ db, changes, log: silentLog });
   onTestFinished(() => directory.close());
   await directory.load();
   return directory;

@@ -1,0 +1,81 @@
+import type { Logger } from 'pino';
+import type { BridgeConfig } from '../../../generated/sqlite/client.ts';
+import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import type { Sealer } from '../../../platform/storage/sealed.ts';
+import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
+import type { BridgeConfigs } from '../control/bridge-configs.ts';
+
+interface BridgeConfigCacheOptions {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly sealer: Sealer;
+  readonly log: Logger;
+}
+
+interface BridgeRow extends Omit<BridgeConfig, 'updatedAt'> {
+  /** `<brokerId>/<bridge>`, which is also the context of the sealed configuration. */
+  readonly id: string;
+}
+
+/** The configurations of the bridges that the gateway runs, for all brokers; sealed in the database and in memory. */
+export class BridgeConfigCache extends HostedRows<BridgeRow> {
+  readonly #db: Database;
+  readonly #sealer: Sealer;
+  readonly #opened = new WeakMap<BridgeRow, { readonly config: unknown }>();
+
+  constructor({ db, sealer, changes, log }: BridgeConfigCacheOptions) {
+    super({
+      changes,
+      log,
+      kind: 'bridgeConfig',
+      rowsOf: async (id) => {
+        const [brokerId = '', bridge = ''] = id.split('/');
+        const rows = await db.bridgeConfig.findMany({ where: id === ANYTHING ? {} : { brokerId, bridge } });
+        return rows.map(toRow);
+      },
+    });
+    this.#db = db;
+    this.#sealer = sealer;
+  }
+
+  /** Errors of `get`: INTERNAL_ERROR if the configuration was sealed with another key. */
+  of(brokerId: string, bridge: string): BridgeConfigs {
+    const id = `${brokerId}/${bridge}`;
+    return {
+      get: () => this.#open(this.get(id)),
+      trusted: () => {
+        const stored = this.get(id)?.trustedAddresses ?? null;
+        return stored === null ? null : new Set(JSON.parse(stored));
+      },
+      put: async (config, trusted) => {
+        const trustedAddresses = JSON.stringify(trusted);
+        const sealedConfig = this.#sealer.seal(JSON.stringify(config), id);
+        const row = await this.#db.bridgeConfig
+          .upsert({
+            where: { brokerId_bridge: { brokerId, bridge } },
+            create: { brokerId, bridge, sealedConfig, trustedAddresses },
+            update: { sealedConfig, trustedAddresses },
+          })
+          .catch(goneMeansNotFound('broker', brokerId));
+        await this.written(toRow(row));
+      },
+      onChange: (listener) => this.follow((row) => row.id === id, listener),
+    };
+  }
+
+  #open(row: BridgeRow | null): unknown {
+    if (row === null) return null;
+    const known = this.#opened.get(row);
+    if (known !== undefined) return known.config;
+    const config: unknown = JSON.parse(this.#sealer.open(row.sealedConfig, row.id));
+    this.#opened.set(row, { config });
+    return config;
+  }
+}
+
+const toRow = ({ updatedAt: _updatedAt, ...row }: BridgeConfig): BridgeRow => ({
+  ...row,
+  id: `${row.brokerId}/${row.bridge}`,
+});

@@ -1,0 +1,89 @@
+import type { Logger } from 'pino';
+import type { Stream } from '../../../generated/sqlite/client.ts';
+import { ServiceError } from '../../../platform/errors.ts';
+import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { goneMeansNotFound, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
+import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
+import type { StreamDefinition, StreamQos } from '../model/stream-definition.ts';
+import type { StreamQuery } from '../model/stream-query.ts';
+import type { KeptDefinition, StreamDefinitions } from './stream-definitions.ts';
+
+interface StreamRow extends KeptDefinition {
+  readonly brokerId: string;
+}
+
+interface BrokerStreams {
+  readonly all: readonly StreamRow[];
+  readonly byName: ReadonlyMap<string, StreamRow>;
+}
+
+/** The definitions of the streams that the gateway runs, for all brokers. */
+export class StreamCache extends HostedRows<StreamRow> {
+  readonly #db: Database;
+  /** Built when needed, and dropped at each change. */
+  readonly #byBroker = new Map<string, BrokerStreams>();
+
+  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+    super({
+      changes,
+      log,
+      kind: 'stream',
+      rowsOf: async (id) => (await db.stream.findMany({ where: id === ANYTHING ? {} : { id } })).map(toRow),
+    });
+    this.#db = db;
+    // The first listener, so that all others find the change.
+    this.onBrokerChange((brokerId) => this.#byBroker.delete(brokerId));
+  }
+
+  /**
+   * Errors of `save`: ALREADY_EXISTS (another process took the name); NOT_FOUND (the stream or its broker was deleted).
+   */
+  of(brokerId: string): StreamDefinitions {
+    return {
+      all: () => this.#streamsOf(brokerId).all,
+      byName: (name) => this.#streamsOf(brokerId).byName.get(name) ?? null,
+      save: (stream) => this.#save(brokerId, stream),
+      remove: async (id) => {
+        await this.#db.stream.deleteMany({ where: { id } });
+        await this.deleted(id);
+      },
+      onChange: (listener) => this.follow((row) => row.brokerId === brokerId, listener),
+    };
+  }
+
+  #streamsOf(brokerId: string): BrokerStreams {
+    let streams = this.#byBroker.get(brokerId);
+    if (streams === undefined) {
+      const all = this.all().filter((row) => row.brokerId === brokerId);
+      // A stream that was created with the name of a deleted one may be read first: the later one counts.
+      streams = { all, byName: new Map(all.map((row) => [row.definition.name, row])) };
+      this.#byBroker.set(brokerId, streams);
+    }
+    return streams;
+  }
+
+  async #save(brokerId: string, { id, definition }: KeptDefinition): Promise<void> {
+    const data = { ...definition, query: JSON.stringify(definition.query) };
+    const { stream } = this.#db;
+    const write =
+      this.get(id) !== null
+        ? stream.update({ where: { id }, data }).catch(goneMeansNotFound('stream', definition.name))
+        : stream.create({ data: { ...data, id, brokerId } }).catch(goneMeansNotFound('broker', brokerId));
+    const row = await write.catch((error: unknown) => {
+      if (!isUniqueViolation(error)) throw error;
+      throw new ServiceError('ALREADY_EXISTS', 'Stream already exists');
+    });
+    await this.written(toRow(row));
+  }
+}
+
+function toRow({ createdAt: _createdAt, id, brokerId, query, targetQos, ...rest }: Stream): StreamRow {
+  const definition: StreamDefinition = {
+    ...rest,
+    // Only checked definitions are written.
+    targetQos: targetQos as StreamQos,
+    query: JSON.parse(query) as StreamQuery,
+  };
+  return { id, brokerId, definition };
+}

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
+import type { Database } from '../../../platform/storage/database.ts';
+import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
+import { DEFAULT_TOPIC_SETTINGS, type TopicSettings, type TopicSettingsStore } from '../model/topic-settings.ts';
+import { readStoredSettings } from './stored-topic-settings.ts';
+
+interface SettingsRow {
+  /** The id of the broker. */
+  readonly id: string;
+  readonly brokerId: string;
+  readonly settings: TopicSettings;
+}
+
+/** The settings of the topic trees that the gateway records, for all brokers. */
+export class TopicSettingsCache extends HostedRows<SettingsRow> {
+  readonly #db: Database;
+
+  constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
+    super({
+      changes,
+      log,
+      kind: 'topicTreeSettings',
+      rowsOf: async (id) => {
+        const rows = await db.topicTreeSettings.findMany({ where: id === ANYTHING ? {} : { brokerId: id } });
+        return rows.map(({ brokerId, settings: text }) => {
+          const { settings, isWhole } = readStoredSettings(text);
+          if (!isWhole) log.warn({ brokerId }, 'stored settings of a topic tree are invalid: defaults replace them');
+          return { id: brokerId, brokerId, settings };
+        });
+      },
+    });
+    this.#db = db;
+  }
+
+  /** Errors of `put`: NOT_FOUND if the broker does not exist. */
+  of(brokerId: string): TopicSettingsStore {
+    return {
+      get: () => this.get(brokerId)?.settings ?? DEFAULT_TOPIC_SETTINGS,
+      put: async (settings) => {
+        const text = JSON.stringify(settings);
+        const row = { where: { brokerId }, create: { brokerId, settings: text }, update: { settings: text } };
+        await this.#db.topicTreeSettings.upsert(row).catch(goneMeansNotFound('broker', brokerId));
+        await this.written({ id: brokerId, brokerId, settings });
+      },
+      onChange: (listener) => this.follow((row) => row.id === brokerId, listener),
+    };
+  }
+}
