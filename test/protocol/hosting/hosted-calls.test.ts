@@ -21,7 +21,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     return { db, sealer, calls };
   }
 
-  test('a command is done by the process that serves its broker and API, and its answer or refusal comes back', async () => {
+  test('a command is executed by the process that serves its broker and API, and the response or refusal is returned', async () => {
     const databaseUrl = await postgres.createDatabase();
     const [one, two] = [await startProcess(databaseUrl), await startProcess(databaseUrl)];
     const done: ControlCommand[] = [];
@@ -46,7 +46,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => two.db.hostedCall.count()).toBe(0);
   });
 
-  test('what was asked while nobody served is done by who begins to, and the answer is sealed', async () => {
+  test('a command without a serving process is executed by the next one, and the response is sealed', async () => {
     const { db, sealer, calls } = await startProcess(await postgres.createDatabase());
     const command = sealer.seal(JSON.stringify({ command: 'get' }), 'call-1/command');
     const createdAt = new Date();
@@ -61,7 +61,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     expect(await answerOf('call-2')).toBeNull();
   });
 
-  test('a process with another key does nothing that it cannot read', async () => {
+  test('a process with another key does not execute commands', async () => {
     const databaseUrl = await postgres.createDatabase();
     const one = await startProcess(databaseUrl, 'the key of somebody else altogether');
     const two = await startProcess(databaseUrl, KEY, 500);

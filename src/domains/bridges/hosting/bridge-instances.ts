@@ -4,7 +4,7 @@ import type { Bridge } from '../model/bridge.ts';
 import { QueueStorage } from '../queue/queue-storage.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { BridgeCalls, BridgeEvent, BridgeSetup } from './bridge-thread.ts';
-import { StatusPace } from './status-pace.ts';
+import { StatusThrottle } from './status-throttle.ts';
 
 /** A session is given up after the timeout of its broker, and a batch in progress after less. */
 const CLOSE_TIMEOUT_MS = 15_000;
@@ -28,8 +28,8 @@ export function bridgeInstances(
         storage: storage.of(brokerId),
         onFault: (error) => problem('error', { brokerId, bridgeId, reason: reasonOf(error) }, 'a bridge failed'),
       });
-      const pace = new StatusPace(() => bridge.status(), emit);
-      const stop = bridge.onStatus(() => pace.changed());
+      const throttle = new StatusThrottle(() => bridge.status(), emit);
+      const stop = bridge.onStatus(() => throttle.changed());
       const apply = async (config: unknown) => {
         try {
           await bridge.apply(config);
@@ -37,7 +37,7 @@ export function bridgeInstances(
           fail(messageOf(error));
           throw error;
         }
-        pace.now();
+        throttle.now();
       };
       /** Configurations are applied one after the other; never rejects. */
       let last: Promise<void> = Promise.resolve();
@@ -52,7 +52,7 @@ export function bridgeInstances(
         close: async (discard) => {
           await last;
           stop();
-          pace.close();
+          throttle.close();
           await bridge.close({ discard });
         },
       };

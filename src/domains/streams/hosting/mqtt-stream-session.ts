@@ -4,31 +4,29 @@ import type { BrokerMessage, LinkStatus, Stop } from '../../../protocol/mqtt/bro
 import { MESSAGE_LINK_LIMITS } from '../../../protocol/mqtt/packet-limits.ts';
 import type { ListenOptions, StreamMessage, StreamSession } from '../model/stream-session.ts';
 
-/** How the streams of one broker reach it. */
 export interface StreamSessionOptions
   extends Omit<BrokerLinkOptions, 'isLasting' | 'receiveMaximum' | 'clientId' | 'isBoundedByCaller'> {
   /**
-   * Of the connection that reads; that which publishes adds `-out`. The same in each process that runs the broker's
+   * The client id of the reading connection; the publishing one adds `-out`. The same in each process that runs the
    * streams.
    */
   readonly clientId: string;
-  /** Default 4000. */
+  /** Default: 4,000. */
   readonly receiveMaximum?: number;
 }
 
-/** What the gateway was away for at most, for messages to wait for it (MQTT 5; with 3.1.1 the broker decides). */
+/** How long messages wait for a gateway that is not connected (MQTT 5; with 3.1.1 the broker decides). */
 const SESSION_EXPIRY_SECONDS = 24 * 60 * 60;
 /**
- * A broker keeps messages of QoS 1 and 2 beyond these in a queue that may be short: 1,000 in Mosquitto, which then
- * drops them.
+ * A broker queues further messages of QoS 1 and 2; the queue of Mosquitto has 1,000 by default, and then drops them.
  */
 const RECEIVE_MAXIMUM = 4_000;
 
 /**
- * Two connections to one broker. One reads, in a session that outlives the process, and acknowledges what is released;
- * the other one publishes in a clean session, so that answers to what is published never wait behind messages that are
- * not read yet, and nothing half published stays with the broker. The first is up only while the second is: what could
- * not be published comes again.
+ * Two connections of the streams to one broker. The reading connection has a persistent session and acknowledges a
+ * message when it is released. The publishing connection has a clean session: its PUBACKs do not wait behind unread
+ * messages, and the broker stores no incomplete QoS 2 exchange. The reading connection is open only while the
+ * publishing one is; the broker then sends unacknowledged messages again.
  */
 export class MqttStreamSession implements StreamSession {
   readonly #reading: BrokerLink;
@@ -41,7 +39,7 @@ export class MqttStreamSession implements StreamSession {
       ...options,
       clientId: `${clientId}-out`,
       sessionExpirySeconds: 0,
-      // By the messages that the engine has not released; one that was refused would come again, and be refused again.
+      // The engine bounds the messages that it has not released. A refused message would be sent again, and refused again.
       isBoundedByCaller: true,
     });
     this.#reading = new BrokerLink({
@@ -56,9 +54,9 @@ export class MqttStreamSession implements StreamSession {
     this.#publishing.onStatus((status) => {
       if (status.state === 'CONNECTED') this.#reading.open();
       else this.#reading.suspend(status.lastError ?? 'Not connected yet');
-      this.#tell();
+      this.#notify();
     });
-    this.#reading.onStatus(() => this.#tell());
+    this.#reading.onStatus(() => this.#notify());
   }
 
   get status(): LinkStatus {
@@ -76,9 +74,9 @@ export class MqttStreamSession implements StreamSession {
   }
 
   subscribe(filter: string, listener: (message: StreamMessage) => void, options: ListenOptions = {}): Promise<Stop> {
-    // A link that lasts tells of messages that can be held.
-    const told = (message: BrokerMessage) => listener(message as BrokerMessage & StreamMessage);
-    return this.#reading.subscribe(filter, told, { ...options, qos: 2, retained: false });
+    // The messages of a link with `isLasting` have `hold` and `release`.
+    const received = (message: BrokerMessage) => listener(message as BrokerMessage & StreamMessage);
+    return this.#reading.subscribe(filter, received, { ...options, qos: 2, retained: false });
   }
 
   publish(topic: string, payload: Buffer | string, qos: 0 | 1 | 2, done: (error: ServiceError | null) => void): void {
@@ -87,7 +85,7 @@ export class MqttStreamSession implements StreamSession {
         done(error);
         return;
       }
-      // Whether it was taken cannot be known: the end of the connection lets all that has no answer come again.
+      // The broker may have received it. After a reconnect it sends all unacknowledged messages again.
       done(new ServiceError('BROKER_UNREACHABLE', error.message, { cause: error }));
       this.#publishing.restart(error.message);
     });
@@ -102,7 +100,7 @@ export class MqttStreamSession implements StreamSession {
   }
 
   /**
-   * `discard`: the broker forgets the session, if it can be reached; otherwise what is not acknowledged waits for the
+   * `discard`: deletes the session, if the broker is connected. Otherwise unacknowledged messages wait there for the
    * next one.
    */
   async close({ discard }: { readonly discard: boolean }): Promise<void> {
@@ -110,12 +108,12 @@ export class MqttStreamSession implements StreamSession {
     await Promise.all([this.#reading.close({ keepSession: !discard }), this.#publishing.close()]);
   }
 
-  #tell(): void {
+  #notify(): void {
     const publishing = this.#publishing.status;
     const status = publishing.state === 'CONNECTED' ? this.#reading.status : publishing;
-    const isNews = status.state !== this.#status.state;
+    const isChanged = status.state !== this.#status.state;
     this.#status = status;
-    if (!isNews) return;
+    if (!isChanged) return;
     for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener(status);
   }
 }

@@ -5,7 +5,7 @@ import { openTestStorage, temporaryFolder } from '../../../support/database.ts';
 import { startMosquitto } from '../../../support/mosquitto.ts';
 import { addBroker, copy, heard, SECRET, startBridges } from './bridge-world.ts';
 
-test('bridges outlive the service: they run again without being asked for, with what came meanwhile', async () => {
+test('bridges run again after a restart of the service without a request, with the messages of the meantime', async () => {
   const broker = await startMosquitto();
   const [storage, dataDir] = [await openTestStorage(), temporaryFolder()];
   const [id, other] = [await addBroker(storage, broker.url), await addBroker(storage, broker.url)];
@@ -53,7 +53,7 @@ test('bridges outlive the service: they run again without being asked for, with 
   expect(copied).toHaveLength(3);
 });
 
-test('with the last connection a bridge ends for good, and with another one it begins anew', async () => {
+test('a bridge is discarded with its last connection, and starts again with the next one', async () => {
   const broker = await startMosquitto();
   const storage = await openTestStorage();
   const id = await addBroker(storage, broker.url);
@@ -73,7 +73,7 @@ test('with the last connection a bridge ends for good, and with another one it b
   await expect.poll(() => copied).toEqual(['again']);
 });
 
-test('a thread that ends is told by each connection, started again, and runs what was configured', async () => {
+test('an exit of the thread is reported by each connection, and the restarted thread runs the configuration again', async () => {
   const broker = await startMosquitto();
   const storage = await openTestStorage();
   const id = await addBroker(storage, broker.url);
@@ -100,7 +100,7 @@ test('a thread that ends is told by each connection, started again, and runs wha
   expect(lines.some((line) => line.startsWith('the worker thread of bridges failed {"reason":"a bug"}'))).toBe(true);
 });
 
-test('a bridge that cannot run is told as failed with the reason, others run, and it does once it is configured otherwise', async () => {
+test('a bridge that cannot run is FAILED with the reason, others run, and it runs after a new configuration', async () => {
   const broker = await startMosquitto();
   const storage = await openTestStorage();
   const [id, other] = [await addBroker(storage, broker.url), await addBroker(storage, broker.url)];
@@ -115,7 +115,7 @@ test('a bridge that cannot run is told as failed with the reason, others run, an
   await expect.poll(() => status(id)).toMatchObject([{ state: 'CONNECTED' }]);
 });
 
-test('a configuration that was sealed with another key is neither run nor told, and can be entered again', async () => {
+test('a configuration sealed with another key is neither run nor returned, and can be replaced', async () => {
   const broker = await startMosquitto();
   const storage = await openTestStorage();
   const id = await addBroker(storage, broker.url);

@@ -9,7 +9,7 @@ import { addBroker, copy, copyKind, heard, SECRET, startBridges } from './bridge
 const postgres = usePostgres();
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
-  test('one of two processes runs a bridge, both serve it, and the other goes on when it ends', async () => {
+  test('one of two processes runs a bridge, both serve it, and the other continues when the first closes', async () => {
     const databaseUrl = await postgres.createDatabase();
     const broker = await startMosquitto();
     const storage = await openTestStorage({ databaseUrl });
@@ -44,7 +44,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
   });
 
-  test('a configuration on its way to the process that runs the bridge is not to be read', async () => {
+  test('a configuration that is forwarded to the lease holder is sealed in the database', async () => {
     const databaseUrl = await postgres.createDatabase();
     const broker = await startMosquitto();
     const silent = await openTestStorage({ databaseUrl });

@@ -67,7 +67,7 @@ const writer =
 
 const REFUSED = (path: string) => [{ path, reason: expect.stringContaining('BROKER_ALLOWED_HOSTS') }];
 
-test('a viewer reaches nothing inside by a bridge, a root administrator does, and that is stored', async () => {
+test('only a root administrator can configure a bridge to an internal address, and this trust is stored', async () => {
   const inside = await startInside();
   const mosquitto = await startMosquitto();
   const dataDir = temporaryFolder();
@@ -146,7 +146,7 @@ test('a viewer reaches nothing inside by a bridge, a root administrator does, an
 const ownName = await lookup(hostname()).catch(() => null);
 
 test.skipIf(ownName === null || !/^127\./.test(ownName.address))(
-  'a name that leads inside is refused at the connection',
+  'a host name that resolves to an internal address is refused when the bridge connects',
   async () => {
     const inside = await startInside();
     const mosquitto = await startMosquitto();
@@ -172,7 +172,7 @@ test.skipIf(ownName === null || !/^127\./.test(ownName.address))(
   },
 );
 
-test('a webhook keeps its secret for its own path only', async () => {
+test('a webhook keeps its secret only for its own path', async () => {
   const inside = await startInside();
   const mosquitto = await startMosquitto();
   const service = await startTestService();
@@ -191,7 +191,7 @@ test('a webhook keeps its secret for its own path only', async () => {
   expect(await write('webhook-bridge', webhook(`${url}/tenant-a`, { ...masked, qos: 0 }), viewer.token)).toBeNull();
 });
 
-test('brokers inside are for root administrators, unless the service itself is for this machine only', async () => {
+test('only root administrators can use internal brokers, unless the service listens on this machine only', async () => {
   const mosquitto = await startMosquitto();
   const add = async (service: TestService, url: string, token?: string) => {
     const { data, errors } = await service.graphql(

@@ -30,7 +30,7 @@ async function hasSession({ url }: Mosquitto, clientId: string): Promise<boolean
   return present;
 }
 
-test('a bridge runs again with the service, is its own connection on both sides, and leaves nothing when its broker is removed', async () => {
+test('a bridge runs again after a restart, has its own connection on both sides, and leaves nothing when its broker is removed', async () => {
   const [line, centre] = [await startMosquitto(FOLLOWED), await startMosquitto(FOLLOWED)];
   const dataDir = temporaryFolder();
   const env = { BROKER_TIMEOUT_MS: '20000' };
@@ -73,7 +73,7 @@ test('a bridge runs again with the service, is its own connection on both sides,
   expect(await hasSession(centre, `${clientId}-remote`)).toBe(false);
 });
 
-test('a service that starts while its broker is away tells the bridges kept for it, and takes configurations that run once it is there', async () => {
+test('bridges of a broker that is not connected can be listed and configured, and run once it is connected', async () => {
   const [line, centre] = [await startMosquitto(), await startMosquitto()];
   const dataDir = temporaryFolder();
   const env = { BROKER_TIMEOUT_MS: '20000' };

@@ -6,7 +6,7 @@ import { addBroker, worldOf } from '../stream-world.ts';
 
 const LIST = 'query ($b: ID!) { broker(id: $b) { streams { nodes { name state } } } }';
 
-test('streams kept for a broker that has been away since the service began are told and taken, and run once it is there', async () => {
+test('streams of a broker that is not connected since the start can be listed and created, and run once it is connected', async () => {
   const broker = await startMosquitto();
   const dataDir = temporaryFolder();
   const env = { BROKER_TIMEOUT_MS: '20000' };

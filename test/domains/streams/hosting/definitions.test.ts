@@ -36,7 +36,7 @@ async function open({ db, changes }: Storage): Promise<StreamCache> {
 describeEngines((engine, postgres) => {
   const openStorage = async () => openTestStorage({ databaseUrl: await newDatabaseUrl(engine, postgres) });
 
-  test('definitions are kept whole, changed and removed, in order of their creation', async () => {
+  test('definitions are stored completely, changed and deleted, and listed in the order of creation', async () => {
     const storage = await openStorage();
     const [one, other] = [await addBroker(storage), await addBroker(storage)];
     const directory = await open(storage);
@@ -58,7 +58,7 @@ describeEngines((engine, postgres) => {
     expect(directory.of(other).all()).toHaveLength(1);
   });
 
-  test('a name is taken once, and what is gone is not written again', async () => {
+  test('a name is unique, and a deleted definition is not written again', async () => {
     const storage = await openStorage();
     const broker = await addBroker(storage);
     const definitions = (await open(storage)).of(broker);
@@ -73,7 +73,7 @@ describeEngines((engine, postgres) => {
     await expect(none.save({ id: newId('stream'), definition: whole })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('own writes are no news, those of others are, and what did not change stays the same object', async () => {
+  test('only writes of other processes notify listeners, and an unchanged definition stays the same object', async () => {
     const storage = await openStorage();
     const broker = await addBroker(storage);
     const directory = await open(storage);

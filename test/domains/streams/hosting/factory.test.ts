@@ -37,7 +37,7 @@ async function heard(client: MqttClient, topic: string): Promise<string[]> {
 
 const fast = { name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast', persist: true };
 
-test('streams outlive the service: after its restart they run without being asked for, with what came meanwhile', async () => {
+test('streams run again after a restart of the service without a request, with the messages of the meantime', async () => {
   const broker = await startMosquitto();
   const dataDir = temporaryFolder();
   const first = await startTestService({ dataDir, env: PATIENT });
@@ -83,7 +83,7 @@ test('streams outlive the service: after its restart they run without being aske
   expect(outputs).toHaveLength(5);
 });
 
-test('nothing is opened for a broker without streams, and connections of streams are told to be our own', async () => {
+test('a broker without streams gets no connection, and the connections of streams are listed as those of the gateway', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const service = await startTestService({ env: PATIENT });
   const id = await addBroker(service, broker.url);
@@ -107,7 +107,7 @@ test('nothing is opened for a broker without streams, and connections of streams
   expect(errors?.[0]?.extensions.code).toBe('IN_USE');
 });
 
-test('streams are not run beside a broker that turns out to serve them, and stay', async () => {
+test('stored streams do not run if the broker serves streams itself, and remain stored', async () => {
   let isServing = false;
   const broker = await startScriptedBroker((topic, payload) => {
     if (!isServing || topic !== '$CONTROL/stream-processing/v1') return [];

@@ -17,7 +17,7 @@ const postgres = usePostgres();
 const fast = { ...DEFAULT_DEFINITION, name: 'fast', sourceTopic: 'plant/+', targetTopic: 'fast' };
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
-  test('whoever loses its connection stops its streams, and another one that was asked nothing goes on', async () => {
+  test('a process that loses its database connection stops its streams, and another process continues without a request', async () => {
     const databaseUrl = await postgres.createDatabase();
     const broker = await startMosquitto();
     const storage = await openTestStorage({ databaseUrl });
@@ -58,7 +58,7 @@ describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : `
     await expect.poll(() => storage.db.hostedCall.count()).toBe(0);
   });
 
-  test('where the one that runs the streams does not answer, that is said, and nothing of it stays', async () => {
+  test('a lease holder that does not respond causes BROKER_TIMEOUT, and no row remains', async () => {
     const databaseUrl = await postgres.createDatabase();
     const broker = await startMosquitto();
     const silent = await openTestStorage({ databaseUrl });

@@ -23,7 +23,7 @@ async function heard(client: MqttClient, topic: string): Promise<string[]> {
 
 // Two services on one PostgreSQL, as two processes would be: they share nothing but the database.
 describe.skipIf(process.env.TEST_ENGINE !== 'postgresql')('two services on one database', () => {
-  test('one of them runs the streams of a broker, both serve them, and the other goes on when it ends', async () => {
+  test('one service runs the streams of a broker, both serve them, and the other continues when the first closes', async () => {
     const broker = await startMosquitto();
     const env = {
       DATABASE_URL: (await databaseOfRun()) ?? '',

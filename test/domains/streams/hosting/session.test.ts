@@ -77,7 +77,7 @@ async function cutAndBack(session: MqttStreamSession, relay: { cut(): void }): P
 }
 
 test.each(VERSIONS)(
-  'what is held when the connection is lost comes again, and what was released does not (MQTT %i)',
+  'messages held when the connection is lost are sent again, and released messages are not (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
     const relay = await startRelay(broker.port);
@@ -110,7 +110,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'what a killed process had not released, and what came meanwhile, waits for the next one (MQTT %i)',
+  'unreleased messages of a killed process, and later messages, wait for the next process (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
     const relay = await startRelay(broker.port);
@@ -143,7 +143,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'what waits for the next process goes on waiting when its connection is lost before it subscribed (MQTT %i)',
+  'messages that wait for the next process still wait if its connection is lost before it subscribes (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
     const relay = await startRelay(broker.port);
@@ -167,7 +167,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'the session waits at the broker when it is closed for a while, and is gone when closed for good (MQTT %i)',
+  'a closed session remains at the broker, and a discarded session is deleted (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
     const isKept = async () => {
@@ -194,7 +194,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'messages that the broker keeps are not told, new ones once to each listener (MQTT %i)',
+  'retained messages are not delivered, and new messages are delivered once to each listener (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
     const client = await broker.client();
@@ -214,7 +214,7 @@ test.each(VERSIONS)(
 );
 
 test.each(VERSIONS)(
-  'many publishes of QoS 2 all arrive once and in order, although the broker takes few at a time (MQTT %i)',
+  'many QoS 2 messages arrive once and in order, although the broker has a low Receive Maximum (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto({ lines: ['max_queued_messages 10000'] });
     const session = open({ url: broker.url, version });
@@ -230,7 +230,7 @@ test.each(VERSIONS)(
   },
 );
 
-test('what a broker would end the connection for is refused, or goes with the QoS that it takes', async () => {
+test('a message that the broker would disconnect for is refused, or sent with a supported QoS', async () => {
   const broker = await startMosquitto({ lines: ['max_packet_size 1000', 'max_qos 1'] });
   const session = open({ url: broker.url });
   await reached(session, 'CONNECTED');
@@ -246,7 +246,7 @@ test('what a broker would end the connection for is refused, or goes with the Qo
   expect(heard).toEqual([largest, 'second']);
 });
 
-test('one message may become more publishes than a connection takes from those who bound nothing', async () => {
+test('one message may cause more publishes than the queue limit of an ordinary link', async () => {
   const broker = await startMosquitto();
   const session = open({ url: broker.url });
   await reached(session, 'CONNECTED');
@@ -260,7 +260,7 @@ test('one message may become more publishes than a connection takes from those w
   expect(session.status.state).toBe('CONNECTED');
 });
 
-test('a filter or a topic that is refused is told, and others go on', async () => {
+test('a refused filter or topic is reported, and others continue', async () => {
   const broker = await startMosquitto({ access: 'dynsec' });
   const admin = await broker.client();
   await admin.subscribeAsync('$CONTROL/dynamic-security/v1/response');
@@ -305,7 +305,7 @@ async function startAedes() {
   return { aedes, port, url: `mqtt://127.0.0.1:${port}` };
 }
 
-test('a stream takes what both its old and its new source match once, also when the answer and the copies come in pieces', async () => {
+test('a stream processes a message that matches its old and its new source once, also if packets arrive in pieces', async () => {
   const identifiers: number[] = [];
   const sockets: Socket[] = [];
   let took: (payload: string) => void = () => undefined;
@@ -352,7 +352,7 @@ test('a stream takes what both its old and its new source match once, also when 
   expect(await published).toEqual(['once', 'last']);
 });
 
-test('while it is paused nothing is told and the connection stays, and then all comes in order', async () => {
+test('a paused session delivers nothing and stays connected, and then delivers all messages in order', async () => {
   const { aedes, url } = await startAedes();
   const session = open({ url, version: 4, keepaliveSeconds: 2 });
   await reached(session, 'CONNECTED');
@@ -393,7 +393,7 @@ test('while it is paused nothing is told and the connection stays, and then all 
   expect(states).toBe('');
 });
 
-test('a publish that is not answered ends the connection, and what is held comes again', async () => {
+test('a publish without PUBACK ends the connection, and held messages are sent again', async () => {
   const { aedes, url } = await startAedes();
   aedes.authorizePublish = (_client, { topic }, callback) => {
     if (topic !== 'stuck') callback(null);
@@ -409,7 +409,7 @@ test('a publish that is not answered ends the connection, and what is held comes
   expect(heard).toEqual(['a', 'a']);
 });
 
-test('a filter that was given up while the broker was away is not left in its session', async () => {
+test('a filter that was removed while disconnected does not remain in the session', async () => {
   const { aedes, port } = await startAedes();
   const relay = await startRelay(port);
   const session = open({ url: relay.url, version: 4 });
@@ -424,7 +424,7 @@ test('a filter that was given up while the broker was away is not left in its se
   expect((await unsubscribed)[0]).toEqual(['given/up']);
 });
 
-test('a filter that an earlier process left in the session is given up when a message comes for it', async () => {
+test('a filter of an earlier process is unsubscribed when a message arrives for it', async () => {
   const { aedes, url } = await startAedes();
   const first = open({ url, version: 4 });
   await reached(first, 'CONNECTED');
@@ -449,7 +449,7 @@ test('a filter that an earlier process left in the session is given up when a me
 });
 
 test.each(['ws', 'mqtts'] as const)(
-  'messages of any size pass over %s, and a restarted broker is come back to',
+  'messages of any size pass over %s, and the session reconnects to a restarted broker',
   async (protocol) => {
     const broker = await startMosquitto(protocol === 'ws' ? { webSocket: true } : { tls: 'mutual' });
     const url = protocol === 'ws' ? broker.webSocketUrl : broker.url;
@@ -513,7 +513,7 @@ test.each([
   // A PUBACK of the packet 0.
   [`${CLIENT_ID}-out`, Buffer.from([0x40, 2, 0, 0])],
 ])(
-  'a malformed packet to %s ends the connection and not the session: nothing is lost, nothing released comes twice',
+  'a malformed packet to %s ends the connection and not the session: no message is lost, no released message is repeated',
   async (clientId, malformed) => {
     const broker = await startMosquitto();
     const { url, forge } = await startForger(broker.port);
@@ -546,7 +546,7 @@ test.each([
 );
 
 test.each(VERSIONS)(
-  'one that is paused while it connects, and connects again, tells nothing, and then each message once (MQTT %i)',
+  'a session that is paused during a reconnect delivers nothing, and then each message once (MQTT %i)',
   async (version) => {
     const broker = await startMosquitto();
     const relay = await startRelay(broker.port);

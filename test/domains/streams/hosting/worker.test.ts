@@ -115,7 +115,7 @@ const request = (topic: string) => ({
   reverse: false,
 });
 
-test('what came while the service was closed is worked off by the next one, and what was stored is still there', async () => {
+test('messages that arrive while the service is closed are processed by the next one, and stored messages remain', async () => {
   const broker = await startMosquitto();
   const { client, heard, count } = await listen(broker);
   const { engines, folder } = startEngines();
@@ -136,7 +136,7 @@ test('what came while the service was closed is worked off by the next one, and 
   expect(report.counters.received).toBe(1);
 });
 
-test('with the last stream the broker forgets the session, and with the next one there is a new one', async () => {
+test('the broker deletes the session with the last stream, and the next stream gets a new session', async () => {
   const broker = await startMosquitto();
   const { client, heard, count } = await listen(broker);
   const { engines } = startEngines({ lingerMs: 0 });
@@ -196,7 +196,7 @@ test('a worker thread that fails is logged and restarted, and its streams run ag
   expect(lines.some((line) => line.startsWith('the worker thread of streams failed {"reason":"a bug"}'))).toBe(true);
 });
 
-test('a folder that cannot be used fails the streams of its broker, and not those of another one', async () => {
+test('an unusable folder fails the streams of its broker, and not those of another broker', async () => {
   const broker = await startMosquitto();
   const { engines, folder } = startEngines();
   writeFileSync(join(folder, 'b1'), 'not a folder');
@@ -209,7 +209,7 @@ test('a folder that cannot be used fails the streams of its broker, and not thos
   await reported(other, 'str_2', running);
 });
 
-test('a busy stream leaves the thread of the service alone', async () => {
+test('a busy stream does not delay the main thread', async () => {
   const broker = await startMosquitto({ lines: ['max_queued_messages 100000', 'max_inflight_messages 1000'] });
   const { client, heard, count } = await listen(broker);
   const { engines } = startEngines();

@@ -7,7 +7,7 @@ import { addBroker, askTopics, keepPayloads, namesOf, recordersAt, statusOf, top
 const postgres = usePostgres();
 
 describe.skipIf(!postgres.available)(`on PostgreSQL${postgres.available ? '' : ` (${UNAVAILABLE})`}`, () => {
-  test('one of two processes records, both tell it and share its settings, and the other goes on when it ends', async () => {
+  test('one of two processes records, both serve the topics and the settings, and the other continues when the first closes', async () => {
     const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
     const recorders = await recordersAt(broker);
     const env = {

@@ -20,7 +20,7 @@ const CLIENTS = `query ($id: ID!) {
   broker(id: $id) { connectedClients(first: 20) { nodes { clientId isGateway } } }
 }`;
 
-test('topics are recorded from the first question by a connection of the service, and without payloads as soon as the project wants none', async () => {
+test('topics are recorded from the first request on, and without payloads as soon as the project disables them', async () => {
   const broker = await startMosquitto(FOLLOWED);
   const recorders = await recordersAt(broker);
   const client = await broker.client();
@@ -50,7 +50,7 @@ test('topics are recorded from the first question by a connection of the service
   await expect.poll(() => topicsOf(service, id)).toMatchObject([{ topic: 'plant/a', messages: 3, payload: cut }]);
 });
 
-test('what is always on is recorded after a restart without a question, where the broker is then, and no more once it is removed', async () => {
+test('topics with isAlwaysOn are recorded after a restart without a request, until the broker is removed', async () => {
   const [before, after] = [await startMosquitto(FOLLOWED), await startMosquitto(FOLLOWED)];
   const [atBefore, atAfter] = [await recordersAt(before), await recordersAt(after)];
   const dataDir = temporaryFolder();

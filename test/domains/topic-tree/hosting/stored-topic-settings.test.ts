@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readStoredSettings } from '../../../../src/domains/topic-tree/hosting/stored-topic-settings.ts';
 import { DEFAULT_TOPIC_SETTINGS } from '../../../../src/domains/topic-tree/model/topic-settings.ts';
 
-test('stored settings are as they were put, and what an older version did not know is as by default', () => {
+test('stored settings are read as written, and settings unknown to an older version have defaults', () => {
   const settings = {
     ttlSeconds: 90,
     filters: ['plant/#', '$SYS/#'],
@@ -19,7 +19,7 @@ test('stored settings are as they were put, and what an older version did not kn
   expect(readStoredSettings('{"ttlSeconds":90,"depth":[3]}')).toEqual(older);
 });
 
-test('of damaged settings the rest is taken, and of what is none at all nothing', () => {
+test('damaged settings become defaults, and a text that is no object becomes all defaults', () => {
   const damaged = { ttlSeconds: 'soon', filters: ['a/#/b'], publishLimit: 10, payloadLimit: -1, isAlwaysOn: 1 };
   expect(readStoredSettings(JSON.stringify(damaged))).toEqual({
     settings: { ...DEFAULT_TOPIC_SETTINGS, publishLimit: 10 },

@@ -61,7 +61,7 @@ async function connections(broker: Mosquitto) {
   return ids;
 }
 
-test('a recorder begins with the first question, or with settings that have it always on, and not before', async () => {
+test('a recorder starts with the first request or with isAlwaysOn, and not before', async () => {
   const broker = await startMosquitto({ logTypes: FOLLOWED_LOG });
   const client = await broker.client();
   await client.publishAsync('plant/a', 'kept', { retain: true, qos: 1 });
@@ -85,7 +85,7 @@ test('a recorder begins with the first question, or with settings that have it a
   expect((await statusOf(always)).published.count).toBe(1);
 });
 
-test('a thread that ends is started again, and recordings begin anew and say so', async () => {
+test('a thread that exits is restarted, and its recordings start again with a later `since`', async () => {
   const broker = await startMosquitto();
   const client = await broker.client();
   const { open, lines } = startThread({ workerUrl: failingWorker });
@@ -108,7 +108,7 @@ test('a thread that ends is started again, and recordings begin anew and say so'
   expect(lines).toContain('the worker thread of topics failed {"reason":"a bug"}');
 });
 
-test('when nobody asks any more the thread ends with what it kept, and with the next question there is another one', async () => {
+test('without requests the thread exits and its recording is deleted, and the next request starts another', async () => {
   const broker = await startMosquitto();
   const client = await broker.client();
   const { open, thread } = startThread({ lingerMs: 0 });
@@ -137,7 +137,7 @@ async function silentBroker(): Promise<{ readonly url: string }> {
   return { url: `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test('five thousand questions wait for a silent broker, one more is refused, and those that wait end with the recorder', async () => {
+test('5,000 requests wait for a broker that does not respond, one more is refused, and a close ends them', async () => {
   const broker = await silentBroker();
   const { open } = startThread();
   const recorder = open(broker);

@@ -3,7 +3,7 @@ import type { BridgeConnectionStatus } from '../model/bridge-status.ts';
 const COUNTS_MS = 500;
 
 /** Emits the status of a bridge: changes of a state or an error immediately, changed counts at most every COUNTS_MS. */
-export class StatusPace {
+export class StatusThrottle {
   readonly #read: () => readonly BridgeConnectionStatus[];
   readonly #emit: (status: readonly BridgeConnectionStatus[]) => void;
   #emitted = '';
@@ -18,25 +18,20 @@ export class StatusPace {
   }
 
   changed(): void {
-    const status = this.#read();
-    if (statesOf(status) === this.#emitted) this.#timer ??= setTimeout(() => this.now(), COUNTS_MS);
-    else this.#emitNow(status);
+    if (statesOf(this.#read()) === this.#emitted) this.#timer ??= setTimeout(() => this.now(), COUNTS_MS);
+    else this.now();
   }
 
-  /** Emits the status immediately. */
   now(): void {
-    this.#emitNow(this.#read());
+    this.close();
+    const status = this.#read();
+    this.#emitted = statesOf(status);
+    this.#emit(status);
   }
 
   close(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-  }
-
-  #emitNow(status: readonly BridgeConnectionStatus[]): void {
-    this.close();
-    this.#emitted = statesOf(status);
-    this.#emit(status);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { StatusPace } from '../../../../src/domains/bridges/hosting/status-pace.ts';
+import { StatusThrottle } from '../../../../src/domains/bridges/hosting/status-throttle.ts';
 import type { BridgeConnectionStatus } from '../../../../src/domains/bridges/model/bridge-status.ts';
 
 const CONNECTING: BridgeConnectionStatus = {
@@ -15,36 +15,36 @@ const CONNECTING: BridgeConnectionStatus = {
   rejected: 0,
 };
 
-test('a change of state is told at once, and counts alone at most twice a second, as they are then', () => {
+test('a change of state is emitted immediately, and changed counts at most twice a second with their last values', () => {
   vi.useFakeTimers();
   onTestFinished(() => {
     vi.useRealTimers();
   });
   let status = CONNECTING;
-  const told: string[] = [];
-  const pace = new StatusPace(
+  const emitted: string[] = [];
+  const throttle = new StatusThrottle(
     () => [status],
-    ([first]) => told.push(`${first?.state} ${first?.received} ${first?.error ?? ''}`.trim()),
+    ([first]) => emitted.push(`${first?.state} ${first?.received} ${first?.error ?? ''}`.trim()),
   );
   const becomes = (change: Partial<BridgeConnectionStatus>) => {
     status = { ...status, ...change };
-    pace.changed();
+    throttle.changed();
   };
   becomes({});
   becomes({ state: 'CONNECTED', isConnected: true });
-  expect(told.splice(0)).toEqual(['CONNECTING 0', 'CONNECTED 0']);
+  expect(emitted.splice(0)).toEqual(['CONNECTING 0', 'CONNECTED 0']);
   for (let received = 1; received <= 10; received += 1) becomes({ received });
   vi.advanceTimersByTime(499);
-  expect(told).toEqual([]);
+  expect(emitted).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(told.splice(0)).toEqual(['CONNECTED 10']);
-  // With a change of state the counts are told, too.
+  expect(emitted.splice(0)).toEqual(['CONNECTED 10']);
+  // A change of state includes the counts.
   becomes({ received: 11 });
   becomes({ state: 'UNREACHABLE', isConnected: false, error: 'gone' });
   becomes({ error: 'still gone' });
-  expect(told.splice(0)).toEqual(['UNREACHABLE 11 gone', 'UNREACHABLE 11 still gone']);
+  expect(emitted.splice(0)).toEqual(['UNREACHABLE 11 gone', 'UNREACHABLE 11 still gone']);
   becomes({ received: 12 });
-  pace.close();
+  throttle.close();
   vi.advanceTimersByTime(10_000);
-  expect(told).toEqual([]);
+  expect(emitted).toEqual([]);
 });
