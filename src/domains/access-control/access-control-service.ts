@@ -4,8 +4,9 @@ import { runInSlices } from '../../platform/scheduling/sliced-task.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClientService, ConnectedClients } from '../clients/client-service.ts';
+import type { AccessDiff } from './documents/access-diff.ts';
 import { type AccessDocument, documentOf } from './documents/access-document.ts';
-import { type ImportPlan, type ImportSource, planImport } from './documents/access-import.ts';
+import { type ImportSource, planImport } from './documents/access-import.ts';
 import { explainAccess, whoCan } from './explain/access-explainer.ts';
 import type { AccessAction, AccessQuery, Explanation, Grantee } from './explain/access-explanation.ts';
 import { AccessView, ANONYMOUS, RoleHolders, type Seen } from './graph/access-view.ts';
@@ -40,7 +41,7 @@ export interface ImportRequest {
 
 export type AccessWriteOptions = Pick<WriteOptions, 'dryRun' | 'mayControl'>;
 
-export interface ImportReport extends Omit<ImportPlan, 'changes'> {
+export interface ImportReport extends Omit<AccessDiff, 'changes'> {
   readonly report: WriteReport;
 }
 

@@ -1,4 +1,4 @@
-import { changesTowards as changesInSteps } from '../../../src/domains/access-control/documents/access-diff.ts';
+import { diffAccess as changesInSteps } from '../../../src/domains/access-control/documents/access-diff.ts';
 import {
   documentOf as documentInSteps,
   policyOf as policyInSteps,
@@ -14,7 +14,7 @@ import type { AccessDialect, AccessPolicy } from '../../../src/domains/access-co
 import type { AccessChange } from '../../../src/domains/access-control/writing/access-change.ts';
 import type { PlannedChange } from '../../../src/domains/access-control/writing/access-plan.ts';
 import { AccessPlanner, type PlanOptions } from '../../../src/domains/access-control/writing/access-planner.ts';
-import { judge as judgeInSteps } from '../../../src/domains/access-control/writing/lost-answers.ts';
+import { judge as judgeInSteps } from '../../../src/domains/access-control/writing/lost-responses.ts';
 import { runSync, type SlicedTask } from '../../../src/platform/scheduling/sliced-task.ts';
 
 /** What the service does in slices, done at once. */
@@ -23,7 +23,7 @@ const whole =
   (...args: Arguments): T =>
     runSync(steps(...args));
 
-export const changesTowards = whole(changesInSteps);
+export const diffAccess = whole(changesInSteps);
 export const documentOf = whole(documentInSteps);
 export const policyOf = whole(policyInSteps);
 export const parseDocument = whole(parseInSteps);

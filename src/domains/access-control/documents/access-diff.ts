@@ -12,54 +12,57 @@ import type {
 } from '../policy/access-model.ts';
 import { substitutionOf } from '../policy/acl-filter.ts';
 import type { AccessChange, ClientFields, GroupFields, PutMode, RoleFields } from '../writing/access-change.ts';
-import { ownAccess } from '../writing/own-access.ts';
-import { OwnAccount } from '../writing/own-account.ts';
+import { GatewayAccount, heldNames } from '../writing/gateway-account.ts';
 import { type AccessDocument, documentOf, policyOf } from './access-document.ts';
 import { AccessNotes } from './access-notes.ts';
 
 export interface DiffOptions {
-  /** Delete what the document does not name. The account, groups and roles of this service's own connection stay. */
+  /**
+   * Whether to delete objects that the document does not name, except the account, groups and roles of this service.
+   */
   readonly deleteOthers: boolean;
-  /** By user name, for accounts that are made. */
+  /** Passwords of new accounts by user name. */
   readonly passwords: ReadonlyMap<string, string>;
-  /** Give them to accounts that are there too: each time, since a password cannot be compared. */
+  /** Whether to set the passwords of existing accounts, too. They are always set, because they cannot be compared. */
   readonly setPasswords: boolean;
-  /** The account of this service's own connection; null: it connects without user name. */
+  /** The account that this service connects with; `null` if it connects without a user name. */
   readonly gatewayUsername: string | null;
 }
 
 export interface AccessDiff {
   /**
-   * In the order in which they must be written: roles, groups, clients, default ACL, anonymous group, then deletions, clients
-   * before groups before roles, so that nothing is named before it is there. Names never change, so that nothing has to be
-   * deleted first. Empty: the broker has it all.
+   * The changes in the order of execution: roles, groups, clients, default ACL, anonymous group, then deletions of
+   * clients, groups and roles. Each object exists before another one references it. Empty if the broker has it all.
    */
   readonly changes: readonly AccessChange[];
-  /** What will not be as the document says, and why; for people. At most one for each reason. */
+  /** Descriptions of differences that remain, one per reason. */
   readonly notes: readonly string[];
-  /** Accounts that will be made without password, sorted: nobody can connect as them before one is set. */
+  /** New accounts without a password, sorted. Clients cannot use them until a password is set. */
   readonly needPassword: readonly string[];
 }
 
 /**
- * The fewest changes after which a broker holds what the document says. An object of the document is brought to exactly what it
- * says there; others stay or are deleted, as the options say. What the broker cannot hold is left out and noted. The account of
- * this service's own connection is never touched, nor are the roles and groups that give it its rights: every Mosquitto calls
- * them `admin`, and one broker's would take rights from another's, or widen them. Pure.
+ * Returns the minimum changes that bring a broker to the state of a document. Objects in the document get exactly the
+ * values of the document. Other objects stay or are deleted, see DiffOptions. Values that the broker does not support
+ * are omitted and noted.
+ *
+ * The account of this service and the roles and groups that give it permissions are never changed. Mosquitto names its
+ * administrator and role `admin` by default, so the `admin` of one broker would add or remove permissions on another
+ * one.
  */
-export function* changesTowards(
+export function* diffAccess(
   policy: AccessPolicy,
   dialect: AccessDialect,
   document: AccessDocument,
   options: DiffOptions,
 ): SlicedTask<AccessDiff> {
-  // Both in the form of documents, in which what means the same is the same.
+  // Both policies are converted from documents, which have one form for equivalent values.
   const have = yield* policyOf(yield* documentOf(policy));
   const notes = new AccessNotes();
-  const want = holdable(yield* policyOf(document), have, dialect, notes);
+  const want = withoutUnsupported(yield* policyOf(document), have, dialect, notes);
   const { gatewayUsername } = options;
-  const own = ownAccess(have, gatewayUsername);
-  const guard = new OwnGuard(have, dialect, gatewayUsername);
+  const held = heldNames(have, gatewayUsername);
+  const guard = new GatewayGuard(have, dialect, gatewayUsername);
   const needPassword: string[] = [];
   const changes: AccessChange[] = [];
 
@@ -69,7 +72,7 @@ export function* changesTowards(
     const fields: RoleFields = differences(have.roles.get(rolename) ?? NEW_ROLE, role, ROLE_KEYS);
     const mode = modeOf(have.roles, rolename, fields);
     if (mode === null) continue;
-    if (own.roles.has(rolename)) notes.add(NOTE.ownStays, `role "${rolename}"`);
+    if (held.roles.has(rolename)) notes.add(NOTE.gatewayUnchanged, `role "${rolename}"`);
     else changes.push({ kind: 'PUT_ROLE', rolename, mode, fields });
   }
   for (const group of want.groups.values()) {
@@ -78,7 +81,7 @@ export function* changesTowards(
     const fields: GroupFields = differences(have.groups.get(groupname) ?? NEW_GROUP, group, GROUP_KEYS);
     const mode = modeOf(have.groups, groupname, fields);
     if (mode === null) continue;
-    if (own.groups.has(groupname)) notes.add(NOTE.ownStays, `group "${groupname}"`);
+    if (held.groups.has(groupname)) notes.add(NOTE.gatewayUnchanged, `group "${groupname}"`);
     else changes.push({ kind: 'PUT_GROUP', groupname, mode, fields });
   }
   for (const client of want.clients.values()) {
@@ -88,13 +91,13 @@ export function* changesTowards(
     const mode = modeOf(have.clients, username, fields);
     const given = options.passwords.get(username);
     if (username === gatewayUsername) {
-      if (mode !== null) notes.add(NOTE.ownAccount, `"${username}"`);
-      if (given !== undefined) notes.add(NOTE.ownPassword, `"${username}"`);
+      if (mode !== null) notes.add(NOTE.gatewayAccount, `"${username}"`);
+      if (given !== undefined) notes.add(NOTE.gatewayPassword, `"${username}"`);
       continue;
     }
     const password = mode === 'CREATE' || options.setPasswords ? given : undefined;
     if (given === undefined && mode === 'CREATE') needPassword.push(username);
-    if (given !== undefined && password === undefined) notes.add(NOTE.passwordStays, `"${username}"`);
+    if (given !== undefined && password === undefined) notes.add(NOTE.passwordUnchanged, `"${username}"`);
     if (password !== undefined) {
       changes.push({ kind: 'PUT_CLIENT', username, mode: mode ?? 'UPDATE', fields: { ...fields, password } });
     } else if (mode !== null) changes.push({ kind: 'PUT_CLIENT', username, mode, fields });
@@ -107,30 +110,30 @@ export function* changesTowards(
   if (Object.keys(acl).length > 0) {
     const aclRefusal = guard.refusal({ defaultAcl: want.defaultAcl });
     if (aclRefusal === null) changes.push({ kind: 'SET_DEFAULT_ACL', acl });
-    else notes.add(staying(aclRefusal), 'the default ACL');
+    else notes.add(unchanged(aclRefusal), 'the default ACL');
   }
   const anonymousGroup = have.anonymousGroup;
   if (want.anonymousGroup !== null && want.anonymousGroup !== anonymousGroup) {
     const groupRefusal = guard.refusal({ anonymousGroup: want.anonymousGroup });
     if (groupRefusal === null) changes.push({ kind: 'SET_ANONYMOUS_GROUP', groupname: want.anonymousGroup });
-    else notes.add(staying(groupRefusal), 'the anonymous group');
+    else notes.add(unchanged(groupRefusal), 'the anonymous group');
   }
-  /** A broker can name another group for connections without user name, and never none. */
-  const unsettable = want.anonymousGroup === null ? anonymousGroup : null;
-  if (unsettable !== null && (want.groups.has(unsettable) || !options.deleteOthers)) {
-    notes.add(NOTE.anonymousGroup, `"${unsettable}"`);
+  /** No command removes the anonymous group; it can only be replaced. */
+  const unwantedGroup = want.anonymousGroup === null ? anonymousGroup : null;
+  if (unwantedGroup !== null && (want.groups.has(unwantedGroup) || !options.deleteOthers)) {
+    notes.add(NOTE.anonymousGroup, `"${unwantedGroup}"`);
   }
 
   if (options.deleteOthers) {
     for (const username of have.clients.keys()) {
       if (want.clients.has(username)) continue;
-      if (username === gatewayUsername) notes.add(NOTE.ownKept, `account "${username}"`);
+      if (username === gatewayUsername) notes.add(NOTE.gatewayNotDeleted, `account "${username}"`);
       else changes.push({ kind: 'DELETE_CLIENT', username });
     }
     for (const [groupname, { roles }] of have.groups) {
       if (want.groups.has(groupname)) continue;
-      if (own.groups.has(groupname)) notes.add(NOTE.ownKept, `group "${groupname}"`);
-      else if (groupname !== unsettable) changes.push({ kind: 'DELETE_GROUP', groupname });
+      if (held.groups.has(groupname)) notes.add(NOTE.gatewayNotDeleted, `group "${groupname}"`);
+      else if (groupname !== unwantedGroup) changes.push({ kind: 'DELETE_GROUP', groupname });
       else {
         notes.add(NOTE.anonymousEmptied, `"${groupname}"`);
         if (roles.length > 0) changes.push({ kind: 'PUT_GROUP', groupname, mode: 'UPDATE', fields: { roles: [] } });
@@ -138,7 +141,7 @@ export function* changesTowards(
     }
     for (const rolename of have.roles.keys()) {
       if (want.roles.has(rolename)) continue;
-      if (own.roles.has(rolename)) notes.add(NOTE.ownKept, `role "${rolename}"`);
+      if (held.roles.has(rolename)) notes.add(NOTE.gatewayNotDeleted, `role "${rolename}"`);
       else changes.push({ kind: 'DELETE_ROLE', rolename });
     }
   }
@@ -151,7 +154,7 @@ const GROUP_KEYS = [...TEXT_KEYS, 'roles'] as const;
 const CLIENT_KEYS = ['clientId', ...TEXT_KEYS, 'disabled', 'roles', 'groups'] as const;
 const DEFAULT_ACL_KEYS = ['publishClientSend', 'publishClientReceive', 'subscribe', 'unsubscribe'] as const;
 
-/** What an object is that was made by its name alone. */
+/** The values of an object that is created with its name only. */
 const NEW_ROLE: Omit<AccessRole, 'rolename'> = {
   textName: null,
   textDescription: null,
@@ -168,7 +171,7 @@ const NEW_CLIENT: Omit<AccessClient, 'username'> = {
   groups: [],
 };
 
-/** The keys that differ, with what is wanted. */
+/** Returns the values of `want` that differ. */
 function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
   have: Readonly<Record<K, unknown>>,
   want: T,
@@ -179,28 +182,28 @@ function differences<K extends string, T extends Readonly<Record<K, unknown>>>(
   };
 }
 
-/** Most are texts and empty lists, for which the deep comparison is slow. */
+/** Avoids the slow deep comparison for texts. */
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'object' && typeof other === 'object' && isDeepStrictEqual(one, other));
 
-/** Null: it is there as it should be. */
+/** Returns `null` if the object exists and has no differences. */
 function modeOf(objects: ReadonlyMap<string, unknown>, name: string, fields: object): PutMode | null {
   if (!objects.has(name)) return 'CREATE';
   return Object.keys(fields).length > 0 ? 'UPDATE' : null;
 }
 
-/** Why something cannot become as it is wanted: the connection of this service would lose rights by it. */
-class OwnGuard {
-  readonly #account: OwnAccount;
-  /** With what was found to be possible. */
+/** Checks whether a part of the document would remove permissions of this service. */
+class GatewayGuard {
+  readonly #account: GatewayAccount;
+  /** The policy with all accepted parts. */
   #policy: AccessPolicy;
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
-    this.#account = new OwnAccount(policy, dialect, username);
+    this.#account = new GatewayAccount(policy, dialect, username);
     this.#policy = policy;
   }
 
-  /** Null: `part` can become so; what is asked next is asked of the policy with it. */
+  /** Returns `null` and adds `part` to the policy, or returns why it is refused. */
   refusal(part: Partial<AccessPolicy>): string | null {
     const policy = { ...this.#policy, ...part };
     try {
@@ -214,45 +217,50 @@ class OwnGuard {
   }
 }
 
-const staying = (refusal: string): string => `${refusal}, so that these stay as they are`;
+const unchanged = (refusal: string): string => `${refusal}, so these stay unchanged`;
 
-/** What of it this broker can hold; the rest is noted. */
-function holdable(want: AccessPolicy, have: AccessPolicy, dialect: AccessDialect, notes: AccessNotes): AccessPolicy {
+/** Removes values that this broker does not support, and notes them. */
+function withoutUnsupported(
+  want: AccessPolicy,
+  have: AccessPolicy,
+  dialect: AccessDialect,
+  notes: AccessNotes,
+): AccessPolicy {
   if (dialect.wildcardFlag && dialect.substitution) return want;
   const roles = [...want.roles].map(([rolename, role]): [string, AccessRole] => {
     if (!dialect.wildcardFlag && role.allowWildcardSubs === false) notes.add(NOTE.wildcardFlag, `"${rolename}"`);
-    const held = have.roles.get(rolename)?.acls ?? [];
+    const existing = have.roles.get(rolename)?.acls ?? [];
     const acls = role.acls.filter((rule) => {
       if (dialect.substitution || !substitutes(rule)) return true;
       notes.add(rule.allow ? NOTE.substitution : NOTE.substitutedDenial, `"${rule.topic}" of "${rolename}"`);
-      // One that is there may stay: it matches nothing, and taking it out would disconnect its holders.
-      return held.some((known) => isDeepStrictEqual(known, rule));
+      // An existing rule may stay: it matches nothing, and its removal would disconnect the holders of the role.
+      return existing.some((other) => isDeepStrictEqual(other, rule));
     });
     return [rolename, { ...role, acls, allowWildcardSubs: dialect.wildcardFlag ? role.allowWildcardSubs : true }];
   });
   return { ...want, roles: new Map(roles) };
 }
 
-/** Literal rules are compared as they are everywhere. */
+/** No broker replaces placeholders in literal rules. */
 function substitutes({ aclType, topic }: AclRule): boolean {
   return !aclType.endsWith('Literal') && substitutionOf(topic) !== null;
 }
 
 const NOTE = {
-  ownAccount: 'This service connects with an account that the document describes otherwise; it stays as it is',
-  ownKept: 'Not in the document and kept, because the connection of this service needs it',
-  ownStays: 'The connection of this service has its rights by what the document describes otherwise; it stays as it is',
-  ownPassword: 'This service connects with this account, so that it keeps its password',
-  passwordStays:
-    'A password is given for an account that is there; it keeps its own, unless passwords are to be set (setPasswords, --set-passwords)',
-  passwordUnused: 'A password is given for an account that the document does not have',
-  anonymousGroup: 'A broker cannot be told to have no anonymous group; it stays',
+  gatewayAccount: 'This service connects with this account; it differs from the document and stays unchanged',
+  gatewayNotDeleted: 'Not in the document, but required by the connection of this service; not deleted',
+  gatewayUnchanged:
+    'The connection of this service has its permissions by these objects; they differ from the document and stay unchanged',
+  gatewayPassword: 'This service connects with this account; its password stays unchanged',
+  passwordUnchanged:
+    'Existing accounts keep their password unless existing passwords are replaced (setPasswords, --set-passwords)',
+  passwordUnused: 'Passwords of accounts that are not in the document are ignored',
+  anonymousGroup: 'No command removes the anonymous group of a broker; it stays',
   anonymousEmptied:
-    'A broker cannot be told to have no anonymous group; it stays without roles, which has the same effect',
+    'No command removes the anonymous group of a broker; it stays without roles, which has the same effect',
   wildcardFlag:
-    'This broker cannot forbid wildcard subscriptions by a role (Mosquitto 2.1 can); the roles are made without',
-  substitution:
-    'This broker takes %c and %u literally (Mosquitto 2.1 replaces them); these rules would match nothing and are left out',
+    'Before Mosquitto 2.1 roles cannot deny wildcard subscriptions; these roles are created without the flag',
+  substitution: 'Before Mosquitto 2.1 %c and %u are not replaced; these rules would match nothing and are omitted',
   substitutedDenial:
-    'ATTENTION, this may open access: these rules deny, and are left out because this broker takes %c and %u literally (Mosquitto 2.1 replaces them), so that they would match nothing',
+    'WARNING, this may grant access: these rules deny access with %c or %u; they are omitted because they match nothing before Mosquitto 2.1',
 } as const;

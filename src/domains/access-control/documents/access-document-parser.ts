@@ -15,12 +15,12 @@ import {
   policyOf,
 } from './access-document.ts';
 
-/** Of each kind: more than any broker has that answers in time. */
+/** Maximum number of clients, groups and roles each. A larger broker does not respond in time. */
 const MAX_OBJECTS = 100_000;
-/** Rules of a role, roles or groups of an account. */
+/** Maximum number of rules of a role, and of roles or groups of an account. */
 const MAX_LIST = 10_000;
 const MAX_TEXT = 65_535;
-/** More issues help nobody. */
+/** Maximum number of reported issues. */
 const MAX_ISSUES = 50;
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: MAX_TEXT };
@@ -47,7 +47,7 @@ const LISTED = {
   ),
 };
 
-/** A document around what its lists hold; what a schema cannot say is checked after it. */
+/** The document without the entries of its lists, which are checked one by one. */
 const DOCUMENT = closed(
   {
     format: { const: DOCUMENT_FORMAT },
@@ -70,21 +70,21 @@ const CHECKS = {
 };
 
 /**
- * The document that a value is, in the order and with the keys that `documentOf` writes. Errors: INVALID with up to 50 issues,
- * paths as JSON pointers: what is not the shape or size of a document; names and topics that no broker takes; names and rules
- * given twice; references that nothing defines.
+ * Validates a document and returns it in the normalized form of `documentOf`. Errors: INVALID with at most 50 issues,
+ * with JSON pointers as paths: a wrong structure or size, invalid names and topics, duplicate names and rules,
+ * references to missing objects.
  */
 export function* parseDocument(value: unknown): SlicedTask<AccessDocument> {
   checkDocument(value);
   const document = value as AccessDocument;
-  const misshapen = yield* shapeIssuesOf(document);
-  if (misshapen.length > 0) throw invalid(misshapen);
+  const structureIssues = yield* structureIssuesOf(document);
+  if (structureIssues.length > 0) throw invalid(structureIssues);
   const issues = yield* issuesOf(document);
   if (issues.length > 0) throw invalid(issues);
   return yield* documentOf(yield* policyOf(document));
 }
 
-function* shapeIssuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
+function* structureIssuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   const issues: InputIssue[] = [];
   for (const part of ['roles', 'groups', 'clients'] as const) {
     for (const [i, object] of document[part].entries()) {
@@ -101,10 +101,10 @@ function* shapeIssuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   return issues;
 }
 
-/** What nobody can hold; every name is also the definition that references are looked up in. */
+/** Checks names, topics and references. */
 function* issuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   const issues: InputIssue[] = [];
-  const tell = (path: string, reason: string | null) => {
+  const report = (path: string, reason: string | null) => {
     if (reason !== null && issues.length < MAX_ISSUES) issues.push({ path, reason });
   };
   function* names<K extends string>(
@@ -112,33 +112,34 @@ function* issuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
     objects: readonly Readonly<Record<K, string>>[],
     key: K,
   ): SlicedTask<ReadonlySet<string>> {
-    const known = new Set<string>();
+    const seen = new Set<string>();
     for (const [i, { [key]: name }] of objects.entries()) {
-      tell(`${path}/${i}/${key}`, nameProblem(name) ?? (known.has(name) ? TWICE : null));
-      known.add(name);
+      report(`${path}/${i}/${key}`, nameProblem(name) ?? (seen.has(name) ? DUPLICATE : null));
+      seen.add(name);
       yield;
     }
-    return known;
+    return seen;
   }
   const roles = yield* names('/roles', document.roles, 'rolename');
   const groups = yield* names('/groups', document.groups, 'groupname');
   yield* names('/clients', document.clients, 'username');
   const references = (path: string, list: readonly { readonly name: string }[] = [], defined: ReadonlySet<string>) => {
-    const known = new Set<string>();
+    const seen = new Set<string>();
     for (const [i, { name }] of list.entries()) {
-      tell(`${path}/${i}/name`, defined.has(name) ? (known.has(name) ? TWICE : null) : UNDEFINED);
-      known.add(name);
+      report(`${path}/${i}/name`, defined.has(name) ? (seen.has(name) ? DUPLICATE : null) : UNDEFINED);
+      seen.add(name);
     }
   };
   const texts = (path: string, object: { readonly textName?: string; readonly textDescription?: string }) => {
-    tell(`${path}/textName`, plainTextProblem(object.textName ?? ''));
-    tell(`${path}/textDescription`, plainTextProblem(object.textDescription ?? ''));
+    report(`${path}/textName`, plainTextProblem(object.textName ?? ''));
+    report(`${path}/textDescription`, plainTextProblem(object.textDescription ?? ''));
   };
 
-  if (document.anonymousGroup !== undefined && !groups.has(document.anonymousGroup)) tell('/anonymousGroup', UNDEFINED);
+  const { anonymousGroup } = document;
+  if (anonymousGroup !== undefined && !groups.has(anonymousGroup)) report('/anonymousGroup', UNDEFINED);
   for (const [i, role] of document.roles.entries()) {
     texts(`/roles/${i}`, role);
-    aclIssues(`/roles/${i}/acls`, role.acls ?? [], tell);
+    aclIssues(`/roles/${i}/acls`, role.acls ?? [], report);
     yield;
   }
   for (const [i, group] of document.groups.entries()) {
@@ -148,7 +149,7 @@ function* issuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
   }
   for (const [i, client] of document.clients.entries()) {
     texts(`/clients/${i}`, client);
-    tell(`/clients/${i}/clientId`, textProblem(client.clientId ?? ''));
+    report(`/clients/${i}/clientId`, textProblem(client.clientId ?? ''));
     references(`/clients/${i}/roles`, client.roles, roles);
     references(`/clients/${i}/groups`, client.groups, groups);
     yield;
@@ -159,16 +160,19 @@ function* issuesOf(document: AccessDocument): SlicedTask<InputIssue[]> {
 function aclIssues(
   path: string,
   acls: readonly DocumentAcl[],
-  tell: (path: string, reason: string | null) => void,
+  report: (path: string, reason: string | null) => void,
 ): void {
-  const known = new Set<string>();
+  const seen = new Set<string>();
   for (const [i, { aclType, topic }] of acls.entries()) {
     const rule = `${aclType} ${topic}`;
-    tell(`${path}/${i}/topic`, filterProblem(topic) ?? textProblem(topic) ?? (known.has(rule) ? TWICE_IN_TYPE : null));
-    known.add(rule);
+    report(
+      `${path}/${i}/topic`,
+      filterProblem(topic) ?? textProblem(topic) ?? (seen.has(rule) ? DUPLICATE_RULE : null),
+    );
+    seen.add(rule);
   }
 }
 
-const TWICE = 'is given twice';
-const TWICE_IN_TYPE = 'is given twice for this aclType';
+const DUPLICATE = 'is a duplicate';
+const DUPLICATE_RULE = 'is a duplicate for this aclType';
 const UNDEFINED = 'is not defined in this document';

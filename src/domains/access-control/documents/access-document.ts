@@ -1,6 +1,5 @@
 import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import {
-  ACL_TYPES,
   type AccessClient,
   type AccessGroup,
   type AccessPolicy,
@@ -11,22 +10,23 @@ import {
   type DefaultAcl,
   type Membership,
 } from '../policy/access-model.ts';
-import { compareNames, membershipsInOrder } from '../policy/access-order.ts';
+import { compareNames, membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
 
 export const DOCUMENT_FORMAT = 'brokergraph/access-control';
 export const DOCUMENT_VERSION = 1;
 
 /**
- * A broker's access control as one JSON value that is kept in a repository and applied to brokers: always complete, in one
- * order, so that two exports differ only in what changed. It never holds passwords. Keys that say nothing are left out.
+ * The complete access control of a broker as one JSON value, to be stored in a repository and applied to brokers. The
+ * order is fixed, so two exports differ only in real changes. Default values are omitted. A document never contains
+ * passwords.
  */
 export interface AccessDocument {
   readonly format: typeof DOCUMENT_FORMAT;
   readonly version: typeof DOCUMENT_VERSION;
   readonly defaultAcl: DefaultAcl;
-  /** Left out: none. */
+  /** Missing if the broker has none. */
   readonly anonymousGroup?: string;
-  /** Each list by name, in the order of code points. */
+  /** Each list is sorted by name (code points). */
   readonly roles: readonly DocumentRole[];
   readonly groups: readonly DocumentGroup[];
   readonly clients: readonly DocumentClient[];
@@ -37,13 +37,13 @@ interface DocumentTexts {
   readonly textDescription?: string;
 }
 
-export interface DocumentRole extends DocumentTexts {
+interface DocumentRole extends DocumentTexts {
   readonly rolename: string;
-  /** Left out: true, as every role of Mosquitto 2.0 has it. */
+  /** Default: `true`, the behaviour of all roles of Mosquitto 2.0. */
   readonly allowWildcardSubs?: boolean;
   /**
-   * As the broker looks at them: by type, then by priority, highest first. Rules of one type and priority keep the order of the
-   * broker, because the first that matches decides (Mosquitto 2.0).
+   * In the order of evaluation: by type, then by priority, highest first. Rules of one type and priority keep the order
+   * of the broker, because the first one that matches decides (Mosquitto 2.0).
    */
   readonly acls?: readonly DocumentAcl[];
 }
@@ -51,37 +51,37 @@ export interface DocumentRole extends DocumentTexts {
 export interface DocumentAcl {
   readonly aclType: AclRule['aclType'];
   readonly topic: string;
-  /** Left out: 0. */
+  /** Default: 0. */
   readonly priority?: number;
   readonly allow: boolean;
 }
 
-export interface DocumentMembership {
+interface DocumentMembership {
   readonly name: string;
-  /** Left out: -1. */
+  /** Default: -1. */
   readonly priority?: number;
 }
 
-export interface DocumentGroup extends DocumentTexts {
+interface DocumentGroup extends DocumentTexts {
   readonly groupname: string;
-  /** By name; left out: none. */
+  /** Sorted by name; missing if empty. */
   readonly roles?: readonly DocumentMembership[];
 }
 
-export interface DocumentClient extends DocumentTexts {
+interface DocumentClient extends DocumentTexts {
   readonly username: string;
   readonly clientId?: string;
-  /** Left out: false. */
+  /** Default: `false`. */
   readonly disabled?: boolean;
-  /** By name; left out: none. */
+  /** Sorted by name; missing if empty. */
   readonly roles?: readonly DocumentMembership[];
   readonly groups?: readonly DocumentMembership[];
 }
 
 /**
- * The document of what a broker has. Left out are references to roles and groups that are not there, which give no access (a
- * deleted role stays named by its holders in Mosquitto 2.0), and of several rules of one type and topic, which only a file can
- * hold, all but the one that the broker finds: the first, or of the literal types the last.
+ * Returns the document of a policy. References to missing roles and groups are omitted: they give no access, and
+ * holders of a deleted role keep its name in Mosquitto 2.0. Of several rules with one type and topic, which only a file
+ * can contain, the document has the one that the broker uses: the first one, or the last one of literal types.
  */
 export function* documentOf(policy: AccessPolicy): SlicedTask<AccessDocument> {
   const { clients, groups, roles, defaultAcl, anonymousGroup } = policy;
@@ -97,7 +97,7 @@ export function* documentOf(policy: AccessPolicy): SlicedTask<AccessDocument> {
   };
 }
 
-/** What a broker would have that holds exactly this document. */
+/** Returns the policy of a broker that has exactly this document. */
 export function* policyOf(document: AccessDocument): SlicedTask<AccessPolicy> {
   return {
     defaultAcl: document.defaultAcl,
@@ -166,9 +166,7 @@ function clientOf(client: AccessClient, policy: AccessPolicy): DocumentClient {
 
 function aclsOf(acls: readonly AclRule[]): DocumentAcl[] {
   const rules = new Map<string, AclRule>();
-  for (const rule of acls.toSorted(
-    (a, b) => ACL_TYPES.indexOf(a.aclType) - ACL_TYPES.indexOf(b.aclType) || b.priority - a.priority,
-  )) {
+  for (const rule of rulesInOrder(acls)) {
     const key = `${rule.aclType} ${rule.topic}`;
     if (!rules.has(key) || rule.aclType.endsWith('Literal')) rules.set(key, rule);
   }
@@ -191,7 +189,7 @@ function membershipsIn(list: readonly DocumentMembership[] = []): readonly Membe
   return membershipsInOrder(list.map(({ name, priority = DEFAULT_MEMBERSHIP_PRIORITY }) => ({ name, priority })));
 }
 
-/** An empty text says nothing; Mosquitto has no other way to take one back. */
+/** An empty text is omitted: Mosquitto clears a text by setting it to "". */
 function textsOf({ textName, textDescription }: Pick<AccessRole, 'textName' | 'textDescription'>): DocumentTexts {
   return { ...(textName ? { textName } : {}), ...(textDescription ? { textDescription } : {}) };
 }

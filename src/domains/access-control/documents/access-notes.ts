@@ -1,7 +1,7 @@
-/** Names shown with a note; how many more there are is said. */
+/** Maximum number of names in a note; a note counts the other names. */
 const MAX_NAMES = 20;
 
-/** Notes for people, one for each reason, however many names it concerns. */
+/** Groups names by reason: one note per reason. */
 export class AccessNotes {
   readonly #names = new Map<string, string[]>();
 
@@ -11,7 +11,7 @@ export class AccessNotes {
     else this.#names.set(reason, [name]);
   }
 
-  /** In the order in which the reasons came up. */
+  /** In the order of the first `add` of each reason. */
   texts(): string[] {
     return [...this.#names].map(([reason, names]) => {
       const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';

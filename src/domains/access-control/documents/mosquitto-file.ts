@@ -19,17 +19,17 @@ import { type AccessDocument, documentOf } from './access-document.ts';
 import { parseDocument } from './access-document-parser.ts';
 import { AccessNotes } from './access-notes.ts';
 
-/** What a Mosquitto's own file says, and what of it has no place in a document. */
-export interface ImportedFile {
+interface ImportedFile {
   readonly document: AccessDocument;
-  /** For people; one for each reason. */
+  /** Descriptions of omitted or changed values, one per reason. */
   readonly warnings: readonly string[];
 }
 
 /**
- * The document of the file that Mosquitto's dynamic security keeps (`plugin_opt_config_file`, dynamic-security.json), 2.0 or 2.1.
- * It is read as the broker reads it: keys in any case (`mosquitto_ctrl` writes `textName`, the plugin `textname`), what is not
- * of the right type as if it were absent, references to what is not there left out. Errors: INVALID for what is not such a file.
+ * Converts the file of Mosquitto's dynamic security plugin (`plugin_opt_config_file`, dynamic-security.json; 2.0 or
+ * 2.1) to a document. The file is read as the broker reads it: keys are case-insensitive (`mosquitto_ctrl` writes
+ * `textName`, the plugin writes `textname`), values of a wrong type count as missing, and references to missing objects
+ * are omitted. Errors: INVALID.
  */
 export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
   const file = readFile(text);
@@ -45,11 +45,11 @@ export function* parseMosquittoFile(text: string): SlicedTask<ImportedFile> {
     defaultAcl: defaultAclOf(file.get('defaultaclaccess')),
     anonymousGroup: reader.reference(textOf(file, 'anonymousgroup'), groups, 'anonymousGroup'),
   });
-  // The bounds of a document hold for files, too.
+  // The limits of documents also apply to files.
   return { document: yield* parseDocument(document), warnings: reader.warnings() };
 }
 
-/** An object by its keys in lower case; the first of several counts. */
+/** The values of an object by key in lower case. The first one of several equal keys is used. */
 type Entry = ReadonlyMap<string, unknown>;
 
 function readFile(text: string): Entry {
@@ -57,12 +57,12 @@ function readFile(text: string): Entry {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own words quote the file, and it has hashes of passwords in it.
+    // The message of JSON.parse quotes the file, which contains password hashes.
     throw invalid([{ path: '/', reason: 'is not JSON' }], 'The file is not JSON');
   }
   const file = entryOf(value);
   if (!file || !['defaultaclaccess', 'clients', 'groups', 'roles'].some((key) => file.has(key))) {
-    throw invalid([{ path: '/', reason: 'is not what Mosquitto keeps its dynamic security in' }]);
+    throw invalid([{ path: '/', reason: 'is not a dynamic-security.json file of Mosquitto' }]);
   }
   return file;
 }
@@ -109,7 +109,7 @@ class FileReader {
       if (name === null) continue;
       if (nameProblem(name) !== null) this.#notes.add(WARNING.name, `${kind} ${JSON.stringify(name)}`);
       else {
-        if (objects.has(name)) this.#notes.add(WARNING.twice, `${kind} "${name}"`);
+        if (objects.has(name)) this.#notes.add(WARNING.duplicate, `${kind} "${name}"`);
         objects.set(name, read(name, from));
         for (const other of from.keys()) {
           if (!KNOWN_KEYS[kind].includes(other)) this.#notes.add(WARNING.unknown, `${other} of ${kind} "${name}"`);
@@ -132,7 +132,7 @@ class FileReader {
     if (from.has('password') || from.has('encoded_password')) this.#notes.add(WARNING.password, `"${username}"`);
     const clientId = textOf(from, 'clientid') || null;
     const usable = textProblem(clientId ?? '') === null;
-    // Without the id anybody could use the account from any client.
+    // Without its client id, the account could be used with every client id.
     if (!usable) this.#notes.add(WARNING.clientId, `"${username}"`);
     return {
       username,
@@ -144,7 +144,7 @@ class FileReader {
     };
   }
 
-  /** The file names members in the group, a document names groups in the member. */
+  /** The file lists members in groups; a document lists groups in clients. */
   addMembers(from: Entry, clients: Map<string, AccessClient>, groups: ReadonlyMap<string, AccessGroup>): void {
     const name = textOf(from, 'groupname');
     if (name === null || !groups.has(name)) return;
@@ -157,7 +157,7 @@ class FileReader {
     }
   }
 
-  /** The name, if it is that of something there. */
+  /** Returns the name if it is defined, else `null`. */
   reference(name: string | null, defined: ReadonlyMap<string, unknown>, where: string): string | null {
     if (name === null || name === '' || defined.has(name)) return name || null;
     this.#notes.add(WARNING.reference, `${JSON.stringify(name)} as ${where}`);
@@ -175,11 +175,11 @@ class FileReader {
   }
 
   #rule(rolename: string, from: Entry): AclRule | null {
-    const said = textOf(from, 'acltype') ?? '';
-    const aclType = ACL_TYPES.find((type) => type.toLowerCase() === said.toLowerCase());
+    const typeText = textOf(from, 'acltype') ?? '';
+    const aclType = ACL_TYPES.find((type) => type.toLowerCase() === typeText.toLowerCase());
     const topic = textOf(from, 'topic');
     if (!aclType || topic === null || filterProblem(topic) !== null || textProblem(topic) !== null) {
-      this.#notes.add(WARNING.rule, `${said} ${JSON.stringify(topic)} of "${rolename}"`);
+      this.#notes.add(WARNING.rule, `${typeText} ${JSON.stringify(topic)} of "${rolename}"`);
       return null;
     }
     return { aclType, topic, priority: this.#priority(from, DEFAULT_ACL_PRIORITY), allow: from.get('allow') === true };
@@ -221,12 +221,12 @@ const textsOf = (from: Entry) => ({
 });
 
 const WARNING = {
-  password: 'Passwords are kept as hashes in the file, which no command takes; they are left out',
-  name: 'No broker would take these names again; what has them is left out',
-  clientId: 'No broker would take their client id again; the accounts are disabled',
-  twice: 'Named twice in the file; the last one counts',
-  unknown: 'Not known here and left out',
-  reference: 'Named in the file and not there; left out',
-  rule: 'Rules of an unknown type or with a topic that is no filter; left out',
-  priority: `Priorities are limited to ${MAX_PRIORITY}`,
+  password: 'The file contains password hashes, which no command accepts; passwords are omitted',
+  name: 'Objects with invalid names are omitted',
+  clientId: 'Accounts with an invalid client id are disabled',
+  duplicate: 'Duplicate objects in the file; the last one is used',
+  unknown: 'Unknown keys are omitted',
+  reference: 'References to missing objects are omitted',
+  rule: 'Rules with an unknown type or an invalid topic filter are omitted',
+  priority: `Priorities are limited to ±${MAX_PRIORITY}`,
 } as const;

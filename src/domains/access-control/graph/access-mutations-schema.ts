@@ -150,7 +150,9 @@ for (const { name, verb, payload } of VERBS) {
   );
 }
 
-/** For callers that only take "done" or an error: what happened in part, or perhaps, is an error that says which part. */
+/**
+ * For callers that only take "done" or an error: what happened in part, or perhaps, is an error that says which part.
+ */
 function throwUnlessApplied({ outcome, commands, error }: ChangeReport): void {
   if (outcome !== 'PARTLY_APPLIED' && outcome !== 'UNKNOWN') return;
   const info = {

@@ -84,7 +84,10 @@ export class AccessView {
     return username === ANONYMOUS ? null : this.client(username);
   }
 
-  /** The connections of an account; null where nobody can tell who is connected. Errors: of a broker that cannot be asked. */
+  /**
+   * The connections of an account; null where nobody can tell who is connected. Errors: of a broker that cannot be
+   * asked.
+   */
   async connections(username: string): Promise<readonly ClientView[] | null> {
     this.#connected ??= this.#groupConnected();
     const connected = await this.#connected;

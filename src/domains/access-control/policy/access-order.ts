@@ -1,5 +1,5 @@
 import type { RoleSource } from '../explain/access-explanation.ts';
-import type { AccessPolicy, Membership } from './access-model.ts';
+import { ACL_TYPES, type AccessPolicy, type AclRule, type Membership } from './access-model.ts';
 
 /** The roles and groups of an account or of a connection without a user name. */
 export interface Holdings {
@@ -48,6 +48,10 @@ export function compareNames(one: string, other: string): number {
   }
   return one.length - other.length;
 }
+
+/** Sorts rules as brokers list them: by type, then by priority. Rules of one type and priority keep their order. */
+export const rulesInOrder = (acls: readonly AclRule[]): AclRule[] =>
+  acls.toSorted((a, b) => ACL_TYPES.indexOf(a.aclType) - ACL_TYPES.indexOf(b.aclType) || b.priority - a.priority);
 
 export function membershipsInOrder(memberships: readonly Membership[]): readonly Membership[] {
   if (memberships.length < 2) return memberships;

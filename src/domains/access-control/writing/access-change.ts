@@ -1,9 +1,9 @@
 import type { AclRule, AclType, DefaultAcl, Membership } from '../policy/access-model.ts';
 
-/** CREATE refuses what is there, UPDATE what is not, PUT does either. */
+/** CREATE fails if the object exists, UPDATE fails if it does not exist, PUT creates or updates. */
 export type PutMode = 'CREATE' | 'UPDATE' | 'PUT';
 
-/** What can be told of an object: absent keys stay as they are, null clears, lists replace the whole list. */
+/** Missing keys stay unchanged, `null` clears a value, and a list replaces the whole list. */
 export interface ClientFields {
   readonly clientId?: string | null;
   readonly textName?: string | null;
@@ -18,7 +18,7 @@ export interface GroupFields {
   readonly textName?: string | null;
   readonly textDescription?: string | null;
   readonly roles?: readonly Membership[];
-  /** Its members, by user name. */
+  /** The members; `name` is the user name. */
   readonly clients?: readonly Membership[];
 }
 
@@ -29,7 +29,7 @@ export interface RoleFields {
   readonly acls?: readonly AclRule[];
 }
 
-/** One wish of a caller. A list of them is carried out in its order, each on the result of those before it. */
+/** One requested change. Changes of a list are executed in order, each on the result of the previous ones. */
 export type AccessChange =
   | { readonly kind: 'PUT_CLIENT'; readonly username: string; readonly mode: PutMode; readonly fields: ClientFields }
   | { readonly kind: 'DELETE_CLIENT'; readonly username: string }
@@ -47,3 +47,5 @@ export type AccessChange =
   | { readonly kind: 'REMOVE_ROLE_ACL'; readonly rolename: string; readonly aclType: AclType; readonly topic: string }
   | { readonly kind: 'SET_DEFAULT_ACL'; readonly acl: Partial<DefaultAcl> }
   | { readonly kind: 'SET_ANONYMOUS_GROUP'; readonly groupname: string };
+
+export type ChangeOf<Kind extends AccessChange['kind']> = Extract<AccessChange, { readonly kind: Kind }>;

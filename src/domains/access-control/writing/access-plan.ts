@@ -2,19 +2,19 @@ import type { ServiceError } from '../../../platform/errors.ts';
 import type { AccessChange } from './access-change.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 
-/** One thing of the policy that a command may have changed, to be read again. */
+/** An object of the policy that a command may change, and that must be read again. */
 export type TouchedObject =
   | { readonly kind: 'CLIENT' | 'GROUP' | 'ROLE'; readonly name: string }
   | { readonly kind: 'DEFAULT_ACL' }
   | { readonly kind: 'ANONYMOUS_GROUP' };
 
-/** Whom a command disconnects. */
+/** The connections that a command closes. */
 export interface Kick {
   /** Accounts, connected or not. */
   readonly usernames: readonly string[];
-  /** Every connection without user name. */
+  /** Whether all connections without a user name are closed. */
   readonly anonymous: boolean;
-  /** This service's own connection. */
+  /** Whether the connection of this service is closed. */
   readonly gateway: boolean;
 }
 
@@ -23,10 +23,10 @@ export type PlannedCommand = DynsecWrite & {
   readonly kicks: Kick;
 };
 
-/** Without commands and error: it is so already. */
+/** Without commands and error, the broker already has the requested state. */
 export interface PlannedChange {
   readonly change: AccessChange;
   readonly commands: readonly PlannedCommand[];
-  /** Why it cannot be carried out: INVALID, NOT_FOUND, ALREADY_EXISTS, IN_USE, NOT_SUPPORTED_BY_BROKER, NOT_ALLOWED. */
+  /** Why it is impossible: INVALID, NOT_FOUND, ALREADY_EXISTS, IN_USE, NOT_SUPPORTED_BY_BROKER or NOT_ALLOWED. */
   readonly error: ServiceError | null;
 }

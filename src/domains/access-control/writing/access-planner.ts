@@ -5,8 +5,8 @@ import type { PlannedChange, PlannedCommand, TouchedObject } from './access-plan
 import { changeIssues } from './change-validation.ts';
 import { ControlRights } from './control-rights.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
+import { GatewayAccount } from './gateway-account.ts';
 import { kickOf } from './kicks.ts';
-import { OwnAccount } from './own-account.ts';
 import {
   addClientGroup,
   addClientRole,
@@ -21,34 +21,34 @@ import { deleteRole, putRole, putRoleAcl, removeRoleAcl } from './plan-role.ts';
 import { PolicyDraft } from './policy-draft.ts';
 
 export interface PlanOptions {
-  /** The account of this service's own connection; null: it connects without user name. */
+  /** The account that this service connects with; `null` if it connects without a user name. */
   readonly gatewayUsername: string | null;
-  /** Whether the caller may change rights on `$CONTROL/`; see ControlRights. Default: true. */
+  /** Whether the caller may change access to `$CONTROL/`; see ControlRights. Default: `true`. */
   readonly mayControl?: boolean;
 }
 
 /**
- * Finds the commands that bring about changes, each on the result of those before it.
+ * Plans the commands for a list of changes, each on the result of the previous ones.
  *
- * What is so already needs no command: most of them disconnect somebody. A change that cannot be carried out has an error and
- * no commands, and the others are planned as if it were not there.
+ * Values that the broker already has need no command, because most commands disconnect clients. An impossible change
+ * has an error and no commands, and the following changes are planned without it.
  */
 export class AccessPlanner {
   readonly #draft: PolicyDraft;
   readonly #dialect: AccessDialect;
-  readonly #own: OwnAccount;
+  readonly #gateway: GatewayAccount;
   readonly #gatewayUsername: string | null;
   readonly #control: ControlRights | null;
 
   constructor(policy: AccessPolicy, dialect: AccessDialect, { gatewayUsername, mayControl = true }: PlanOptions) {
     this.#draft = new PolicyDraft(policy);
     this.#dialect = dialect;
-    this.#own = new OwnAccount(policy, dialect, gatewayUsername);
+    this.#gateway = new GatewayAccount(policy, dialect, gatewayUsername);
     this.#gatewayUsername = gatewayUsername;
     this.#control = mayControl ? null : new ControlRights(gatewayUsername);
   }
 
-  /** The policy once all that was planned is done; changes with what is planned next. */
+  /** The policy after all planned commands. The object changes with each call of `next`. */
   get after(): AccessPolicy {
     return this.#draft;
   }
@@ -58,13 +58,13 @@ export class AccessPlanner {
     const undo = draft.checkpoint();
     try {
       const commands = writesOf(draft, this.#dialect, change).map((write) => {
-        this.#own.checkWrite(write);
+        this.#gateway.checkWrite(write);
         const command = annotated(draft, this.#dialect, write, this.#gatewayUsername);
         if (this.#control) this.#control.run(draft, command);
         else draft.run(write);
         return command;
       });
-      this.#own.checkChange(commands, draft);
+      this.#gateway.checkChange(commands, draft);
       return { change, commands, error: null };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -74,7 +74,7 @@ export class AccessPlanner {
   }
 }
 
-/** Errors: as PlannedChange says. */
+/** Errors: see PlannedChange. */
 function writesOf(draft: PolicyDraft, dialect: AccessDialect, change: AccessChange): DynsecWrite[] {
   const issues = changeIssues(change);
   if (issues.length > 0) throw invalid(issues);

@@ -1,62 +1,71 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 
 /**
- * What became of a change. UNCHANGED: it was so already, nothing was sent. REJECTED: nothing of it happened, the error says why;
- * also where the answer was lost and the broker, read back, has not done it (BROKER_UNREACHABLE, BROKER_TIMEOUT). PARTLY_APPLIED:
- * the commands say which part. UNKNOWN: the answer was lost and what the broker has does not tell (a password) or cannot be read,
- * or it answered with success and has something else. PLANNED: a dry run, nothing was sent.
+ * The outcome of a change.
+ * - UNCHANGED: the broker already had the requested state; nothing was sent.
+ * - REJECTED: nothing was applied; the error says why. This includes lost responses (BROKER_UNREACHABLE, BROKER_TIMEOUT)
+ *   if a read of the broker shows that it did not execute the commands.
+ * - PARTLY_APPLIED: the states of the commands show which part.
+ * - UNKNOWN: the response was lost, and the state of the broker does not show the result (a password) or cannot be read.
+ *   Or the broker responded with success and has another state.
+ * - PLANNED: a dry run; nothing was sent.
  */
 export const CHANGE_OUTCOMES = ['APPLIED', 'UNCHANGED', 'PARTLY_APPLIED', 'REJECTED', 'UNKNOWN', 'PLANNED'] as const;
 export type ChangeOutcome = (typeof CHANGE_OUTCOMES)[number];
 
-/** NOT_SENT: something before it failed. */
+/** NOT_SENT: an earlier command failed. */
 const COMMAND_STATES = ['PLANNED', 'APPLIED', 'REJECTED', 'UNKNOWN', 'NOT_SENT'] as const;
 export type CommandState = (typeof COMMAND_STATES)[number];
 
 export interface CommandReport {
   readonly command: string;
-  /** As sent, passwords masked by `***`. */
+  /** The fields as sent; passwords are replaced with `***`. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly state: CommandState;
-  /** With REJECTED: the broker's reason, or that no answer came. With UNKNOWN: why it is not known. */
+  /** REJECTED: the error of the broker, or a lost response. UNKNOWN: why the result is unknown. */
   readonly error: ServiceError | null;
 }
 
 export interface ChangeReport {
   readonly outcome: ChangeOutcome;
   readonly commands: readonly CommandReport[];
-  /** With REJECTED, PARTLY_APPLIED and UNKNOWN: the first reason. */
+  /** The first error, with REJECTED, PARTLY_APPLIED and UNKNOWN. */
   readonly error: ServiceError | null;
 }
 
-/** Connections that the commands disconnect. */
+/** The connections that the commands close. */
 export interface BlastRadius {
   readonly clients: readonly { readonly clientId: string; readonly username: string | null }[];
-  /** Accounts whose connections are disconnected, connected or not, sorted. */
+  /** Accounts whose connections are closed, connected or not, sorted. */
   readonly usernames: readonly string[];
-  /** Every connection without user name is disconnected too. */
+  /** Whether all connections without a user name are closed. */
   readonly anonymous: boolean;
-  /** This service's own connection is among them. */
+  /** Whether the connection of this service is closed. */
   readonly gateway: boolean;
-  /** False: the broker cannot tell all of its connected clients. */
+  /** Whether `clients` has all of them. `false` if the broker cannot list all connected clients. */
   readonly isComplete: boolean;
 }
 
-/** What became of a list of changes on one of several brokers that have their access control in common. */
+/** The outcome on one node of a cluster whose nodes share their access control. */
 export interface NodeReport {
   readonly nodeId: number;
   readonly brokerId: string;
   readonly outcome: ChangeOutcome;
-  /** Why it was not done; it is as soon as the broker is reached. Null: it was. */
+  /**
+   * Why the changes are not applied; the service applies them after the broker reconnects. `null` if they are applied.
+   */
   readonly error: ServiceError | null;
 }
 
 export interface WriteReport {
-  /** The worst of `changes`: UNKNOWN, PARTLY_APPLIED, REJECTED beside APPLIED (then PARTLY_APPLIED), REJECTED, APPLIED, UNCHANGED. */
+  /**
+   * The worst outcome of `changes`: UNKNOWN, PARTLY_APPLIED, REJECTED, APPLIED, UNCHANGED. REJECTED together with
+   * APPLIED is PARTLY_APPLIED.
+   */
   readonly outcome: ChangeOutcome;
-  /** One for each change, in their order. */
+  /** One report per change, in the same order. */
   readonly changes: readonly ChangeReport[];
   readonly blastRadius: BlastRadius;
-  /** Of brokers that have their access control in common: by number, the one whose report this is among them. */
+  /** For a cluster whose nodes share their access control: one report per node, by number. */
   readonly nodes?: readonly NodeReport[];
 }

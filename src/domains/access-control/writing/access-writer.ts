@@ -7,27 +7,28 @@ import { reportOf } from './write-report.ts';
 import { type WriteParts, WriteRun } from './write-run.ts';
 
 export interface AccessWriterOptions extends Omit<WriteParts, 'readBackMs' | 'mayControl'> {
-  /** Who is connected. Where that cannot be found out, the report says that it is not complete. */
+  /** Lists the connected clients. If it fails, `blastRadius.isComplete` is `false`. */
   readonly connectedClients: () => Promise<ConnectedNow>;
-  /** Longest wait for a broker to come back and be read after an answer was lost, milliseconds. Default 10,000. */
+  /** Timeout in milliseconds for reconnecting to the broker and reading it after a lost response. Default: 10,000. */
   readonly readBackMs?: number;
 }
 
 export interface WriteOptions {
   readonly dryRun: boolean;
-  /** Whether the caller may change rights on `$CONTROL/`: administrators of the project, and this service itself. */
+  /** Whether the caller may change access to `$CONTROL/`: administrators of the project and this service. */
   readonly mayControl: boolean;
-  /** As of the writer, for who does not need to know for sure. Default: the writer's. */
+  /** See AccessWriterOptions. Default: the value of the writer. */
   readonly readBackMs?: number;
 }
 
-/** Lists that wait while one is carried out. */
+/** Maximum number of lists of changes that wait for the current one. */
 const MAX_WAITING = 16;
 
 /**
- * Writes the access control of one broker and says what became of it: APPLIED only what the broker answered and still has when
- * it is read again, or what it has although its answer was lost. A command that was lost and did not happen is REJECTED with the
- * code of the loss. Lists are carried out one after the other; MAX_WAITING may wait, more are RATE_LIMITED.
+ * Writes the access control of one broker and reports the outcome. A change is APPLIED if the broker responded with
+ * success and a later read shows it, or if the response was lost and a read shows it. A command that the broker did not
+ * execute is REJECTED with the code of the lost response. Lists of changes are executed one after the other; a list is
+ * refused with RATE_LIMITED if MAX_WAITING lists are waiting.
  */
 export class AccessWriter {
   readonly #parts: Omit<WriteParts, 'mayControl'>;
@@ -41,8 +42,7 @@ export class AccessWriter {
   }
 
   /**
-   * Errors: RATE_LIMITED, and those of a broker that cannot be read before anything is sent. Whatever happens to a change is in
-   * the report.
+   * Errors: RATE_LIMITED, and errors of reading the broker before the first command. Later errors are in the report.
    */
   async write(
     changes: readonly AccessChange[],
@@ -51,7 +51,7 @@ export class AccessWriter {
     const parts = { ...this.#parts, mayControl, ...(readBackMs === undefined ? {} : { readBackMs }) };
     if (dryRun) return this.#run(parts, changes, false);
     if (this.#waiting >= MAX_WAITING) {
-      throw new ServiceError('RATE_LIMITED', 'Too many changes of this broker are waiting', {
+      throw new ServiceError('RATE_LIMITED', 'Too many changes to the access control of this broker are waiting', {
         info: { retryAfterSeconds: 5 },
       });
     }
@@ -66,7 +66,7 @@ export class AccessWriter {
 
   async #run(parts: WriteParts, changes: readonly AccessChange[], isReal: boolean): Promise<WriteReport> {
     const run = await WriteRun.planned(parts, await parts.index.current(), changes);
-    // Afterwards those who were disconnected are not connected.
+    // The list must be read before the commands disconnect clients.
     const connected = await this.#connected(run);
     if (isReal) await run.execute();
     return runInSlices(reportOf(run.progress, await runInSlices(blastRadius(run.kicks(), connected))));

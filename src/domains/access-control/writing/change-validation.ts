@@ -5,9 +5,9 @@ import { nameProblem, passwordProblem, plainTextProblem, textProblem } from '../
 import type { AccessChange } from './access-change.ts';
 
 /**
- * What is wrong with a change, whatever the broker has: names, texts, priorities, topics, names given twice. A broker would
- * take some of it without a word and store something else (Mosquitto 2.0 and 2.1 skip malformed entries of `acls`). Paths are
- * relative to the change, as callers spell it: `roles.0.rolename`.
+ * Returns the issues of a change that do not depend on the policy: invalid names, texts, priorities and topics, and
+ * duplicate names. Brokers accept some invalid values and store something else: Mosquitto 2.0 and 2.1 skip malformed
+ * entries of `acls`. Paths are relative to the change: `roles.0.rolename`.
  */
 export function changeIssues(change: AccessChange): readonly InputIssue[] {
   const issues: InputIssue[] = [];
@@ -23,7 +23,7 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
       check(`${path}.${index}.priority`, priorityProblem(priority));
     }
     for (const { at, key } of repeated(list.map(({ name }) => name))) {
-      check(`${path}.${at}.${nameKey}`, `is there twice: "${key}"`);
+      check(`${path}.${at}.${nameKey}`, `is a duplicate: "${key}"`);
     }
   };
   const membership = (nameKey: string, { name, priority }: Membership): void => {
@@ -39,7 +39,7 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
     case 'PUT_CLIENT': {
       const { clientId, textName, textDescription, roles, groups, password } = change.fields;
       check('username', nameProblem(change.username));
-      // "" clears as null does.
+      // "" clears like null.
       optional('clientId', clientId);
       optional('textName', textName, plainTextProblem);
       optional('textDescription', textDescription, plainTextProblem);
@@ -64,7 +64,7 @@ export function changeIssues(change: AccessChange): readonly InputIssue[] {
       optional('textDescription', textDescription, plainTextProblem);
       for (const [index, acl] of acls.entries()) rule(`acls.${index}`, acl);
       for (const { at } of repeated(acls.map(({ aclType, topic }) => `${aclType}\0${topic}`))) {
-        check(`acls.${at}`, 'a rule of this type and topic is there twice');
+        check(`acls.${at}`, 'is a duplicate of a rule with the same aclType and topic');
       }
       break;
     }

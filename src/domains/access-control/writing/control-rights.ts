@@ -18,9 +18,9 @@ interface ControlGrant {
   readonly rule: AclRule;
 }
 
-/** What is known of one touched object at one moment. */
-interface Seen {
-  /** The first rule by which it reaches `$CONTROL/`; null: it does not. */
+/** The state of one touched object before or after a command. */
+interface ObjectState {
+  /** The first rule by which it reaches `$CONTROL/`; `null` if it does not. */
   readonly grant: ControlGrant | null;
   /** Its rules for `$CONTROL/`, allowing or denying, in the order in which they are evaluated. */
   readonly controlRules: string;
@@ -28,24 +28,27 @@ interface Seen {
   readonly client: AccessClient | null;
 }
 
-const NOTHING: Seen = { grant: null, controlRules: '', holders: [], client: null };
+const NO_ACCESS: ObjectState = { grant: null, controlRules: '', holders: [], client: null };
 
 /**
- * Protects the rights on `$CONTROL/` from callers below ADMIN: whoever has them administers the broker itself.
+ * Protects access to `$CONTROL/` from callers below ADMIN, because an account with this access can administer the
+ * broker.
  *
- * Refused with NOT_ALLOWED is each command that touches an account, group, role or anonymous group that reaches `$CONTROL/` before or
- * after it, the account of this service, and a rule for `$CONTROL/` that other rights of such an account depend on.
+ * A command is refused with NOT_ALLOWED if it touches an account, group, role or anonymous group that reaches
+ * `$CONTROL/` before or after the command, the account of this service, or a rule for `$CONTROL/` that such an account
+ * depends on.
  *
- * A rule reaches `$CONTROL/` if the first level of its topic is `$CONTROL`. Measured with Mosquitto 2.0.11 and the embedded broker: a
- * wildcard in the first level never allows publishing to `$CONTROL/` or receiving from it, and neither does the default access.
- * In Mosquitto before 2.1 `subscribePattern #` allows the subscription, but nothing is received without a rule for receiving.
+ * A rule reaches `$CONTROL/` if the first level of its topic is `$CONTROL`. Measured with Mosquitto 2.0.11 and the
+ * embedded broker: a wildcard in the first level never allows publishing to `$CONTROL/` or receiving from it, and
+ * neither does the default ACL. In Mosquitto before 2.1 `subscribePattern #` allows the subscription, but the client
+ * receives no message without a rule for receiving.
  *
- * The decision is made on the policy that the write is planned on. If another client of the broker changes it in between, the run
- * reads and plans again only after an unexpected response.
+ * The decision is made on the policy that the write is planned on. If another client changes the policy in between,
+ * WriteRun reads and plans again only after an unexpected response.
  */
 export class ControlRights {
   readonly #gatewayUsername: string | null;
-  /** Roles are replaced, never changed. */
+  /** The rules for `$CONTROL/` by role object. Role objects are replaced and never changed. */
   readonly #rules = new WeakMap<AccessRole, readonly AclRule[]>();
 
   constructor(gatewayUsername: string | null) {
@@ -54,20 +57,24 @@ export class ControlRights {
 
   /** Runs one command on the draft. Errors: NOT_ALLOWED, after the command was run on the draft. */
   run(draft: PolicyDraft, command: PlannedCommand): void {
-    const before = command.touches.map((object) => this.#see(draft, object));
+    const before = command.touches.map((object) => this.#stateOf(draft, object));
     draft.run(command);
     for (const [index, object] of command.touches.entries()) {
-      this.#check(draft, command, { object, before: before[index] ?? NOTHING, after: this.#see(draft, object) });
+      this.#check(draft, command, { object, before: before[index] ?? NO_ACCESS, after: this.#stateOf(draft, object) });
     }
   }
 
   #check(
     draft: PolicyDraft,
     command: PlannedCommand,
-    { object, before, after }: { readonly object: TouchedObject; readonly before: Seen; readonly after: Seen },
+    {
+      object,
+      before,
+      after,
+    }: { readonly object: TouchedObject; readonly before: ObjectState; readonly after: ObjectState },
   ): void {
     if (object.kind === 'CLIENT') {
-      // A command on a group names all of its members, also those that it leaves as they are.
+      // A command on a group touches all members, including unchanged ones.
       if (!('username' in command.fields) && isSameClient(before.client, after.client)) return;
       if (object.name === this.#gatewayUsername) throw ownAccount(object.name);
     }
@@ -80,28 +87,28 @@ export class ControlRights {
     }
   }
 
-  #see(draft: PolicyDraft, object: TouchedObject): Seen {
+  #stateOf(draft: PolicyDraft, object: TouchedObject): ObjectState {
     switch (object.kind) {
       case 'CLIENT': {
         const client = draft.clients.get(object.name) ?? null;
-        return { ...NOTHING, client, grant: client && this.#grantOf(draft, client) };
+        return { ...NO_ACCESS, client, grant: client && this.#grantOf(draft, client) };
       }
       case 'GROUP':
-        return this.#seen(draft, rolesOfGroup(draft, object.name), () => draft.membersOf(object.name));
+        return this.#stateOfRoles(draft, rolesOfGroup(draft, object.name), () => draft.membersOf(object.name));
       case 'ROLE':
-        return this.#seen(draft, [{ name: object.name, priority: 0 }], () => draft.holdersOf(object.name));
+        return this.#stateOfRoles(draft, [{ name: object.name, priority: 0 }], () => draft.holdersOf(object.name));
       case 'ANONYMOUS_GROUP':
-        return { ...NOTHING, grant: this.#grantOf(draft, anonymousHoldings(draft)) };
+        return { ...NO_ACCESS, grant: this.#grantOf(draft, anonymousHoldings(draft)) };
       case 'DEFAULT_ACL':
-        return NOTHING;
+        return NO_ACCESS;
     }
   }
 
-  #seen(draft: PolicyDraft, roles: readonly Membership[], holdersOf: () => readonly string[]): Seen {
+  #stateOfRoles(draft: PolicyDraft, roles: readonly Membership[], holdersOf: () => readonly string[]): ObjectState {
     const rules = roles.flatMap(({ name }) => this.#rulesOf(draft, name));
-    if (rules.length === 0) return NOTHING;
+    if (rules.length === 0) return NO_ACCESS;
     const holders = holdersOf().flatMap((username) => draft.clients.get(username) ?? []);
-    return { ...NOTHING, grant: this.#grantOfRoles(draft, roles), controlRules: JSON.stringify(rules), holders };
+    return { ...NO_ACCESS, grant: this.#grantOfRoles(draft, roles), controlRules: JSON.stringify(rules), holders };
   }
 
   #grantOf(policy: AccessPolicy, { roles, groups }: Holdings): ControlGrant | null {
@@ -138,14 +145,14 @@ const isSameClient = (before: AccessClient | null, after: AccessClient | null): 
 
 function nameOf(object: TouchedObject): string {
   if (object.kind === 'ANONYMOUS_GROUP') return 'The anonymous group';
-  return 'name' in object ? `The ${WORDS[object.kind]} "${object.name}"` : 'The default access';
+  return 'name' in object ? `The ${WORDS[object.kind]} "${object.name}"` : 'The default ACL';
 }
 
 const WORDS = { CLIENT: 'account', GROUP: 'group', ROLE: 'role' } as const;
 const REQUIRED = 'this change requires the ADMIN role in the project';
 
 function refusal(subject: string, { role, rule: { aclType, topic } }: ControlGrant): ServiceError {
-  const message = `${subject} has rights on $CONTROL/ by the rule ${aclType} "${topic}" of the role "${role}": ${REQUIRED}`;
+  const message = `${subject} has access to $CONTROL/ by the rule ${aclType} "${topic}" of the role "${role}": ${REQUIRED}`;
   return new ServiceError('NOT_ALLOWED', message, { info: { role, aclType, topic, requires: 'ADMIN' } });
 }
 

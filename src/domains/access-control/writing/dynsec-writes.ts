@@ -1,18 +1,18 @@
 import type { AclType, DefaultAclType } from '../policy/access-model.ts';
 
-/** A role as `roles` of a command has it. */
+/** An entry of `roles` of a command. */
 export interface RoleEntry {
   readonly rolename: string;
   readonly priority: number;
 }
 
-/** A group as `groups` of a command has it. */
+/** An entry of `groups` of a command. */
 export interface GroupEntry {
   readonly groupname: string;
   readonly priority: number;
 }
 
-/** A member as `clients` of a command has it. */
+/** An entry of `clients` of a command. */
 export interface MemberEntry {
   readonly username: string;
   readonly priority: number;
@@ -22,11 +22,11 @@ export interface AclEntry {
   readonly acltype: AclType;
   readonly topic: string;
   readonly priority: number;
-  /** A broker takes its absence for false. */
+  /** Brokers treat a missing value as `false`. */
   readonly allow: boolean;
 }
 
-interface TextFields {
+export interface TextFields {
   readonly textname?: string;
   readonly textdescription?: string;
 }
@@ -41,9 +41,10 @@ type OfGroup<More = unknown> = { readonly groupname: string } & More;
 type OfRole<More = unknown> = { readonly rolename: string } & More;
 
 /**
- * The writing commands of `dynamic-security` that are sent, with their fields as on the wire. Not among them: `roles` in
- * createClient, createGroup and modifyGroup. Mosquitto up to 2.1 does not note the holder at the role then, so that a later
- * `deleteRole` leaves a dangling reference (2.0.11 crashes, 2.1.2 gives the holder the next role that is created).
+ * The write commands of `dynamic-security` that this service sends, with their fields as in JSON. `roles` of
+ * createClient, createGroup and modifyGroup are never sent: Mosquitto up to 2.1 does not register the holder with the
+ * role then, so a later `deleteRole` leaves a dangling reference (2.0.11 crashes; in 2.1.2 the holder gets the next
+ * role that is created).
  */
 export type DynsecWrite =
   | Write<

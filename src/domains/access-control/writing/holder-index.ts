@@ -1,24 +1,24 @@
 import type { Membership } from '../policy/access-model.ts';
 
 const NONE: readonly Membership[] = [];
-const NOBODY: readonly string[] = [];
+const NO_HOLDERS: readonly string[] = [];
 
-/** Who names something (a group, a role), by what is named; kept up by `move`. */
+/** The holders of roles, or the members of groups, by the name of the role or group. */
 export class HolderIndex {
   readonly #holders = new Map<string, Set<string>>();
-  /** The names as a list, until somebody comes or leaves: many commands on one thing share one. */
+  /** Cached lists of `#holders`, so that many commands on one role or group share one list. */
   readonly #lists = new Map<string, readonly string[]>();
 
-  static over<T>(holders: ReadonlyMap<string, T>, namedBy: (holder: T) => readonly Membership[]): HolderIndex {
+  static over<T>(holders: ReadonlyMap<string, T>, heldBy: (holder: T) => readonly Membership[]): HolderIndex {
     const index = new HolderIndex();
-    for (const [name, holder] of holders) index.move(name, NONE, namedBy(holder));
+    for (const [name, holder] of holders) index.update(name, NONE, heldBy(holder));
     return index;
   }
 
-  /** The list never changes; it is the same one as long as what it says. */
+  /** Returns the same list object until the holders change. The list is never modified. */
   of(name: string): readonly string[] {
     const holders = this.#holders.get(name);
-    if (holders === undefined || holders.size === 0) return NOBODY;
+    if (holders === undefined || holders.size === 0) return NO_HOLDERS;
     let list = this.#lists.get(name);
     if (list === undefined) {
       list = [...holders];
@@ -27,7 +27,7 @@ export class HolderIndex {
     return list;
   }
 
-  move(holder: string, before: readonly Membership[] = NONE, after: readonly Membership[] = NONE): void {
+  update(holder: string, before: readonly Membership[] = NONE, after: readonly Membership[] = NONE): void {
     if (before === after) return;
     for (const { name } of before) if (this.#holders.get(name)?.delete(holder)) this.#lists.delete(name);
     for (const { name } of after) {

@@ -6,15 +6,16 @@ import type { DynsecWrite } from './dynsec-writes.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
 /**
- * Whom a broker disconnects when it carries out a command on the policy as it is then (`draft`, before the command).
+ * Returns the connections that a broker closes when it executes a command. `draft` is the policy before the command.
  *
- * Facts of Mosquitto 2.0.11 (`mosquitto_kick_client_by_username` in clients.c, groups.c and roles.c of its plugin) and 2.1: a
- * command on an account disconnects that account; one on a group its members, of the anonymous group also everybody without
- * user name; one on a role its holders, directly and by groups. What only makes or enables something disconnects nobody.
- * `modifyRole` never does in 2.0; in 2.1 with rules, or when it changes the flag.
+ * Behaviour of Mosquitto 2.0.11 (`mosquitto_kick_client_by_username` in clients.c, groups.c and roles.c of the plugin)
+ * and 2.1: A command on an account disconnects that account. A command on a group disconnects its members; with the
+ * anonymous group also all connections without a user name. A command on a role disconnects its direct holders and the
+ * members of the groups that hold it. Commands that create or enable an object disconnect no client. `modifyRole`
+ * disconnects no client in 2.0; in 2.1 it does if the command has rules or the wildcard flag.
  *
- * A holder that another tool made with `roles` in `createClient` is unknown to its role until the broker restarts, and is then
- * not disconnected by commands on the role, although named here.
+ * A client that another tool created with `roles` in `createClient` is not registered with its roles until the broker
+ * restarts. Commands on the role do not disconnect it until then, although it is listed here.
  */
 export function kickOf(
   draft: PolicyDraft,
@@ -29,7 +30,7 @@ export function kickOf(
 
 type Kicked = Omit<Kick, 'gateway'>;
 
-const NOBODY: Kicked = { usernames: [], anonymous: false };
+const NO_CONNECTIONS: Kicked = { usernames: [], anonymous: false };
 
 function kickedBy(draft: PolicyDraft, dialect: AccessDialect, write: DynsecWrite): Kicked {
   switch (write.command) {
@@ -38,7 +39,7 @@ function kickedBy(draft: PolicyDraft, dialect: AccessDialect, write: DynsecWrite
     case 'createGroup':
     case 'createRole':
     case 'setDefaultACLAccess':
-      return NOBODY;
+      return NO_CONNECTIONS;
     case 'modifyClient':
     case 'setClientPassword':
     case 'deleteClient':
@@ -61,8 +62,8 @@ function kickedBy(draft: PolicyDraft, dialect: AccessDialect, write: DynsecWrite
       return { usernames: [], anonymous: true };
     case 'modifyRole': {
       const { rolename, acls, allowwildcardsubs } = write.fields;
-      const isFelt = acls !== undefined || allowwildcardsubs !== undefined;
-      return dialect.disconnectsOnRoleAcls && isFelt ? holdersOf(draft, rolename) : NOBODY;
+      const changesAccess = acls !== undefined || allowwildcardsubs !== undefined;
+      return dialect.disconnectsOnRoleAcls && changesAccess ? holdersOf(draft, rolename) : NO_CONNECTIONS;
     }
     case 'deleteRole':
     case 'addRoleACL':
@@ -80,15 +81,11 @@ function holdersOf(draft: PolicyDraft, rolename: string): Kicked {
   return { usernames: draft.holdersOf(rolename), anonymous: groups.some((name) => draft.anonymousGroup === name) };
 }
 
-/** Who is connected, as far as the broker can tell. */
-export interface ConnectedNow {
-  readonly clients: readonly { readonly clientId: string; readonly username: string | null }[];
-  /** False: there may be others. */
-  readonly isComplete: boolean;
-}
+/** The connected clients; `isComplete` is `false` if the broker cannot list all of them. */
+export type ConnectedNow = Pick<BlastRadius, 'clients' | 'isComplete'>;
 
 export function* blastRadius(kicks: Iterable<Kick>, connected: ConnectedNow): SlicedTask<BlastRadius> {
-  /** Commands on one group or role share their list. */
+  /** Commands on one group or role share one list object. */
   const lists = new Set<readonly string[]>();
   const usernames = new Set<string>();
   let anonymous = false;

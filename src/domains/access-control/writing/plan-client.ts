@@ -1,20 +1,19 @@
 import type { AccessClient, Membership } from '../policy/access-model.ts';
-import type { AccessChange, ClientFields } from './access-change.ts';
-import type { DynsecWrite, GroupEntry, RoleEntry } from './dynsec-writes.ts';
+import type { ChangeOf, ClientFields } from './access-change.ts';
+import { groupEntry, roleEntry } from './dynsec-fields.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
 import { clientOf, differing, existing, groupOf, listDifference, roleOf, textFields } from './plan-references.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
-type Change<Kind extends AccessChange['kind']> = Extract<AccessChange, { readonly kind: Kind }>;
-
-/** Errors: as the mode says, NOT_FOUND for a role or group. */
-export function putClient(draft: PolicyDraft, { username, mode, fields }: Change<'PUT_CLIENT'>): DynsecWrite[] {
+/** Errors: see PutMode; NOT_FOUND for a role or group. */
+export function putClient(draft: PolicyDraft, { username, mode, fields }: ChangeOf<'PUT_CLIENT'>): DynsecWrite[] {
   const client = existing(draft.clients, username, mode, 'client');
   for (const { name } of fields.roles ?? []) roleOf(draft, name);
   for (const { name } of fields.groups ?? []) groupOf(draft, name);
   return client ? updateClient(client, fields) : createClient(username, fields);
 }
 
-/** Bare, then with its roles; disabled before it has any. */
+/** Creates the client without roles (see DynsecWrite) and disables it before it gets roles. */
 function createClient(username: string, fields: ClientFields): DynsecWrite[] {
   const { clientId, password, disabled = false, roles = [], groups = [] } = fields;
   const [first, ...more] = roles;
@@ -39,7 +38,7 @@ function createClient(username: string, fields: ClientFields): DynsecWrite[] {
   ];
 }
 
-/** Everything in one command where that is possible: each of them disconnects the client. */
+/** Uses as few commands as possible, because each one disconnects the client. */
 function updateClient(client: AccessClient, fields: ClientFields): DynsecWrite[] {
   const { username } = client;
   const { clientId, password, disabled, roles, groups } = fields;
@@ -61,13 +60,13 @@ function updateClient(client: AccessClient, fields: ClientFields): DynsecWrite[]
   return writes;
 }
 
-export function deleteClient(draft: PolicyDraft, { username }: Change<'DELETE_CLIENT'>): DynsecWrite[] {
+export function deleteClient(draft: PolicyDraft, { username }: ChangeOf<'DELETE_CLIENT'>): DynsecWrite[] {
   clientOf(draft, username);
   return [{ command: 'deleteClient', fields: { username } }];
 }
 
-/** Another priority by the whole list in one command: taken away and given back would be two. */
-export function addClientRole(draft: PolicyDraft, { username, role }: Change<'ADD_CLIENT_ROLE'>): DynsecWrite[] {
+/** Changes a priority by replacing the whole list, which is one command instead of two. */
+export function addClientRole(draft: PolicyDraft, { username, role }: ChangeOf<'ADD_CLIENT_ROLE'>): DynsecWrite[] {
   const { roles } = clientOf(draft, username);
   roleOf(draft, role.name);
   const held = roles.find(({ name }) => name === role.name);
@@ -78,7 +77,7 @@ export function addClientRole(draft: PolicyDraft, { username, role }: Change<'AD
 
 export function removeClientRole(
   draft: PolicyDraft,
-  { username, rolename }: Change<'REMOVE_CLIENT_ROLE'>,
+  { username, rolename }: ChangeOf<'REMOVE_CLIENT_ROLE'>,
 ): DynsecWrite[] {
   const { roles } = clientOf(draft, username);
   roleOf(draft, rolename);
@@ -86,7 +85,7 @@ export function removeClientRole(
   return [{ command: 'removeClientRole', fields: { username, rolename } }];
 }
 
-export function addClientGroup(draft: PolicyDraft, { username, group }: Change<'ADD_CLIENT_GROUP'>): DynsecWrite[] {
+export function addClientGroup(draft: PolicyDraft, { username, group }: ChangeOf<'ADD_CLIENT_GROUP'>): DynsecWrite[] {
   const { groups } = clientOf(draft, username);
   groupOf(draft, group.name);
   const joined = groups.find(({ name }) => name === group.name);
@@ -97,16 +96,13 @@ export function addClientGroup(draft: PolicyDraft, { username, group }: Change<'
 
 export function removeClientGroup(
   draft: PolicyDraft,
-  { username, groupname }: Change<'REMOVE_CLIENT_GROUP'>,
+  { username, groupname }: ChangeOf<'REMOVE_CLIENT_GROUP'>,
 ): DynsecWrite[] {
   const { groups } = clientOf(draft, username);
   groupOf(draft, groupname);
   if (!groups.some(({ name }) => name === groupname)) return [];
   return [{ command: 'removeGroupClient', fields: { groupname, username } }];
 }
-
-const roleEntry = ({ name, priority }: Membership): RoleEntry => ({ rolename: name, priority });
-const groupEntry = ({ name, priority }: Membership): GroupEntry => ({ groupname: name, priority });
 
 const replaced = (list: readonly Membership[], entry: Membership): Membership[] =>
   list.map((other) => (other.name === entry.name ? entry : other));

@@ -1,17 +1,16 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { AccessGroup, Membership } from '../policy/access-model.ts';
-import type { AccessChange, GroupFields } from './access-change.ts';
+import type { ChangeOf, GroupFields } from './access-change.ts';
+import { memberEntry } from './dynsec-fields.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { clientOf, existing, groupOf, listDifference, roleOf, textFields } from './plan-references.ts';
 import type { PolicyDraft } from './policy-draft.ts';
 
-type Change<Kind extends AccessChange['kind']> = Extract<AccessChange, { readonly kind: Kind }>;
+/** Maximum number of members in one command, because of the maximum packet size of Mosquitto 2.1. */
+const MAX_MEMBERS_PER_COMMAND = 2_000;
 
-/** More members in one command would come near the largest packet of Mosquitto 2.1; beyond they are added one by one. */
-const MAX_MEMBERS_AT_ONCE = 2_000;
-
-/** Errors: as the mode says, NOT_FOUND for a role or client. */
-export function putGroup(draft: PolicyDraft, { groupname, mode, fields }: Change<'PUT_GROUP'>): DynsecWrite[] {
+/** Errors: see PutMode; NOT_FOUND for a role or client. */
+export function putGroup(draft: PolicyDraft, { groupname, mode, fields }: ChangeOf<'PUT_GROUP'>): DynsecWrite[] {
   const group = existing(draft.groups, groupname, mode, 'group');
   for (const { name } of fields.roles ?? []) roleOf(draft, name);
   for (const { name } of fields.clients ?? []) clientOf(draft, name);
@@ -19,13 +18,13 @@ export function putGroup(draft: PolicyDraft, { groupname, mode, fields }: Change
   return [
     { command: 'createGroup', fields: { groupname, ...textFields(null, fields) } },
     ...(fields.roles ?? []).map((role) => addRole(groupname, role)),
-    ...memberWrites(groupname, [], fields.clients, {}),
+    ...memberWrites(groupname, [], fields.clients ?? [], {}),
   ];
 }
 
 /**
- * Roles by one command each, because `roles` in `modifyGroup` leaves dangling references. Who leaves does so by a command of
- * their own: `modifyGroup` of Mosquitto 2.0.11 disconnects only those who are members afterwards.
+ * Uses one command per role, because `roles` in `modifyGroup` leaves dangling references. Members are removed by one
+ * command each, because `modifyGroup` of Mosquitto 2.0.11 disconnects only the members of the new list.
  */
 function updateGroup(draft: PolicyDraft, group: AccessGroup, fields: GroupFields): DynsecWrite[] {
   const { groupname } = group;
@@ -34,52 +33,47 @@ function updateGroup(draft: PolicyDraft, group: AccessGroup, fields: GroupFields
   return [
     ...[...removed, ...changed].map(({ name }) => removeRole(groupname, name)),
     ...[...changed, ...added].map((role) => addRole(groupname, role)),
-    ...memberWrites(groupname, members, fields.clients, textFields(group, fields)),
+    ...memberWrites(groupname, members, fields.clients ?? members, textFields(group, fields)),
   ];
 }
 
 function memberWrites(
   groupname: string,
   before: readonly Membership[],
-  wish: readonly Membership[] | undefined,
+  after: readonly Membership[],
   texts: { readonly textname?: string; readonly textdescription?: string },
 ): DynsecWrite[] {
-  const after = wish ?? before;
   const { added, changed, removed } = listDifference(before, after);
-  const withTexts = Object.keys(texts).length > 0;
-  const coming = added.length + changed.length;
-  // All who are in it afterwards are disconnected anyway.
-  const isWhole = withTexts || coming === after.length;
-  const isAtOnce = isWhole && coming > 1 && after.length <= MAX_MEMBERS_AT_ONCE;
+  const hasTexts = Object.keys(texts).length > 0;
+  const newMembers = added.length + changed.length;
+  // One command disconnects all members, so it is used only if all of them are disconnected anyway.
+  const disconnectsAll = hasTexts || newMembers === after.length;
+  const removals = (members: readonly Membership[]) => members.map(({ name }) => removeMember(groupname, name));
+  if (disconnectsAll && newMembers > 1 && after.length <= MAX_MEMBERS_PER_COMMAND) {
+    const clients = after.map(memberEntry);
+    return [...removals(removed), { command: 'modifyGroup', fields: { groupname, ...texts, clients } }];
+  }
   return [
-    ...removed.map(({ name }) => leave(groupname, name)),
-    ...(isAtOnce ? [] : changed.map(({ name }) => leave(groupname, name))),
-    ...(isAtOnce
-      ? [{ command: 'modifyGroup', fields: { groupname, ...texts, clients: after.map(memberEntry) } } as const]
-      : []),
-    ...(withTexts && !isAtOnce ? [{ command: 'modifyGroup', fields: { groupname, ...texts } } as const] : []),
-    ...(isAtOnce
-      ? []
-      : [...changed, ...added].map(
-          (member) => ({ command: 'addGroupClient', fields: { groupname, ...memberEntry(member) } }) as const,
-        )),
+    ...removals([...removed, ...changed]),
+    ...(hasTexts ? [{ command: 'modifyGroup', fields: { groupname, ...texts } } as const] : []),
+    ...[...changed, ...added].map(
+      (member) => ({ command: 'addGroupClient', fields: { groupname, ...memberEntry(member) } }) as const,
+    ),
   ];
 }
 
-/** Errors: IN_USE for the anonymous group: it crashes Mosquitto before 2.0.15, and is refused by later ones. */
-export function deleteGroup(draft: PolicyDraft, { groupname }: Change<'DELETE_GROUP'>): DynsecWrite[] {
+/** Errors: IN_USE for the anonymous group. The command crashes Mosquitto before 2.0.15; later versions refuse it. */
+export function deleteGroup(draft: PolicyDraft, { groupname }: ChangeOf<'DELETE_GROUP'>): DynsecWrite[] {
   groupOf(draft, groupname);
   if (draft.anonymousGroup === groupname) {
-    throw new ServiceError(
-      'IN_USE',
-      `"${groupname}" is the group of connections without user name; name another one for them first`,
-      { info: { name: groupname } },
-    );
+    throw new ServiceError('IN_USE', `"${groupname}" is the anonymous group; set another anonymous group first`, {
+      info: { name: groupname },
+    });
   }
   return [{ command: 'deleteGroup', fields: { groupname } }];
 }
 
-export function addGroupRole(draft: PolicyDraft, { groupname, role }: Change<'ADD_GROUP_ROLE'>): DynsecWrite[] {
+export function addGroupRole(draft: PolicyDraft, { groupname, role }: ChangeOf<'ADD_GROUP_ROLE'>): DynsecWrite[] {
   const { roles } = groupOf(draft, groupname);
   roleOf(draft, role.name);
   const held = roles.find(({ name }) => name === role.name);
@@ -89,7 +83,7 @@ export function addGroupRole(draft: PolicyDraft, { groupname, role }: Change<'AD
 
 export function removeGroupRole(
   draft: PolicyDraft,
-  { groupname, rolename }: Change<'REMOVE_GROUP_ROLE'>,
+  { groupname, rolename }: ChangeOf<'REMOVE_GROUP_ROLE'>,
 ): DynsecWrite[] {
   const { roles } = groupOf(draft, groupname);
   roleOf(draft, rolename);
@@ -103,8 +97,7 @@ function membersOf(draft: PolicyDraft, groupname: string): Membership[] {
   });
 }
 
-const memberEntry = ({ name, priority }: Membership) => ({ username: name, priority });
-const leave = (groupname: string, username: string): DynsecWrite => ({
+const removeMember = (groupname: string, username: string): DynsecWrite => ({
   command: 'removeGroupClient',
   fields: { groupname, username },
 });

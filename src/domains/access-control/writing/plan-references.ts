@@ -3,8 +3,8 @@ import type { AccessClient, AccessGroup, AccessRole, Membership } from '../polic
 import type { PolicyDraft } from './policy-draft.ts';
 
 /*
- * What a change names must be there before anything is sent: Mosquitto 2.0.11 takes an account out of all its groups when
- * `modifyClient` names one that it does not know, and answers success.
+ * Checks that the objects of a change exist before a command is sent. Mosquitto 2.0.11 removes an account from all its
+ * groups if `modifyClient` has the name of a missing group, and responds with success.
  */
 
 export function clientOf(draft: PolicyDraft, username: string): AccessClient {
@@ -25,7 +25,7 @@ export function roleOf(draft: PolicyDraft, rolename: string): AccessRole {
   return role;
 }
 
-/** Null: not there, and to be made. Errors: NOT_FOUND and ALREADY_EXISTS, as `mode` says. */
+/** Returns `null` if the object must be created. Errors: NOT_FOUND and ALREADY_EXISTS, see PutMode. */
 export function existing<T>(
   map: ReadonlyMap<string, T>,
   name: string,
@@ -35,14 +35,14 @@ export function existing<T>(
   const found = map.get(name) ?? null;
   if (found === null && mode === 'UPDATE') throw notFound(what, name);
   if (found !== null && mode === 'CREATE') {
-    throw new ServiceError('ALREADY_EXISTS', `There is a ${what} "${name}" already`, { info: { name } });
+    throw new ServiceError('ALREADY_EXISTS', `The ${what} "${name}" already exists`, { info: { name } });
   }
   return found;
 }
 
-/** What has to be done so that a list of memberships becomes another; `changed` are those with another priority. */
-export interface ListDifference {
+interface ListDifference {
   readonly added: readonly Membership[];
+  /** Memberships with a new priority. */
   readonly changed: readonly Membership[];
   readonly removed: readonly Membership[];
   readonly isSame: boolean;
@@ -57,7 +57,7 @@ export function listDifference(before: readonly Membership[], after: readonly Me
   return { added, changed, removed, isSame: added.length + changed.length + removed.length === 0 };
 }
 
-/** The text fields that differ; "" clears. */
+/** Returns the text fields that differ; "" clears. */
 export function textFields(
   before: { readonly textName: string | null; readonly textDescription: string | null } | null,
   { textName, textDescription }: { readonly textName?: string | null; readonly textDescription?: string | null },
@@ -68,12 +68,12 @@ export function textFields(
   };
 }
 
-/** `{ [key]: wish }` where the wish is another than what is there; null and "" are one. */
+/** Returns `{ [key]: after }` if the values differ, else `{}`. `null` and "" are equal; `undefined` changes nothing. */
 export function differing<Key extends string>(
   key: Key,
   before: string | null | undefined,
-  wish: string | null | undefined,
+  after: string | null | undefined,
 ): { readonly [key in Key]?: string } {
-  if (wish === undefined || (wish ?? '') === (before ?? '')) return {};
-  return { [key]: wish ?? '' } as { readonly [key in Key]?: string };
+  if (after === undefined || (after ?? '') === (before ?? '')) return {};
+  return { [key]: after ?? '' } as { readonly [key in Key]?: string };
 }

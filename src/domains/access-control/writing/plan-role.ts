@@ -1,29 +1,29 @@
 import { type InputIssue, invalid, notFound, ServiceError } from '../../../platform/errors.ts';
 import { filterProblem } from '../../../protocol/mqtt/topics.ts';
 import type { AccessDialect, AccessRole, AclRule } from '../policy/access-model.ts';
-import type { AccessChange } from './access-change.ts';
-import type { AclEntry, DynsecWrite } from './dynsec-writes.ts';
+import { rulesInOrder } from '../policy/access-order.ts';
+import type { ChangeOf } from './access-change.ts';
+import { aclEntry } from './dynsec-fields.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
 import { existing, roleOf, textFields } from './plan-references.ts';
-import { type PolicyDraft, rulesInOrder } from './policy-draft.ts';
+import type { PolicyDraft } from './policy-draft.ts';
 
-type Change<Kind extends AccessChange['kind']> = Extract<AccessChange, { readonly kind: Kind }>;
-
-/** Errors: as the mode says; INVALID and NOT_SUPPORTED_BY_BROKER for what the broker would not understand. */
+/** Errors: see PutMode; INVALID and NOT_SUPPORTED_BY_BROKER for features that the broker lacks. */
 export function putRole(
   draft: PolicyDraft,
   dialect: AccessDialect,
-  { rolename, mode, fields }: Change<'PUT_ROLE'>,
+  { rolename, mode, fields }: ChangeOf<'PUT_ROLE'>,
 ): DynsecWrite[] {
   const role = existing(draft.roles, rolename, mode, 'role');
   const { allowWildcardSubs, acls } = fields;
   if (allowWildcardSubs !== undefined && !dialect.wildcardFlag) {
-    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'Roles of this broker have no flag for wildcard subscriptions', {
+    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', 'This broker does not support allowWildcardSubs of roles', {
       info: { needs: 'Mosquitto 2.1' },
     });
   }
   checkSubstitution(dialect, role, acls ?? [], (index) => `acls.${index}.topic`);
   if (!role) {
-    // Said even where it is the default, so that what was made can be compared.
+    // The flag is sent even if it has the default value, so that the created role can be compared.
     const flag = dialect.wildcardFlag ? { allowwildcardsubs: allowWildcardSubs ?? true } : {};
     const rules = acls && acls.length > 0 ? { acls: rulesInOrder(acls).map(aclEntry) } : {};
     return [{ command: 'createRole', fields: { rolename, ...textFields(null, fields), ...flag, ...rules } }];
@@ -39,10 +39,10 @@ export function putRole(
 }
 
 /**
- * The holders give it back first: of those who got it by `roles` in `createClient` the broker knows nothing at the role, and
- * deleting it would leave them a dangling reference (crash of 2.0.11).
+ * Removes the role from its holders first. A client created with `roles` in `createClient` is not registered with the
+ * role, so deleting the role alone would leave a dangling reference (crash of 2.0.11).
  */
-export function deleteRole(draft: PolicyDraft, { rolename }: Change<'DELETE_ROLE'>): DynsecWrite[] {
+export function deleteRole(draft: PolicyDraft, { rolename }: ChangeOf<'DELETE_ROLE'>): DynsecWrite[] {
   roleOf(draft, rolename);
   return [
     ...draft
@@ -56,41 +56,37 @@ export function deleteRole(draft: PolicyDraft, { rolename }: Change<'DELETE_ROLE
 }
 
 /**
- * A rule that is there already is changed where it stands, by the whole list in one command: there is no moment without it,
- * and it keeps its place among equals. Mosquitto 2.0 disconnects nobody then; subscriptions that exist live on.
+ * Changes an existing rule by replacing the whole list in one command, so that the rule is never missing and keeps its
+ * position. Mosquitto 2.0 disconnects no client then, and existing subscriptions stay.
  */
 export function putRoleAcl(
   draft: PolicyDraft,
   dialect: AccessDialect,
-  { rolename, acl }: Change<'PUT_ROLE_ACL'>,
+  { rolename, acl }: ChangeOf<'PUT_ROLE_ACL'>,
 ): DynsecWrite[] {
   const role = roleOf(draft, rolename);
   checkSubstitution(dialect, role, [acl], () => 'acl.topic');
-  const there = role.acls.find((rule) => isSamePlace(rule, acl));
-  if (!there) return [{ command: 'addRoleACL', fields: { rolename, ...aclEntry(acl) } }];
-  if (there.priority === acl.priority && there.allow === acl.allow) return [];
-  return [
-    rulesOf(
-      rolename,
-      role.acls.map((rule) => (isSamePlace(rule, acl) ? acl : rule)),
-    ),
-  ];
+  const existingRule = role.acls.find((rule) => isSameKey(rule, acl));
+  if (!existingRule) return [{ command: 'addRoleACL', fields: { rolename, ...aclEntry(acl) } }];
+  if (existingRule.priority === acl.priority && existingRule.allow === acl.allow) return [];
+  const acls = role.acls.map((rule) => (isSameKey(rule, acl) ? acl : rule));
+  return [replaceRules(rolename, acls)];
 }
 
 /** Errors: NOT_FOUND. */
 export function removeRoleAcl(
   draft: PolicyDraft,
-  { rolename, aclType, topic }: Change<'REMOVE_ROLE_ACL'>,
+  { rolename, aclType, topic }: ChangeOf<'REMOVE_ROLE_ACL'>,
 ): DynsecWrite[] {
   const { acls } = roleOf(draft, rolename);
-  const rest = acls.filter((rule) => !isSamePlace(rule, { aclType, topic }));
+  const rest = acls.filter((rule) => !isSameKey(rule, { aclType, topic }));
   if (rest.length === acls.length) throw notFound(`rule ${aclType} in the role "${rolename}" for`, topic);
-  // modifyRole of other tools can have stored a filter that removeRoleACL refuses to know.
-  if (filterProblem(topic) !== null) return [rulesOf(rolename, rest)];
+  // Another tool may have stored an invalid filter with modifyRole, which removeRoleACL does not accept.
+  if (filterProblem(topic) !== null) return [replaceRules(rolename, rest)];
   return [{ command: 'removeRoleACL', fields: { rolename, acltype: aclType, topic } }];
 }
 
-/** Mosquitto before 2.1 stores `%c` and `%u` and matches them with nothing but themselves. What is there already may stay. */
+/** Mosquitto before 2.1 does not replace `%c` and `%u`. Existing rules with them may stay. Errors: INVALID. */
 function checkSubstitution(
   dialect: AccessDialect,
   role: AccessRole | null,
@@ -101,8 +97,8 @@ function checkSubstitution(
   const issues: InputIssue[] = [];
   for (const [index, acl] of acls.entries()) {
     if (acl.aclType.endsWith('Literal') || !acl.topic.split('/').some(isPlaceholder)) continue;
-    if (role?.acls.some((rule) => isSamePlace(rule, acl))) continue;
-    const reason = `"${acl.topic}": this broker puts nothing in for %c and %u; that came with Mosquitto 2.1`;
+    if (role?.acls.some((rule) => isSameKey(rule, acl))) continue;
+    const reason = `"${acl.topic}": this broker does not replace %c and %u; Mosquitto 2.1 or newer is required`;
     issues.push({ path: pathOf(index), reason });
   }
   if (issues.length > 0) throw invalid(issues);
@@ -110,26 +106,19 @@ function checkSubstitution(
 
 const isPlaceholder = (level: string): boolean => level === '%c' || level === '%u';
 
-const isSamePlace = (one: Pick<AclRule, 'aclType' | 'topic'>, other: Pick<AclRule, 'aclType' | 'topic'>): boolean =>
+const isSameKey = (one: Pick<AclRule, 'aclType' | 'topic'>, other: Pick<AclRule, 'aclType' | 'topic'>): boolean =>
   one.aclType === other.aclType && one.topic === other.topic;
 
 function isSameRules(before: readonly AclRule[], after: readonly AclRule[]): boolean {
   if (before.length !== after.length) return false;
-  const wish = rulesInOrder(after);
+  const others = rulesInOrder(after);
   return rulesInOrder(before).every((rule, index) => {
-    const other = wish[index];
-    return other && isSamePlace(rule, other) && rule.priority === other.priority && rule.allow === other.allow;
+    const other = others[index];
+    return other && isSameKey(rule, other) && rule.priority === other.priority && rule.allow === other.allow;
   });
 }
 
-const rulesOf = (rolename: string, acls: readonly AclRule[]): DynsecWrite => ({
+const replaceRules = (rolename: string, acls: readonly AclRule[]): DynsecWrite => ({
   command: 'modifyRole',
   fields: { rolename, acls: rulesInOrder(acls).map(aclEntry) },
-});
-
-const aclEntry = ({ aclType, topic, priority, allow }: AclRule): AclEntry => ({
-  acltype: aclType,
-  topic,
-  priority,
-  allow,
 });

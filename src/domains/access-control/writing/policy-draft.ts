@@ -1,21 +1,19 @@
-import {
-  ACL_TYPES,
-  type AccessClient,
-  type AccessGroup,
-  type AccessPolicy,
-  type AccessRole,
-  type AclRule,
-  type DefaultAcl,
-  type Membership,
+import type {
+  AccessClient,
+  AccessGroup,
+  AccessPolicy,
+  AccessRole,
+  DefaultAcl,
+  Membership,
 } from '../policy/access-model.ts';
-import { membershipsInOrder } from '../policy/access-order.ts';
+import { membershipsInOrder, rulesInOrder } from '../policy/access-order.ts';
+import { changedTexts, fromAcl, fromGroup, fromRole, newTexts } from './dynsec-fields.ts';
 import type { DynsecWrite } from './dynsec-writes.ts';
 import { HolderIndex } from './holder-index.ts';
-import { changedTexts, fromAcl, fromGroup, fromRole, newTexts } from './written-fields.ts';
 
 /**
- * A policy on which commands are tried out. It does what a broker does with a command that it accepts, and judges nothing: what
- * a command names must be there. The policy that it was made of stays as it is.
+ * A copy of a policy that commands are executed on, as a broker does with commands that it accepts. It does not check
+ * the commands: the objects that a command names must exist. The original policy is not changed.
  */
 export class PolicyDraft implements AccessPolicy {
   readonly clients: Map<string, AccessClient>;
@@ -23,14 +21,14 @@ export class PolicyDraft implements AccessPolicy {
   readonly roles: Map<string, AccessRole>;
   defaultAcl: DefaultAcl;
   anonymousGroup: string | null;
-  /** Made when first needed, then kept up: clients by group, clients and groups by role. */
+  /** Created when first used, then updated by each command. */
   #members: HolderIndex | null = null;
   #holders: HolderIndex | null = null;
   #holdingGroups: HolderIndex | null = null;
-  /** Of `holdersOf`, by role, with the lists that it is made of. */
+  /** Cached results of `holdersOf` by role, with the lists that each was created from. */
   readonly #unions = new Map<
     string,
-    { readonly of: readonly (readonly string[])[]; readonly all: readonly string[] }
+    { readonly sources: readonly (readonly string[])[]; readonly all: readonly string[] }
   >();
   #undo: (() => void)[] | null = null;
 
@@ -47,7 +45,7 @@ export class PolicyDraft implements AccessPolicy {
     return this.#members.of(groupname);
   }
 
-  /** The clients that hold the role themselves. */
+  /** Clients that hold the role directly. */
   clientsWith(rolename: string): readonly string[] {
     this.#holders ??= HolderIndex.over(this.clients, ({ roles }) => roles);
     return this.#holders.of(rolename);
@@ -58,20 +56,21 @@ export class PolicyDraft implements AccessPolicy {
     return this.#holdingGroups.of(rolename);
   }
 
-  /** The clients that hold the role themselves or by a group; the same list as long as nothing of it changed. */
+  /** Clients that hold the role directly or through a group. Returns the same list object until the holders change. */
   holdersOf(rolename: string): readonly string[] {
     const lists = [this.clientsWith(rolename), ...this.groupsWith(rolename).map((name) => this.membersOf(name))];
-    const filled = lists.filter(({ length }) => length > 0);
-    const [only] = filled;
-    if (filled.length <= 1) return only ?? [];
-    const known = this.#unions.get(rolename);
-    if (known?.of.length === filled.length && filled.every((list, index) => list === known.of[index])) return known.all;
-    const all = [...new Set(filled.flat())];
-    this.#unions.set(rolename, { of: filled, all });
+    const sources = lists.filter(({ length }) => length > 0);
+    const [only] = sources;
+    if (sources.length <= 1) return only ?? [];
+    const cached = this.#unions.get(rolename);
+    if (cached?.sources.length === sources.length && sources.every((list, index) => list === cached.sources[index]))
+      return cached.all;
+    const all = [...new Set(sources.flat())];
+    this.#unions.set(rolename, { sources, all });
     return all;
   }
 
-  /** What is done from here on can be taken back by calling the answer, once. Does not nest. */
+  /** Returns a function that undoes all later commands. Call it at most once. Checkpoints cannot be nested. */
   checkpoint(): () => void {
     const undo: (() => void)[] = [];
     this.#undo = undo;
@@ -123,7 +122,7 @@ export class PolicyDraft implements AccessPolicy {
         break;
       }
       case 'removeClientRole':
-        this.#takeFromClient(write.fields.username, write.fields.rolename);
+        this.#removeClientRole(write.fields.username, write.fields.rolename);
         break;
       case 'createGroup': {
         const { groupname } = write.fields;
@@ -164,7 +163,7 @@ export class PolicyDraft implements AccessPolicy {
         break;
       }
       case 'removeGroupRole':
-        this.#takeFromGroup(write.fields.groupname, write.fields.rolename);
+        this.#removeGroupRole(write.fields.groupname, write.fields.rolename);
         break;
       case 'createRole': {
         const { rolename, allowwildcardsubs, acls = [] } = write.fields;
@@ -188,8 +187,8 @@ export class PolicyDraft implements AccessPolicy {
       }
       case 'deleteRole': {
         const { rolename } = write.fields;
-        for (const username of this.clientsWith(rolename)) this.#takeFromClient(username, rolename);
-        for (const groupname of this.groupsWith(rolename)) this.#takeFromGroup(groupname, rolename);
+        for (const username of this.clientsWith(rolename)) this.#removeClientRole(username, rolename);
+        for (const groupname of this.groupsWith(rolename)) this.#removeGroupRole(groupname, rolename);
         this.#set(this.roles, rolename, null);
         break;
       }
@@ -226,11 +225,11 @@ export class PolicyDraft implements AccessPolicy {
     this.#editClient(username, (client) => ({ ...client, groups: without(client.groups, groupname) }));
   }
 
-  #takeFromClient(username: string, rolename: string): void {
+  #removeClientRole(username: string, rolename: string): void {
     this.#editClient(username, (client) => ({ ...client, roles: without(client.roles, rolename) }));
   }
 
-  #takeFromGroup(groupname: string, rolename: string): void {
+  #removeGroupRole(groupname: string, rolename: string): void {
     this.#editGroup(groupname, (group) => ({ ...group, roles: without(group.roles, rolename) }));
   }
 
@@ -257,15 +256,15 @@ export class PolicyDraft implements AccessPolicy {
   }
 
   #reindex(username: string, before: AccessClient | null, after: AccessClient | null): void {
-    this.#members?.move(username, before?.groups, after?.groups);
-    this.#holders?.move(username, before?.roles, after?.roles);
+    this.#members?.update(username, before?.groups, after?.groups);
+    this.#holders?.update(username, before?.roles, after?.roles);
   }
 
   #setGroup(groupname: string, group: AccessGroup | null): void {
     const before = this.groups.get(groupname) ?? null;
     this.#set(this.groups, groupname, group);
-    this.#holdingGroups?.move(groupname, before?.roles, group?.roles);
-    this.#undo?.push(() => this.#holdingGroups?.move(groupname, group?.roles, before?.roles));
+    this.#holdingGroups?.update(groupname, before?.roles, group?.roles);
+    this.#undo?.push(() => this.#holdingGroups?.update(groupname, group?.roles, before?.roles));
   }
 
   #set<T>(map: Map<string, T>, name: string, value: T | null): void {
@@ -284,7 +283,3 @@ const without = (list: readonly Membership[], removed: string): readonly Members
 
 const added = (list: readonly Membership[], entry: Membership): readonly Membership[] =>
   membershipsInOrder([...without(list, entry.name), entry]);
-
-/** As a broker keeps rules: by type, then by priority; equals stay as they came. */
-export const rulesInOrder = (acls: readonly AclRule[]): AclRule[] =>
-  [...acls].sort((a, b) => ACL_TYPES.indexOf(a.aclType) - ACL_TYPES.indexOf(b.aclType) || b.priority - a.priority);

@@ -2,13 +2,15 @@ import type { AccessPolicy, Membership } from '../policy/access-model.ts';
 import { ACL_TYPES } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
-/** What is so in a policy, one entry for each thing that can be otherwise by itself; what is not there has none. */
+/**
+ * The values of objects of a policy, one entry per value that can change independently. Missing values have no entry.
+ */
 export type Facts = ReadonlyMap<string, string>;
 
-/** No name holds NUL. */
+/** Names cannot contain NUL. */
 const key = (...parts: readonly string[]): string => parts.join('\0');
 
-/** All that brokers tell of these objects. Passwords are not among it. */
+/** Returns all values that brokers report for these objects. Passwords are not reported. */
 export function factsOf(policy: AccessPolicy, objects: readonly TouchedObject[]): Facts {
   const facts = new Map<string, string>();
   for (const object of objects) {
@@ -37,7 +39,7 @@ function addClient(facts: Map<string, string>, policy: AccessPolicy, username: s
   const client = policy.clients.get(username);
   if (!client) return;
   const at = (...parts: readonly string[]) => key('client', username, ...parts);
-  facts.set(at(), 'there');
+  facts.set(at(), 'exists');
   facts.set(at('disabled'), String(client.disabled));
   addText(facts, at('clientId'), client.clientId);
   addText(facts, at('textName'), client.textName);
@@ -50,7 +52,7 @@ function addGroup(facts: Map<string, string>, policy: AccessPolicy, groupname: s
   const group = policy.groups.get(groupname);
   if (!group) return;
   const at = (...parts: readonly string[]) => key('group', groupname, ...parts);
-  facts.set(at(), 'there');
+  facts.set(at(), 'exists');
   addText(facts, at('textName'), group.textName);
   addText(facts, at('textDescription'), group.textDescription);
   addMemberships(facts, at('role'), group.roles);
@@ -60,14 +62,14 @@ function addRole(facts: Map<string, string>, policy: AccessPolicy, rolename: str
   const role = policy.roles.get(rolename);
   if (!role) return;
   const at = (...parts: readonly string[]) => key('role', rolename, ...parts);
-  facts.set(at(), 'there');
+  facts.set(at(), 'exists');
   addText(facts, at('textName'), role.textName);
   addText(facts, at('textDescription'), role.textDescription);
   if (role.allowWildcardSubs !== null) facts.set(at('allowWildcardSubs'), String(role.allowWildcardSubs));
   for (const type of ACL_TYPES) {
     const rules = role.acls.filter(({ aclType }) => aclType === type);
     for (const { topic, priority, allow } of rules) facts.set(at('rule', type, topic), `${priority} ${allow}`);
-    // Among equals the older one decides.
+    // Of rules with the same priority, the older one decides.
     if (rules.length > 1) facts.set(at('order', type), rules.map(({ topic }) => topic).join('\0'));
   }
 }

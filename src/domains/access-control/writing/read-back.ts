@@ -4,7 +4,7 @@ import type { BrokerSession } from '../../../protocol/mqtt/broker-session.ts';
 import type { AccessDialect, AccessPolicy } from '../policy/access-model.ts';
 import type { TouchedObject } from './access-plan.ts';
 
-/** What a writer needs of an AccessIndex. */
+/** The methods of AccessIndex that a writer uses. */
 export interface PolicySource {
   current(): Promise<PolicyNow>;
   refresh(touched: readonly TouchedObject[]): Promise<PolicyNow>;
@@ -17,12 +17,12 @@ export interface PolicyNow {
 
 type Session = Pick<BrokerSession, 'status' | 'onStatus'>;
 
-/** Between attempts (ms), where the connection is up and the broker does not answer all the same. */
-const PAUSE_MS = 100;
+/** Interval between attempts if the broker is connected but does not respond. */
+const RETRY_MS = 100;
 
 /**
- * Reads the objects as the broker has them, waiting for the connection to come back. An error instead of an answer: it was not
- * possible within `withinMs`, or it is not for a lack of connection.
+ * Reads the objects from the broker and waits for a reconnect if necessary. Returns the error if the read did not
+ * succeed within `withinMs`, or if it failed for another reason than the connection.
  */
 export async function readBack(
   source: PolicySource,
@@ -31,7 +31,7 @@ export async function readBack(
   withinMs: number,
 ): Promise<PolicyNow | { readonly error: unknown }> {
   const deadline = Date.now() + withinMs;
-  let last: unknown = new ServiceError('BROKER_UNREACHABLE', 'The broker did not come back in time');
+  let last: unknown = new ServiceError('BROKER_UNREACHABLE', 'The broker did not reconnect in time');
   while (await isConnectedBy(session, deadline)) {
     try {
       return await source.refresh(touched);
@@ -39,28 +39,28 @@ export async function readBack(
       last = error;
       if (!isOutage(error)) break;
     }
-    // The loss of the connection is told a moment after what it does to commands.
-    await delay(Math.max(0, Math.min(PAUSE_MS, deadline - Date.now())));
+    // Commands fail a moment before the session reports the lost connection.
+    await delay(Math.max(0, Math.min(RETRY_MS, deadline - Date.now())));
   }
   return { error: last };
 }
 
 /**
- * Listens from now on for the loss of the connection; the answer waits for it, `ms` at most. Mosquitto 2.1 and the embedded
- * broker answer first and disconnect a moment later: what is sent in that moment would be lost.
+ * Starts to watch for a lost connection and returns a function that waits for it, at most `ms`. Mosquitto 2.1 and the
+ * embedded broker respond first and disconnect a moment later; commands sent in between would be lost.
  */
-export function awaitLoss(session: Session): (ms: number) => Promise<void> {
-  let told = () => {};
-  const loss = new Promise<void>((resolve) => {
-    told = resolve;
+export function watchForDisconnect(session: Session): (ms: number) => Promise<void> {
+  let finish = () => {};
+  const disconnected = new Promise<void>((resolve) => {
+    finish = resolve;
   });
   const stop = session.onStatus(({ state }) => {
-    if (state !== 'CONNECTED') told();
+    if (state !== 'CONNECTED') finish();
   });
   return async (ms) => {
-    if (session.status.state !== 'CONNECTED') told();
-    const timer = setTimeout(told, ms);
-    await loss;
+    if (session.status.state !== 'CONNECTED') finish();
+    const timer = setTimeout(finish, ms);
+    await disconnected;
     clearTimeout(timer);
     stop();
   };
@@ -70,7 +70,7 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'BROKER_UNREACHABLE' || error.code === 'BROKER_TIMEOUT');
 }
 
-/** False: closed for good, or not connected until `deadline` (epoch milliseconds). */
+/** Whether the session connects before `deadline` (epoch milliseconds) and is not closed permanently. */
 function isConnectedBy(session: Session, deadline: number): Promise<boolean> {
   const left = deadline - Date.now();
   const { state } = session.status;

@@ -1,30 +1,32 @@
 import type { PlannedCommand } from './access-plan.ts';
 
-/** What is still to be sent of one change. */
+/** The commands of one change that are not sent yet. */
 export interface Pending {
-  /** Place of the change in the caller's list. */
+  /** Position of the change in the list. */
   readonly index: number;
   readonly commands: readonly PlannedCommand[];
 }
 
-/** One command with the place of its change. */
+/** One command and the position of its change. */
 export interface BatchEntry {
   readonly index: number;
   readonly command: PlannedCommand;
 }
 
-/** The commands of one change ride together up to here, even where a broker takes fewer writes at once. */
+/** Up to this number, the commands of one change are in one payload, even above `writesPerPayload`. */
 const MAX_TOGETHER = 100;
-/** Below the 500 kB of a payload, with room for the envelope. */
+/** Maximum size of the fields; a payload with its envelope is limited to 500 kB. */
 const MAX_BYTES = 450_000;
-/** Envelope and correlation data of one command. */
+/** Size of the envelope and the correlation data of one command. */
 const OVERHEAD = 80;
 
 /**
- * The commands of the next payload: of as many changes as fit, in their order, and never empty while there is one.
+ * Returns the commands of the next payload: of as many changes as possible, in order. Empty only if no commands are
+ * left.
  *
- * The commands of one change are kept together (a rule replaced, a role taken from its holders and deleted: nobody sees half of
- * it). What disconnects this service does not ride with what does not: Mosquitto 2.0 then answers nothing of the payload.
+ * The commands of one change are in one payload, so that no client sees an intermediate state (for example a role that
+ * is removed from its holders but not deleted yet). Commands that disconnect this service are in a separate payload,
+ * because Mosquitto 2.0 then sends no response to the whole payload.
  */
 export function nextBatch(pending: Iterable<Pending>, writesPerPayload: number): BatchEntry[] {
   const batch: BatchEntry[] = [];
@@ -45,13 +47,13 @@ export function nextBatch(pending: Iterable<Pending>, writesPerPayload: number):
   return batch;
 }
 
-/** At least one. */
-function fitting(commands: readonly PlannedCommand[], most: number): readonly PlannedCommand[] {
+/** Returns at least one command. */
+function fitting(commands: readonly PlannedCommand[], maximum: number): readonly PlannedCommand[] {
   let bytes = 0;
   let count = 0;
   for (const command of commands) {
     bytes += bytesOf(command);
-    if (count > 0 && (count === most || bytes > MAX_BYTES)) break;
+    if (count > 0 && (count === maximum || bytes > MAX_BYTES)) break;
     count += 1;
   }
   return commands.slice(0, count);

@@ -10,14 +10,14 @@ import type {
   WriteReport,
 } from './access-report.ts';
 
-/** A change on its way. */
+/** The current state of a change. */
 export interface ChangeProgress {
   readonly commands: readonly CommandProgress[];
-  /** Why none of it was sent. */
+  /** Why no command was sent. */
   readonly error: ServiceError | null;
 }
 
-export interface CommandProgress {
+interface CommandProgress {
   readonly command: PlannedCommand;
   readonly state: CommandState;
   readonly error: ServiceError | null;
@@ -50,7 +50,6 @@ function outcomeOf(commands: readonly CommandProgress[], error: ServiceError | n
   return states.size === 1 ? 'APPLIED' : 'PARTLY_APPLIED';
 }
 
-/** Of a dry run REJECTED where anything would be. */
 function worstOf(outcomes: ReadonlySet<ChangeOutcome>): ChangeOutcome {
   const has = (outcome: ChangeOutcome) => outcomes.has(outcome);
   if (has('UNKNOWN')) return 'UNKNOWN';

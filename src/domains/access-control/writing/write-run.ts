@@ -8,9 +8,9 @@ import type { AccessChange } from './access-change.ts';
 import type { Kick, PlannedCommand, TouchedObject } from './access-plan.ts';
 import { AccessPlanner } from './access-planner.ts';
 import type { CommandState } from './access-report.ts';
-import { judge, type SentCommand, type Verdict } from './lost-answers.ts';
+import { judge, type SentCommand, type Verdict } from './lost-responses.ts';
 import { PolicyDraft } from './policy-draft.ts';
-import { awaitLoss, isOutage, type PolicyNow, type PolicySource, readBack } from './read-back.ts';
+import { isOutage, type PolicyNow, type PolicySource, readBack, watchForDisconnect } from './read-back.ts';
 import { type BatchEntry, nextBatch, type Pending } from './write-batches.ts';
 import type { ChangeProgress } from './write-report.ts';
 
@@ -20,7 +20,7 @@ export interface WriteParts {
   readonly session: Pick<BrokerSession, 'status' | 'onStatus'>;
   readonly gatewayUsername: string | null;
   readonly readBackMs: number;
-  /** Whether the caller may change rights on `$CONTROL/`; see ControlRights. */
+  /** Whether the caller may change access to `$CONTROL/`; see ControlRights. */
   readonly mayControl: boolean;
 }
 
@@ -38,33 +38,32 @@ interface Progress {
 }
 
 interface Sent extends SentCommand {
-  readonly command: PlannedCommand;
   readonly entry: Command;
-  /** Of a lost or refused one. */
+  /** The error of a lost or refused command. */
   readonly reason: ServiceError | null;
 }
 
 /**
- * Carries out one list of changes: payload by payload, a payload after the answers to the one before.
+ * Executes one list of changes. Each payload is sent after the responses to the previous one.
  *
- * A change stops at its first command that did not happen; the others go on. After anything that was not as planned (refused, no
- * answer, own connection cut), what was touched is read back, what became of the commands is judged by that, and the changes
- * that were not begun are planned anew on what is there, each before it is sent. A command whose answer was lost is never sent a
- * second time.
+ * A change stops at its first command that fails; other changes continue. After an unexpected result (a refused
+ * command, a lost response, a lost connection), the touched objects are read back, the results of the commands are
+ * determined from them, and all changes that are not started are planned again. A command with a lost response is never
+ * sent again.
  */
 export class WriteRun {
   readonly #parts: WriteParts;
   readonly #changes: readonly AccessChange[];
   readonly #progress: Progress[];
   #now: PolicyNow;
-  /** Sent since `#now` was read. */
+  /** Commands sent since `#now` was read. */
   #sent: Sent[] = [];
-  /** Of those before it nothing is left to be sent. */
+  /** Index of the first change that may have commands to send. */
   #first = 0;
-  /** The last change of which something was sent is before it. */
-  #begun = 0;
+  /** Index after the last change that a command was sent of. */
+  #started = 0;
   #planner: AccessPlanner;
-  /** Those before it are planned on `#now`. */
+  /** Index of the first change that is not planned on `#now`. */
   #planned = 0;
 
   private constructor(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]) {
@@ -75,7 +74,7 @@ export class WriteRun {
     this.#planner = this.#plannerOn(now.policy);
   }
 
-  /** Planned to its end; nothing is sent before `execute`. */
+  /** Plans all changes. No command is sent before `execute`. */
   static async planned(parts: WriteParts, now: PolicyNow, changes: readonly AccessChange[]): Promise<WriteRun> {
     const run = new WriteRun(parts, now, changes);
     await runInSlices(run.#planAll());
@@ -86,7 +85,7 @@ export class WriteRun {
     return this.#progress;
   }
 
-  /** Of the commands that the broker got to see; before `execute` of those that it will. */
+  /** The kicks of the commands that the broker received; before `execute`, of all planned commands. */
   *kicks(): Generator<Kick> {
     for (const { commands } of this.#progress) {
       for (const { command, state, error } of commands) {
@@ -104,79 +103,79 @@ export class WriteRun {
       }
     }
     if (this.#sent.length > 0) await this.#readBack();
-    this.#endAll();
+    this.#finish();
   }
 
   #nextBatch(): BatchEntry[] {
-    while (this.#first < this.#planned && this.#left(this.#first).length === 0) this.#first += 1;
+    while (this.#first < this.#planned && this.#unsent(this.#first).length === 0) this.#first += 1;
     return nextBatch(this.#pending(), this.#now.dialect.writesPerPayload);
   }
 
   *#pending(): Generator<Pending> {
     for (let index = this.#first; index < this.#progress.length; index += 1) {
       if (index === this.#planned) this.#planNext();
-      yield { index, commands: this.#left(index) };
+      yield { index, commands: this.#unsent(index) };
     }
   }
 
-  /** What of a change is still to be sent. */
-  #left(index: number): readonly PlannedCommand[] {
+  /** Returns the commands of a change that are still to be sent. */
+  #unsent(index: number): readonly PlannedCommand[] {
     const { commands, sent } = this.#progress[index] ?? { commands: [], sent: 0 };
     const isStopped = commands.slice(0, sent).some(({ state }) => state !== 'APPLIED');
     return isStopped ? [] : commands.slice(sent).map(({ command }) => command);
   }
 
-  /** False: not all of it went as planned, or this service's connection will be cut. */
+  /** Returns `false` if a command failed, or if the connection of this service is being closed. */
   async #send(batch: readonly BatchEntry[]): Promise<boolean> {
     const kicksGateway = batch.some(({ command }) => command.kicks.gateway);
-    const lossWithin = kicksGateway ? awaitLoss(this.#parts.session) : null;
+    const disconnected = kicksGateway ? watchForDisconnect(this.#parts.session) : null;
     const calls = batch.map(({ command: { command, fields } }) => ({ command, fields: { ...fields } }));
     const results = await this.#parts.controls.callAll(DYNSEC_API, calls);
-    await lossWithin?.(LOSS_MS);
-    let isSmooth = !kicksGateway;
-    for (const [place, { index, command }] of batch.entries()) {
+    await disconnected?.(DISCONNECT_MS);
+    let isAsPlanned = !kicksGateway;
+    for (const [position, { index, command }] of batch.entries()) {
       const progress = this.#progress[index];
       const entry = progress?.commands[progress.sent];
       if (!progress || !entry) continue;
       progress.sent += 1;
-      this.#begun = Math.max(this.#begun, index + 1);
-      const result = results[place];
+      this.#started = Math.max(this.#started, index + 1);
+      const result = results[position];
       const reason = result?.status === 'fulfilled' ? null : asServiceError(result?.reason);
-      const answer = reason === null ? 'ACCEPTED' : isLost(reason) ? 'LOST' : 'REFUSED';
-      this.#sent.push({ command, entry, answer, reason });
-      entry.state = answer === 'ACCEPTED' ? 'APPLIED' : answer === 'REFUSED' ? 'REJECTED' : 'UNKNOWN';
+      const response = reason === null ? 'ACCEPTED' : isLost(reason) ? 'LOST' : 'REFUSED';
+      this.#sent.push({ command, entry, response, reason });
+      entry.state = response === 'ACCEPTED' ? 'APPLIED' : response === 'REFUSED' ? 'REJECTED' : 'UNKNOWN';
       entry.error = reason;
-      if (answer !== 'ACCEPTED') isSmooth = false;
+      if (response !== 'ACCEPTED') isAsPlanned = false;
     }
-    return isSmooth;
+    return isAsPlanned;
   }
 
-  /** False: the broker could not be read. */
+  /** Returns `false` if the broker could not be read. */
   async #readBack(): Promise<boolean> {
     const { index, session, readBackMs } = this.#parts;
     const touched = await runInSlices(touchedBy(this.#sent));
     const now = await readBack(index, session, touched, readBackMs);
     if ('error' in now) {
-      for (const { entry, answer, reason } of this.#sent) {
-        if (answer === 'LOST') entry.error = unreadable(reason, now.error);
+      for (const { entry, response, reason } of this.#sent) {
+        if (response === 'LOST') entry.error = readFailed(reason, now.error);
       }
       return false;
     }
     const verdicts = await runInSlices(judge(this.#now.policy, this.#sent, now.policy));
-    for (const [place, sent] of this.#sent.entries()) settle(sent, verdicts[place] ?? 'UNKNOWN');
+    for (const [index, sent] of this.#sent.entries()) settle(sent, verdicts[index] ?? 'UNKNOWN');
     this.#sent = [];
     this.#now = now;
-    this.#planRest();
+    this.#planAgain();
     return true;
   }
 
-  /** What was begun goes on as planned; what was not is planned on what will be there then. */
-  #planRest(): void {
-    if (this.#begun >= this.#changes.length) return;
+  /** Started changes continue as planned. The other changes are planned on the policy after the started ones. */
+  #planAgain(): void {
+    if (this.#started >= this.#changes.length) return;
     const draft = new PolicyDraft(this.#now.policy);
-    for (const command of this.#left(this.#begun - 1)) draft.run(command);
+    for (const command of this.#unsent(this.#started - 1)) draft.run(command);
     this.#planner = this.#plannerOn(draft);
-    this.#planned = this.#begun;
+    this.#planned = this.#started;
   }
 
   #plannerOn(policy: AccessPolicy): AccessPlanner {
@@ -198,23 +197,23 @@ export class WriteRun {
     progress.error = error;
   }
 
-  /** The broker cannot be read: nothing more is sent, and what was answered stands. */
+  /** Sends no further commands, because the broker cannot be read. */
   #abandon(): void {
-    const error = new ServiceError('BROKER_UNREACHABLE', 'The broker went away before this was sent');
+    const error = new ServiceError('BROKER_UNREACHABLE', 'The broker disconnected before this change was sent');
     for (const progress of this.#progress) {
       if (progress.sent === 0 && progress.commands.length > 0) progress.error = error;
     }
-    this.#endAll();
+    this.#finish();
   }
 
-  #endAll(): void {
+  #finish(): void {
     for (const { commands } of this.#progress) {
       for (const command of commands) if (command.state === 'PLANNED') command.state = 'NOT_SENT';
     }
   }
 }
 
-/** Each object once. */
+/** Returns the touched objects without duplicates. */
 function* touchedBy(sent: readonly Sent[]): SlicedTask<readonly TouchedObject[]> {
   const distinct = new Map<string, TouchedObject>();
   for (const { command } of sent) {
@@ -225,36 +224,36 @@ function* touchedBy(sent: readonly Sent[]): SlicedTask<readonly TouchedObject[]>
   return [...distinct.values()];
 }
 
-/** Longest wait for this service's connection to be cut after a command that does so. */
-const LOSS_MS = 1_000;
+/** Timeout for the disconnect of this service after a command that causes it. */
+const DISCONNECT_MS = 1_000;
 
-/** Nothing is sent again that a broker may have done, and what was not sent in a payload that failed is not known for sure. */
+/** Whether the broker may have executed the command although an error was returned. */
 function isLost(reason: ServiceError): boolean {
   return isOutage(reason) ? reason.info?.outcome !== 'not sent' : reason.code === 'INTERNAL_ERROR';
 }
 
 function asServiceError(reason: unknown): ServiceError {
   if (reason instanceof ServiceError) return reason;
-  return new ServiceError('INTERNAL_ERROR', 'The answer could not be understood', { cause: reason });
+  return new ServiceError('INTERNAL_ERROR', 'The response could not be parsed', { cause: reason });
 }
 
-/** Commands that say of what is there already that it is: wished for and done, by whomever. */
-const MAKES_MEMBERS: ReadonlySet<string> = new Set(['addClientRole', 'addGroupRole', 'addGroupClient']);
+/** Commands that fail if the membership already exists. The requested state is reached then. */
+const ADD_MEMBERSHIP: ReadonlySet<string> = new Set(['addClientRole', 'addGroupRole', 'addGroupClient']);
 
-function settle({ entry, answer, reason, command }: Sent, verdict: Verdict): void {
-  if (answer === 'ACCEPTED') {
+function settle({ entry, response, reason, command }: Sent, verdict: Verdict): void {
+  if (response === 'ACCEPTED') {
     if (verdict === 'DONE') return;
     entry.state = 'UNKNOWN';
     entry.error = new ServiceError(
       'BROKER_REJECTED',
-      'The broker answered with success and has something else now: somebody changed it again, or the broker lost it',
+      'The broker responded with success but has another value now: another client changed it, or the broker lost it',
       { info: { command: command.command } },
     );
-  } else if (answer === 'LOST') {
+  } else if (response === 'LOST') {
     entry.state = verdict === 'DONE' ? 'APPLIED' : verdict === 'NOT_DONE' ? 'REJECTED' : 'UNKNOWN';
     entry.error = verdict === 'DONE' ? null : lostError(reason, command, verdict);
-  } else if (verdict === 'DONE' && MAKES_MEMBERS.has(command.command)) {
-    // Mosquitto answers "Internal error" for a role that the account holds already.
+  } else if (verdict === 'DONE' && ADD_MEMBERSHIP.has(command.command)) {
+    // Mosquitto responds with "Internal error" if the account already holds the role.
     entry.state = 'APPLIED';
     entry.error = null;
   } else if (verdict === 'UNKNOWN') {
@@ -268,19 +267,20 @@ function lostError(reason: ServiceError | null, { command, fields }: PlannedComm
   if (verdict === 'NOT_DONE') {
     return new ServiceError(
       code,
-      'No answer came, and the broker has not done it, or somebody took it back; it was not sent again',
+      'The broker sent no response and does not have the change, or another client reverted it; it was not sent again',
       options,
     );
   }
-  const why = 'password' in fields ? 'a password cannot be read back' : 'what the broker has now does not tell';
-  return new ServiceError(code, `No answer came, and ${why}`, options);
+  const why =
+    'password' in fields ? 'a password cannot be read back' : 'its current state does not show whether it applied this';
+  return new ServiceError(code, `The broker sent no response, and ${why}`, options);
 }
 
-function unreadable(reason: ServiceError | null, error: unknown): ServiceError {
+function readFailed(reason: ServiceError | null, error: unknown): ServiceError {
   const text = error instanceof Error ? error.message : String(error);
   return new ServiceError(
     reason?.code ?? 'BROKER_UNREACHABLE',
-    `No answer came, and the broker cannot be read: ${text}`,
+    `The broker sent no response and cannot be read: ${text}`,
     { cause: error },
   );
 }

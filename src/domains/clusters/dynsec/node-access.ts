@@ -1,6 +1,6 @@
 import { runInSlices, type SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessControlService } from '../../access-control/access-control-service.ts';
-import { type AccessDiff, changesTowards } from '../../access-control/documents/access-diff.ts';
+import { type AccessDiff, diffAccess } from '../../access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
@@ -36,7 +36,7 @@ export async function differencesTo(
   gatewayUsername: string | null,
 ): Promise<AccessDiff['changes']> {
   const options = { passwords: new Map<string, string>(), setPasswords: false, deleteOthers: true, gatewayUsername };
-  return (await runInSlices(changesTowards(policy, dialect, document, options))).changes;
+  return (await runInSlices(diffAccess(policy, dialect, document, options))).changes;
 }
 
 /**
@@ -54,7 +54,7 @@ export function* planTowards({ policy, dialect }: PolicyNow, target: NodeTarget)
     if (password !== null && isWanted) given.set(username, password);
   }
   const options = { deleteOthers: true, passwords: given, setPasswords: true, gatewayUsername };
-  const { changes, needPassword } = yield* changesTowards(have, dialect, document, options);
+  const { changes, needPassword } = yield* diffAccess(have, dialect, document, options);
   const exists = new Set(document.clients.map(({ username }) => username));
   const meanwhile = [...new Set([...lacking, ...needPassword])].filter((username) => exists.has(username)).sort();
   return {

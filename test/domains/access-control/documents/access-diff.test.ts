@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DiffOptions } from '../../../../src/domains/access-control/documents/access-diff.ts';
 import type { AccessDocument } from '../../../../src/domains/access-control/documents/access-document.ts';
-import { changesTowards, documentOf, parseDocument, planChanges, policyOf } from '../at-once.ts';
+import { diffAccess, documentOf, parseDocument, planChanges, policyOf } from '../at-once.ts';
 import { MOSQUITTO_2_0, MOSQUITTO_2_1 } from '../dialects.ts';
 import { anyDocument } from './random-documents.ts';
 
@@ -34,7 +34,7 @@ const document = (parts: object = {}): AccessDocument =>
   });
 
 const diff = (from: AccessDocument, to: AccessDocument, options: Partial<DiffOptions> = {}, dialect = MOSQUITTO_2_1) =>
-  changesTowards(policyOf(from), dialect, to, { ...OPTIONS, ...options });
+  diffAccess(policyOf(from), dialect, to, { ...OPTIONS, ...options });
 
 test('what is missing is made in the order in which things are named, others are deleted last and in reverse', () => {
   const from = document({
@@ -144,7 +144,7 @@ test('what gives this service its rights stays, whether the document would narro
   ] as const) {
     expect(diff(from, to)).toMatchObject({
       changes: [],
-      notes: [expect.stringMatching(`has its rights by.*${name}`)],
+      notes: [expect.stringMatching(`has its permissions by.*${name}`)],
     });
   }
 });
@@ -232,12 +232,12 @@ test('what Mosquitto 2.0 cannot hold is left out and noted, and 2.1 gets it', ()
     { kind: 'PUT_ROLE', rolename: 'r', mode: 'CREATE', fields: { acls: held(acls.slice(1)) } },
   ]);
   expect(old.notes).toHaveLength(2);
-  expect(old.notes.join()).not.toContain('open access');
+  expect(old.notes.join()).not.toContain('grant access');
   const denial = { aclType: 'publishClientSend', topic: 'secret/%u/#', allow: false };
   const opening = document({ roles: [ADMIN, { rolename: 'r', acls: [...acls, denial] }] });
   expect(diff(document(), opening, {}, MOSQUITTO_2_0).notes).toEqual([
-    expect.stringMatching(/^(?!.*open access).*"a\/%c" of "r"\.$/),
-    expect.stringMatching(/open access.*"secret\/%u\/#" of "r"\.$/),
+    expect.stringMatching(/^(?!.*grant access).*"a\/%c" of "r"\.$/),
+    expect.stringMatching(/grant access.*"secret\/%u\/#" of "r"\.$/),
   ]);
   const current = diff(document(), to);
   expect(current.changes).toEqual([
@@ -276,7 +276,7 @@ test('from any policy to any document: the changes lead there, and then there ar
       const from = policyOf(documentOf(policyOf(holdableBy(dialect, one))));
       const to = parseDocument(holdableBy(dialect, other));
       const options = { ...OPTIONS, deleteOthers: true, gatewayUsername: 'nobody' };
-      const { changes } = changesTowards(from, dialect, to, options);
+      const { changes } = diffAccess(from, dialect, to, options);
       const plan = planChanges(from, dialect, changes, options);
       expect(plan.changes.filter(({ error }) => error !== null)).toEqual([]);
       const after = documentOf(plan.after);
@@ -287,7 +287,7 @@ test('from any policy to any document: the changes lead there, and then there ar
         const others = after.groups.filter(({ groupname }) => to.groups.some((group) => group.groupname === groupname));
         expect({ ...after, groups: others }).toEqual({ ...to, anonymousGroup });
       }
-      expect(changesTowards(plan.after, dialect, to, options).changes).toEqual([]);
+      expect(diffAccess(plan.after, dialect, to, options).changes).toEqual([]);
     }),
     { numRuns: 500 },
   );

@@ -371,7 +371,7 @@ test('whatever this service uses at the broker is guarded, and told by name: the
   ];
   for (const [change, right] of refused) {
     expect(errorOf(change)).toMatchObject({ code: 'IN_USE', info: { name: 'gateway' } });
-    expect(errorOf(change)?.message).toContain(`its own right to ${right}, and with it`);
+    expect(errorOf(change)?.message).toContain(`its permission to ${right}, and with it`);
     expect(errorOf(change)?.info?.lost).toContain(right);
   }
   const allowed: AccessChange[] = [

@@ -26,7 +26,7 @@ test("a Mosquitto's access control applied to the embedded broker takes nothing 
   const sources = [{ document }, { file: mosquitto.readAccessFile() }];
   for (const source of sources) {
     const { notes } = (await world.graph(APPLY, source)).applyAccessControl;
-    expect(notes.join('\n')).toMatch(/has its rights by.* stays as it is.*role "admin"/);
+    expect(notes.join('\n')).toMatch(/has its permissions by.*stay unchanged.*role "admin"/);
     expect(await list()).toBeGreaterThan(0);
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AccessChange } from '../../../../src/domains/access-control/writing/access-change.ts';
 import type { PlannedCommand } from '../../../../src/domains/access-control/writing/access-plan.ts';
-import type { SentCommand } from '../../../../src/domains/access-control/writing/lost-answers.ts';
+import type { SentCommand } from '../../../../src/domains/access-control/writing/lost-responses.ts';
 import { PolicyDraft } from '../../../../src/domains/access-control/writing/policy-draft.ts';
 import { judge, planChanges } from '../at-once.ts';
 import { MOSQUITTO_2_1 } from '../dialects.ts';
@@ -26,9 +26,9 @@ function after(...commands: readonly PlannedCommand[]) {
   return draft;
 }
 
-const lost = (command: PlannedCommand): SentCommand => ({ command, answer: 'LOST' });
-const accepted = (command: PlannedCommand): SentCommand => ({ command, answer: 'ACCEPTED' });
-const refused = (command: PlannedCommand): SentCommand => ({ command, answer: 'REFUSED' });
+const lost = (command: PlannedCommand): SentCommand => ({ command, response: 'LOST' });
+const accepted = (command: PlannedCommand): SentCommand => ({ command, response: 'ACCEPTED' });
+const refused = (command: PlannedCommand): SentCommand => ({ command, response: 'REFUSED' });
 
 const password = (username: string): AccessChange => ({
   kind: 'PUT_CLIENT',

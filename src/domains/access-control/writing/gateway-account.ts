@@ -1,0 +1,185 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import { KNOWN_APIS } from '../../../protocol/control/capability-probe.ts';
+import { DYNSEC_API } from '../../../protocol/control/dynamic-security.ts';
+import { type ControlApi, requestTopic, responseTopic } from '../../../protocol/control/envelope.ts';
+import { SYS_FILTERS } from '../../brokers/sys-topics.ts';
+import { LOG_FILTERS } from '../../clients/inspect/inspect-plugin.ts';
+import type { AccessAction } from '../explain/access-explanation.ts';
+import type { AccessDialect, AccessPolicy, AccessRole, Membership } from '../policy/access-model.ts';
+import { holdingsOf, rolesInOrder, rolesOfGroup } from '../policy/access-order.ts';
+import { bindRole, type CompiledRole, compileRole, decide, defaultAllows } from '../policy/acl-evaluation.ts';
+import type { PlannedCommand } from './access-plan.ts';
+import type { DynsecWrite } from './dynsec-writes.ts';
+
+interface Permission {
+  readonly action: AccessAction;
+  readonly topic: string;
+}
+
+/** A feature that this service offers through its own connection to the broker. */
+interface Feature {
+  /** Completes the error message "… and with it". */
+  readonly name: string;
+  /** The feature requires all of them, so a change is allowed if one of them is missing already. */
+  readonly permissions: readonly Permission[];
+}
+
+const controlFeature = (api: ControlApi, name: string): Feature => ({
+  name,
+  permissions: [
+    { action: 'PUBLISH', topic: requestTopic(api) },
+    { action: 'SUBSCRIBE', topic: responseTopic(api) },
+    { action: 'RECEIVE', topic: responseTopic(api) },
+  ],
+});
+
+/** One topic represents all topics that match the filter. */
+const subscribingFeature = (filter: string, name: string): Feature => ({
+  name,
+  permissions: [
+    { action: 'SUBSCRIBE', topic: filter },
+    { action: 'RECEIVE', topic: filter.replace(/[+#]$/, 'any') },
+  ],
+});
+
+/** The most important features first. */
+const FEATURES: readonly Feature[] = [
+  controlFeature(DYNSEC_API, "the control of the broker's access control"),
+  ...KNOWN_APIS.filter((api) => api !== DYNSEC_API).map((api) => controlFeature(api, `the use of ${api}`)),
+  ...LOG_FILTERS.map((filter) => subscribingFeature(filter, 'the list of connected clients')),
+  ...SYS_FILTERS.map((filter) => subscribingFeature(filter, 'the metrics and the state of the broker')),
+];
+
+/** Names of the groups and roles that give an account its permissions. */
+interface HeldNames {
+  readonly groups: ReadonlySet<string>;
+  readonly roles: ReadonlySet<string>;
+}
+
+/** `username` is `null` for a connection without a user name, which belongs to the anonymous group. */
+export function heldNames(policy: AccessPolicy, username: string | null): HeldNames {
+  const held = holdingsOf(policy, username);
+  const groups = (held?.groups ?? []).map(nameOf);
+  const roles = [...(held?.roles ?? []), ...groups.flatMap((name) => rolesOfGroup(policy, name))];
+  return { groups: new Set(groups), roles: new Set(roles.map(nameOf)) };
+}
+
+const nameOf = ({ name }: Membership): string => name;
+
+/**
+ * Protects the account that this service connects to the broker with. Without permission to control access control,
+ * this service could not undo the change. Without another permission, a feature would seem to be unsupported by the
+ * broker.
+ *
+ * Refused with IN_USE: deleting or disabling the account, another password or client id (both belong to the connection
+ * settings of the broker), and every change that removes a permission that one of FEATURES requires. Other changes of
+ * the account, its groups and roles are allowed; they disconnect this service for a moment.
+ */
+export class GatewayAccount {
+  readonly #username: string | null;
+  readonly #dialect: AccessDialect;
+  /** Role objects are replaced and never changed, so the compiled form is cached by object. */
+  readonly #compiled = new WeakMap<AccessRole, CompiledRole>();
+  /** The features that the account has all permissions for. */
+  #features: readonly Feature[];
+  #held: HeldNames;
+
+  constructor(policy: AccessPolicy, dialect: AccessDialect, username: string | null) {
+    this.#username = username;
+    this.#dialect = dialect;
+    this.#features = availableFeatures(this.#permits(policy));
+    this.#held = heldNames(policy, username);
+  }
+
+  /** Errors: IN_USE. */
+  checkWrite(write: DynsecWrite): void {
+    if (this.#username === null || !('username' in write.fields) || write.fields.username !== this.#username) return;
+    const verb = forbiddenVerb(write);
+    if (verb === null) return;
+    throw this.#refusal(`This service connects to the broker as "${this.#username}", so this account cannot ${verb}`);
+  }
+
+  /**
+   * Call after each change, with its commands and the resulting policy. Errors: IN_USE if the change must be undone.
+   */
+  checkChange(commands: readonly PlannedCommand[], policy: AccessPolicy): void {
+    if (commands.some((command) => this.#isAffected(command))) this.checkPolicy(policy);
+  }
+
+  /** Errors: IN_USE; the policy is not accepted then. */
+  checkPolicy(policy: AccessPolicy): void {
+    const permits = this.#permits(policy);
+    const lost = this.#features.flatMap(({ name, permissions }) => {
+      const permission = permissions.find((required) => !permits(required));
+      return permission === undefined ? [] : [{ name, permission: describe(permission) }];
+    });
+    if (lost[0] !== undefined) {
+      const { name, permission } = lost[0];
+      const more = lost.length === 1 ? '' : `, and ${lost.length - 1} more permissions`;
+      throw this.#refusal(`This service would lose its permission to ${permission}, and with it ${name}${more}`, {
+        lost: lost.map((feature) => feature.permission),
+      });
+    }
+    this.#features = availableFeatures(permits);
+    this.#held = heldNames(policy, this.#username);
+  }
+
+  /** Whether a command may change the permissions of the account. */
+  #isAffected({ touches }: PlannedCommand): boolean {
+    const { groups, roles } = this.#held;
+    return touches.some((object) => {
+      if (object.kind === 'CLIENT') return object.name === this.#username;
+      if (object.kind === 'GROUP') return groups.has(object.name);
+      if (object.kind === 'ROLE') return roles.has(object.name);
+      return true;
+    });
+  }
+
+  #permits(policy: AccessPolicy): Permits {
+    const held = holdingsOf(policy, this.#username);
+    if (held === null) return () => false;
+    const sources = rolesInOrder(held.roles, held.groups, (name) => rolesOfGroup(policy, name));
+    const roles = sources.flatMap(({ rolename }) => {
+      const role = policy.roles.get(rolename);
+      return role ? [bindRole(this.#compile(role), { username: this.#username, clientId: null })] : [];
+    });
+    return ({ action, topic }) => decide(roles, action, topic) ?? defaultAllows(policy.defaultAcl, action, topic);
+  }
+
+  #compile(role: AccessRole): CompiledRole {
+    let compiled = this.#compiled.get(role);
+    if (!compiled) {
+      compiled = compileRole(role, this.#dialect);
+      this.#compiled.set(role, compiled);
+    }
+    return compiled;
+  }
+
+  #refusal(message: string, info: Readonly<Record<string, unknown>> = {}): ServiceError {
+    return new ServiceError('IN_USE', message, { info: { name: this.#username, ...info } });
+  }
+}
+
+type Permits = (permission: Permission) => boolean;
+
+const availableFeatures = (permits: Permits): readonly Feature[] =>
+  FEATURES.filter(({ permissions }) => permissions.every(permits));
+
+const describe = ({ action, topic }: Permission): string =>
+  `${action === 'RECEIVE' ? 'receive' : `${action.toLowerCase()} to`} ${topic}`;
+
+function forbiddenVerb(write: DynsecWrite): string | null {
+  switch (write.command) {
+    case 'deleteClient':
+      return 'be deleted';
+    case 'disableClient':
+      return 'be disabled';
+    case 'setClientPassword':
+      return 'get another password here';
+    case 'modifyClient':
+      if (write.fields.password !== undefined) return 'get another password here';
+      return write.fields.clientid === undefined ? null : 'be bound to a client id';
+    default:
+      return null;
+  }
+}

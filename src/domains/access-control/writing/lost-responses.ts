@@ -1,0 +1,146 @@
+import type { SlicedTask } from '../../../platform/scheduling/sliced-task.ts';
+import type { AccessPolicy } from '../policy/access-model.ts';
+import type { PlannedCommand } from './access-plan.ts';
+import { PolicyDraft } from './policy-draft.ts';
+import { type Facts, factsOf } from './policy-facts.ts';
+
+export interface SentCommand {
+  readonly command: PlannedCommand;
+  /** LOST: no response arrived. */
+  readonly response: 'ACCEPTED' | 'REFUSED' | 'LOST';
+}
+
+/**
+ * Whether the broker has the result of a command. An ACCEPTED command is UNKNOWN if its result is missing. A REFUSED
+ * command is DONE if the broker has the requested state anyway.
+ */
+export type Verdict = 'DONE' | 'NOT_DONE' | 'UNKNOWN';
+
+/**
+ * Determines which of the sent commands a broker executed. `before` is the policy before the first command, `now` is
+ * the policy that was read after the last one.
+ *
+ * A broker executes commands in order, so it executed the first n commands: those that change `before` into `now`. If
+ * several values of n are possible, the commands between them are UNKNOWN (a password cannot be read; a role that is
+ * removed and added again looks unchanged). If no value is possible, another client changed the policy, and each
+ * command is evaluated by its own effects.
+ *
+ * The policy does not show which client changed it. Changes of another administrator between the lost response and the
+ * read count as if they were made or undone by these commands. An account that another administrator created in the
+ * same way has another password.
+ */
+export function* judge(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): SlicedTask<Verdict[]> {
+  const effects = yield* effectsOfEach(before, sent, now);
+  const lost = yield* judgeLost(effects, sent);
+  const verdicts = sent.map(({ response }, index): Verdict => {
+    if (response === 'LOST') return lost[index] ?? 'UNKNOWN';
+    if (response === 'ACCEPTED') return 'DONE';
+    return refusedVerdict(effects[index] ?? []);
+  });
+  for (const index of yield* contradicted(effects, sent, verdicts)) verdicts[index] = 'UNKNOWN';
+  return verdicts;
+}
+
+/** One value that a command changes; `undefined` if the value does not exist. */
+interface Effect {
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** The value that was read. */
+  readonly now: string | undefined;
+}
+
+type Effects = readonly Effect[];
+
+function* effectsOfEach(before: AccessPolicy, sent: readonly SentCommand[], now: AccessPolicy): SlicedTask<Effects[]> {
+  const draft = new PolicyDraft(before);
+  const all: Effects[] = [];
+  for (const { command, response } of sent) {
+    const factsBefore = factsOf(draft, command.touches);
+    const undo = draft.checkpoint();
+    draft.run(command);
+    const factsAfter = factsOf(draft, command.touches);
+    if (response === 'REFUSED') undo();
+    yield void all.push(differencesOf(factsBefore, factsAfter, factsOf(now, command.touches)));
+  }
+  return all;
+}
+
+function differencesOf(before: Facts, after: Facts, now: Facts): Effects {
+  const keys = new Set([...before.keys(), ...after.keys()]);
+  return [...keys]
+    .filter((key) => before.get(key) !== after.get(key))
+    .map((key) => ({ key, before: before.get(key), after: after.get(key), now: now.get(key) }));
+}
+
+/** Returns verdicts by index, which are valid only for lost responses. */
+function* judgeLost(all: readonly Effects[], sent: readonly SentCommand[]): SlicedTask<Verdict[]> {
+  if (!sent.some(({ response }) => response === 'LOST')) return [];
+  const counts = yield* possibleCounts(all, sent);
+  const first = counts[0];
+  const last = counts.at(-1);
+  if (first === undefined || last === undefined) return judgeEach(all, sent);
+  return all.map((_effects, index) => (index < first ? 'DONE' : index >= last ? 'NOT_DONE' : 'UNKNOWN'));
+}
+
+/** Returns each n for which the first n commands change the policy into the one that was read, in ascending order. */
+function* possibleCounts(all: readonly Effects[], sent: readonly SentCommand[]): SlicedTask<number[]> {
+  const values = new Map<string, string | undefined>();
+  let differing = 0;
+  for (const { key, before, now } of effectsOf(all, sent)) {
+    if (values.has(key)) continue;
+    values.set(key, before);
+    if (before !== now) differing += 1;
+    yield;
+  }
+  const accepted = sent.findLastIndex(({ response }) => response === 'ACCEPTED') + 1;
+  const counts: number[] = [];
+  for (let done = 0; done <= all.length; done += 1) {
+    if (done >= accepted && differing === 0) counts.push(done);
+    if (sent[done]?.response === 'REFUSED') continue;
+    for (const { key, after, now } of all[done] ?? []) {
+      if (values.get(key) !== now) differing -= 1;
+      if (after !== now) differing += 1;
+      values.set(key, after);
+    }
+    yield;
+  }
+  return counts;
+}
+
+function judgeEach(all: readonly Effects[], sent: readonly SentCommand[]): Verdict[] {
+  const writers = new Map<string, number>();
+  for (const { key } of effectsOf(all, sent)) writers.set(key, (writers.get(key) ?? 0) + 1);
+  return all.map((effects) => {
+    const own = effects.filter(({ key }) => writers.get(key) === 1);
+    if (own.length === 0 || own.length < effects.length) return 'UNKNOWN';
+    if (own.every(({ after, now }) => after === now)) return 'DONE';
+    if (own.every(({ before, now }) => before === now)) return 'NOT_DONE';
+    return 'UNKNOWN';
+  });
+}
+
+function refusedVerdict(effects: Effects): Verdict {
+  const visible = effects.filter(({ after, now }) => after === now).length;
+  if (visible === 0) return 'NOT_DONE';
+  return visible === effects.length ? 'DONE' : 'UNKNOWN';
+}
+
+/** Returns the DONE commands whose result is missing although no later command changed it. */
+function* contradicted(
+  all: readonly Effects[],
+  sent: readonly SentCommand[],
+  verdicts: readonly Verdict[],
+): SlicedTask<ReadonlySet<number>> {
+  const lastWriter = new Map<string, { readonly index: number; readonly exists: boolean }>();
+  for (const [index, effects] of all.entries()) {
+    if (sent[index]?.response === 'REFUSED' || verdicts[index] === 'NOT_DONE') continue;
+    for (const { key, after, now } of effects) lastWriter.set(key, { index, exists: after === now });
+    yield;
+  }
+  return new Set([...lastWriter.values()].filter(({ exists }) => !exists).map(({ index }) => index));
+}
+
+function* effectsOf(all: readonly Effects[], sent: readonly SentCommand[]): Generator<Effect> {
+  for (const [index, effects] of all.entries()) if (sent[index]?.response !== 'REFUSED') yield* effects;
+}
