@@ -10,30 +10,31 @@ interface Member {
   readonly nodeid: number;
 }
 
-/** A commercial broker that may be in a cluster: `cedalo/ha` as it is documented. */
+/** A commercial broker that can be a cluster node. It implements `cedalo/ha` as documented. */
 export interface HaBroker extends ScriptedBroker {
   readonly brokerId: string;
+  /** Position of the broker, from 1. The broker has this node number in clusters that `create` creates. */
   readonly nodeId: number;
-  /** The cluster that it is in. */
-  cluster: { readonly name: string; readonly members: Member[] } | null;
-  /** Answers that commands get instead of being done: `data` or `error`; null: none at all. */
+  /** The cluster that the broker is in, with the broker's node number in that cluster. */
+  cluster: { readonly name: string; readonly nodeId: number; readonly members: Member[] } | null;
+  /** Responses by command, sent instead of executing it: `data` or `error`. `null`: no response is sent. */
   readonly answers: Map<string, Fields | null>;
   /** Commands that change something, oldest first. */
   readonly commands: Fields[];
-  /** Called with each command before it is done. */
+  /** Called with each command before it is executed. */
   onCommand: (command: string) => void;
 }
 
-/** A service, and commercial brokers that know each other. */
+/** A service, and commercial brokers that form one cluster. */
 export interface HaWorld {
   readonly service: TestService;
   readonly nodes: readonly HaBroker[];
-  /** Number of the node that leads; null: an election. */
+  /** Node number of the leader. `null` during an election. */
   leader: number | null;
   term: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the fields that they selected.
   graph(document: string, variables?: Record<string, unknown>): Promise<any>;
-  /** Answers its id. */
+  /** Creates a cluster of the first `count` brokers and returns its id. */
   create(count?: number, mode?: 'FULL' | 'HP'): Promise<string>;
 }
 
@@ -94,15 +95,16 @@ async function addHaBroker(world: HaWorld, nodeId: number): Promise<HaBroker> {
       return [JSON.stringify({ responses })];
     }
     if (topic !== '$CONTROL/cedalo/ha/v1') return ['{"error":"endpoint not available"}'];
-    const responses = (JSON.parse(payload) as { commands: Fields[] }).commands.flatMap((asked) => {
-      const { correlationData, ...fields } = asked;
-      const command = String(fields.command);
-      if (!READS.includes(command)) made.commands.push(fields);
-      made.onCommand(command);
-      const scripted = made.answers.get(command);
-      const answer = scripted === undefined ? answerOf(world, made, fields) : scripted;
-      return answer === null ? [] : [{ command, correlationData, ...answer }];
-    });
+    const responses = (JSON.parse(payload) as { commands: Fields[] }).commands.flatMap(
+      ({ correlationData, ...fields }) => {
+        const command = String(fields.command);
+        if (!READS.includes(command)) made.commands.push(fields);
+        made.onCommand(command);
+        const scripted = made.answers.get(command);
+        const response = scripted === undefined ? responseOf(world, made, fields) : scripted;
+        return response === null ? [] : [{ command, correlationData, ...response }];
+      },
+    );
     return responses.length === 0 ? [] : [JSON.stringify({ responses })];
   });
   const { body } = await rest('POST', `/api/projects/${projectId}/brokers`, root, {
@@ -127,14 +129,16 @@ async function addHaBroker(world: HaWorld, nodeId: number): Promise<HaBroker> {
   return made;
 }
 
-/** Only the leader takes members in and out; the nodes share what they know. */
-function answerOf(world: HaWorld, node: HaBroker, fields: Fields): Fields {
+/** Only the leader adds and removes members. All nodes of the cluster have the same list of members. */
+function responseOf(world: HaWorld, node: HaBroker, fields: Fields): Fields {
   const { command, clustername } = fields;
   const { cluster } = node;
-  const isLeader = world.leader === node.nodeId;
+  const isLeader = cluster !== null && world.leader === cluster.nodeId;
   if (command === 'createCluster' || command === 'joinCluster') {
     if (cluster !== null) return { error: 'This broker is already part of a cluster.' };
-    node.cluster = { name: String(clustername), members: fields.nodes as Member[] };
+    const members = fields.nodes as (Member & { readonly mynode?: boolean })[];
+    const nodeId = members.find(({ mynode }) => mynode)?.nodeid ?? node.nodeId;
+    node.cluster = { name: String(clustername), nodeId, members };
     return {};
   }
   if (command === 'getCluster' && cluster !== null) {
@@ -149,7 +153,7 @@ function answerOf(world: HaWorld, node: HaBroker, fields: Fields): Fields {
       role: 1,
     }));
     const state = isLeader ? 3 : world.leader === null ? 2 : 1;
-    const index = isLeader ? 96 : 96 - node.nodeId;
+    const index = isLeader ? 96 : 96 - cluster.nodeId;
     return {
       data: {
         state,
@@ -172,8 +176,10 @@ function answerOf(world: HaWorld, node: HaBroker, fields: Fields): Fields {
   if (command === 'removeNode' && others.length === cluster.members.length) return { error: 'Unknown node.' };
   const members = command === 'addNode' ? [...others, { address, port, nodeid }] : others;
   for (const one of world.nodes) {
-    if (one.cluster !== null) one.cluster = { ...one.cluster, members };
-    if (command === 'removeNode' && one.nodeId === nodeid) one.cluster = null;
+    if (one.cluster === null) continue;
+    // Brokers that join at the same time receive their numbers in any order.
+    const isRemoved = command === 'removeNode' && one.cluster.nodeId === nodeid;
+    one.cluster = isRemoved ? null : { ...one.cluster, members };
   }
   return {};
 }

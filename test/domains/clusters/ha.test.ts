@@ -50,7 +50,7 @@ test('when a node refuses, those before it are brought back, and what cannot be 
   const { nodes, create, graph, service } = await haWorld();
   const [first, second, third] = nodes;
   if (!first || !second || !third) throw new Error('three nodes');
-  const other = { name: 'other', members: [] };
+  const other = { name: 'other', nodeId: 3, members: [] };
   third.cluster = other;
   await expect(create()).rejects.toMatchObject({
     code: 'ALREADY_EXISTS',
@@ -77,12 +77,12 @@ test('a node that did not answer may have joined: it is taken back only from thi
   if (!first || !second || !third) throw new Error('three nodes');
   third.answers.set('joinCluster', null);
   third.onCommand = (command) => {
-    if (command === 'joinCluster') third.cluster = { name: 'plant', members: [] };
+    if (command === 'joinCluster') third.cluster = { name: 'plant', nodeId: 3, members: [] };
   };
   await expect(create()).rejects.toMatchObject({ code: 'BROKER_TIMEOUT' });
   expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
   third.onCommand = (command) => {
-    if (command === 'joinCluster') third.cluster = { name: 'other', members: [] };
+    if (command === 'joinCluster') third.cluster = { name: 'other', nodeId: 3, members: [] };
   };
   await expect(create()).rejects.toMatchObject({
     code: 'BROKER_TIMEOUT',
@@ -193,6 +193,22 @@ test('a node joins and leaves by the leader', async () => {
   expect(first.commands.at(-1)).toMatchObject({ command: 'removeNode', nodeid: 3 });
   expect(third.cluster).toBeNull();
   await expect(graph(LEAVE, { input: { clusterId, nodeId: 4 } })).rejects.toMatchObject({ code: 'IN_USE' });
+});
+
+test('the broker that leaves is the one with the given node number, in whatever order the brokers joined', async () => {
+  const { nodes, create, graph } = await haWorld(5);
+  const clusterId = await create(3);
+  const [, , , fourth, fifth] = nodes;
+  if (!fourth || !fifth) throw new Error('five nodes');
+  const JOIN = 'mutation ($input: JoinClusterInput!) { joinCluster(input: $input) { cluster { id } } }';
+  const LEAVE = 'mutation ($input: LeaveClusterInput!) { leaveCluster(input: $input) { cluster { id } } }';
+  for (const [index, node] of [fifth, fourth].entries()) {
+    await graph(JOIN, { input: { clusterId, ...haNode(node), nodeId: 4 + index } });
+  }
+  await graph(LEAVE, { input: { clusterId, nodeId: 5 } });
+  expect([fourth.cluster, fifth.cluster?.members.length]).toEqual([null, 4]);
+  await graph(DELETE, { input: { clusterId } });
+  expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null, null, null]);
 });
 
 test('operations on a cluster go to the node that leads, also after another one was elected or the leader is gone', async () => {
