@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { BrokerCache } from '../domains/brokers/broker-cache.ts';
-import { CertificateDirectory } from '../domains/certificates/certificate-directory.ts';
+import { CertificateCache } from '../domains/certificates/certificate-cache.ts';
 import { ProjectDirectory } from '../domains/projects/project-directory.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -9,7 +9,7 @@ import type { Storage } from '../platform/storage/storage.ts';
 export interface Directories {
   readonly projects: ProjectDirectory;
   readonly brokers: BrokerCache;
-  readonly certificates: CertificateDirectory;
+  readonly certificates: CertificateCache;
 }
 
 export interface DirectoriesOptions {
@@ -22,7 +22,7 @@ export async function loadDirectories({ storage, closers, log }: DirectoriesOpti
   const { db, changes } = storage;
   const projects = closers.keep(new ProjectDirectory({ db, changes, log }));
   const brokers = closers.keep(new BrokerCache({ db, changes, log }));
-  const certificates = closers.keep(new CertificateDirectory({ db, changes, log }));
+  const certificates = closers.keep(new CertificateCache({ db, changes, log }));
   await Promise.all([projects.load(), brokers.load(), certificates.load()]);
   projects.onRemove(({ id }) => certificates.projectRemoved(id));
   return { projects, brokers, certificates };

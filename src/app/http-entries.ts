@@ -36,8 +36,7 @@ export interface HttpEntriesOptions {
 
 /** Everything that HTTP serves: the graph, REST, downloads, single sign-on of browsers, and metrics. */
 export function httpEntries(config: Config, core: ServiceCore, { url, log, traffic, connections }: HttpEntriesOptions) {
-  const { services, storage, cloudBrokers, brokerCache, certificateDirectory, streamHosting, bridgeHosting, signIn } =
-    core;
+  const { services, storage, cloudBrokers, brokerCache, certificateCache, streamHosting, bridgeHosting, signIn } = core;
   const browserWay = signIn.browserWay(url);
   const { trustProxy } = config;
   const rates = new RequestRates({
@@ -94,7 +93,7 @@ export function httpEntries(config: Config, core: ServiceCore, { url, log, traff
     audit: () => services.audit.backlog,
     clusters: () => services.clusters.statuses(),
     bridges: () => services.bridges.totals(brokerCache.all().filter(({ id }) => bridgeHosting.runs(id))),
-    certificates: () => certificateDirectory.all(),
+    certificates: () => certificateCache.all(),
     streams: () =>
       services.streams.totals(
         brokerCache.all().filter(({ id }) => streamHosting.runs(id) || cloudBrokers.listenersOf(id) !== null),

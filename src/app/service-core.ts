@@ -8,7 +8,7 @@ import { BrokerMetricsService } from '../domains/brokers/broker-metrics-service.
 import { BrokerRuntimes } from '../domains/brokers/broker-runtimes.ts';
 import { BrokerService } from '../domains/brokers/broker-service.ts';
 import { licensePlugin } from '../domains/brokers/license-plugin.ts';
-import type { CertificateDirectory } from '../domains/certificates/certificate-directory.ts';
+import type { CertificateCache } from '../domains/certificates/certificate-cache.ts';
 import { openCertificates } from '../domains/certificates/certificates.ts';
 import { openClients } from '../domains/clients/clients.ts';
 import { clientControlPlugin } from '../domains/clients/control/client-control-plugin.ts';
@@ -60,7 +60,7 @@ export interface ServiceCore {
   readonly cloudBrokers: CloudBrokers;
   readonly mqttRefusals: MqttRefusals;
   readonly brokerCache: BrokerCache;
-  readonly certificateDirectory: CertificateDirectory;
+  readonly certificateCache: CertificateCache;
   readonly streamHosting: Hosting;
   readonly bridgeHosting: Hosting;
   /** Starts the hosted plugins and the supervision of clusters. */
@@ -94,7 +94,7 @@ export async function startCore(
     const sealer = openSealer({ dataDir, secretKey, previousSecretKey: secretKeyPrevious });
     const ground = { storage, sealer, closers, log };
     const directories = await loadDirectories(ground);
-    const { projects: projectDirectory, brokers: brokerCache, certificates: certificateDirectory } = directories;
+    const { projects: projectDirectory, brokers: brokerCache, certificates: certificateCache } = directories;
 
     const retentionDays = config.auditRetentionDays;
     const audit = closers.keep(new AuditService({ db, sealer, dataDir, retentionDays, ...directories, log }));
@@ -113,7 +113,7 @@ export async function startCore(
       sealer,
       rules,
       maxPerProject: config.maxBrokersPerProject,
-      clusterOf: (brokerId) => clusters.around(brokerId),
+      clusterOf: (brokerId) => clusters.clusterOf(brokerId),
     });
 
     const calls = storage.engine === 'postgresql' ? new HostedCalls({ db, changes, sealer, timeoutMs, log }) : null;
@@ -203,7 +203,7 @@ export async function startCore(
           ];
           return clusters.serving.pluginsFor(link) ?? mergeGatewayPlugins([ofEach, ...single()]);
         },
-        standInOf: clusters.standInOf,
+        standInOf: clusters.contactNodeOf,
         log,
       }),
     );
@@ -219,7 +219,12 @@ export async function startCore(
       }),
     );
     const accessControl = closers.keep(
-      new AccessControlService({ runtimes, clients, sharedOf: clusters.sharedAccessOf, sharedBy: clusters.keeperOf }),
+      new AccessControlService({
+        runtimes,
+        clients,
+        sharedOf: clusters.sharedAccessOf,
+        sharedBy: clusters.managingClusterOf,
+      }),
     );
     const streamService = streams.connect(runtimes);
     const bridgeService = bridges.connect(runtimes, {
@@ -250,7 +255,7 @@ export async function startCore(
       metrics,
       ...openCertificates({
         ...ground,
-        directory: certificateDirectory,
+        cache: certificateCache,
         brokerCache,
         brokers,
         runtimes,
@@ -271,7 +276,7 @@ export async function startCore(
       cloudBrokers,
       mqttRefusals,
       brokerCache,
-      certificateDirectory,
+      certificateCache,
       streamHosting: streams.hosting,
       bridgeHosting: bridges.hosting,
       startHosting: () => {

@@ -11,8 +11,8 @@ import type { ListenerService } from '../domains/certificates/listener-service.t
 import type { ClientService } from '../domains/clients/client-service.ts';
 import type { ClientControlService } from '../domains/clients/control/client-control-service.ts';
 import type { ClusterLive } from '../domains/clusters/cluster-live.ts';
+import type { ClusterQueries } from '../domains/clusters/cluster-queries.ts';
 import type { ClusterService } from '../domains/clusters/cluster-service.ts';
-import type { SeenClusters } from '../domains/clusters/seen-clusters.ts';
 import type { MessageService } from '../domains/messages/message-service.ts';
 import type { ProjectService } from '../domains/projects/project-service.ts';
 import type { SecretRotator } from '../domains/secrets/secret-rotation.ts';
@@ -53,7 +53,7 @@ declare module '../gateway/context.ts' {
     readonly streams: StreamService;
     readonly bridges: BridgeService;
     readonly topics: TopicService;
-    readonly clusters: SeenClusters;
+    readonly clusters: ClusterQueries;
     readonly clusterChanges: ClusterService;
     readonly clusterLive: ClusterLive;
   }

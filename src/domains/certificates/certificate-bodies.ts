@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../gateway/rest/route.ts';
 import { BOOLEAN, closed, INTEGER, NULLABLE_STRING, STRING } from '../../gateway/rest/schemas.ts';
 
-/** Documented spellings of the graph's enum, as brokers tell it. */
+/** Documented spelling of the enum, which is that of brokers. */
 export const LISTENER_PROTOCOLS = { MQTT: 'mqtt', WEBSOCKET: 'mqtt+websockets' } as const;
 
 const MAX_TEXT = 65_535;
@@ -18,7 +18,7 @@ export const CERTIFICATES_QUERY: JsonSchema = {
       type: 'string',
       maxLength: MAX_TEXT,
       description:
-        'The certificate with this filename alone; with `brokerId` it must be deployed on that broker. 404 when there is none.',
+        'Only the certificate with this filename. With `brokerId` it must be deployed on that broker. The response is 404 if there is none.',
     },
   },
 };
@@ -32,7 +32,7 @@ export const CERTIFICATES: JsonSchema = {
       filename: STRING,
       brokers: {
         type: 'array',
-        description: 'On which it is deployed.',
+        description: 'Brokers on which the certificate is deployed.',
         items: closed({ id: STRING, name: STRING, ha: BOOLEAN }),
       },
     },
@@ -41,17 +41,17 @@ export const CERTIFICATES: JsonSchema = {
 };
 
 const WRITTEN: Readonly<Record<string, JsonSchema>> = {
-  name: { type: 'string', description: 'For people.' },
+  name: { type: 'string', description: 'Name of the certificate. Default: the filename.' },
   filename: {
     type: 'string',
     minLength: 1,
-    description: 'No other certificate of the project may have it; without a folder, 255 bytes at most.',
+    description: 'File name without a folder, unique in the project, at most 255 bytes.',
   },
   cert: {
     type: 'string',
     minLength: 10,
     description:
-      'PEM: the certificate, then its chain. With the private key of the first one in it, it is the certificate of a server; without, that of an authority. The key is sealed when stored, and never answered.',
+      'PEM: the certificate, followed by its chain. With its private key in the same text it is a server certificate, otherwise a certificate authority. The key is sealed when stored and never returned.',
   },
 };
 
@@ -66,14 +66,14 @@ export const NEW_CERTIFICATE: JsonSchema = closed(WRITTEN, {
 export const CERTIFICATE_CHANGE: JsonSchema = closed(WRITTEN, {
   required: [],
   title: 'CertificateChange',
-  description: 'What is not given stays as it is.',
+  description: 'Missing fields stay unchanged.',
   examples: [{ name: EXAMPLE.name }],
 });
 
 const PORT: JsonSchema = { type: 'integer', minimum: 1, maximum: 65_535 };
-const PLACE: Readonly<Record<string, JsonSchema>> = {
+const LISTENER_ADDRESS: Readonly<Record<string, JsonSchema>> = {
   port: PORT,
-  bindAddress: { type: 'string', description: 'Needed where several listeners have the port.' },
+  bindAddress: { type: 'string', description: 'Required if several listeners use the port.' },
 };
 
 export const DEPLOYMENT: JsonSchema = closed(
@@ -83,24 +83,24 @@ export const DEPLOYMENT: JsonSchema = closed(
       minItems: 1,
       items: closed({
         brokerId: STRING,
-        listeners: { type: 'array', minItems: 1, items: closed(PLACE, { required: ['port'] }) },
+        listeners: { type: 'array', minItems: 1, items: closed(LISTENER_ADDRESS, { required: ['port'] }) },
       }),
     },
   },
   { title: 'CertificateDeployment', examples: [{ brokers: [{ brokerId: 'brk_…', listeners: [{ port: 8883 }] }] }] },
 );
 
-const TOLD: Readonly<Record<string, JsonSchema>> = { port: INTEGER, bindAddress: STRING };
+const LISTENER: Readonly<Record<string, JsonSchema>> = { port: INTEGER, bindAddress: STRING };
 
-/** One for each broker that was asked for. */
+/** One result for each requested broker. */
 export const DEPLOYMENT_RESULTS: JsonSchema = {
   type: 'array',
   items: closed(
     {
       brokerId: STRING,
-      error: { type: 'string', description: 'Why none of its listeners was tried; left out: they were.' },
-      succeed: { type: 'array', items: closed(TOLD, { required: ['port'] }) },
-      failed: { type: 'array', items: closed({ ...TOLD, error: STRING }, { required: ['port', 'error'] }) },
+      error: { type: 'string', description: 'Why no listener of the broker was tried. Missing if they were tried.' },
+      succeed: { type: 'array', items: closed(LISTENER, { required: ['port'] }) },
+      failed: { type: 'array', items: closed({ ...LISTENER, error: STRING }, { required: ['port', 'error'] }) },
     },
     { required: ['brokerId', 'succeed', 'failed'], title: 'CertificateDeploymentResult' },
   ),
@@ -110,15 +110,15 @@ export const LISTENERS: JsonSchema = {
   type: 'array',
   items: closed(
     {
-      id: { type: ['integer', 'null'], description: 'Null where the broker gives none.' },
+      id: { type: ['integer', 'null'], description: 'Null if the broker reports no id.' },
       port: INTEGER,
-      bindAddress: { ...NULLABLE_STRING, description: 'Null: all addresses.' },
+      bindAddress: { ...NULLABLE_STRING, description: 'Null for all addresses.' },
       tls: BOOLEAN,
       protocol: { type: 'string', enum: Object.values(LISTENER_PROTOCOLS) },
-      requireCertificate: { type: ['boolean', 'null'], description: 'Null where the broker does not say.' },
+      requireCertificate: { type: ['boolean', 'null'], description: 'Null if the broker does not report it.' },
       certs: {
         type: 'array',
-        description: 'Those of this service that are deployed there.',
+        description: 'Certificates of this service that are deployed on the listener.',
         items: closed({ certificate_id: STRING, name: STRING, filename: STRING }),
       },
     },

@@ -4,27 +4,27 @@ import type { ControlCaller } from '../../protocol/control/plugin.ts';
 import { CERTIFICATE_API, type ListenerEntry } from './certificate-commands.ts';
 
 /*
- * Typed commands of `certificate-management`, and `listListeners` of the API `broker`. Answers are any broker's: entries that cannot be
- * read are left out. Errors: those of ControlCaller, with texts that hold no PEM.
+ * Typed commands of `certificate-management`, and `listListeners` of the API `broker`. Invalid entries in responses are
+ * left out. Errors: those of ControlCaller, without PEM in their messages.
  */
 
-/** What a listener uses, as brokers that this service runs tell it. */
+/** Certificates of a listener, as brokers that this service runs report them. */
 export interface ListenerCertificates {
   readonly listenerId: number;
   readonly server: DeployedFile | null;
   readonly authorities: readonly DeployedFile[];
 }
 
-export interface DeployedFile {
+interface DeployedFile {
   readonly fileName: string;
-  /** As node:crypto writes it: `AB:CD:…`. */
+  /** As formatted by node:crypto: `AB:CD:…`. */
   readonly fingerprint256: string;
 }
 
 /** More than any broker has. */
 const MAX_LISTENERS = 1_000;
 
-/** Sockets of the file system are left out: nobody speaks TLS there. */
+/** Lists the listeners. Unix domain sockets are left out, because they do not use TLS. */
 export async function listListeners(caller: ControlCaller): Promise<ListenerEntry[]> {
   const data = await caller.call('broker', 'listListeners');
   return listIn(data, 'listeners')
@@ -46,9 +46,9 @@ export async function deleteAuthority(caller: ControlCaller, listenerId: number,
   await call(caller, 'deleteCACertificate', { listener_id: listenerId, file_name: fileName });
 }
 
-export interface ServerFiles {
+interface ServerFiles {
   readonly fileName: string;
-  /** Leaf first, then its chain. */
+  /** PEM: the leaf certificate, followed by its chain. */
   readonly cert: string;
   readonly key: string;
 }
@@ -66,7 +66,7 @@ export async function removeServerCertificate(caller: ControlCaller, listenerId:
   await call(caller, 'removeServerCertificate', { listener_id: listenerId });
 }
 
-/** Null: the broker does not tell, as commercial ones. */
+/** Returns `null` if the broker does not support the command, like commercial brokers. */
 export async function listCertificates(caller: ControlCaller): Promise<ListenerCertificates[] | null> {
   try {
     const data = await call(caller, 'listCertificates', {});
@@ -79,11 +79,11 @@ export async function listCertificates(caller: ControlCaller): Promise<ListenerC
   }
 }
 
-/** Whether what a broker refused is about a file that it does not have. */
+/** Whether a broker refused a command because it lacks the file. */
 export const isMissingFile = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'NOT_FOUND' && /\bfile\b/i.test(String(error.info?.brokerError));
 
-/** The command may have been done: its answer was lost. */
+/** Whether the response was lost, so that the command may have been executed. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   const { code, info } = error;
@@ -100,7 +100,7 @@ async function call(caller: ControlCaller, command: string, fields: Readonly<Rec
 
 const PEM = /-----BEGIN[\s\S]*?(?:-----END[A-Z0-9 ]*-----|$)/g;
 
-/** A broker may repeat what it was sent. */
+/** Removes PEM from an error, because a broker may repeat the request. */
 function withoutPem(error: unknown): unknown {
   if (!(error instanceof ServiceError) || !String(error.info?.brokerError).includes('-----BEGIN')) return error;
   const info = { ...error.info, brokerError: String(error.info?.brokerError).replace(PEM, '***') };

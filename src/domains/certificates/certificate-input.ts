@@ -3,24 +3,24 @@ import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { type CertificateMaterial, checkedMaterial, type MaterialInput } from './material/certificate-material.ts';
 
 export interface NewCertificate extends MaterialInput {
-  /** Without it: the filename. */
+  /** Default: the filename. */
   readonly name?: string | null | undefined;
   readonly filename: string;
 }
 
-/** Only what is given changes. */
+/** Changes of a certificate. Missing fields stay unchanged. */
 export interface CertificateChange {
   readonly name?: string | null | undefined;
   readonly filename?: string | null | undefined;
   readonly cert?: string | null | undefined;
-  /** Null: there is none any more. */
+  /** `null` deletes the key. */
   readonly privateKey?: string | null | undefined;
 }
 
-/** Brokers make files of these names: as long as file systems take them, in bytes. */
+/** Maximum length in bytes. Brokers create files with these names. */
 const MAX_FILENAME = 255;
 
-/** Errors: INVALID with issues at `input.name`, `input.filename`. */
+/** Checks the names. Errors: INVALID with issues at `input.name` and `input.filename`. */
 export function checkNames({ name, filename }: CertificateChange): void {
   const issues = [
     ...textIssues('input.name', name?.trim(), { min: 1, max: MAX_NAME }),
@@ -35,23 +35,22 @@ function filenameIssues(filename: string): InputIssue[] {
   if (filename === '' || Buffer.byteLength(filename) > MAX_FILENAME) {
     issues.push({ path, reason: `must have 1 to ${MAX_FILENAME} bytes` });
   }
-  if (/[/\\]/.test(filename))
-    issues.push({ path, reason: 'must be the name of a file, without a folder: no / and no \\' });
+  if (/[/\\]/.test(filename)) issues.push({ path, reason: 'must be a file name without a folder: no / and no \\' });
   if (filename === '.' || filename === '..') issues.push({ path, reason: 'must not be a folder' });
-  if (/\p{Cc}/u.test(filename)) issues.push({ path, reason: 'must not hold control characters' });
+  if (/\p{Cc}/u.test(filename)) issues.push({ path, reason: 'must not contain control characters' });
   return issues;
 }
 
-/** Errors: INVALID with issues at `input.cert`, `input.privateKey`. */
+/** Checks a certificate and its key. Errors: INVALID with issues at `input.cert` and `input.privateKey`. */
 export function checkedInput(input: MaterialInput): CertificateMaterial {
-  return placed(
+  return withInputPath(
     () => checkedMaterial(input),
     (path) => `input.${path}`,
   );
 }
 
-/** Does the work; the issues of its refusal are told where the caller finds them. */
-export function placed<T>(work: () => T, place: (path: string) => string): T {
+/** Runs `work`, and maps the paths of the issues of its error to the input of the caller. */
+export function withInputPath<T>(work: () => T, place: (path: string) => string): T {
   try {
     return work();
   } catch (error) {

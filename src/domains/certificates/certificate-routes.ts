@@ -46,14 +46,14 @@ const READ_LISTENERS = `query ($projectId: ID!, $brokerId: ID!) {
   }
 }`;
 
-/** The path and the body have no name in common. */
+/** The path and the body share no name. */
 const written = ({ params, body }: RouteInput) => ({ input: { ...body, ...params } });
 
 const LIST_PATH = '/api/projects/{projectId}/certificates';
 const CERTIFICATE_PATH = `${LIST_PATH}/{certificateId}`;
 const ERRORS = [401, 403, 404, 500] as const;
 const DOCUMENTED = { section: '4.3', tags: ['Certificates'], since: '3.3' } as const;
-/** A key stands in the text of the certificate here. */
+/** In REST, `cert` contains the private key. */
 const NAMES = { privateKey: 'cert' } as const;
 const DEPLOYED = {
   role: 'EDITOR',
@@ -85,7 +85,8 @@ export const certificateRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Add a certificate',
-    description: 'Refused, with the reasons, is what no broker would use. Answers its id.',
+    description:
+      'Stores a certificate. Certificates that no broker would accept are refused with the reasons. Returns the id.',
     body: NEW_CERTIFICATE,
     inputNames: NAMES,
     operation: CREATE,
@@ -100,7 +101,8 @@ export const certificateRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'EDITOR',
     summary: 'Change a certificate that is not deployed',
-    description: 'Else 400 IN_USE. A new certificate without a key goes with the stored one, where that belongs to it.',
+    description:
+      '400 IN_USE if it is deployed. A new certificate without a key uses the stored key, which must belong to it.',
     body: CERTIFICATE_CHANGE,
     inputNames: NAMES,
     operation: UPDATE,
@@ -114,7 +116,7 @@ export const certificateRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Delete a certificate that is not deployed',
-    description: 'Else 400 IN_USE.',
+    description: '400 IN_USE if it is deployed.',
     operation: DELETE,
     variables: ({ params }) => ({ input: params }),
     status: 204,
@@ -127,7 +129,7 @@ export const certificateRoutes: readonly Route[] = [
     ...DEPLOYED,
     summary: 'Deploy a certificate to listeners',
     description:
-      'One result for each broker, in the order of the body; each listener is done or failed by itself. 400 for a certificate that has expired.',
+      'Returns one result for each broker, in the order of the request. Each listener succeeds or fails separately. An expired certificate is 400.',
     operation: DEPLOY,
     pick: 'deployCertificate.results',
   },
@@ -137,7 +139,8 @@ export const certificateRoutes: readonly Route[] = [
     ...DOCUMENTED,
     ...DEPLOYED,
     summary: 'Remove a certificate from listeners',
-    description: 'As deploying. What is not there is removed.',
+    description:
+      'Returns results as deploying does. A certificate that is not deployed on the listener counts as removed.',
     operation: UNDEPLOY,
     pick: 'undeployCertificate.results',
   },
@@ -147,8 +150,8 @@ export const certificateRoutes: readonly Route[] = [
     role: 'VIEWER',
     tags: ['Brokers'],
     since: '3.3',
-    summary: 'List where a broker listens',
-    description: '405 NOT_SUPPORTED_BY_BROKER where the broker does not tell.',
+    summary: 'List the listeners of a broker',
+    description: '405 NOT_SUPPORTED_BY_BROKER if the broker does not report its listeners.',
     operation: READ_LISTENERS,
     variables: ({ params }) => params,
     pick: 'project.broker.listeners',

@@ -17,59 +17,59 @@ import { MAX_NAME } from '../../platform/text/texts.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import {
   CERTIFICATE_PARTS,
-  type CertificateDirectory,
+  type CertificateCache,
   type CertificateRecord,
   type CertificateRow,
   type DeploymentRecord,
-} from './certificate-directory.ts';
+} from './certificate-cache.ts';
 import { type CertificateChange, checkedInput, checkNames, type NewCertificate } from './certificate-input.ts';
 
-/** Most certificates of one project: all of them are held in memory. */
-export const MAX_CERTIFICATES = 1_000;
+/** Maximum number of certificates per project. All of them are cached. */
+const MAX_CERTIFICATES = 1_000;
 
-export interface CertificateServiceOptions {
+interface CertificateServiceOptions {
   readonly db: Database;
-  readonly directory: CertificateDirectory;
+  readonly cache: CertificateCache;
   readonly brokers: BrokerCache;
   readonly sealer: Sealer;
 }
 
-export interface CertificateFilter {
-  /** Only those that are deployed on this broker. */
+interface CertificateFilter {
+  /** Returns only certificates that are deployed on this broker. */
   readonly brokerId?: string | null | undefined;
-  /** The one with this filename. */
+  /** Returns only the certificate with this filename. */
   readonly filename?: string | null | undefined;
 }
 
-/** A confirmed deployment, with the broker that it is on. */
+/** A confirmed deployment with its certificate and broker. */
 export interface CertificateOnListener extends DeploymentRecord {
   readonly certificate: CertificateRecord;
   readonly broker: BrokerRecord;
 }
 
-/** Where the key of a certificate is sealed for. */
+/** Context with which the key of a certificate is sealed. */
 export const keyContext = (certificateId: string): string => `${certificateId}/key`;
 
 /**
- * The certificates of projects. What is stored is judged first, its key is sealed and never told. A certificate that is deployed, or
- * may be, neither changes nor goes.
+ * Manages the certificates of projects. Certificates are validated before they are stored. Keys are sealed and never
+ * returned. A certificate that is or may be deployed cannot be changed or deleted.
  */
 export class CertificateService {
   readonly #db: Database;
-  readonly #directory: CertificateDirectory;
+  readonly #cache: CertificateCache;
   readonly #brokers: BrokerCache;
   readonly #sealer: Sealer;
 
-  constructor({ db, directory, brokers, sealer }: CertificateServiceOptions) {
+  constructor({ db, cache, brokers, sealer }: CertificateServiceOptions) {
     this.#db = db;
-    this.#directory = directory;
+    this.#cache = cache;
     this.#brokers = brokers;
     this.#sealer = sealer;
   }
 
   /**
-   * The certificate if the viewer sees its project, has the role there, and it is in `projectId` where one is given.
-   * Errors: UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
+   * Returns the certificate if the viewer has the role in its project, and if it is in `projectId` (if given). Errors:
+   * UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED.
    */
   visible(
     id: string,
@@ -78,7 +78,7 @@ export class CertificateService {
     projectId?: string | null,
   ): CertificateRecord {
     const known = requireSignedIn(viewer);
-    const certificate = this.#directory.get(id);
+    const certificate = this.#cache.get(id);
     if (certificate === null) throw notFound('certificate', id);
     if (roleIn(known, certificate.projectId) === null) throw new OutOfSight('certificate', id);
     if (projectId != null && certificate.projectId !== projectId) throw notFound('certificate', id);
@@ -86,10 +86,10 @@ export class CertificateService {
     return certificate;
   }
 
-  /** In order of creation. Errors: NOT_FOUND: the broker, or with `filename` the certificate (that is deployed there). */
+  /** Lists certificates in order of creation. Errors: NOT_FOUND (the broker, or with `filename` the certificate). */
   list(projectId: string, viewer: Viewer | null, filter: CertificateFilter = {}): readonly CertificateRecord[] {
     const { brokerId, filename } = filter;
-    let certificates = this.#directory.ofProject(projectId);
+    let certificates = this.#cache.ofProject(projectId);
     if (brokerId != null) {
       const broker = this.#brokers.get(brokerId);
       if (broker !== null && !seesBroker(requireSignedIn(viewer), broker)) throw new OutOfSight('broker', brokerId);
@@ -102,7 +102,7 @@ export class CertificateService {
     return [found];
   }
 
-  /** Those that brokers have confirmed, on brokers that the viewer sees. */
+  /** Confirmed deployments on brokers that the viewer may see. */
   deploymentsOf(certificate: CertificateRecord, viewer: Viewer | null): CertificateOnListener[] {
     const known = requireSignedIn(viewer);
     return certificate.deployments.flatMap((deployment) => {
@@ -112,9 +112,9 @@ export class CertificateService {
     });
   }
 
-  /** What is deployed on a broker, by its listeners. */
+  /** Confirmed deployments on a broker. */
   deployedOn({ id, projectId }: BrokerRecord): CertificateOnListener[] {
-    return this.#directory.ofProject(projectId).flatMap((certificate) => {
+    return this.#cache.ofProject(projectId).flatMap((certificate) => {
       const broker = this.#brokers.get(id);
       if (broker === null) return [];
       return certificate.deployments
@@ -127,7 +127,7 @@ export class CertificateService {
   async create(projectId: string, input: NewCertificate): Promise<CertificateRecord> {
     checkNames(input);
     const { cert, key } = checkedInput(input);
-    if (this.#directory.ofProject(projectId).length >= MAX_CERTIFICATES) {
+    if (this.#cache.ofProject(projectId).length >= MAX_CERTIFICATES) {
       throw invalid([{ path: 'input.projectId', reason: `has ${MAX_CERTIFICATES} certificates: delete others first` }]);
     }
     const id = newId('certificate');
@@ -136,14 +136,14 @@ export class CertificateService {
     const data = { id, projectId, name, filename, cert, sealedKey: key && this.#sealer.seal(key, keyContext(id)) };
     await this.#db.certificate
       .create({ data })
-      .catch(takenFilename(filename))
+      .catch(toAlreadyExists(filename))
       .catch(goneMeansNotFound('project', projectId));
-    return this.#written(id);
+    return this.#refreshed(id);
   }
 
   /**
-   * Only what is given changes. A new certificate without a key goes with the key that is stored, if it belongs to it.
-   * Errors: INVALID, NOT_FOUND, ALREADY_EXISTS (the filename), IN_USE (it is deployed, or may be).
+   * Changes only the given fields. A new certificate without a key uses the stored key, which must belong to it.
+   * Errors: INVALID, NOT_FOUND, ALREADY_EXISTS (the filename), IN_USE (it is or may be deployed).
    */
   async update(id: string, change: CertificateChange): Promise<CertificateRecord> {
     checkNames(change);
@@ -157,31 +157,34 @@ export class CertificateService {
       };
       await tx.certificate.update({ where: { id }, data });
     })
-      .catch(takenFilename(filename ?? ''))
+      .catch(toAlreadyExists(filename ?? ''))
       .catch(goneMeansNotFound('certificate', id));
-    return this.#written(id);
+    return this.#refreshed(id);
   }
 
-  /** Errors: NOT_FOUND, IN_USE (it is deployed, or may be). */
+  /** Deletes a certificate. Errors: NOT_FOUND, IN_USE (it is or may be deployed). */
   async remove(id: string): Promise<CertificateRecord> {
-    const certificate = this.#directory.get(id);
+    const certificate = this.#cache.get(id);
     await serializable(this.#db, async (tx) => {
       await this.#undeployed(tx, id);
       await tx.certificate.delete({ where: { id } });
     }).catch(goneMeansNotFound('certificate', id));
-    await this.#directory.written([id]);
+    await this.#cache.refreshAndAnnounce([id]);
     if (certificate === null) throw notFound('certificate', id);
     return certificate;
   }
 
-  async #written(id: string): Promise<CertificateRecord> {
-    await this.#directory.written([id]);
-    const record = this.#directory.get(id);
+  async #refreshed(id: string): Promise<CertificateRecord> {
+    await this.#cache.refreshAndAnnounce([id]);
+    const record = this.#cache.get(id);
     if (record === null) throw notFound('certificate', id);
     return record;
   }
 
-  /** Within a serializable transaction: a deployment that begins meanwhile makes one of both begin again. */
+  /**
+   * Reads a certificate without deployments. In a serializable transaction, a concurrent deployment makes one of the
+   * transactions restart.
+   */
   async #undeployed(tx: Prisma.TransactionClient, id: string): Promise<CertificateRow> {
     const row = await tx.certificate.findUnique({ where: { id }, include: CERTIFICATE_PARTS });
     if (row === null) throw notFound('certificate', id);
@@ -197,7 +200,7 @@ export class CertificateService {
     const message =
       confirmed.length > 0
         ? `"${filename}" is deployed on ${shown}: undeploy it first`
-        : `"${filename}" was sent to ${shown}, and what became of it is not known yet: deploy it again there, or undeploy it`;
+        : `"${filename}" was sent to ${shown}, and the result is not known yet: deploy it there again, or undeploy it`;
     return new ServiceError('IN_USE', message, {
       info: { brokers: [...new Set(deployments.map((one) => one.brokerId))] },
     });
@@ -216,11 +219,11 @@ export class CertificateService {
 const isOn = ({ brokerId, deployedAt }: DeploymentRecord, broker: string): boolean =>
   brokerId === broker && deployedAt !== null;
 
-const takenFilename =
+const toAlreadyExists =
   (filename: string) =>
   (error: unknown): never => {
     if (!isUniqueViolation(error)) throw error;
-    throw new ServiceError('ALREADY_EXISTS', `There is already a certificate with the filename "${filename}"`, {
+    throw new ServiceError('ALREADY_EXISTS', `A certificate with the filename "${filename}" already exists`, {
       cause: error,
     });
   };

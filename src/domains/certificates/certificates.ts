@@ -5,27 +5,27 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import type { BrokerCache } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
-import type { CertificateDirectory } from './certificate-directory.ts';
+import type { CertificateCache } from './certificate-cache.ts';
 import { CertificateService } from './certificate-service.ts';
 import { CertificateDeployer } from './deployment/certificate-deployer.ts';
 import { CertificateExpiry } from './expiry/certificate-expiry.ts';
 import { ListenerService } from './listener-service.ts';
 
-export interface CertificatesOptions {
+interface CertificatesOptions {
   readonly storage: Storage;
   readonly sealer: Sealer;
-  readonly directory: CertificateDirectory;
+  readonly cache: CertificateCache;
   readonly brokerCache: BrokerCache;
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
-  /** Longest wait for one answer of a broker, milliseconds. */
+  /** Maximum wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
   readonly closers: Closers;
   readonly log: Logger;
 }
 
-/** The certificates of projects, and where they are: on which listeners, and for how long. */
-export interface Certificates {
+/** Services for the certificates of projects. */
+interface Certificates {
   readonly certificates: CertificateService;
   readonly certificateDeployer: CertificateDeployer;
   readonly certificateExpiry: CertificateExpiry;
@@ -33,12 +33,12 @@ export interface Certificates {
 }
 
 export function openCertificates(options: CertificatesOptions): Certificates {
-  const { storage, sealer, directory, brokerCache, brokers, runtimes, timeoutMs, closers, log } = options;
-  const certificates = new CertificateService({ db: storage.db, directory, brokers: brokerCache, sealer });
+  const { storage, sealer, cache, brokerCache, brokers, runtimes, timeoutMs, closers, log } = options;
+  const certificates = new CertificateService({ db: storage.db, cache, brokers: brokerCache, sealer });
   return {
     certificates,
-    certificateDeployer: new CertificateDeployer({ storage, directory, brokers, runtimes, sealer, timeoutMs }),
-    certificateExpiry: closers.keep(new CertificateExpiry({ directory, log })),
+    certificateDeployer: new CertificateDeployer({ storage, cache, brokers, runtimes, sealer, timeoutMs }),
+    certificateExpiry: closers.keep(new CertificateExpiry({ cache, log })),
     listeners: new ListenerService(runtimes, certificates),
   };
 }

@@ -1,17 +1,17 @@
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
+import type { CertificateRecord } from './certificate-cache.ts';
 import type { ListenerEntry } from './certificate-commands.ts';
 import { listListeners } from './certificate-control.ts';
-import type { CertificateRecord } from './certificate-directory.ts';
 import type { CertificateService } from './certificate-service.ts';
 
-/** A listener as the broker tells it, with what is recorded as deployed there. */
+/** A listener that a broker reports, with the certificates that are deployed on it. */
 export interface ListenerView {
   readonly entry: ListenerEntry;
   readonly certificates: readonly CertificateRecord[];
 }
 
-/** Where brokers listen. Errors: NOT_SUPPORTED_BY_BROKER where nobody tells, and those of a broker that cannot be asked. */
+/** Lists the listeners of brokers. Errors: NOT_SUPPORTED_BY_BROKER, and those of an unreachable broker. */
 export class ListenerService {
   readonly #runtimes: BrokerRuntimes;
   readonly #certificates: CertificateService;
@@ -21,7 +21,7 @@ export class ListenerService {
     this.#certificates = certificates;
   }
 
-  /** In the order of the broker. */
+  /** In the order that the broker reports. */
   async of(broker: BrokerRecord): Promise<ListenerView[]> {
     const entries = await this.#runtimes.ask(broker, ({ controls }) => listListeners(controls));
     const deployed = this.#certificates.deployedOn(broker);

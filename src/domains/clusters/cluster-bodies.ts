@@ -4,17 +4,26 @@ import { CLUSTER_MODES } from '../brokers/broker-bodies.ts';
 
 export const CLUSTER_STATES = { ACTIVE: 'active', DEGRADED: 'degraded', INACTIVE: 'inactive' } as const;
 
-/** Whole numbers; the interface has them as `number`. */
-const NODE_ID: JsonSchema = { type: 'number', multipleOf: 1, minimum: 1, description: 'No other node has it.' };
+/** Integers. The documented interface declares them as `number`. */
+const NODE_ID: JsonSchema = {
+  type: 'number',
+  multipleOf: 1,
+  minimum: 1,
+  description: 'Number of the node, unique in the cluster.',
+};
 const PORT: JsonSchema = {
   type: 'number',
   multipleOf: 1,
   minimum: 1,
   maximum: 65_535,
-  description: 'Where the other nodes reach it.',
+  description: 'Address at which the other nodes connect to the node.',
 };
-const ADDRESS: JsonSchema = { type: 'string', minLength: 1, description: 'Where the other nodes reach it.' };
-const AS_ENTRY: JsonSchema = { type: 'string', description: 'When given: as in the entry of the broker.' };
+const ADDRESS: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  description: 'Address at which the other nodes connect to the node.',
+};
+const AS_ENTRY: JsonSchema = { type: 'string', description: 'If given, it must equal the value in the broker entry.' };
 
 const CONNECTION = {
   username: AS_ENTRY,
@@ -55,7 +64,7 @@ export const NEW_CLUSTER: JsonSchema = closed(
   },
 );
 
-/** Of join and leave: which node. */
+/** The node that joins or leaves. */
 export const CLUSTER_NODE: JsonSchema = closed(
   { ...NODE, ...CONNECTION },
   {
@@ -65,7 +74,7 @@ export const CLUSTER_NODE: JsonSchema = closed(
   },
 );
 
-/** The entry that stands for the cluster, without secrets. */
+/** The broker entry that represents the cluster, without secrets. */
 export const CREATED_CLUSTER: JsonSchema = closed(
   {
     id: STRING,
@@ -116,7 +125,7 @@ export const CLUSTERS: JsonSchema = { type: 'array', items: CLUSTER };
 const RESULT = {
   id: STRING,
   clustername: STRING,
-  status: { type: 'integer', description: 'As it would be answered for this cluster alone.' },
+  status: { type: 'integer', description: 'HTTP status for this cluster alone.' },
   success: BOOLEAN,
   error: NODE_ERROR,
 };
@@ -127,7 +136,10 @@ const OUTCOMES: JsonSchema = {
     {
       broker_id: STRING,
       nodeid: INTEGER,
-      done: { type: 'boolean', description: 'False: because of its own error, or of that of another node.' },
+      done: {
+        type: 'boolean',
+        description: 'Whether the operation succeeded on this node. `false` if this node or another node failed.',
+      },
       error: NODE_ERROR,
     },
     { required: ['broker_id', 'nodeid', 'done'], title: 'ClusterNodeOutcome' },
@@ -142,7 +154,7 @@ export const DELETED_CLUSTERS: JsonSchema = {
   ),
 };
 
-/** As the cluster API of commercial brokers calls them. */
+/** Spelling of the cluster API of commercial brokers. */
 export const RAFT_STATES = {
   UNAVAILABLE: 'unavailable',
   FOLLOWER: 'follower',
@@ -167,10 +179,10 @@ const RAFT: JsonSchema = closed(
 const SYNC: JsonSchema = closed(
   {
     state: { type: 'string', enum: Object.values(SYNC_STATES) },
-    differences: { type: 'integer', description: 'How much is not as the cluster has it.' },
+    differences: { type: 'integer', description: 'Number of differences from the access control of the cluster.' },
     missing_passwords: { type: 'array', items: STRING },
   },
-  { title: 'NodeSync', description: 'Where this service keeps the nodes equal.' },
+  { title: 'NodeSync', description: 'Only in clusters that this service synchronizes.' },
 );
 
 export const CLUSTER_STATUSES: JsonSchema = {
@@ -204,12 +216,16 @@ export const DELETED: JsonSchema = closed({ success: BOOLEAN }, { title: 'Succes
 const PURGE: JsonSchema = {
   type: 'boolean',
   default: false,
-  description: 'Delete it here also where brokers could not be told.',
+  description: 'Whether to delete the cluster even if a broker is not reachable.',
 };
 export const PURGE_QUERY: JsonSchema = closed({ purge: PURGE }, { required: [] });
 export const DELETE_QUERY: JsonSchema = closed(
   {
-    clustername: { type: 'string', description: 'When given, that of the cluster: a guard against mistakes.' },
+    clustername: {
+      type: 'string',
+      description:
+        'If given, it must equal the name of the cluster. Protects against deleting another cluster by mistake.',
+    },
     purge: PURGE,
   },
   { required: [] },

@@ -3,10 +3,10 @@ import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { BrokerCache, BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerConnectionInput } from '../brokers/broker-connection.ts';
-import type { ClusterDirectory } from './cluster-directory.ts';
+import type { ClusterCache } from './cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord, NewNode } from './model/cluster.ts';
 
-/** A node as people describe it. What it says of a connection must be so in the broker's entry, by which the node is reached. */
+/** Description of a node by a caller. Its connection fields must equal those of the broker entry. */
 export interface NodeInput extends NewNode, BrokerConnectionInput {}
 
 const MAX_NODES = 32;
@@ -20,17 +20,17 @@ const SECRETS = { password: 'sealedPassword', clientKey: 'sealedClientKey' } as 
 
 interface Known {
   readonly brokers: BrokerCache;
-  readonly clusters: ClusterDirectory;
+  readonly clusters: ClusterCache;
   readonly sealer: Sealer;
 }
 
-/** Errors: INVALID with every issue. */
+/** Checks the name of a cluster. Errors: INVALID with every issue. */
 export function checkName(name: string): void {
   const issues = textIssues('input.name', name.trim(), { min: 1, max: MAX_NAME });
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Errors: INVALID with every issue. */
+/** Checks the nodes of a new cluster. Errors: INVALID with every issue. */
 export function checkNodes(projectId: string, nodes: readonly NodeInput[], least: number, known: Known): void {
   if (nodes.length < least || nodes.length > MAX_NODES) {
     throw invalid([{ path: 'input.nodes', reason: `must be ${least} to ${MAX_NODES}` }]);
@@ -41,18 +41,19 @@ export function checkNodes(projectId: string, nodes: readonly NodeInput[], least
     for (const [index, node] of nodes.entries()) {
       const before = first.get(node[key]);
       if (before === undefined) first.set(node[key], index);
-      else issues.push({ path: `input.nodes.${index}.${key}`, reason: `is that of node ${before} of the list, too` });
+      else
+        issues.push({ path: `input.nodes.${index}.${key}`, reason: `is already used by entry ${before} of the list` });
     }
   }
   if (issues.length > 0) throw invalid(issues);
 }
 
-/** Errors: INVALID with every issue. */
+/** Checks a node that joins. Errors: INVALID with every issue. */
 export function checkJoining(cluster: ClusterRecord, node: NodeInput, known: Known): void {
   const issues = nodeIssues('input', cluster.projectId, node, known);
   const { nodes } = cluster;
   if (nodes.some(({ nodeId }) => nodeId === node.nodeId)) {
-    issues.push({ path: 'input.nodeId', reason: 'is that of another node' });
+    issues.push({ path: 'input.nodeId', reason: 'is already the number of another node' });
   }
   if (nodes.length >= MAX_NODES) issues.push({ path: 'input', reason: `a cluster has at most ${MAX_NODES} nodes` });
   if (issues.length > 0) throw invalid(issues);
@@ -73,27 +74,30 @@ function nodeIssues(path: string, projectId: string, node: NodeInput, known: Kno
   number('port', port, LARGEST_PORT);
   const broker = known.brokers.get(brokerId);
   if (broker === null || broker.projectId !== projectId) {
-    issues.push({ path: `${path}.brokerId`, reason: 'is no broker of the project' });
+    issues.push({ path: `${path}.brokerId`, reason: 'is not a broker of the project' });
     return issues;
   }
-  const reason = unfit(broker, known.clusters);
+  const reason = unusableReason(broker, known.clusters);
   if (reason !== null) issues.push({ path: `${path}.brokerId`, reason });
   issues.push(...connectionIssues(path, node, broker, known.sealer));
   return issues;
 }
 
-function unfit({ id, ha, url }: BrokerRecord, clusters: ClusterDirectory): string | null {
+function unusableReason({ id, ha, url }: BrokerRecord, clusters: ClusterCache): string | null {
   const other = clusters.ofNode(id);
   if (other !== null) return `is a node of the cluster "${other.name}"`;
-  if (ha || clusters.get(id) !== null) return 'stands for a cluster itself';
+  if (ha || clusters.get(id) !== null) return 'represents a cluster itself';
   return url === null ? 'has no address' : null;
 }
 
-/** A node is reached by its entry: what is told otherwise would be lost silently. */
+/**
+ * The service connects to a node as its entry says. Different connection fields would be ignored, so they are refused.
+ */
 function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, sealer: Sealer): InputIssue[] {
   const issue = (key: string): InputIssue => ({
     path: `${path}.${key}`,
-    reason: 'is another one in the entry of the broker, by which the node is reached: change the entry first',
+    reason:
+      'differs from the entry of the broker, through which the service connects to the node: change the entry first',
   });
   const issues: InputIssue[] = PLAIN.filter((key) => node[key] != null && node[key] !== broker[key]).map(issue);
   if (node.url != null && !sameAddress(node.url, broker.url)) issues.push(issue('url'));
@@ -106,35 +110,35 @@ function connectionIssues(path: string, node: NodeInput, broker: BrokerRecord, s
   return issues;
 }
 
-/** As they lead somewhere, however they are written. */
+/** Compares addresses regardless of how they are written. */
 function sameAddress(given: string, stored: string | null): boolean {
   if (stored === null || !URL.canParse(given)) return false;
-  return placeOf(given) === placeOf(stored);
+  return normalizedUrl(given) === normalizedUrl(stored);
 }
 
-function placeOf(url: string): string {
+function normalizedUrl(url: string): string {
   const { protocol, host, pathname, search } = new URL(url);
   return `${protocol}//${host.toLowerCase()}${pathname.replace(/\/$/, '')}${search}`;
 }
 
-/** What is told of a node that is to join; the rest follows from the cluster and the broker's entry. */
+/** Fields of a node that joins. Missing fields are taken from the cluster and from the broker entry. */
 export type JoiningNode = { readonly [Key in keyof NodeInput]?: NodeInput[Key] | null | undefined };
 
-/** Which node leaves. */
+/** The node that leaves. */
 export interface LeavingNode {
   readonly nodeId?: number | null | undefined;
   readonly brokerId?: string | null | undefined;
   readonly url?: string | null | undefined;
 }
 
-/** What is not told follows from the cluster and the broker's entry. Errors: INVALID (no broker is named). */
-export function completedNode({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerCache): NodeInput {
+/** Fills in the missing fields of a node that joins. Errors: INVALID (no broker is named). */
+export function completeNode({ projectId, nodes }: ClusterRecord, node: JoiningNode, brokers: BrokerCache): NodeInput {
   const broker =
     node.brokerId == null
       ? brokers.ofProject(projectId).find(({ url, ha }) => node.url != null && sameAddress(node.url, url) && !ha)
       : brokers.get(node.brokerId);
   if (node.brokerId == null && broker == null) {
-    throw invalid([{ path: 'input.brokerId', reason: 'is needed, or the url of a broker of the project' }]);
+    throw invalid([{ path: 'input.brokerId', reason: 'is required, or the url of a broker of the project' }]);
   }
   const host = broker?.url == null ? '' : new URL(broker.url).hostname;
   return {
@@ -147,14 +151,14 @@ export function completedNode({ projectId, nodes }: ClusterRecord, node: Joining
   };
 }
 
-/** The node that all describes which is given. Errors: INVALID, NOT_FOUND, IN_USE (there are only `least`). */
+/** Returns the node that matches all given fields. Errors: INVALID, NOT_FOUND, IN_USE (only `least` nodes). */
 export function leavingNode(
   { name, nodes }: ClusterRecord,
   { nodeId, brokerId, url }: LeavingNode,
   { brokers, least }: { readonly brokers: BrokerCache; readonly least: number },
 ): ClusterNodeRecord {
   if (nodeId == null && brokerId == null && url == null) {
-    throw invalid([{ path: 'input.nodeId', reason: 'is needed, or the broker of the node, or its url' }]);
+    throw invalid([{ path: 'input.nodeId', reason: 'is required, or the broker of the node, or its url' }]);
   }
   const node = nodes.find(
     (one) =>
@@ -164,5 +168,8 @@ export function leavingNode(
   );
   if (node === undefined) throw notFound('node', String(nodeId ?? brokerId ?? url));
   if (nodes.length > least) return node;
-  throw new ServiceError('IN_USE', `A cluster needs ${least} nodes: delete "${name}", or let another node join first`);
+  throw new ServiceError(
+    'IN_USE',
+    `A cluster needs at least ${least} nodes: delete "${name}", or let another node join first`,
+  );
 }

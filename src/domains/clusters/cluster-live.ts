@@ -2,12 +2,12 @@ import { Broadcast, type BroadcastEvent } from '../../gateway/live/broadcast.ts'
 import type { LiveSource, SubscriberOptions } from '../../gateway/live/live-source.ts';
 import { type ProjectFeed, ProjectFeeds } from '../../gateway/live/project-feeds.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
-import type { ClusterDirectory } from './cluster-directory.ts';
-import type { ClusterKeepers } from './cluster-keepers.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import type { ClusterDrivers } from './cluster-drivers.ts';
 import type { ClusterRecord } from './model/cluster.ts';
 import type { ClusterStatus } from './model/cluster-status.ts';
 
-/** A cluster as those who follow it see it; null: it is gone. */
+/** Current state of a cluster for subscribers. `now` is `null` once the cluster is deleted. */
 export interface ClusterChange {
   readonly clusterId: string;
   readonly now: { readonly cluster: ClusterRecord; readonly status: ClusterStatus } | null;
@@ -15,60 +15,62 @@ export interface ClusterChange {
 
 export type ClusterEvent = BroadcastEvent<readonly ClusterChange[], ClusterChange>;
 
-export interface ClusterLiveOptions {
-  readonly directory: ClusterDirectory;
-  readonly keepers: ClusterKeepers;
-  /** A bug that concerns no caller. */
+interface ClusterLiveOptions {
+  readonly cache: ClusterCache;
+  readonly drivers: ClusterDrivers;
+  /** Called with an unexpected error that no caller receives. */
   readonly onFault: (error: unknown) => void;
 }
 
-interface Followed extends ProjectFeed<readonly ClusterChange[], ClusterChange> {
-  /** By cluster, in order of creation. */
+interface Feed extends ProjectFeed<readonly ClusterChange[], ClusterChange> {
+  /** By cluster id, in order of creation. */
   state: Map<string, ClusterChange>;
-  /** Settled once `state` is whole. */
-  begun: Promise<void>;
-  /** Those who wait for that. */
+  /** Resolves when `state` contains all clusters. */
+  ready: Promise<void>;
+  /** Number of subscribers that wait for `ready`. */
   waiting: number;
 }
 
-/** The clusters of projects for those who follow them: as they are, then each that changes. */
+/** Live lists of the clusters of each project: first all clusters, then each change. */
 export class ClusterLive {
   readonly #options: ClusterLiveOptions;
-  readonly #feeds = new ProjectFeeds<Followed>((projectId, only) => this.#follow(projectId, only));
+  readonly #feeds = new ProjectFeeds<Feed>((projectId, only) => this.#createFeed(projectId, only));
   readonly #stops: readonly Stop[];
-  /** Of a cluster: one status is asked at a time, and once more where it changed meanwhile. */
-  readonly #asking = new Map<string, { again: boolean }>();
+  /**
+   * Status requests in progress, by cluster. If the cluster changes during a request, the status is requested again.
+   */
+  readonly #pending = new Map<string, { again: boolean }>();
 
   constructor(options: ClusterLiveOptions) {
-    const { directory, keepers } = options;
+    const { cache, drivers } = options;
     this.#options = options;
     this.#stops = [
-      keepers.onChange((id) => this.#changed(id)),
-      directory.onChange((after, before) => {
+      drivers.onChange((id) => this.#refresh(id)),
+      cache.onChange((after, before) => {
         const cluster = after ?? before;
         if (cluster === null) return;
-        if (after === null) this.#tell(cluster.projectId, { clusterId: cluster.id, now: null });
-        else this.#changed(cluster.id);
+        if (after === null) this.#publish(cluster.projectId, { clusterId: cluster.id, now: null });
+        else this.#refresh(cluster.id);
       }),
     ];
   }
 
-  /** The clusters now, then each change of one. */
+  /** Subscribes to the clusters of a project: first all clusters, then each change of one. */
   async watch(
     projectId: string,
     only: ReadonlySet<string> | null,
     options: SubscriberOptions,
   ): Promise<LiveSource<ClusterEvent>> {
-    const followed = this.#feeds.of(projectId, only);
-    followed.waiting += 1;
+    const feed = this.#feeds.of(projectId, only);
+    feed.waiting += 1;
     try {
-      await followed.begun;
-      return followed.broadcast.subscribe(options);
+      await feed.ready;
+      return feed.broadcast.subscribe(options);
     } catch (error) {
-      this.#feeds.evict(followed);
+      this.#feeds.evict(feed);
       throw error;
     } finally {
-      followed.waiting -= 1;
+      feed.waiting -= 1;
     }
   }
 
@@ -77,70 +79,72 @@ export class ClusterLive {
     this.#feeds.close();
   }
 
-  #follow(projectId: string, only: ReadonlySet<string> | null): Followed {
-    const made: Followed = {
+  #createFeed(projectId: string, only: ReadonlySet<string> | null): Feed {
+    const made: Feed = {
       state: new Map(),
       broadcast: new Broadcast(() => [...made.state.values()]),
-      begun: Promise.resolve(),
+      ready: Promise.resolve(),
       waiting: 0,
       get hasPendingSubscriber() {
         return made.waiting > 0;
       },
     };
-    made.begun = this.#begin(made, projectId, only);
+    made.ready = this.#load(made, projectId, only);
     return made;
   }
 
-  /** What is told while it is asked for is newer. */
-  async #begin(followed: Followed, projectId: string, only: ReadonlySet<string> | null): Promise<void> {
-    const { directory } = this.#options;
-    const clusters = directory.ofProject(projectId).filter(({ id }) => only?.has(id) ?? true);
-    const found = await Promise.all(clusters.map((cluster) => this.#now(cluster)));
-    const told = followed.state;
-    const now = [...found.filter(({ clusterId }) => !told.has(clusterId)), ...told.values()];
-    const order = new Map(directory.all().map(({ id }, index) => [id, index] as const));
-    const place = ({ clusterId }: ClusterChange) => order.get(clusterId) ?? 0;
-    followed.state = new Map(
+  /**
+   * Reads the status of all clusters. Changes that were published in the meantime are newer and are not overwritten.
+   */
+  async #load(feed: Feed, projectId: string, only: ReadonlySet<string> | null): Promise<void> {
+    const { cache } = this.#options;
+    const clusters = cache.ofProject(projectId).filter(({ id }) => only?.has(id) ?? true);
+    const found = await Promise.all(clusters.map((cluster) => this.#read(cluster)));
+    const published = feed.state;
+    const now = [...found.filter(({ clusterId }) => !published.has(clusterId)), ...published.values()];
+    const order = new Map(cache.all().map(({ id }, index) => [id, index] as const));
+    const position = ({ clusterId }: ClusterChange) => order.get(clusterId) ?? 0;
+    feed.state = new Map(
       now
         .filter(({ clusterId }) => order.has(clusterId))
-        .sort((one, other) => place(one) - place(other))
+        .sort((one, other) => position(one) - position(other))
         .map((change) => [change.clusterId, change]),
     );
   }
 
-  #changed(clusterId: string): void {
-    const asking = this.#asking.get(clusterId);
-    const cluster = this.#options.directory.get(clusterId);
-    if (asking !== undefined) asking.again = true;
-    if (asking !== undefined || cluster === null || !this.#isFollowed(cluster)) return;
-    const mine = { again: false };
-    this.#asking.set(clusterId, mine);
-    this.#now(cluster)
+  #refresh(clusterId: string): void {
+    const pending = this.#pending.get(clusterId);
+    const cluster = this.#options.cache.get(clusterId);
+    if (pending !== undefined) pending.again = true;
+    if (pending !== undefined || cluster === null || !this.#hasSubscribers(cluster)) return;
+    const own = { again: false };
+    this.#pending.set(clusterId, own);
+    this.#read(cluster)
       .then((change) => {
-        // It may be gone meanwhile, which was told.
-        if (this.#options.directory.get(clusterId) !== null) this.#tell(cluster.projectId, change);
+        // A cluster that was deleted in the meantime was already published as deleted.
+        if (this.#options.cache.get(clusterId) !== null) this.#publish(cluster.projectId, change);
       })
       .catch(this.#options.onFault)
       .finally(() => {
-        this.#asking.delete(clusterId);
-        if (mine.again) this.#changed(clusterId);
+        this.#pending.delete(clusterId);
+        if (own.again) this.#refresh(clusterId);
       });
   }
 
-  async #now(cluster: ClusterRecord): Promise<ClusterChange> {
-    const status = await this.#options.keepers.of(cluster).status(cluster);
+  async #read(cluster: ClusterRecord): Promise<ClusterChange> {
+    const status = await this.#options.drivers.of(cluster).status(cluster);
     return { clusterId: cluster.id, now: { cluster, status } };
   }
 
-  #isFollowed({ id, projectId }: ClusterRecord): boolean {
+  #hasSubscribers({ id, projectId }: ClusterRecord): boolean {
     const [first] = this.#feeds.containing(projectId, id);
     return first !== undefined;
   }
 
-  #tell(projectId: string, change: ClusterChange): void {
+  #publish(projectId: string, change: ClusterChange): void {
     for (const { state, broadcast } of this.#feeds.containing(projectId, change.clusterId)) {
       const before = state.get(change.clusterId);
-      if (before !== undefined && looksOf(before) === looksOf(change)) continue;
+      if (before !== undefined && shownFields(before) === shownFields(change)) continue;
       if (change.now === null) state.delete(change.clusterId);
       else state.set(change.clusterId, change);
       broadcast.publish(change);
@@ -148,8 +152,8 @@ export class ClusterLive {
   }
 }
 
-/** What is shown of it: rows change with every write. */
-function looksOf({ now }: ClusterChange): string {
+/** The fields that subscribers see. The row of a cluster also changes with every write to it. */
+function shownFields({ now }: ClusterChange): string {
   if (now === null) return '';
   const { name, autoRepair, nodes } = now.cluster;
   const shown = nodes.map(({ nodeId, brokerId, address, port, ...node }) => [

@@ -2,27 +2,27 @@ import { Gauge, type Registry } from 'prom-client';
 import { freshly } from '../../platform/scraped.ts';
 import type { ClusterStatus } from './model/cluster-status.ts';
 
-/** By id of the cluster. */
+/** Returns the status of each cluster by id. */
 export type ClusterMetricSource = () => Promise<ReadonlyMap<string, ClusterStatus>>;
 
-/** Answers what is to be awaited before each scrape. */
+/** Registers the metrics of clusters. Returns a function to await before each scrape. */
 export function registerClusterMetrics(source: ClusterMetricSource, registry: Registry): () => Promise<void> {
   const registers = [registry];
   const states = new Gauge({
     name: 'brokergraph_clusters',
-    help: 'Clusters by their state; degraded: it serves, and something is wrong; inactive: it does not serve',
+    help: 'Number of clusters by state. degraded: the cluster works with errors. inactive: the cluster does not work',
     labelNames: ['state'],
     registers,
   });
   const nodes = new Gauge({
     name: 'brokergraph_cluster_nodes',
-    help: 'Nodes of a cluster by whether they are reached',
+    help: 'Number of nodes of a cluster, by whether they are reachable',
     labelNames: ['cluster', 'reachable'],
     registers,
   });
   const lag = new Gauge({
     name: 'brokergraph_cluster_lag',
-    help: 'Entries or changes that the node lacks which is the farthest behind, of those that tell',
+    help: 'Largest number of entries or changes that a node of the cluster lacks. Nodes with an unknown lag are left out',
     labelNames: ['cluster'],
     registers,
   });

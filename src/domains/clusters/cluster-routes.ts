@@ -94,7 +94,7 @@ const DELETE_ALL = `mutation ($input: DeleteClustersInput!) {
   deleteClusters(input: $input) { results { id: clusterId clustername: name status success ${ERROR} ${OUTCOMES} } }
 }`;
 
-/** The documented keys of a node by the graph's names; absent ones stay absent. */
+/** Maps the documented keys of a node to the names of the graph. Missing keys stay missing. */
 function nodeOf(node: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return {
     brokerId: node.broker_id,
@@ -152,7 +152,8 @@ export const clusterRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Create a cluster',
-    description: 'Of brokers of the project. Answers the entry that stands for it, without secrets.',
+    description:
+      'Creates a cluster of brokers of the project. Returns the broker entry that represents the cluster, without secrets.',
     body: NEW_CLUSTER,
     inputNames: NAMES,
     operation: CREATE,
@@ -168,7 +169,7 @@ export const clusterRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Delete all clusters of a project',
-    description: 'Each is done or fails by itself.',
+    description: 'Each deletion succeeds or fails separately.',
     query: PURGE_QUERY,
     operation: DELETE_ALL,
     variables: ({ params, query }) => ({ input: { ...params, ...query } }),
@@ -214,7 +215,8 @@ export const clusterRoutes: readonly Route[] = [
     ...DOCUMENTED,
     role: 'ADMIN',
     summary: 'Delete a cluster',
-    description: 'Its brokers stay. While one of them cannot be told: 503, and nothing is done, unless `purge`.',
+    description:
+      'The brokers are not deleted. If one of them is not reachable, the response is 503 and nothing is changed, unless `purge` is true.',
     query: DELETE_QUERY,
     inputNames: NAMES,
     operation: DELETE,

@@ -13,36 +13,36 @@ import type { ClientService } from '../clients/client-service.ts';
 import type { ProjectDirectory } from '../projects/project-directory.ts';
 import type { StreamService } from '../streams/stream-service.ts';
 import type { TopicService } from '../topic-tree/topic-service.ts';
-import { ClusterDirectory } from './cluster-directory.ts';
-import { ClusterKeepers } from './cluster-keepers.ts';
+import { ClusterCache } from './cluster-cache.ts';
+import { ClusterDrivers } from './cluster-drivers.ts';
 import { ClusterLive } from './cluster-live.ts';
+import { ClusterQueries } from './cluster-queries.ts';
 import { ClusterService } from './cluster-service.ts';
-import { ClusterStandIns } from './cluster-stand-ins.ts';
-import { ClusterRows } from './dynsec/cluster-rows.ts';
+import { ClusterStore } from './cluster-store.ts';
+import { ContactNodes } from './contact-nodes.ts';
 import { DynsecDriver } from './dynsec/dynsec-driver.ts';
 import { PasswordCopies } from './dynsec/password-copies.ts';
+import { SyncStore } from './dynsec/sync-store.ts';
 import { HaDriver } from './ha/ha-driver.ts';
 import type { ClusterRecord } from './model/cluster.ts';
-import { SeenClusters } from './seen-clusters.ts';
 import { ClusterServing } from './serving/cluster-serving.ts';
 import { removeSharedClusters } from './shared-clusters.ts';
-import { StoredClusters } from './stored-clusters.ts';
 
-export interface ClustersOptions {
+interface ClustersOptions {
   readonly storage: Pick<Storage, 'db' | 'changes' | 'leases'>;
   readonly sealer: Sealer;
   readonly brokers: BrokerService;
   readonly brokerCache: BrokerCache;
   readonly projects: ProjectDirectory;
-  /** Those that this service runs beside brokers. */
+  /** Bridges that the gateway runs for brokers without bridges of their own. */
   readonly bridges: Hosting;
   readonly audit: Pick<AuditService, 'record'>;
   readonly timeoutMs: number;
   readonly log: Logger;
 }
 
-/** What clusters work with, and which works with brokers itself. */
-export interface ClusterParts {
+/** Services that clusters use. They need `BrokerRuntimes`, which needs `Clusters`, so `connect` receives them. */
+interface ClusterParts {
   readonly runtimes: BrokerRuntimes;
   readonly access: AccessControlService;
   readonly clients: ClientService;
@@ -50,8 +50,8 @@ export interface ClusterParts {
   readonly streams: StreamService;
 }
 
-export interface ClusterServices {
-  readonly clusters: SeenClusters;
+interface ClusterServices {
+  readonly clusters: ClusterQueries;
   readonly clusterChanges: ClusterService;
   readonly clusterLive: ClusterLive;
 }
@@ -59,18 +59,18 @@ export interface ClusterServices {
 interface Connected {
   readonly service: ClusterService;
   readonly runtimes: BrokerRuntimes;
-  readonly keepers: ClusterKeepers;
+  readonly drivers: ClusterDrivers;
   readonly ha: HaDriver;
   readonly dynsec: DynsecDriver;
-  readonly rows: ClusterRows;
+  readonly syncStore: SyncStore;
   readonly live: ClusterLive;
 }
 
-/** The parts of clusters, put together in two steps: links to brokers need to know of clusters, and what runs clusters needs links. */
+/** Composes the cluster domain in two steps, because broker connections and clusters need each other. */
 export class Clusters {
   readonly #options: ClustersOptions;
-  readonly #directory: ClusterDirectory;
-  readonly #standIns: ClusterStandIns;
+  readonly #cache: ClusterCache;
+  readonly #contactNodes: ContactNodes;
   readonly serving: ClusterServing;
   #connected: Connected | null = null;
   readonly #stops: Stop[] = [];
@@ -78,10 +78,10 @@ export class Clusters {
   constructor(options: ClustersOptions) {
     const { storage, brokerCache, bridges, timeoutMs, log } = options;
     this.#options = options;
-    this.#directory = new ClusterDirectory({ db: storage.db, changes: storage.changes, log });
-    this.#standIns = new ClusterStandIns({ directory: this.#directory, brokers: brokerCache });
+    this.#cache = new ClusterCache({ db: storage.db, changes: storage.changes, log });
+    this.#contactNodes = new ContactNodes({ cache: this.#cache, brokers: brokerCache });
     this.serving = new ClusterServing({
-      directory: this.#directory,
+      cache: this.#cache,
       brokers: brokerCache,
       bridges,
       streamMutex: this.#mutex('the streams of this cluster', 'cluster-streams', timeoutMs),
@@ -91,35 +91,39 @@ export class Clusters {
 
   async load(): Promise<void> {
     const { storage, brokers, audit, log } = this.#options;
-    const directory = this.#directory;
-    await directory.load();
-    const stored = new StoredClusters({ db: storage.db, directory, brokers });
-    await removeSharedClusters({ directory, stored, audit, log });
+    const cache = this.#cache;
+    await cache.load();
+    const store = new ClusterStore({ db: storage.db, cache, brokers });
+    await removeSharedClusters({ cache, store, audit, log });
   }
 
-  /** For BrokerRuntimes. */
-  readonly standInOf = (broker: BrokerRecord): BrokerRecord | null => this.#standIns.of(broker);
+  /** Broker entry to connect to, for `BrokerRuntimes`. `null` if it represents a cluster without nodes. */
+  readonly contactNodeOf = (broker: BrokerRecord): BrokerRecord | null => this.#contactNodes.resolve(broker);
 
-  /** For BrokerService. */
-  around(brokerId: string): BrokerCluster | null {
-    const entry = this.#directory.get(brokerId);
-    const cluster = entry ?? this.#directory.ofNode(brokerId);
+  /** The cluster that an entry represents or is a node of, for `BrokerService`. `null`: neither. */
+  clusterOf(brokerId: string): BrokerCluster | null {
+    const entry = this.#cache.get(brokerId);
+    const cluster = entry ?? this.#cache.ofNode(brokerId);
     if (cluster === null) return null;
     const isEntry = entry !== null;
-    return { name: cluster.name, isEntry, isSentPasswords: !isEntry && this.#keepsPasswords(cluster) };
+    return { name: cluster.name, isEntry, isSentPasswords: !isEntry && this.#storesPasswords(cluster) };
   }
 
-  /** Whether passwords that are set on the cluster are stored, and sent to nodes that join. */
-  readonly #keepsPasswords = ({ keeper, projectId }: ClusterRecord): boolean =>
+  /** Whether the service stores passwords that are set on the cluster, and sends them to nodes that join. */
+  readonly #storesPasswords = ({ keeper, projectId }: ClusterRecord): boolean =>
     keeper === 'GATEWAY' && this.#options.projects.get(projectId)?.clusterPasswords === true;
 
-  /** For AccessControlService. */
+  /**
+   * Access control of a synchronized cluster, for `AccessControlService`. `null`: the entry represents no such cluster.
+   */
   readonly sharedAccessOf = (broker: BrokerRecord): SharedAccess | null =>
     this.#connected?.dynsec.sharedAccess(broker) ?? null;
 
-  /** For AccessControlService: the cluster by which alone the access control of a node changes. */
-  readonly keeperOf = ({ id }: BrokerRecord): ClusterRecord | null => {
-    const cluster = this.#directory.ofNode(id);
+  /**
+   * The cluster through which the access control of a node must be changed, for `AccessControlService`. `null`: none.
+   */
+  readonly managingClusterOf = ({ id }: BrokerRecord): ClusterRecord | null => {
+    const cluster = this.#cache.ofNode(id);
     return cluster?.keeper === 'GATEWAY' ? cluster : null;
   };
 
@@ -127,64 +131,64 @@ export class Clusters {
     this.serving.connect({ runtimes, clients, topics, streams });
     const { storage, sealer, brokers, brokerCache, timeoutMs, log } = this.#options;
     const { db } = storage;
-    const directory = this.#directory;
-    const rows = new ClusterRows({ db, directory, sealer });
-    const ha = new HaDriver({ directory, brokers: brokerCache, runtimes });
+    const cache = this.#cache;
+    const syncStore = new SyncStore({ db, cache, sealer });
+    const ha = new HaDriver({ cache, brokers: brokerCache, runtimes });
     const dynsec = new DynsecDriver({
-      directory,
+      cache,
       brokers: brokerCache,
       runtimes,
       access,
-      rows,
+      store: syncStore,
       passwordCopies: new PasswordCopies({ runtimes, sealer }),
-      // A write waits for those before it, of which each may take long.
+      // A write waits for earlier writes, and each of them may take long.
       mutex: this.#mutex('this cluster', 'cluster', timeoutMs * 6),
-      keepsPasswords: this.#keepsPasswords,
+      storesPasswords: this.#storesPasswords,
       log,
     });
-    const keepers = new ClusterKeepers({
+    const drivers = new ClusterDrivers({
       drivers: { BROKER: ha, GATEWAY: dynsec },
       brokers: brokerCache,
       runtimes,
     });
-    const stored = new StoredClusters({ db, directory, brokers });
+    const store = new ClusterStore({ db, cache, brokers });
     const mutex = this.#mutex('the nodes of this cluster', 'cluster-nodes', timeoutMs * 6);
     const service = new ClusterService({
-      directory,
-      stored,
+      cache,
+      store,
       brokerCache,
-      keepers,
+      drivers,
       mutex,
       sealer,
-      keepsPasswords: this.#keepsPasswords,
+      storesPasswords: this.#storesPasswords,
       log,
     });
-    const clusters = new SeenClusters({ directory, keepers, reachedBy: (cluster) => this.#standIns.taken(cluster) });
-    const onFault = (error: unknown) => log.error({ err: error }, 'clusters could not be followed');
-    const live = new ClusterLive({ directory, keepers, onFault });
-    this.#connected = { service, runtimes, keepers, ha, dynsec, rows, live };
+    const clusters = new ClusterQueries({ cache, drivers, contactNodeOf: (cluster) => this.#contactNodes.of(cluster) });
+    const onFault = (error: unknown) => log.error({ err: error }, 'could not update the live status of clusters');
+    const live = new ClusterLive({ cache, drivers, onFault });
+    this.#connected = { service, runtimes, drivers, ha, dynsec, syncStore, live };
     return { clusters, clusterChanges: service, clusterLive: live };
   }
 
-  /** From here on clusters are followed, and kept together. */
+  /** Starts to monitor and synchronize clusters. */
   start(): void {
     if (this.#connected === null) return;
-    const { service, runtimes, keepers, ha, dynsec, rows } = this.#connected;
+    const { service, runtimes, drivers, ha, dynsec, syncStore } = this.#connected;
     const { projects, log } = this.#options;
     const stop = projects.onChange((after, before) => {
       if (after === null || after.clusterPasswords || before?.clusterPasswords !== true) return;
-      const ids = this.#directory.ofProject(after.id).map(({ id }) => id);
-      rows.forgetPasswords(ids).catch((error: unknown) => {
-        log.error({ err: error, projectId: after.id }, 'kept passwords of clusters could not be erased');
+      const ids = this.#cache.ofProject(after.id).map(({ id }) => id);
+      syncStore.deletePasswords(ids).catch((error: unknown) => {
+        log.error({ err: error, projectId: after.id }, 'could not delete the stored passwords of clusters');
       });
     });
     this.#stops.push(stop);
-    this.#standIns.start(keepers, runtimes);
+    this.#contactNodes.start(drivers, runtimes);
     ha.start();
     dynsec.start();
     this.serving.start();
-    service.removeUnmade().catch((error: unknown) => {
-      log.error({ err: error }, 'clusters whose making was interrupted could not be removed');
+    service.removeIncomplete().catch((error: unknown) => {
+      log.error({ err: error }, 'could not remove incomplete clusters');
     });
   }
 
@@ -194,11 +198,11 @@ export class Clusters {
 
   async close(): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
-    this.#standIns.close();
+    this.#contactNodes.close();
     this.serving.close();
     this.#connected?.live.close();
     this.#connected?.ha.close();
     this.#connected?.dynsec.close();
-    await this.#directory.close();
+    await this.#cache.close();
   }
 }

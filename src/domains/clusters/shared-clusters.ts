@@ -1,25 +1,25 @@
 import type { Logger } from 'pino';
 import { ServiceError } from '../../platform/errors.ts';
 import type { AuditService } from '../audit/audit-service.ts';
-import type { ClusterDirectory } from './cluster-directory.ts';
-import type { StoredClusters } from './stored-clusters.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import type { ClusterStore } from './cluster-store.ts';
 
-export interface SharedClustersOptions {
-  readonly directory: ClusterDirectory;
-  readonly stored: StoredClusters;
+interface SharedClustersOptions {
+  readonly cache: ClusterCache;
+  readonly store: ClusterStore;
   readonly audit: Pick<AuditService, 'record'>;
   readonly log: Logger;
 }
 
 /**
- * Removes clusters of embedded brokers that shared sessions and messages, which this service could create before version 0.2. Their nodes
- * run as brokers of their own from then on. Each removal is logged and audited.
+ * Removes clusters of embedded brokers that shared sessions and messages. Versions before 0.2 could create them. Their
+ * nodes then run as separate brokers. Each removal is logged and audited.
  */
-export async function removeSharedClusters({ directory, stored, audit, log }: SharedClustersOptions): Promise<void> {
-  for (const { id, projectId, name, mode, keeper, nodes } of directory.all()) {
+export async function removeSharedClusters({ cache, store, audit, log }: SharedClustersOptions): Promise<void> {
+  for (const { id, projectId, name, mode, keeper, nodes } of cache.all()) {
     if (keeper !== 'GATEWAY' || mode === 'DYNSEC') continue;
     try {
-      await stored.remove(id);
+      await store.remove(id);
     } catch (error) {
       // Another process removed it.
       if (error instanceof ServiceError && error.code === 'NOT_FOUND') continue;

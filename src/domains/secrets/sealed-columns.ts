@@ -1,7 +1,7 @@
 import { secondFactorContext } from '../../platform/auth/second-factors.ts';
 import type { Database } from '../../platform/storage/database.ts';
 import { keyContext } from '../certificates/certificate-service.ts';
-import { clusterPasswordContext } from '../clusters/dynsec/cluster-rows.ts';
+import { clusterPasswordContext } from '../clusters/dynsec/sync-store.ts';
 import { identityContext } from '../sign-in/accounts.ts';
 import { attemptContext } from '../sign-in/sign-in-attempts.ts';
 import type { SignInProvider } from '../users/user-service.ts';

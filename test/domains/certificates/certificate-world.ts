@@ -8,29 +8,29 @@ import {
 type Variables = Record<string, unknown>;
 type GraphError = NonNullable<GraphqlAnswer['errors']>[number];
 
-/** A whole service, asked as the root administrator unless a token is given. */
-export interface CertificateWorld {
+/** A complete service. Requests are sent as the root administrator unless a token is given. */
+interface CertificateWorld {
   readonly service: TestService;
-  /** The mutation `name`; errors are thrown. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  /** Runs the mutation `name`. Throws its errors. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the fields that they selected.
   change(name: string, input: Variables, selection: string, token?: string): Promise<any>;
   refused(name: string, input: Variables, token?: string): Promise<GraphError>;
-  /** Answers its id. */
+  /** Returns the id of the new object. */
   store(filename: string, cert: string, privateKey?: string, token?: string): Promise<string>;
   deploy(certificateId: string, brokers: readonly Target[], token?: string): Promise<readonly Result[]>;
   undeploy(certificateId: string, brokers: readonly Target[], token?: string): Promise<readonly Result[]>;
-  /** Recorded places of a certificate, `port bindAddress`. */
+  /** Recorded deployments of a certificate as `port bindAddress`. */
   deployments(certificateId: string, token?: string): Promise<readonly string[]>;
   addBroker(url: string, name?: string): Promise<string>;
   rest: TestService['rest'];
 }
 
-export interface Target {
+interface Target {
   readonly brokerId: string;
   readonly listeners: readonly { readonly port: number; readonly bindAddress?: string }[];
 }
 
-export interface Result {
+interface Result {
   readonly brokerId: string;
   readonly error: string | null;
   readonly succeed: readonly { readonly port: number; readonly bindAddress: string | null }[];

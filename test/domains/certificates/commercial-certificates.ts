@@ -2,17 +2,20 @@ import { type ScriptedBroker, startScriptedBroker } from '../../support/aedes-br
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A broker that answers `listListeners` and `certificate-management` as commercial ones are documented to. */
-export interface CommercialCertificates extends ScriptedBroker {
-  /** Files by listener and name, `2/ca.pem`. */
+/** A broker that implements `listListeners` and `certificate-management` like the documented commercial brokers. */
+interface CommercialCertificates extends ScriptedBroker {
+  /** Files by listener and name, such as `2/ca.pem`. */
   readonly files: Map<string, string>;
   /** Commands of `certificate-management`, oldest first, without correlation data. */
   readonly commands: Fields[];
-  /** Asked for each of these commands: what happens instead. SILENT: it is done and not answered; a text refuses it. */
+  /**
+   * Returns what happens instead of the command. SILENT: the command is executed without a response. A text: the
+   * command is refused with it.
+   */
   instead: (command: Fields) => 'SILENT' | string | null;
 }
 
-export const LISTENERS: readonly Fields[] = [
+const LISTENERS: readonly Fields[] = [
   { id: 1, port: 1883, protocol: 'mqtt', tls: false },
   { id: 2, port: 8883, protocol: 'mqtt', tls: true, 'bind-address': '0.0.0.0', 'require-certificate': true },
   { id: 3, port: 8884, protocol: 'mqtt+websockets', tls: true },
@@ -21,9 +24,12 @@ export const LISTENERS: readonly Fields[] = [
   { id: 6, port: 0, protocol: 'mqtt', tls: false, 'socket-path': '/run/mosquitto.sock' },
 ];
 
-export interface CommercialOptions {
+interface CommercialOptions {
   readonly listeners?: readonly Fields[];
-  /** As brokers that this service runs: server certificates, and telling what is there. Fingerprints by `<PEM>`. */
+  /**
+   * Whether the broker also supports server certificates and listCertificates, like brokers that this service runs.
+   * Fingerprints are `<PEM>`.
+   */
   readonly fingerprintOf?: (pem: string) => string;
 }
 

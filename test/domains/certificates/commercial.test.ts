@@ -9,8 +9,8 @@ import { startCommercialCertificates } from './commercial-certificates.ts';
 const root = createAuthority({ name: 'Factory' });
 const server = root.issue({ name: 'broker' });
 
-describe('authorities of clients on a commercial broker', () => {
-  test('three listeners of which one fails: result, stored state and broker agree', async () => {
+describe('client authorities on a commercial broker', () => {
+  test('when one of three listeners fails, the result, the stored state and the broker agree', async () => {
     const broker = await startCommercialCertificates();
     const world = await certificateWorld();
     const brokerId = await world.addBroker(broker.url);
@@ -44,7 +44,7 @@ describe('authorities of clients on a commercial broker', () => {
       ['2/factory.pem', root.cert],
       ['5/factory.pem', root.cert],
     ]);
-    // It changes and goes only when it is on none of them.
+    // A certificate can be changed and deleted only when it is deployed nowhere.
     expect(await world.refused('updateCertificate', { certificateId: id, name: 'x' })).toMatchObject({
       message: '"factory.pem" is deployed on "plant" (port 8883), "plant" (port 8885): undeploy it first',
       extensions: { code: 'IN_USE', info: { brokers: [brokerId] } },
@@ -60,7 +60,7 @@ describe('authorities of clients on a commercial broker', () => {
     await world.change('deleteCertificate', { certificateId: id }, 'deletedCertificateId');
   });
 
-  test('again what is there, a broker that lost its files, and what is not there any more', async () => {
+  test('a certificate is deployed again, also on a broker that lost its files, and undeployed where it is missing', async () => {
     const broker = await startCommercialCertificates();
     const world = await certificateWorld();
     const target = [{ brokerId: await world.addBroker(broker.url), listeners: [{ port: 8883 }] }];
@@ -78,7 +78,7 @@ describe('authorities of clients on a commercial broker', () => {
     expect(await isDone(world.undeploy(id, target))).toBe(true);
     expect(await world.deployments(id)).toEqual([]);
 
-    // A file of somebody else is not taken for ours.
+    // A file that another client stored is not treated as the certificate.
     broker.files.set('2/factory.pem', 'else');
     expect((await world.deploy(id, target))[0]?.failed).toMatchObject([
       { code: 'ALREADY_EXISTS', error: expect.stringContaining('another file "factory.pem"') },
@@ -88,7 +88,7 @@ describe('authorities of clients on a commercial broker', () => {
     expect(await isDone(world.deploy(id, target))).toBe(true);
   });
 
-  test('listeners that cannot be: unknown, without TLS, ambiguous', async () => {
+  test('unknown and ambiguous listeners and listeners without TLS are refused', async () => {
     const broker = await startCommercialCertificates();
     const world = await certificateWorld();
     const brokerId = await world.addBroker(broker.url);
@@ -106,13 +106,13 @@ describe('authorities of clients on a commercial broker', () => {
     expect(result?.failed.map(({ code, error }) => `${code} ${error}`)).toEqual([
       'NOT_FOUND The broker has no listener on port 9: it listens on 1883, 0.0.0.0:8883 (TLS), 8884 (TLS), 10.0.0.1:8885 (TLS), 10.0.0.2:8885 (TLS)',
       'BROKER_REJECTED TLS is not enabled on the listener of port 1883',
-      'INVALID Several listeners have port 8885, 10.0.0.1:8885 (TLS), 10.0.0.2:8885 (TLS): name the bindAddress',
+      'INVALID Several listeners have port 8885, 10.0.0.1:8885 (TLS), 10.0.0.2:8885 (TLS): set bindAddress',
       expect.stringMatching(/^NOT_FOUND The broker has no listener on port 8883 of 10\.9\.9\.9/),
     ]);
     expect(broker.commands.filter(({ command }) => command === 'insertCACertificate')).toHaveLength(1);
   });
 
-  test('listeners that no broker has are left out, and of many not all are named', async () => {
+  test('invalid listeners are left out, and error messages name only some of many listeners', async () => {
     const many = Array.from({ length: 2_000 }, (_, index) => ({ id: index, port: 10_000 + index, tls: true }));
     const odd = [
       { id: 1e300, port: 9_000, tls: true },
@@ -140,7 +140,7 @@ describe('authorities of clients on a commercial broker', () => {
     expect(result?.failed[1]?.code).toBe('NOT_SUPPORTED_BY_BROKER');
   });
 
-  test('a lost answer is told as unknown, and keeps the certificate as it is until it is known', async () => {
+  test('a lost response is reported as unknown, and the certificate cannot change until the result is known', async () => {
     const broker = await startCommercialCertificates();
     const world = await certificateWorld({ env: { BROKER_TIMEOUT_MS: '2000' } });
     const target = [{ brokerId: await world.addBroker(broker.url), listeners: [{ port: 8883 }, { port: 8884 }] }];
@@ -149,12 +149,12 @@ describe('authorities of clients on a commercial broker', () => {
 
     const [result] = await world.deploy(id, target);
     expect(result?.failed).toMatchObject([
-      { port: 8883, isUnknown: true, code: 'BROKER_TIMEOUT', error: expect.stringContaining('not known whether') },
+      { port: 8883, isUnknown: true, code: 'BROKER_TIMEOUT', error: expect.stringContaining('unknown whether') },
       { port: 8884, isUnknown: false, error: expect.stringContaining('Not tried') },
     ]);
     expect(await world.deployments(id)).toEqual([]);
     expect((await world.refused('updateCertificate', { certificateId: id, name: 'x' })).message).toContain(
-      'what became of it is not known yet',
+      'the result is not known yet',
     );
     expect((await world.refused('deleteCertificate', { certificateId: id })).extensions.code).toBe('IN_USE');
 
@@ -170,7 +170,7 @@ describe('authorities of clients on a commercial broker', () => {
     await world.change('deleteCertificate', { certificateId: id }, 'deletedCertificateId');
   });
 
-  test('a listener that is gone has no certificate: it is undeployed there', async () => {
+  test('a certificate on a removed listener is undeployed', async () => {
     const listeners = [{ id: 2, port: 8883, protocol: 'mqtt', tls: true }];
     const broker = await startCommercialCertificates({ listeners });
     const world = await certificateWorld();
@@ -186,7 +186,7 @@ describe('authorities of clients on a commercial broker', () => {
   });
 });
 
-test('several brokers at once: each answers for itself, in the order of the request', async () => {
+test('several brokers have separate results, in the order of the request', async () => {
   const [first, second] = [await startCommercialCertificates(), await startCommercialCertificates()];
   const world = await certificateWorld();
   const ids = [await world.addBroker(first.url), await world.addBroker(second.url)];
@@ -208,7 +208,7 @@ test('several brokers at once: each answers for itself, in the order of the requ
     expect.stringContaining('Mosquitto reads certificates from the files that its configuration names'),
     null,
   ]);
-  // The whole broker failed, and so did each of its listeners.
+  // The broker failed, so each of its listeners failed.
   expect(results.slice(1, 4).map(({ error, failed }) => failed.map((one) => one.error === error))).toEqual([
     [true],
     [true],
@@ -221,21 +221,21 @@ test('several brokers at once: each answers for itself, in the order of the requ
   ]);
 });
 
-describe('certificates of servers', () => {
+describe('server certificates', () => {
   const fingerprintOf = (pem: string) => new X509Certificate(pem).fingerprint256;
 
-  test('a key does not leave for a broker that somebody else runs', async () => {
+  test('a private key is not sent to a broker that this service does not run', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
     const world = await certificateWorld();
     const brokerId = await world.addBroker(broker.url);
     const id = await world.store('server.pem', server.cert, server.key);
     const [result] = await world.deploy(id, [{ brokerId, listeners: [{ port: 8883 }] }]);
-    expect(result?.error).toContain('Certificates of servers are deployed to brokers that this service runs');
+    expect(result?.error).toContain('Server certificates can only be deployed to brokers that this service runs');
     expect(result?.failed).toMatchObject([{ code: 'NOT_SUPPORTED_BY_BROKER' }]);
     expect(JSON.stringify(broker.requests)).not.toContain('PRIVATE KEY');
   });
 
-  /** A broker that this service takes for its own. */
+  /** A broker that the service treats as one that it runs. */
   async function ownBroker(url: string) {
     const world = await certificateWorld();
     const brokerId = await world.addBroker(url);
@@ -250,7 +250,7 @@ describe('certificates of servers', () => {
     return { world, brokerId };
   }
 
-  test('a new one takes the place of another, and the other is undeployed without touching it', async () => {
+  test('a new server certificate replaces the previous one, which is undeployed without a command', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
     const { world, brokerId } = await ownBroker(broker.url);
     const target = [{ brokerId, listeners: [{ port: 8883 }] }];
@@ -269,7 +269,7 @@ describe('certificates of servers', () => {
     expect(sent).toMatchObject({ listener_id: 2, file_name: 'old.pem', cert_pem: server.cert, key_pem: server.key });
   });
 
-  test('lost answers are read back', async () => {
+  test('after a lost response the state is read from the broker', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
     const { world, brokerId } = await ownBroker(broker.url);
     const target = [{ brokerId, listeners: [{ port: 8883 }] }];
@@ -283,7 +283,7 @@ describe('certificates of servers', () => {
     }
   });
 
-  test('a connection that breaks while the broker works is waited for, and what it did is read back', async () => {
+  test('after a lost connection the service waits for the broker and reads its state', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
     const relay = await startRelay(Number(new URL(broker.url).port));
     const { world, brokerId } = await ownBroker(relay.url);
@@ -300,7 +300,7 @@ describe('certificates of servers', () => {
     expect(await world.deployments(id)).toEqual(['8883 0.0.0.0']);
   });
 
-  test('a file of an older certificate of the name, from a backup, is replaced', async () => {
+  test('an older file with the same name is replaced', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
     const { world, brokerId } = await ownBroker(broker.url);
     const id = await world.store('factory.pem', root.cert);
@@ -309,7 +309,7 @@ describe('certificates of servers', () => {
     expect([...broker.files.values()]).toEqual([root.cert]);
   });
 
-  test('what a broker says of a command holds no key', async () => {
+  test('an error of a broker contains no key', async () => {
     const broker = await startCommercialCertificates({ fingerprintOf });
     const { world, brokerId } = await ownBroker(broker.url);
     const id = await world.store('server.pem', server.cert, server.key);

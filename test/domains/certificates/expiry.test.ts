@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { CertificateRecord } from '../../../src/domains/certificates/certificate-directory.ts';
+import type { CertificateRecord } from '../../../src/domains/certificates/certificate-cache.ts';
 import { CertificateExpiry, type ExpiryEvent } from '../../../src/domains/certificates/expiry/certificate-expiry.ts';
 import { stateIn } from '../../../src/gateway/live/broadcast.ts';
 import type { LiveSource } from '../../../src/gateway/live/live-source.ts';
@@ -10,11 +10,11 @@ import { certificateWorld } from './certificate-world.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('by the calendar', () => {
+describe('monitoring of expiry', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  /** Certificates in memory, and what tells of their changes. */
+  /** Certificates in memory, and a function that notifies of their changes. */
   function store() {
     const records = new Map<string, CertificateRecord>();
     const listeners = new Set<(after: CertificateRecord | null, before: CertificateRecord | null) => void>();
@@ -27,7 +27,7 @@ describe('by the calendar', () => {
       for (const listener of listeners) listener(after, before);
     };
     const expiry = new CertificateExpiry({
-      directory: {
+      cache: {
         all: () => [...records.values()],
         ofProject: (projectId) => [...records.values()].filter((one) => one.projectId === projectId),
         onChange: (listener) => {
@@ -48,7 +48,7 @@ describe('by the calendar', () => {
     return { expiry, logged, put, remove: (id: string) => tell(id, null) };
   }
 
-  /** What has come, each `kind: ids -removed`. */
+  /** Received events as `kind: ids -removed`. */
   function taken(source: LiveSource<ExpiryEvent>): string[] {
     const events: string[] = [];
     for (let event = source.take(); event !== null; event = source.take()) {
@@ -59,7 +59,7 @@ describe('by the calendar', () => {
     return events;
   }
 
-  test('what expires soon now, then what crosses the line, expires, is replaced or removed', () => {
+  test('a subscriber receives certificates that expire soon, and then those that enter the list, expire, or are replaced or removed', () => {
     const { expiry, put, remove } = store();
     put('late', 100);
     put('soon', 20);
@@ -71,7 +71,7 @@ describe('by the calendar', () => {
     expect(taken(source)).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(taken(source)).toEqual(['CHANGE soon']);
-    // Beyond what one timer can wait for.
+    // Longer than the maximum delay of a timer.
     vi.advanceTimersByTime(50 * DAY_MS - 2);
     expect(taken(source)).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -90,7 +90,7 @@ describe('by the calendar', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a clock that jumps is noticed within the hour, in both directions', () => {
+  test('a clock change in either direction is detected within an hour', () => {
     const { expiry, put } = store();
     put('a', 40);
     const source = expiry.watch('p', 30, {});
@@ -104,7 +104,7 @@ describe('by the calendar', () => {
     expect(taken(source)).toEqual(['CHANGE -a']);
   });
 
-  test('one timer, however many certificates and subscribers, that fires no more than it has to', () => {
+  test('one timer serves all certificates and subscribers, and fires only when necessary', () => {
     const { expiry, put } = store();
     for (let i = 0; i < 20; i++) put(`c${i}`, i / 2);
     for (let days = 0; days < 3; days++) expiry.watch('p', days, {});
@@ -113,12 +113,12 @@ describe('by the calendar', () => {
     const end = Date.now() + 20 * DAY_MS;
     let fired = 0;
     for (; Date.now() < end; fired++) vi.advanceTimersToNextTimer();
-    // Once an hour, and for each moment that matters.
+    // Once an hour, and at each time at which the list changes.
     expect(fired).toBeLessThan(20 * 24 + 20 + 20 * 4 + 10);
     expiry.close();
   });
 
-  test('those under 14 days are logged once a day, and at the start', () => {
+  test('certificates that expire within 14 days are logged at the start and once a day', () => {
     const { expiry, logged, put } = store();
     put('a', 15);
     put('b', 100);
@@ -133,7 +133,7 @@ describe('by the calendar', () => {
   });
 });
 
-test('the subscription: the list, then each change, and rights', async () => {
+test('the subscription returns the list, then each change, to callers with the role', async () => {
   const world = await certificateWorld();
   const { service } = world;
   const root = createAuthority({ name: 'Plant' });
@@ -166,7 +166,7 @@ test('the subscription: the list, then each change, and rights', async () => {
   await expect(events.until(() => true)).rejects.toThrow();
 });
 
-test('days left are scraped by certificate, with whether it is deployed', async () => {
+test('metrics contain the days left of each certificate, and whether it is deployed', async () => {
   const world = await certificateWorld();
   const id = await world.store('ca.pem', createAuthority({ to: new Date(Date.now() + 10 * DAY_MS) }).cert);
   const text = await (await fetch(`${world.service.url}/metrics`)).text();

@@ -23,7 +23,7 @@ const intermediate = root.issue({ name: 'Intermediate', altNames: [], isAuthorit
 const server = intermediate.issue({ name: 'server' });
 const other = intermediate.issue({ name: 'other' });
 
-/** How a material is refused: `path: reason`, one for each issue. */
+/** Issues of a certificate as `path: reason`. */
 function refusal(cert: string, privateKey: string | null = null, now?: number): string[] {
   try {
     checkedMaterial({ cert, privateKey }, now);
@@ -36,12 +36,12 @@ function refusal(cert: string, privateKey: string | null = null, now?: number): 
   }
 }
 
-/** What openssl makes of a text. */
+/** Output of openssl for a text. */
 const openssl = (input: string | Buffer, ...args: string[]) =>
   execFileSync('openssl', args, { input, stdio: ['pipe', 'pipe', 'ignore'] });
 const converted = (key: string, ...args: string[]) => openssl(key, ...args).toString();
 
-/** What a script prints in a folder with these files. */
+/** Output of a script in a folder with these files. */
 function made(files: Readonly<Record<string, string>>, script: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'material-'));
   try {
@@ -52,8 +52,8 @@ function made(files: Readonly<Record<string, string>>, script: string): string {
   }
 }
 
-describe('what may be stored', () => {
-  test('a server’s chain with its key, beside it or in the same text', () => {
+describe('accepted certificates', () => {
+  test('a server chain is accepted with its key in either field', () => {
     const material = checkedMaterial({ cert: server.cert, privateKey: server.key });
     expect(material.leaf.fingerprint256).toBe(server.fingerprint256);
     expect(material.chain.map(({ fingerprint256 }) => fingerprint256)).toEqual([intermediate.fingerprint256]);
@@ -63,13 +63,13 @@ describe('what may be stored', () => {
     expect(material.cert).not.toContain('PRIVATE');
   });
 
-  test('an authority without its key, also one within a chain, and one with its key as a server', () => {
+  test('an authority is accepted without its key, with a chain, and with its key as a server certificate', () => {
     expect(checkedMaterial({ cert: root.cert }).key).toBeNull();
     expect(checkedMaterial({ cert: intermediate.leaf + root.leaf }).chain).toHaveLength(1);
     expect(checkedMaterial({ cert: root.cert, privateKey: root.key }).key).toBe(root.key);
   });
 
-  test('a chain without its root or its intermediates, and who is missing is told', () => {
+  test('a chain without its root or intermediates is accepted, and the missing issuer is returned', () => {
     const missing = (cert: string) => missingIssuer(readMaterial({ cert, privateKey: server.key }));
     expect(refusal(server.leaf, server.key)).toEqual([]);
     expect(missing(server.leaf)).toBe('CN=Intermediate');
@@ -78,7 +78,7 @@ describe('what may be stored', () => {
     expect(missingIssuer(readMaterial({ cert: root.cert }))).toBeNull();
   });
 
-  test('any line ends, and comments around and between the blocks, of which nothing is kept', () => {
+  test('any line ends and comments are accepted, and comments are removed', () => {
     const plain = checkedMaterial({ cert: server.cert, privateKey: server.key });
     const dump = converted(server.leaf, 'x509', '-text');
     expect(dump).toContain('Certificate:\n');
@@ -91,7 +91,7 @@ describe('what may be stored', () => {
     for (const cert of texts) expect(checkedMaterial({ cert, privateKey: server.key })).toEqual(plain);
   });
 
-  test('keys as PKCS #8, PKCS #1 and SEC 1, RSA, EC and Ed25519, with parameters beside them', () => {
+  test('keys are accepted as PKCS #8, PKCS #1 and SEC 1, as RSA, EC and Ed25519, and with parameters', () => {
     const rsa = root.issue({ key: 'rsa-2048' });
     const pkcs1 = converted(rsa.key, 'rsa', '-traditional');
     expect(pkcs1).toContain('BEGIN RSA PRIVATE KEY');
@@ -109,7 +109,7 @@ describe('what may be stored', () => {
     ]);
   });
 
-  test('a root that is signed with SHA-1: nobody looks at that', () => {
+  test('a root that is signed with SHA-1 is accepted, because its signature is not verified', () => {
     const old = createAuthority({ digest: 'sha1' });
     expect(refusal(old.cert)).toEqual([]);
     const young = old.issue();
@@ -117,7 +117,7 @@ describe('what may be stored', () => {
   });
 });
 
-describe('what is refused, and why', () => {
+describe('refused certificates', () => {
   const expired = root.issue({ from: new Date('2020-01-01T00:00:00Z'), to: new Date('2021-01-01T00:00:00Z') });
   const early = root.issue({ from: new Date('2090-01-01T00:00:00Z'), to: new Date('2091-01-01T00:00:00Z') });
   const der = openssl(server.leaf, 'x509', '-outform', 'der');
@@ -137,135 +137,142 @@ describe('what is refused, and why', () => {
       'the key of the authority',
       server.cert,
       intermediate.key,
-      ['privateKey: the private key does not belong to the first certificate but to "Intermediate" of its chain'],
+      ['privateKey: the private key does not belong to the first certificate but to "Intermediate" in the chain'],
     ],
-    ['two keys', server.cert + server.key, server.key, ['privateKey: the private key is there 2 times: one is needed']],
+    [
+      'two keys',
+      server.cert + server.key,
+      server.key,
+      ['privateKey: the private key is present 2 times: exactly one is required'],
+    ],
     [
       'an encrypted key',
       server.cert,
       encrypted,
-      ['privateKey: the private key is encrypted: `openssl pkey` writes it without its passphrase'],
+      ['privateKey: the private key is encrypted: `openssl pkey` removes the passphrase'],
     ],
     [
       'an encrypted key in the old form',
       rsa.cert,
       legacy,
-      ['privateKey: the private key is encrypted: `openssl pkey` writes it without its passphrase'],
+      ['privateKey: the private key is encrypted: `openssl pkey` removes the passphrase'],
     ],
     [
       'a key of OpenSSH',
       server.cert,
       ssh,
-      ['privateKey: the private key is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others'],
+      ['privateKey: the private key is in OpenSSH format: `ssh-keygen -p -m PKCS8` converts it'],
     ],
     ['a damaged key', server.cert, server.key.replace(/\n.{9}/, '\n'), ['privateKey: the private key cannot be read']],
-    ['a certificate as key', server.cert, server.leaf, ['privateKey: the private key is a CERTIFICATE, which is none']],
+    [
+      'a certificate as key',
+      server.cert,
+      server.leaf,
+      ['privateKey: the private key is a CERTIFICATE, which is not a private key'],
+    ],
     [
       'no authority without key',
       server.cert,
       null,
       [
-        'privateKey: the private key is missing: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them',
+        'privateKey: the private key is missing: the certificate is not an authority, so it must be a server certificate. To accept client certificates, store the authority that issued them',
       ],
     ],
-    ['a key alone', server.key, null, ['cert: holds no certificate']],
+    ['a key alone', server.key, null, ['cert: contains no certificate']],
     [
       'two leaves',
       server.leaf + other.leaf,
       server.key,
-      ['cert: holds 2 certificates that are no authorities, "server", "other": only the first one may be none'],
+      [
+        'cert: contains 2 certificates that are not authorities, "server", "other": only the first certificate may be none',
+      ],
     ],
     [
       'the same twice',
       server.leaf + intermediate.leaf + intermediate.leaf,
       server.key,
-      ['cert: holds the same certificate twice'],
+      ['cert: contains the same certificate twice'],
     ],
     [
       'the leaf at the end',
       intermediate.leaf + server.leaf,
       server.key,
       [
-        'cert: is out of order: "server" has to come first',
-        'privateKey: the private key does not belong to the first certificate but to "server" of its chain',
+        'cert: is out of order: "server" must come first',
+        'privateKey: the private key does not belong to the first certificate but to "server" in the chain',
       ],
     ],
     [
       'authorities out of order',
       server.leaf + root.leaf + intermediate.leaf,
       server.key,
-      ['cert: is out of order: "Intermediate" has to follow "server", which it issued'],
+      ['cert: is out of order: "Intermediate" must follow "server", which it issued'],
     ],
-    ['a gap', server.leaf + root.leaf, server.key, ['cert: does not hang together: "Root" did not issue "server"']],
+    ['a gap', server.leaf + root.leaf, server.key, ['cert: is not a chain: "Root" did not issue "server"']],
     [
       'a bundle of authorities',
       root.leaf + createAuthority({ name: 'Else' }).leaf,
       null,
-      ['cert: does not hang together: "Else" did not issue "Root"'],
+      ['cert: is not a chain: "Else" did not issue "Root"'],
     ],
     [
       'an impostor of the same name',
       server.leaf + root.issue({ name: 'Intermediate', altNames: [], isAuthority: true }).leaf,
       server.key,
-      ['cert: does not hang together: "Intermediate" did not issue "server"'],
+      ['cert: is not a chain: "Intermediate" did not issue "server"'],
     ],
-    ['RSA 1024', weak.cert, weak.key, ['cert: is weak: its RSA key has 1024 bits, and brokers ask for 2048 at least']],
+    ['RSA 1024', weak.cert, weak.key, ['cert: is weak: its RSA key has 1024 bits, and brokers require at least 2048']],
     ['SHA-1', sha1.cert, sha1.key, ['cert: is weak: it is signed with SHA-1, which brokers and clients refuse']],
     [
       'DER',
       der.toString('latin1'),
       null,
       [
-        'cert: is DER and no PEM text: `openssl x509 -inform der` makes PEM of a certificate, `openssl pkey -inform der` of a key',
+        'cert: is DER, not PEM: convert a certificate with `openssl x509 -inform der`, or a key with `openssl pkey -inform der`',
       ],
     ],
     ['DER as UTF-8', der.toString('utf8'), null, [expect.stringContaining('is DER') as unknown as string]],
     ['DER as base64', base64, null, [expect.stringContaining('is DER') as unknown as string]],
-    [
-      'line ends as \\n',
-      server.leaf.replaceAll('\n', '\\n'),
-      null,
-      ['cert: is no PEM text: its line ends are written as \\n'],
-    ],
+    ['line ends as \\n', server.leaf.replaceAll('\n', '\\n'), null, ['cert: is not PEM: line ends are written as \\n']],
     [
       'one line',
       server.leaf.replaceAll('\n', ' '),
       null,
-      ['cert: is no PEM text: -----BEGIN … ----- has to be a line of its own'],
+      ['cert: is not PEM: -----BEGIN … ----- must be on its own line'],
     ],
-    ['garbage', 'lorem ipsum', null, ['cert: is no PEM text: there is no line -----BEGIN CERTIFICATE-----']],
-    ['nothing', '', null, ['cert: is no PEM text: there is no line -----BEGIN CERTIFICATE-----']],
+    ['garbage', 'lorem ipsum', null, ['cert: is not PEM: there is no line -----BEGIN CERTIFICATE-----']],
+    ['nothing', '', null, ['cert: is not PEM: there is no line -----BEGIN CERTIFICATE-----']],
     [
       'no end',
       server.leaf.replace(/-----END.*/, ''),
       null,
-      ['cert: has a block of PEM that begins in line 1 and has no end'],
+      ['cert: has a PEM block that begins in line 1 and has no end'],
     ],
     [
       'an end of another',
       server.leaf.replace('END CERTIFICATE', 'END X'),
       null,
-      ['cert: has a block of PEM that begins in line 1 and has no end'],
+      ['cert: has a PEM block that begins in line 1 and has no end'],
     ],
     [
       'damaged',
       server.leaf.replace(/\n.{9}/, '\n'),
       server.key,
-      ['cert: has a certificate that cannot be read, the 1. one'],
+      ['cert: contains an invalid certificate at position 1'],
     ],
     [
       'a damaged chain',
       server.leaf + intermediate.leaf.replace(/\n.{9}/, '\n'),
       server.key,
-      ['cert: has a certificate that cannot be read, the 2. one'],
+      ['cert: contains an invalid certificate at position 2'],
     ],
     [
       'a request',
       request,
       server.key,
       [
-        'cert: holds a CERTIFICATE REQUEST, which is no certificate: an authority makes a certificate of it first',
-        'cert: holds no certificate',
+        'cert: contains a CERTIFICATE REQUEST, which is not a certificate: a certificate authority must issue a certificate for it first',
+        'cert: contains no certificate',
       ].slice(0, 1),
     ],
     ['too much', `${server.leaf}${'#'.repeat(1_000_000)}`, null, [`cert: must have at most ${MAX_PEM} characters`]],
@@ -273,7 +280,7 @@ describe('what is refused, and why', () => {
       'too many blocks',
       '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n'.repeat(1_700),
       null,
-      expect.arrayContaining(['cert: must hold at most 20 certificates']) as unknown as string[],
+      expect.arrayContaining(['cert: must contain at most 20 certificates']) as unknown as string[],
     ],
   ];
 
@@ -283,7 +290,7 @@ describe('what is refused, and why', () => {
     expect(told.join()).not.toContain('hunter2');
   });
 
-  test('a certificate for clients as a server’s, whatever key usages are', () => {
+  test('a client certificate is refused as a server certificate, whatever its key usage', () => {
     const usage = (value: string) => {
       const script = `openssl req -x509 -new -key key -subj /CN=x -days 9 -addext 'extendedKeyUsage=${value}'`;
       return { key: server.key, cert: made({ key: server.key }, script) };
@@ -293,13 +300,13 @@ describe('what is refused, and why', () => {
       return refusal(cert, key);
     };
     expect(told('clientAuth')).toEqual([
-      'cert: is not meant for servers: its extended key usage does not say serverAuth',
+      'cert: is not a server certificate: its extended key usage does not contain serverAuth',
     ]);
     expect(told('clientAuth, serverAuth')).toEqual([]);
     expect(told('anyExtendedKeyUsage')).toEqual([]);
   });
 
-  test('MD5, curves that are too small or of no use in TLS, and SHA-1 in RSA-PSS', () => {
+  test('MD5, small curves, curves that TLS does not use, and SHA-1 in RSA-PSS are refused', () => {
     const by = createAuthority({ key: 'rsa-2048' });
     const signed = (keyArgs: string[], ...args: string[]) => {
       const key = converted('', 'genpkey', ...keyArgs);
@@ -314,8 +321,8 @@ describe('what is refused, and why', () => {
     ]);
     const small = signed([...ec, 'ec_paramgen_curve:prime192v1'], '-sha256');
     expect(refusal(small.cert, small.key)).toEqual([
-      'cert: is weak: its EC key has 192 bits, and brokers ask for 224 at least',
-      'cert: has a key on the curve prime192v1, which clients do not take in TLS: make one on P-256, P-384 or P-521',
+      'cert: is weak: its EC key has 192 bits, and brokers require at least 224',
+      'cert: has a key on the curve prime192v1, which TLS clients do not accept: use P-256, P-384 or P-521',
     ]);
     for (const [curve, refused] of [
       ['secp256k1', 1],
@@ -335,7 +342,7 @@ describe('what is refused, and why', () => {
     expect(refusal(strong.cert, strong.key)).toEqual([]);
   });
 
-  test('everything that is wrong at once, with those of the chain by their names', () => {
+  test('all issues are reported together, and name the certificates of the chain', () => {
     const old = createAuthority({
       name: 'Old',
       from: new Date('2020-01-01T00:00:00Z'),
@@ -350,12 +357,12 @@ describe('what is refused, and why', () => {
     });
     expect(refusal(bad.leaf + old.leaf, bad.key)).toEqual([
       'cert: expired on 2020-06-01T00:00:00Z',
-      'cert: is weak: its RSA key has 1024 bits, and brokers ask for 2048 at least',
-      'cert: "Old" of its chain expired on 2021-01-01T00:00:00Z',
+      'cert: is weak: its RSA key has 1024 bits, and brokers require at least 2048',
+      'cert: "Old" in the chain expired on 2021-01-01T00:00:00Z',
     ]);
   });
 
-  test('at the moment that counts', () => {
+  test('validity is checked at the given time', () => {
     const to = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 10 * DAY_MS);
     const soon = root.issue({ to });
     const at = (time: number) => refusal(soon.cert, soon.key, time).length;
@@ -363,7 +370,7 @@ describe('what is refused, and why', () => {
   });
 });
 
-test('what is taken is what OpenSSL takes for a listener at security level 2, and the other way round', () => {
+test('the service accepts exactly what OpenSSL accepts for a listener at security level 2', () => {
   const issued = [
     root.issue({ key: 'rsa-2048' }),
     root.issue({ key: 'rsa-1024' }),
@@ -385,7 +392,7 @@ test('what is taken is what OpenSSL takes for a listener at security level 2, an
   }
 });
 
-test('facts of a certificate, also of names that could be taken for others', () => {
+test('fields of a certificate are read, also with ambiguous names', () => {
   const names = ['DNS:*.plant.example', 'IP:192.0.2.1', 'IP:2001:db8::1', 'URI:urn:x:1', 'email:ops@plant.example'];
   const strange = 'DNS:a.example\\, DNS:evil.example';
   const facts = factsOf(new X509Certificate(root.issue({ name: 'x', altNames: names }).leaf));
@@ -410,7 +417,7 @@ test('facts of a certificate, also of names that could be taken for others', () 
   expect(factsOf(new X509Certificate(root.issue({ altNames: [strange] }).leaf)).subjectAltNames.length).toBeLessThan(3);
 });
 
-test('whatever happens to a text, it is taken as it is or refused with issues', () => {
+test('a modified text is either accepted or refused with issues', () => {
   const texts = [server.cert, server.key, server.cert + server.key, root.cert];
   for (let round = 0; round < 400; round++) {
     const text = texts[round % texts.length] ?? '';
@@ -422,7 +429,7 @@ test('whatever happens to a text, it is taken as it is or refused with issues', 
     for (const line of told) expect(line).toMatch(/^(cert|privateKey): \S/);
     expect(told.join()).not.toContain(server.key.split('\n')[1] ?? '-');
   }
-  // These would take minutes if time grew by more than the length.
+  // These would take minutes if the time were not linear in the length.
   refusal(`${'-----BEGIN CERTIFICATE-----\nA\n'.repeat(3_300)}`);
   refusal('-'.repeat(MAX_PEM));
   refusal('MII'.repeat(33_000));

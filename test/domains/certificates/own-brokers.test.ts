@@ -48,7 +48,7 @@ async function ownWorld(engine: 'EMBEDDED' | 'MOSQUITTO' = 'EMBEDDED') {
 }
 
 test.each(['EMBEDDED', 'MOSQUITTO'] as const)(
-  '%s: three listeners of which one fails: result, stored state, broker and its clients agree; clients stay while it is replaced',
+  '%s: when one of three listeners fails, the result, the stored state, the broker and its clients agree, and clients stay connected',
   async (engine) => {
     const world = await ownWorld(engine);
     const { brokerId, told, credentials } = world;
@@ -94,7 +94,7 @@ test.each(['EMBEDDED', 'MOSQUITTO'] as const)(
   },
 );
 
-test('clients with certificates of a deployed authority are let in, others are not, and none after it is undeployed', async () => {
+test('clients with certificates of a deployed authority are accepted, others are refused, and all are refused once it is undeployed', async () => {
   const world = await ownWorld();
   const { brokerId, credentials } = world;
   const port = world.ports[3] ?? 0;
@@ -114,7 +114,7 @@ test('clients with certificates of a deployed authority are let in, others are n
   expect(await connect(device)).not.toBe('connected');
 });
 
-test('deployments, removals and changes of one certificate at the same time leave what is stored and what is served the same', async () => {
+test('after concurrent deployments, removals and changes of a certificate, the stored state equals the served state', async () => {
   const world = await ownWorld();
   const { brokerId, told } = world;
   const port = world.ports[1] ?? 0;
@@ -146,7 +146,7 @@ test('deployments, removals and changes of one certificate at the same time leav
   expect([...codes].filter((code) => code !== 'IN_USE')).toEqual([]);
 });
 
-test('of neighbours whose first port is taken while the service is away only that one moves, and with it what is deployed there', async () => {
+test('when the port of one broker is taken while the service is stopped, only that broker moves, with its certificates', async () => {
   const embeddedBroker = true;
   const world = await certificateWorld({ embeddedBroker, env: { BROKER_TIMEOUT_MS: '10000' } });
   const { service } = world;
@@ -202,7 +202,9 @@ async function hold(port: number): Promise<Server> {
   return holder;
 }
 
-/** The first of two ports in a row that are free, below those that systems give to who asks for any: a test beside this one may. */
+/**
+ * Returns the first of two consecutive free ports, below the ephemeral ports, because a parallel test may use those.
+ */
 async function freeNeighbours(): Promise<number> {
   for (;;) {
     const port = 20_000 + 2 * randomInt(5_000);

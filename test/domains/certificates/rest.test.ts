@@ -9,7 +9,7 @@ import { startCommercialCertificates } from './commercial-certificates.ts';
 const root = createAuthority({ name: 'Factory' });
 const server = root.issue({ name: 'broker', altNames: ['DNS:localhost'] });
 
-test('the documented operations, in their documented forms', async () => {
+test('the documented operations have their documented forms', async () => {
   const broker = await startCommercialCertificates();
   const world = await certificateWorld();
   const { service, rest } = world;
@@ -101,7 +101,7 @@ test('the documented operations, in their documented forms', async () => {
   expect(await ask('DELETE', `/${id}`)).toMatchObject([404, { code: 'NOT_FOUND' }]);
 });
 
-test('what is wrong with a body is told where it is', async () => {
+test('issues name the field of the request body', async () => {
   const world = await certificateWorld();
   const { service, rest } = world;
   const at = `/api/projects/${service.projectId}/certificates`;
@@ -117,7 +117,7 @@ test('what is wrong with a body is told where it is', async () => {
     '/cert: must not have fewer than 10 characters',
   ]);
   expect(await issues('POST', '', { filename: 'a/b', cert: root.cert })).toEqual([
-    '/filename: must be the name of a file, without a folder: no / and no \\',
+    '/filename: must be a file name without a folder: no / and no \\',
   ]);
   const [told] = await issues('POST', '', { filename: 'a', cert: server.cert });
   expect(told).toMatch(/^\/cert: the private key is missing: /);
@@ -129,16 +129,16 @@ test('what is wrong with a body is told where it is', async () => {
   expect(await issues('POST', `/${id}/deploy`, { brokers: [{ brokerId: 'b', listeners: [] }] })).toHaveLength(1);
   const twice = { brokerId: 'b', listeners: [listener, listener] };
   expect(await issues('POST', `/${id}/deploy`, { brokers: [twice, twice] })).toEqual([
-    '/brokers/0/listeners/1: is there already',
-    '/brokers/1/brokerId: is there already',
-    '/brokers/1/listeners/1: is there already',
+    '/brokers/0/listeners/1: is a duplicate',
+    '/brokers/1/brokerId: is a duplicate',
+    '/brokers/1/listeners/1: is a duplicate',
   ]);
   expect(await issues('POST', `/${id}/undeploy`, { brokers: [{ ...twice, x: 1 }] })).toEqual([
     '/brokers/0/x: is not known here',
   ]);
 });
 
-test('an expired certificate is not deployed, and is undeployed', async () => {
+test('an expired certificate is not deployed, but can be undeployed', async () => {
   const broker = await startCommercialCertificates();
   const world = await certificateWorld();
   const brokers = [{ brokerId: await world.addBroker(broker.url), listeners: [{ port: 8883 }] }];
@@ -157,7 +157,7 @@ test('an expired certificate is not deployed, and is undeployed', async () => {
   expect((await world.undeploy(id, brokers))[0]?.failed).toEqual([]);
 });
 
-test('rights: roles as documented, projects apart, tokens restricted to brokers', async () => {
+test("callers need the documented roles, in the certificate's project, and tokens may be restricted to brokers", async () => {
   const broker = await startCommercialCertificates();
   const world = await certificateWorld();
   const { service } = world;
@@ -195,7 +195,7 @@ test('rights: roles as documented, projects apart, tokens restricted to brokers'
     [null, 0],
     [`There is no broker "${hidden}"`, 1],
   ]);
-  // The broker itself is one and the same: its file is there already.
+  // Both entries connect to the same broker, which already has the file.
   broker.files.clear();
   expect((await world.deploy(id, brokers.slice(1)))[0]?.failed).toEqual([]);
   expect(await world.deployments(id)).toEqual(['8883 0.0.0.0', '8883 0.0.0.0']);
@@ -213,12 +213,12 @@ test('rights: roles as documented, projects apart, tokens restricted to brokers'
   const elsewhere = `/api/projects/${project}/certificates/${id}`;
   expect((await world.rest('PUT', elsewhere, service.root, { name: 'x' })).status).toBe(404);
   expect((await world.rest('POST', `${elsewhere}/deploy`, service.root, { brokers })).status).toBe(404);
-  // With its project it goes, wherever it is deployed.
+  // A project is deleted with its certificates, even if they are deployed.
   await world.change('deleteProject', { projectId: service.projectId }, 'deletedProjectId');
   expect((await service.graphql('query ($id: ID!) { node(id: $id) { id } }', { id })).data.node).toBeNull();
 });
 
-test('everything that a certificate says, in the graph', async () => {
+test('the graph returns all fields of a certificate', async () => {
   const world = await certificateWorld();
   const intermediate = root.issue({ name: 'Line 1', altNames: [], isAuthority: true });
   const leaf = intermediate.issue({ name: 'broker', altNames: ['DNS:localhost', 'IP:127.0.0.1'], key: 'rsa-2048' });
@@ -258,7 +258,7 @@ test('everything that a certificate says, in the graph', async () => {
   });
 });
 
-test('a key is told by nothing: no answer, no error, no log, no subscription', async () => {
+test('a key is in no response, error, log or subscription', async () => {
   const logged: string[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
   const world = await certificateWorld({ log });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BrokerCache } from '../../../src/domains/brokers/broker-cache.ts';
-import { CertificateDirectory } from '../../../src/domains/certificates/certificate-directory.ts';
+import { CertificateCache } from '../../../src/domains/certificates/certificate-cache.ts';
 import { CertificateService } from '../../../src/domains/certificates/certificate-service.ts';
 import { DeploymentRows } from '../../../src/domains/certificates/deployment/deployment-rows.ts';
 import type { Viewer } from '../../../src/platform/auth/viewer.ts';
@@ -17,15 +17,15 @@ const root = createAuthority({ name: 'Factory' });
 const server = root.issue({ name: 'broker' });
 const renewed = root.issue({ name: 'broker' });
 
-/** What one process has of certificates. */
+/** The certificate services of one process. */
 async function processOn(storage: Storage) {
   const { db, changes } = storage;
   const parts = { db, changes, log: silentLog };
-  const [directory, brokers] = [new CertificateDirectory(parts), new BrokerCache(parts)];
-  await Promise.all([directory.load(), brokers.load()]);
+  const [cache, brokers] = [new CertificateCache(parts), new BrokerCache(parts)];
+  await Promise.all([cache.load(), brokers.load()]);
   const sealer = openSealer({ dataDir: temporaryFolder(), secretKey: 'k'.repeat(64) });
-  const certificates = new CertificateService({ db, directory, brokers, sealer });
-  return { db, changes, directory, brokers, certificates, rows: new DeploymentRows(db, directory) };
+  const certificates = new CertificateService({ db, cache, brokers, sealer });
+  return { db, changes, cache, brokers, certificates, rows: new DeploymentRows(db, cache) };
 }
 
 async function addProject(db: Database): Promise<string> {
@@ -53,7 +53,7 @@ const place = (certificateId: string, port = 8883) => ({ certificateId, brokerId
 describeEngines((engine, postgres) => {
   const open = async () => openTestStorage({ databaseUrl: await newDatabaseUrl(engine, postgres) });
 
-  test('is stored, listed, changed and deleted; its key is sealed', async () => {
+  test('a certificate is stored, listed, changed and deleted, and its key is sealed', async () => {
     const { db, certificates } = await processOn(await open());
     const projectId = await addProject(db);
     const stored = await certificates.create(projectId, { filename: 'ü.pem', cert: server.key + server.cert });
@@ -66,7 +66,7 @@ describeEngines((engine, postgres) => {
     expect(certificates.list(projectId, viewer(), { filename: 'ü.pem' })).toHaveLength(1);
     expect(() => certificates.list(projectId, viewer(), { filename: 'u.pem' })).toThrow('There is no certificate');
 
-    // A renewed certificate of the same key goes with the stored key; of another key, only with that.
+    // A renewed certificate with the same key uses the stored key. One with another key needs that key.
     await expect(certificates.update(stored.id, { cert: renewed.cert })).rejects.toMatchObject({
       info: { issues: [{ path: 'input.privateKey', reason: 'the private key does not belong to the certificate' }] },
     });
@@ -82,7 +82,7 @@ describeEngines((engine, postgres) => {
     await expect(certificates.update(stored.id, { name: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('filenames are names of files, and one of each in a project', async () => {
+  test('filenames are valid and unique in a project', async () => {
     const { db, certificates } = await processOn(await open());
     const projectId = await addProject(db);
     const create = (filename: string) => certificates.create(projectId, { filename, cert: root.cert });
@@ -101,8 +101,8 @@ describeEngines((engine, postgres) => {
     });
   });
 
-  test('what is deployed, or may be, neither changes nor goes, and goes with its broker', async () => {
-    const { db, changes, brokers, certificates, directory, rows } = await processOn(await open());
+  test('a certificate that is or may be deployed cannot be changed or deleted, until its broker is deleted', async () => {
+    const { db, changes, brokers, certificates, cache, rows } = await processOn(await open());
     const projectId = await addProject(db);
     await brokers.load();
     const { id } = await certificates.create(projectId, { filename: 'ca.pem', cert: root.cert });
@@ -118,16 +118,16 @@ describeEngines((engine, postgres) => {
     await refused();
     expect(seen()).toBe(1);
     expect(certificates.list(projectId, viewer(), { brokerId: 'brk_1', filename: 'ca.pem' })).toHaveLength(1);
-    // Somebody who is restricted to other brokers sees nothing of it.
+    // A viewer who is restricted to other brokers does not see the deployment.
     expect(certificates.deploymentsOf(certificates.visible(id, viewer(['brk_2'])), viewer(['brk_2']))).toEqual([]);
     expect(() => certificates.list(projectId, viewer(['brk_2']), { brokerId: 'brk_1' })).toThrow('There is no broker');
     await db.broker.delete({ where: { id: 'brk_1' } });
     await changes.announce('broker', 'brk_1');
-    await expect.poll(() => directory.get(id)?.deployments).toEqual([]);
+    await expect.poll(() => cache.get(id)?.deployments).toEqual([]);
     await certificates.remove(id);
   });
 
-  test('an update at the same moment as a deployment: one of both sees the other', async () => {
+  test('an update and a concurrent deployment exclude each other', async () => {
     const first = await processOn(await open());
     const projectId = await addProject(first.db);
     for (let round = 0; round < 10; round++) {
@@ -138,7 +138,7 @@ describeEngines((engine, postgres) => {
         round % 2 === 0 ? first.certificates.update(id, { cert: other.cert }) : first.certificates.remove(id),
       ]);
       const row = await first.db.certificate.findUnique({ where: { id }, include: { deployments: true } });
-      // Whatever was reserved is what is stored.
+      // The reserved certificate equals the stored one.
       if (reserved.status === 'fulfilled') expect(row).toMatchObject({ cert: reserved.value.cert, deployments: [{}] });
       else expect(row).toBeNull();
       if (changed.status === 'rejected') expect(changed.reason).toMatchObject({ code: 'IN_USE' });
@@ -146,7 +146,7 @@ describeEngines((engine, postgres) => {
   });
 
   if (engine === 'postgresql') {
-    test('several processes: what one writes the other sees, and none changes what the other deploys', async () => {
+    test("processes see each other's writes, and do not change a certificate that another process deploys", async () => {
       const databaseUrl = await newDatabaseUrl(engine, postgres);
       const [one, two] = [
         await processOn(await openTestStorage({ databaseUrl })),
@@ -155,7 +155,7 @@ describeEngines((engine, postgres) => {
       const projectId = await addProject(one.db);
       for (let round = 0; round < 5; round++) {
         const { id } = await one.certificates.create(projectId, { filename: `${round}.pem`, cert: root.cert });
-        await expect.poll(() => two.directory.get(id)?.filename).toBe(`${round}.pem`);
+        await expect.poll(() => two.cache.get(id)?.filename).toBe(`${round}.pem`);
         const [reserved, changed] = await Promise.allSettled([
           one.rows.reserve(id, [place(id, 1_000 + round)]),
           two.certificates.update(id, { cert: createAuthority({ name: 'Other' }).cert }),
@@ -165,11 +165,11 @@ describeEngines((engine, postgres) => {
         if (reserved.status === 'fulfilled') expect(row.cert).toBe(reserved.value.cert);
         if (changed.status === 'rejected') expect(changed.reason).toMatchObject({ code: 'IN_USE' });
         await one.rows.confirm(place(id, 1_000 + round), false);
-        await expect.poll(() => two.directory.get(id)?.deployments[0]?.deployedAt).toBeTruthy();
+        await expect.poll(() => two.cache.get(id)?.deployments[0]?.deployedAt).toBeTruthy();
       }
     });
 
-    test('several processes change a broker one after the other, and one that waits too long is told', async () => {
+    test('processes change a broker one after the other, and a long wait fails', async () => {
       const databaseUrl = await newDatabaseUrl(engine, postgres);
       const processes = [await openTestStorage({ databaseUrl }), await openTestStorage({ databaseUrl })];
       const turns = processes.map(({ leases }) => new LeasedMutex({ leases, ...CERTIFICATES, timeoutMs: 60_000 }));
@@ -189,8 +189,8 @@ describeEngines((engine, postgres) => {
     });
   }
 
-  test('one server certificate for each listener: the other one’s row goes; authorities stay', async () => {
-    const { db, certificates, directory, rows } = await processOn(await open());
+  test('a server certificate replaces the deployment of another one on the listener, and authorities stay', async () => {
+    const { db, certificates, cache, rows } = await processOn(await open());
     const projectId = await addProject(db);
     const make = (filename: string, { cert, key }: { cert: string; key: string | null }) =>
       certificates.create(projectId, { filename, cert, privateKey: key });
@@ -199,9 +199,9 @@ describeEngines((engine, postgres) => {
     for (const port of [8883, 8884]) await rows.confirm(place(old.id, port), true);
     await rows.confirm(place(authority.id), false);
     await rows.confirm(place(young.id), true);
-    const ports = ({ id }: { id: string }) => directory.get(id)?.deployments.map(({ port }) => port);
+    const ports = ({ id }: { id: string }) => cache.get(id)?.deployments.map(({ port }) => port);
     expect([old, young, authority].map(ports)).toEqual([[8884], [8883], [8883]]);
-    await rows.doubt(place(young.id));
-    expect(directory.get(young.id)?.deployments[0]?.deployedAt).toBeNull();
+    await rows.markUnconfirmed(place(young.id));
+    expect(cache.get(young.id)?.deployments[0]?.deployedAt).toBeNull();
   });
 });

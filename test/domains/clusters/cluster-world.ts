@@ -6,8 +6,8 @@ export interface ClusterWorld {
   readonly service: TestService;
   readonly nodes: readonly ClusterWorldNode[];
   readonly clusterId: string;
-  /** An operation on the graph with `$c` being the cluster; errors are thrown. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
+  /** Runs a GraphQL operation with `$c` set to the cluster. Throws its errors. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the fields that they selected.
   graph(document: string, variables?: Record<string, unknown>): Promise<any>;
 }
 
@@ -66,7 +66,7 @@ export async function clusterWorld(
   return { service, nodes, clusterId, graph: (document, variables) => graph(document, { c: clusterId, ...variables }) };
 }
 
-/** What a broker's dynamic security says, without what differs by itself: passwords; an empty text says nothing. */
+/** Dynamic security of a broker without passwords, which differ between brokers. Empty texts are removed. */
 export function accessOf({ broker }: ClusterWorldNode): unknown {
   const file = JSON.parse(broker.readAccessFile(), (_key, value) => (value === '' ? undefined : value));
   const named = (list: { [key: string]: unknown }[] = [], key: string) =>

@@ -15,7 +15,7 @@ const WRITE = `mutation ($c: ID!, $changes: [AccessChangeInput!]!) {
 const ROLE = '{ accessRole(rolename: $role) { rolename } }';
 const role = (rolename: string, more: object = {}) => ({ createAccessRole: { rolename, ...more } });
 
-/** Somebody with another tool. */
+/** Another client of the broker. */
 const control = ({ broker: { port } }: ClusterWorldNode, ...command: readonly string[]) =>
   execFileSync(
     'mosquitto_ctrl',
@@ -28,7 +28,7 @@ const rolesOn = ({ broker }: ClusterWorldNode): string[] =>
     .roles.map(({ rolename }: { readonly rolename: string }) => rolename)
     .sort();
 
-/** Waits until nodes are as it is said, by number. */
+/** Waits until the nodes have the given states, by number. */
 function watched({ service }: ClusterWorld) {
   const events = subscribe(service, service.root, STATUS, { p: service.projectId });
   // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for.
@@ -47,7 +47,7 @@ const isDrifted = (nodeId: number) => (nodes: any[]) => nodes[nodeId - 1].sync.s
 const areEqual = (nodes: any[], state: string) =>
   state === 'ACTIVE' && nodes.every(({ sync }) => sync.state === 'EQUAL' && sync.differenceCount === 0);
 
-test('what somebody changes on one node is told with its name, stays through writes, and is undone on request', async () => {
+test('a change by another client on one node is reported by name, survives writes, and is reverted on request', async () => {
   const world = await clusterWorld();
   const { graph, nodes, clusterId } = world;
   const [first, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
@@ -71,7 +71,7 @@ test('what somebody changes on one node is told with its name, stays through wri
   expect(accessOf(second)).toEqual(accessOf(first));
   await until(areEqual);
 
-  // A write that the node cannot take as it is brings it back as a whole.
+  // A write that the node cannot repeat synchronizes the whole node.
   control(third, 'createRole', 'same');
   await until(isDrifted(3));
   const acls = [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'a', allow: true }];
@@ -80,7 +80,7 @@ test('what somebody changes on one node is told with its name, stays through wri
   expect(accessOf(third)).toEqual(accessOf(first));
   await until(areEqual);
 
-  // The one that is read by is another one once the first is not as it should be.
+  // Another node is read once the first has drifted.
   control(first, 'deleteRole', 'same');
   const drifted = await until(isDrifted(1));
   expect(drifted.map(({ isLeader }) => isLeader)).toEqual([false, true, false]);
@@ -101,7 +101,7 @@ test('what somebody changes on one node is told with its name, stays through wri
   expect(clusterId).toBeTruthy();
 });
 
-test('below ADMIN a cluster does not adopt rights on $CONTROL/ that somebody gave on one node', async () => {
+test('callers below ADMIN cannot adopt rights on $CONTROL/ of a drifted node', async () => {
   const world = await clusterWorld();
   const { service, nodes, clusterId } = world;
   const [, second] = nodes as [ClusterWorldNode, ClusterWorldNode];
@@ -127,14 +127,14 @@ test('below ADMIN a cluster does not adopt rights on $CONTROL/ that somebody gav
   expect(nodes.map((node) => node.broker.readAccessFile().includes('$CONTROL/#'))).toEqual([true, true, true]);
 });
 
-test('a node is not written by itself while it is in a cluster; it is read, and written again once it left', async () => {
+test('the access control of a node is not changed directly while it is in a cluster', async () => {
   const { graph, nodes, service } = await clusterWorld();
   const [, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
   const write = (brokerId: string) => service.graphql(WRITE, { c: brokerId, changes: [role('own')] });
 
   const refused = (await write(second.brokerId)).errors?.[0];
   expect(refused?.extensions?.code).toBe('IN_USE');
-  // Whoever may write this broker may not know the cluster.
+  // A caller who may change this broker may not see the cluster.
   expect(JSON.stringify(refused)).not.toContain('plant');
   expect(nodes.map(rolesOn)).toEqual(Array(3).fill(['admin']));
   const { broker } = await graph(`query ($id: ID!, $role: String!) { broker(id: $id) ${ROLE} }`, {
@@ -154,7 +154,7 @@ test('a node is not written by itself while it is in a cluster; it is read, and 
   ]);
 });
 
-test('a node that comes back with an older file is found, and repaired with the passwords that are kept', async () => {
+test('a node that restarts with an older file is detected, and repaired with the stored passwords', async () => {
   const world = await clusterWorld();
   const { graph, nodes, service } = world;
   const [first, , third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];

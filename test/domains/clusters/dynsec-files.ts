@@ -13,11 +13,11 @@ interface FileClient {
 
 const clientsIn = ({ broker }: ClusterWorldNode): readonly FileClient[] => JSON.parse(broker.readAccessFile()).clients;
 
-/** What a Mosquitto has on disk, in the form in which what means the same is the same. */
+/** The dynamic security file of a Mosquitto, normalized so that equal settings are equal values. */
 export const documentOn = ({ broker }: ClusterWorldNode): AccessDocument =>
   runSync(parseMosquittoFile(broker.readAccessFile())).document;
 
-/** Whether an account has this password on a Mosquitto 2.0, by its file; null: whether it has none. */
+/** Whether an account has this password in the file of a Mosquitto 2.0. `null`: whether it has no password. */
 export function hasPassword(node: ClusterWorldNode, username: string, password: string | null): boolean {
   const client = clientsIn(node).find((one) => one.username === username);
   if (client === undefined) return false;

@@ -13,7 +13,7 @@ const CREATE = 'mutation ($input: CreateClusterInput!) { createCluster(input: $i
 const STATES =
   'query ($c: ID!) { broker(id: $c) { cluster { nodes { error { message } sync { state missingPasswords } } } } }';
 
-test('the first node is lost in the middle: all have what it told to have done, and it gives up the rest when it is back', async () => {
+test('when the first node is lost during a write, all nodes have what it confirmed, and its other changes are reverted', async () => {
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
   const brokers = await Promise.all([1, 2].map(() => startMosquitto({ access: 'dynsec' })));
   const [near] = brokers as [(typeof brokers)[number]];
@@ -32,7 +32,7 @@ test('the first node is lost in the middle: all have what it told to have done, 
   const names = Array.from({ length: 200 }, (_, number) => `m${number}`);
   const changes = names.map((username) => ({ createAccessClient: { username, password: 'secret' } }));
   const answer = service.graphql(WRITE, { c, changes });
-  // The broker gives no sign but this.
+  // The only sign that the broker executed the command.
   await expect.poll(() => near.readAccessFile().includes('"m20"'), { interval: 1 }).toBe(true);
   relay.stop();
   const report = (await answer).data.changeAccessControl;

@@ -19,7 +19,7 @@ const usersOn = ({ broker }: ClusterWorldNode): string[] =>
     .clients.map(({ username }: { readonly username: string }) => username)
     .sort();
 
-test('a new cluster has what its first node has; nothing is changed where one of them cannot be asked', async () => {
+test('a new cluster has the access control of its first node, and nothing is changed if a node is unreachable', async () => {
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '5000' } });
   const nodes = await startNodes(service, 3);
   const [first, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
@@ -44,7 +44,7 @@ test('a new cluster has what its first node has; nothing is changed where one of
   for (const node of nodes) {
     expect(accessOf(node)).toEqual(accessOf(first));
     expect(usersOn(node)).toEqual(['admin', 'meter']);
-    // This service's own account stays as it is.
+    // The service's own account stays unchanged.
     expect(hasPassword(node, ADMIN.username, ADMIN.password)).toBe(true);
   }
   const missing = async () =>
@@ -58,7 +58,7 @@ test('a new cluster has what its first node has; nothing is changed where one of
   for (const node of nodes) await node.broker.client({ username: 'meter', password: 'new' });
 });
 
-test('a node that was away gets what it lacks; passwords that it cannot have are listed, and old ones do not live on', async () => {
+test('a node that was away receives its missing changes, and lists passwords that it cannot receive', async () => {
   const { graph, nodes } = await clusterWorld();
   const [first, second, third] = nodes as [ClusterWorldNode, ClusterWorldNode, ClusterWorldNode];
   const write = async (...changes: object[]) => (await graph(WRITE, { changes })).changeAccessControl;
@@ -95,7 +95,7 @@ test('a node that was away gets what it lacks; passwords that it cannot have are
     expect(hasPassword(node, 'made anew', null)).toBe(true);
   }
 
-  // The first one away: the next by number is written first.
+  // While the first node is away, the next one by number is written first.
   await first.broker.stop();
   const next = await write(setPassword('added', 'newer'), client('later', 'new'));
   expect(next.nodes.map(({ outcome }: { readonly outcome: string }) => outcome)).toEqual([
@@ -113,7 +113,7 @@ test('a node that was away gets what it lacks; passwords that it cannot have are
   expect(accessOf(first)).toEqual(accessOf(second));
 });
 
-test('many at once are written one after the other, and disconnect nobody else', async () => {
+test('concurrent writes run one after the other, and disconnect no other client', async () => {
   const { graph, nodes } = await clusterWorld();
   const write = async (...changes: object[]) => (await graph(WRITE, { changes })).changeAccessControl;
   await write(client('bystander', 'secret'));
@@ -133,7 +133,7 @@ test('many at once are written one after the other, and disconnect nobody else',
   }
   expect(bystanders.map(({ connected }) => connected)).toEqual([true, true, true]);
   expect(new Set(nodes.map((node) => JSON.stringify(accessOf(node)))).size).toBe(1);
-  // The same change of each of them does end their connections.
+  // The same change to these clients closes their connections.
   await write(setPassword('bystander', 'new'));
   await Promise.all(ended);
 });

@@ -17,36 +17,39 @@ const client = (username: string, password: string) => ({ createAccessClient: { 
 
 const postgres = usePostgres();
 
-test.skipIf(!postgres.available)(`two processes on one database write in turns (${UNAVAILABLE})`, async () => {
-  const env = {
-    DATABASE_URL: await postgres.createDatabase(),
-    SECRET_KEY: 'the same key for all of the processes',
-    BROKER_TIMEOUT_MS: '5000',
-  };
-  const one = await startTestService({ env });
-  const two = await startTestService({ env });
-  const nodes = await startNodes(one, 3);
-  const input = { projectId: one.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
-  const c = (await one.graphql(CREATE, { input })).data.createCluster.cluster.id;
-  const statesAt = async (service: TestService) =>
-    (await service.graphql(STATES, { c }, one.root)).data?.broker?.cluster?.nodes;
-  await expect.poll(() => statesAt(two)).toEqual([EQUAL, EQUAL, EQUAL]);
+test.skipIf(!postgres.available)(
+  `two processes on one database write one after the other (${UNAVAILABLE})`,
+  async () => {
+    const env = {
+      DATABASE_URL: await postgres.createDatabase(),
+      SECRET_KEY: 'the same key for all of the processes',
+      BROKER_TIMEOUT_MS: '5000',
+    };
+    const one = await startTestService({ env });
+    const two = await startTestService({ env });
+    const nodes = await startNodes(one, 3);
+    const input = { projectId: one.projectId, name: 'plant', mode: 'DYNSEC', nodes: nodes.map(nodeInput) };
+    const c = (await one.graphql(CREATE, { input })).data.createCluster.cluster.id;
+    const statesAt = async (service: TestService) =>
+      (await service.graphql(STATES, { c }, one.root)).data?.broker?.cluster?.nodes;
+    await expect.poll(() => statesAt(two)).toEqual([EQUAL, EQUAL, EQUAL]);
 
-  const reports = await Promise.all(
-    Array.from({ length: 12 }, async (_, number) => {
-      const service = number % 2 === 0 ? one : two;
-      const changes = [client(`m${number}`, 'secret')];
-      return (await service.graphql(WRITE, { c, changes }, one.root)).data.changeAccessControl;
-    }),
-  );
-  for (const { nodes: outcomes } of reports) {
-    expect(outcomes).toMatchObject(Array(3).fill({ outcome: 'APPLIED', error: null }));
-  }
-  for (const node of nodes) expect(accessOf(node)).toEqual(accessOf(nodes[0] as ClusterWorldNode));
-  for (const service of [one, two]) await expect.poll(() => statesAt(service)).toEqual([EQUAL, EQUAL, EQUAL]);
-});
+    const reports = await Promise.all(
+      Array.from({ length: 12 }, async (_, number) => {
+        const service = number % 2 === 0 ? one : two;
+        const changes = [client(`m${number}`, 'secret')];
+        return (await service.graphql(WRITE, { c, changes }, one.root)).data.changeAccessControl;
+      }),
+    );
+    for (const { nodes: outcomes } of reports) {
+      expect(outcomes).toMatchObject(Array(3).fill({ outcome: 'APPLIED', error: null }));
+    }
+    for (const node of nodes) expect(accessOf(node)).toEqual(accessOf(nodes[0] as ClusterWorldNode));
+    for (const service of [one, two]) await expect.poll(() => statesAt(service)).toEqual([EQUAL, EQUAL, EQUAL]);
+  },
+);
 
-test('killed in the middle of a write: what was begun is taken back, and what it may have cost is told', async () => {
+test('after a process is killed during a write, the write is rolled back, and passwords that may be lost are listed', async () => {
   const service = await startServiceProcess();
   const brokers = await Promise.all([1, 2, 3].map(() => startMosquitto({ access: 'dynsec' })));
   const nodes: ClusterWorldNode[] = [];
@@ -68,7 +71,7 @@ test('killed in the middle of a write: what was begun is taken back, and what it
 
   const many = Array.from({ length: 200 }, (_, number) => client(`m${number}`, 'secret'));
   const answer = write({ setAccessClientPassword: { username: 'meter', password: 'new' } }, ...many).catch(() => null);
-  // Another process, which gives no sign but this.
+  // The only sign of the other process.
   await expect.poll(() => first.broker.readAccessFile().includes('m20'), { interval: 1 }).toBe(true);
   await service.kill();
   expect(await answer).toBeNull();

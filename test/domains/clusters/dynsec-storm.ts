@@ -26,17 +26,17 @@ const ANYBODY: Viewer = {
   brokers: null,
 };
 
-export interface StormOptions {
+interface StormOptions {
   readonly seed: number;
   readonly writes: number;
-  /** All nodes run, and are compared, after so many writes. */
+  /** Number of writes after which all nodes are started and compared. */
   readonly quietAfter: number;
-  /** Passwords are kept for nodes that are away. */
+  /** Whether passwords are stored for nodes that are away. */
   readonly keeps: boolean;
 }
 
-/** How often each thing happened. */
-export interface StormTally {
+/** Number of occurrences of each event. */
+interface StormTally {
   applied: number;
   unknown: number;
   behind: number;
@@ -46,8 +46,8 @@ export interface StormTally {
 }
 
 /**
- * Random writes on a cluster of three Mosquittos that stop and start at random. Each answer is compared with what the brokers have in
- * their files, and with a model that knows nothing of clusters: the policy that one broker would have.
+ * Runs random writes on a cluster of three Mosquittos that stop and start at random. Each report is compared with the
+ * files of the brokers, and with a model of a single broker.
  */
 export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): Promise<StormTally> {
   const dice = new Dice(seed);
@@ -64,7 +64,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
   const { policy, dialect } = (await accessControl.view(entry)).snapshot;
   const model = new PolicyDraft(policy);
   const passwords = new Map<string, string | null>();
-  /** By node: accounts whose password it may have or not, and nobody can tell. */
+  /** By node: accounts whose password is unknown. */
   const doubtful = new Map(nodes.map(({ nodeId }) => [nodeId, new Set<string>()]));
   let count = 0;
 
@@ -108,7 +108,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
         for (const username of concerned) doubtful.get(nodeId)?.add(username);
       } else if (isWhole && outcome !== 'REJECTED') {
         for (const username of concerned) doubtful.get(nodeId)?.delete(username);
-        // It told that it was done: then it is in the file, and stays there.
+        // A confirmed change is in the file and stays there.
         expect(documentOn(node), `seed ${seed}, node ${nodeId} ${outcome}`).toEqual(runSync(documentOf(model)));
       }
     }
@@ -147,7 +147,7 @@ export async function storm({ seed, writes, quietAfter, keeps }: StormOptions): 
     await write();
     if (number % quietAfter === 0 || number === writes) await quiet();
   }
-  // Not the files alone: who has a password can connect everywhere but where that is told.
+  // In addition to the files: clients can connect with their password unless it is listed as missing.
   const { nodes: end } = await clusters.status(cluster());
   for (const [username, { disabled, clientId }] of model.clients) {
     const password = passwords.get(username);
@@ -168,7 +168,7 @@ function withPasswords(changes: readonly AccessChange[], next: () => string): Ac
   );
 }
 
-/** What becomes of changes on one broker that has this policy. */
+/** Result of changes on one broker with this policy. */
 function planned(
   model: PolicyDraft,
   dialect: ConstructorParameters<typeof AccessPlanner>[1],
@@ -195,7 +195,7 @@ function notePassword(
   }
 }
 
-/** Stops and starts brokers. They are asked to end, never killed while they write: 2.0 writes its file in place. */
+/** Stops and starts brokers. They are never killed, because Mosquitto 2.0 writes its file in place. */
 class Switches {
   readonly #nodes: readonly ClusterWorldNode[];
   readonly #dice: Dice;
@@ -207,7 +207,7 @@ class Switches {
     this.#dice = dice;
   }
 
-  /** Now and then one stops or starts, while a write is under way; mostly it is back at once. */
+  /** Sometimes stops or starts a broker during a write. Usually it restarts immediately. */
   async disturb(): Promise<void> {
     const dice = this.#dice;
     const node = dice.pick(this.#nodes);

@@ -9,7 +9,7 @@ const NODES = `query ($c: ID!) { broker(id: $c) { cluster { state nodes {
   nodeId isReachable isLeader lag error { code message } sync { state differenceCount differences { kind name } missingPasswords }
 } } } }`;
 
-test('what is written on a cluster is written on every node', async () => {
+test('a write to a cluster is applied to every node', async () => {
   const { graph, clusterId, nodes } = await clusterWorld();
   const changes = [
     { createAccessRole: { rolename: 'sensor', acls: [{ aclType: 'PUBLISH_CLIENT_SEND', topic: 'a/#', allow: true }] } },

@@ -14,7 +14,7 @@ const CLUSTERS = 'query ($p: ID!) { project(id: $p) { clusters { nodes { id } } 
 const ofNodes = ({ broker }: { broker: { cluster: { nodes: { nodeId: number }[] } } }) =>
   broker.cluster.nodes.map(({ nodeId }) => nodeId);
 
-test('a cluster that cannot be stored is not made; one that is refused and cannot be taken back is told, and can be deleted', async () => {
+test('a cluster that cannot be stored is not created, and one that cannot be rolled back is listed and can be deleted', async () => {
   const { nodes, create, graph, service } = await haWorld();
   const listed = async () => (await graph(CLUSTERS, { p: service.projectId })).project;
   const works = failing(service, 'INSERT ON "ClusterNode" WHEN NEW."nodeId" = 3');
@@ -35,7 +35,7 @@ test('a cluster that cannot be stored is not made; one that is refused and canno
   expect((await graph(NODES, { c: id })).broker.cluster.state).toBe('INACTIVE');
   await expect(graph(DELETE, { input: { clusterId: id } })).rejects.toMatchObject({
     code: 'INTERNAL_ERROR',
-    message: expect.stringContaining('delete it once more'),
+    message: expect.stringContaining('repeat deleteCluster'),
   });
   worksAgain();
   nodes[1]?.answers.clear();
@@ -43,12 +43,12 @@ test('a cluster that cannot be stored is not made; one that is refused and canno
   expect(await create()).toBeTypeOf('string');
 });
 
-test('a node that was told, but not stored, is told as such, and the same once more ends it', async () => {
+test('a change of a node that could not be stored is reported, and completed by the same request', async () => {
   const { nodes, create, graph, service } = await haWorld(4);
   const fourth = nodes[3] as HaBroker;
   const c = await create(3);
   const path = `/api/projects/${service.projectId}/brokers/${fourth.brokerId}`;
-  // As another process does it whose news has not come yet.
+  // As if another process had changed it and its notification were still missing.
   const database = databaseOf(service);
   const columns = '("clusterId", "nodeId", "brokerId", "name", "address", "port")';
   database.exec(`INSERT INTO "ClusterNode" ${columns} VALUES ('${c}', 4, '${fourth.brokerId}', 'n', 'a', 1)`);
@@ -65,7 +65,7 @@ test('a node that was told, but not stored, is told as such, and the same once m
   fourth.answers.set('joinCluster', { error: 'no' });
   await expect(join()).rejects.toMatchObject({
     code: 'BROKER_REJECTED',
-    message: expect.stringContaining('node 4 is listed until it is asked to leave'),
+    message: expect.stringContaining('node 4 is listed until `leaveCluster` removes it'),
   });
   expect(nodes[0]?.cluster?.members).toHaveLength(3);
   expect(ofNodes(await graph(NODES, { c }))).toEqual([1, 2, 3, 4]);
@@ -78,7 +78,7 @@ test('a node that was told, but not stored, is told as such, and the same once m
   const canForgetAgain = failing(service, 'DELETE ON "ClusterNode"');
   await expect(leave()).rejects.toMatchObject({
     code: 'INTERNAL_ERROR',
-    message: expect.stringContaining('ask it to leave once more'),
+    message: expect.stringContaining('repeat leaveCluster'),
   });
   expect(fourth.cluster).toBeNull();
   expect((await graph(NODES, { c })).broker.cluster.nodes[3].error).toMatchObject({ code: 'BROKER_REJECTED' });
@@ -86,7 +86,7 @@ test('a node that was told, but not stored, is told as such, and the same once m
   expect((await leave()).leaveCluster.cluster.nodes).toHaveLength(3);
 });
 
-test('a write that cannot be stored is told, and taken back on the node that did it; of another node its outcome is told', async () => {
+test('a write that cannot be stored is reported and rolled back on the first node, and on another node its result is reported', async () => {
   const { graph, service, nodes } = await clusterWorld(2);
   const write = (username: string) =>
     graph(
@@ -106,7 +106,7 @@ test('a write that cannot be stored is told, and taken back on the node that did
   await expect(write('never')).rejects.toThrow('INTERNAL_ERROR');
   canBegin();
   const canKeep = failing(service, 'UPDATE OF "document" ON "Cluster"');
-  await expect(write('taken-back')).rejects.toThrow('it is taken back as soon as it can be');
+  await expect(write('taken-back')).rejects.toThrow('the change is rolled back as soon as possible');
   expect(usersAt(0)).toContain('taken-back');
   expect(await states()).not.toEqual(['EQUAL', 'EQUAL']);
   canKeep();
@@ -135,7 +135,7 @@ test('a write that cannot be stored is told, and taken back on the node that did
 });
 
 test.skipIf(findPostgresPrograms() === null)(
-  'PostgreSQL that is killed in the middle of a write: it is told, and taken back when there is a database again',
+  'a write during which PostgreSQL is killed is reported, and rolled back when the database is available',
   async () => {
     const postgres = await startCluster({ durable: true });
     onTestFinished(() => postgres.stop());
@@ -153,7 +153,7 @@ test.skipIf(findPostgresPrograms() === null)(
         .clients.map((one: { username: string }) => one.username)
         .sort();
 
-    // What the first node has done cannot be stored as long as somebody holds the rows.
+    // The change of the first node cannot be stored while another transaction locks the rows.
     const holder = new pg.Client(postgres.url);
     holder.on('error', () => undefined);
     await holder.connect();
@@ -161,7 +161,7 @@ test.skipIf(findPostgresPrograms() === null)(
     const written = write('half');
     await expect.poll(() => usersAt(0)).toEqual(['admin', 'half']);
     await postgres.kill();
-    expect(await written).toContain('it is taken back as soon as it can be');
+    expect(await written).toContain('the change is rolled back as soon as possible');
     expect(usersAt(1)).toEqual(['admin']);
     expect(await write('without')).not.toMatchObject({ outcome: 'APPLIED' });
 

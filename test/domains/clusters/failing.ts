@@ -11,7 +11,10 @@ export function databaseOf({ config }: TestService): Database.Database {
   return database;
 }
 
-/** Lets what the trigger is about fail (by no constraint, as those of rows that are missing) until the answered function is called. */
+/**
+ * Makes statements of the trigger fail until the returned function is called. The error is not a constraint violation,
+ * which means a missing row.
+ */
 export function failing(service: TestService, when: string, name = 'failing'): () => void {
   const database = databaseOf(service);
   database.exec(`CREATE TRIGGER ${name} BEFORE ${when} BEGIN SELECT json('no JSON'); END`);

@@ -33,7 +33,7 @@ async function tokenFor({ graphql, projectId }: TestService, role: string, broke
   return data.createToken.secret as string;
 }
 
-test('a cluster is followed while its nodes come and go, by those who see it', async () => {
+test('subscribers who may see a cluster receive the connection changes of its nodes', async () => {
   const { service, nodes, clusterId, graph } = await clusterWorld(2);
   const { projectId: p, graphql } = service;
   const [first, second] = nodes;
@@ -42,7 +42,7 @@ test('a cluster is followed while its nodes come and go, by those who see it', a
   const onNode = await tokenFor(service, 'VIEWER', [first.brokerId]);
   const onCluster = await tokenFor(service, 'VIEWER', [clusterId]);
 
-  // A token for a node learns of no cluster; one for the cluster of no other entry.
+  // A token for a node sees no cluster. A token for the cluster sees no other entry.
   const variables = { p, b: first.brokerId, c: clusterId };
   expect((await graphql(SEEN, variables, onNode)).data).toEqual({
     project: {
@@ -114,7 +114,7 @@ test('a cluster is followed while its nodes come and go, by those who see it', a
   await whole.until(isNow('ACTIVE'));
   await graph(UPDATE, { input: { clusterId, name: 'hall', autoRepair: true } });
   await whole.until(({ clusterStatus }) => clusterStatus.clusters[0]?.cluster.name === 'hall');
-  // The entry has its name, and tells whose its numbers are.
+  // The entry has the name of the cluster, and names the node of its metrics.
   const about = async (b: string) =>
     (await graph('query ($b: ID!) { broker(id: $b) { name clusterNode { nodeId isReachable broker { id } } } }', { b }))
       .broker;
@@ -134,7 +134,7 @@ test('a cluster is followed while its nodes come and go, by those who see it', a
   await expect(whole.until(() => false)).rejects.toThrow();
 }, 60_000);
 
-test('who may do what with clusters, and with which brokers', async () => {
+test('operations on clusters need their roles, and accept only valid brokers', async () => {
   const world = await haWorld(4);
   const { service, nodes, graph } = world;
   const { projectId } = service;
@@ -155,8 +155,8 @@ test('who may do what with clusters, and with which brokers', async () => {
 
   expect(await code(CREATE, input, editor)).toBe('NOT_ALLOWED');
   expect(await paths(CREATE, { ...input, nodes: [first, second, second].map(haNode) })).toEqual([
-    'input.nodes.2.nodeId is that of node 1 of the list, too',
-    'input.nodes.2.brokerId is that of node 1 of the list, too',
+    'input.nodes.2.nodeId is already used by entry 1 of the list',
+    'input.nodes.2.brokerId is already used by entry 1 of the list',
   ]);
   expect(await paths(CREATE, { ...input, nodes: [first, second].map(haNode) })).toEqual([
     'input.nodes must be 3 to 32',
@@ -173,11 +173,11 @@ test('who may do what with clusters, and with which brokers', async () => {
   ).toHaveLength(4);
   const other = (await graph('mutation { createProject(input: { name: "Other" }) { project { id } } }')).createProject;
   expect(await paths(CREATE, { ...input, projectId: other.project.id })).toEqual(
-    [0, 1, 2].map((index) => `input.nodes.${index}.brokerId is no broker of the project`),
+    [0, 1, 2].map((index) => `input.nodes.${index}.brokerId is not a broker of the project`),
   );
   expect(nodes.flatMap(({ commands }) => commands)).toEqual([]);
 
-  // Two at once: a broker is a node of one.
+  // Of two concurrent requests only one can use the broker.
   const both = await Promise.all([code(CREATE, input, admin), code(CREATE, { ...input, name: 'hall' }, admin)]);
   expect(both.sort()).toEqual(['DONE', 'IN_USE']);
   expect(first.commands.map(({ command }) => command)).toEqual(['createCluster']);
@@ -193,7 +193,7 @@ test('who may do what with clusters, and with which brokers', async () => {
     }),
   ).toEqual([
     `input.nodes.1.brokerId is a node of the cluster "${name}"`,
-    'input.nodes.2.brokerId stands for a cluster itself',
+    'input.nodes.2.brokerId represents a cluster itself',
   ]);
 
   const target = { clusterId };
@@ -206,8 +206,10 @@ test('who may do what with clusters, and with which brokers', async () => {
     expect(await code(REPAIR, { ...target, nodeId: 1 }, token)).toBe('NOT_ALLOWED');
   }
   expect(await code(JOIN, { ...join, projectId: other.project.id }, editor)).toBe('NOT_FOUND');
-  expect(await paths(JOIN, { ...target })).toEqual(['input.brokerId is needed, or the url of a broker of the project']);
-  expect(await paths(JOIN, { ...join, nodeId: 3 })).toEqual(['input.nodeId is that of another node']);
+  expect(await paths(JOIN, { ...target })).toEqual([
+    'input.brokerId is required, or the url of a broker of the project',
+  ]);
+  expect(await paths(JOIN, { ...join, nodeId: 3 })).toEqual(['input.nodeId is already the number of another node']);
   expect(await paths(JOIN, { ...target, url: second.url })).toEqual([
     `input.brokerId is a node of the cluster "${name}"`,
   ]);
@@ -215,14 +217,14 @@ test('who may do what with clusters, and with which brokers', async () => {
   expect(await code(LEAVE, { ...target, nodeId: 4 }, editor)).toBe('DONE');
   expect(await code(UPDATE, { ...target, autoRepair: true }, editor)).toBe('DONE');
   expect(await paths(UPDATE, { ...target, name: 'other' })).toEqual([
-    'input.name cannot be changed: its brokers know the cluster by it',
+    'input.name cannot be changed: the brokers identify the cluster by its name',
   ]);
   expect(await code(REPAIR, { ...target, nodeId: 1 }, editor)).toBe('NOT_SUPPORTED_BY_BROKER');
   expect(await code(REPAIR, { ...target, nodeId: 7 }, editor)).toBe('NOT_FOUND');
 
   expect(await code(DELETE, target, editor)).toBe('NOT_ALLOWED');
   expect(await code(DELETE_ALL, { projectId }, editor)).toBe('NOT_ALLOWED');
-  expect(await paths(DELETE, { ...target, name: 'other' })).toEqual(['input.name is not that of the cluster']);
+  expect(await paths(DELETE, { ...target, name: 'other' })).toEqual(['input.name is not the name of the cluster']);
   expect(nodes.map(({ cluster }) => cluster === null)).toEqual([false, false, false, true]);
   expect(await code(DELETE, { ...target, name }, admin)).toBe('DONE');
   expect(await code(DELETE, target, admin)).toBe('NOT_FOUND');

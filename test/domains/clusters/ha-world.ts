@@ -26,7 +26,7 @@ export interface HaBroker extends ScriptedBroker {
 }
 
 /** A service, and commercial brokers that form one cluster. */
-export interface HaWorld {
+interface HaWorld {
   readonly service: TestService;
   readonly nodes: readonly HaBroker[];
   /** Node number of the leader. `null` during an election. */

@@ -9,7 +9,7 @@ const STATUS = `query ($c: ID!) { broker(id: $c) { cluster { name keeper state n
   nodeId isReachable isLeader lag raft { state role term commitIndex lastApplied lastStored } error { code message }
 } } } }`;
 
-test('brokers that hold a cluster together themselves are made one: the first creates it, the others join', async () => {
+test('brokers that synchronize themselves form a cluster: the first creates it, the others join', async () => {
   const { nodes, create, graph } = await haWorld();
   const c = await create();
   const members = nodes.map(({ nodeId }) => ({ address: `10.0.0.${nodeId}`, port: 7000, nodeid: nodeId }));
@@ -46,7 +46,7 @@ test('brokers that hold a cluster together themselves are made one: the first cr
   });
 });
 
-test('when a node refuses, those before it are brought back, and what cannot be is told', async () => {
+test('when a node refuses, the change is rolled back on earlier nodes, and failed rollbacks are reported', async () => {
   const { nodes, create, graph, service } = await haWorld();
   const [first, second, third] = nodes;
   if (!first || !second || !third) throw new Error('three nodes');
@@ -64,14 +64,14 @@ test('when a node refuses, those before it are brought back, and what cannot be 
 
   second.answers.set('deleteCluster', { error: 'Disk full' });
   await expect(create()).rejects.toMatchObject({
-    message: expect.stringContaining('could not be taken back on node 2'),
+    message: expect.stringContaining('could not be rolled back on node 2'),
     info: { nodes: [{ nodeId: 2, code: 'BROKER_REJECTED', error: expect.stringContaining('Disk full') }] },
   });
   expect(nodes.map(({ cluster }) => cluster?.name)).toEqual([undefined, 'plant', 'other']);
   expect((await graph(empty, { p })).project.clusters.totalCount).toBe(0);
 });
 
-test('a node that did not answer may have joined: it is taken back only from this cluster', async () => {
+test('a node that did not respond may have joined, and is removed only from this cluster', async () => {
   const { nodes, create } = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
   const [first, second, third] = nodes;
   if (!first || !second || !third) throw new Error('three nodes');
@@ -91,7 +91,7 @@ test('a node that did not answer may have joined: it is taken back only from thi
   expect(nodes.map(({ cluster }) => cluster?.name)).toEqual([undefined, undefined, 'other']);
 });
 
-test('a node that is away keeps a cluster from being deleted, and nothing is changed on any; purged it is forgotten', async () => {
+test('a cluster with an unreachable node is not deleted and no node is changed, unless `purge` is set', async () => {
   const { nodes, create, graph, service } = await haWorld();
   const clusterId = await create();
   const [, second] = nodes;
@@ -99,7 +99,7 @@ test('a node that is away keeps a cluster from being deleted, and nothing is cha
   const commands = nodes.map((node) => node.commands.length);
   await expect(graph(DELETE, { input: { clusterId } })).rejects.toMatchObject({
     code: 'BROKER_UNREACHABLE',
-    message: expect.stringContaining('"plant" stays as it is, for node 2 cannot be told'),
+    message: expect.stringContaining('"plant" is unchanged, because node 2 failed'),
     info: { nodes: [{ nodeId: 2, brokerId: second?.brokerId, code: 'BROKER_UNREACHABLE' }] },
   });
   const path = `/api/projects/${service.projectId}/clusters`;
@@ -114,7 +114,7 @@ test('a node that is away keeps a cluster from being deleted, and nothing is cha
         clustername: 'plant',
         status: 503,
         success: false,
-        error: { code: 'BROKER_UNREACHABLE', message: expect.stringContaining('node 2 cannot be told') },
+        error: { code: 'BROKER_UNREACHABLE', message: expect.stringContaining('node 2 failed') },
         nodes: [
           { broker_id: nodes[0]?.brokerId, nodeid: 1, done: false },
           {
@@ -147,7 +147,7 @@ test('a node that is away keeps a cluster from being deleted, and nothing is cha
   expect((await service.rest('GET', `/api/projects/${service.projectId}/brokers/${clusterId}`)).status).toBe(404);
 });
 
-test('a deletion that came only so far says where, and the next one ends it', async () => {
+test('a partial deletion lists its nodes, and the next deletion completes it', async () => {
   const { nodes, create, graph } = await haWorld();
   const clusterId = await create();
   nodes[1]?.answers.set('deleteCluster', { error: 'Busy' });
@@ -162,7 +162,7 @@ test('a deletion that came only so far says where, and the next one ends it', as
   expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null]);
 });
 
-test('a node joins and leaves by the leader', async () => {
+test('a node joins and leaves through the leader', async () => {
   const { nodes, create, graph } = await haWorld(4);
   const clusterId = await create(3);
   const [first, , third, fourth] = nodes;
@@ -211,7 +211,7 @@ test('the broker that leaves is the one with the given node number, in whatever 
   expect(nodes.map(({ cluster }) => cluster)).toEqual([null, null, null, null, null]);
 });
 
-test('operations on a cluster go to the node that leads, also after another one was elected or the leader is gone', async () => {
+test('operations on a cluster go to the leader, also after an election or after the leader is lost', async () => {
   const world = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
   const { nodes, create, graph } = world;
   const c = await create();
@@ -227,7 +227,7 @@ test('operations on a cluster go to the node that leads, also after another one 
   await untilAsked(1);
   world.leader = 3;
   world.term = 5;
-  // It has not heard of the election.
+  // The node does not know about the election.
   nodes[0]?.answers.set('getRaftStatus', { data: { state: '3', current_term: '4', nodes: 'none' } });
   nodes[0]?.answers.set('isLeader', { error: 'Unknown command' });
   await untilAsked(3);
@@ -246,7 +246,7 @@ test('operations on a cluster go to the node that leads, also after another one 
   await untilAsked(1);
 });
 
-test('a cluster is reached as the entry of its node says, also after that was changed', async () => {
+test('a cluster is reached through the address in the entry of its node, also after a change of the address', async () => {
   const { service, nodes, create, graph } = await haWorld(4);
   const c = await create(3);
   const [first, , , fourth] = nodes;
@@ -260,7 +260,7 @@ test('a cluster is reached as the entry of its node says, also after that was ch
   while ((await asked()) !== 'node 4') await new Promise(setImmediate);
 });
 
-test('a node that says nothing, or what it should not, spoils the answers of no other', async () => {
+test('a node without a response or with an invalid response does not affect the status of other nodes', async () => {
   const { nodes, create, graph } = await haWorld(3, { BROKER_TIMEOUT_MS: '1000' });
   const c = await create();
   nodes[1]?.answers.set('getRaftStatus', null);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startClient } from '../../support/mosquitto.ts';
 import { haWorld } from './ha-world.ts';
 
-test('each node of a high-performance cluster has a topic tree and a TTL of its own: all of them, or that of one', async () => {
+test('each node of a high-performance cluster has its own topic tree and TTL, which are returned merged or by node', async () => {
   const { service, nodes, create, graph } = await haWorld(3, { BROKER_TIMEOUT_MS: '10000' });
   const cluster = await create(3, 'HP');
   const ask = async (method: string, place: string, body?: unknown) => {
@@ -10,7 +10,7 @@ test('each node of a high-performance cluster has a topic tree and a TTL of its 
     const answer = await service.rest(method, path, service.root, body);
     return { status: answer.status, body: answer.body };
   };
-  // Recorded from the first question on.
+  // Topics are recorded from the first request.
   expect((await ask('GET', '')).status).toBe(200);
   for (const { url, nodeId } of nodes) {
     await (await startClient(url)).publishAsync(`plant/${nodeId}`, 'x', { qos: 1 });

@@ -11,7 +11,7 @@ const body = ({ brokerId, broker, nodeId }: ClusterWorldNode) => ({
   port: 7000 + nodeId,
 });
 
-test('clusters over REST, as documented', async () => {
+test('the documented REST operations manage clusters', async () => {
   const service = await startTestService({ env: { BROKER_TIMEOUT_MS: '10000' } });
   const nodes = await startNodes(service, 3);
   const [first, second, third] = nodes;
@@ -28,7 +28,7 @@ test('clusters over REST, as documented', async () => {
   };
   const plant = { clustername: 'plant', syncmode: 'dynsec', nodes: [body(first), body(second)] };
 
-  // What is wrong is told in the names of the request.
+  // Issues use the names of the request.
   expect(await issues('POST', '', { ...plant, nodes: [body(first), { ...body(second), broker_id: 'none' }] })).toEqual([
     '/nodes/1/broker_id',
   ]);
@@ -101,7 +101,7 @@ test('clusters over REST, as documented', async () => {
   });
   expect(status).toMatchObject({ status: 207, body: [health(first, second)] });
 
-  // A node by its address alone, and what is wrong with one.
+  // A node that is identified only by its address, and invalid nodes.
   expect(await issues('PUT', `${at}/join`, {})).toEqual(['/broker_id']);
   expect(await issues('PUT', `${at}/join`, { broker_id: second.brokerId })).toEqual(['/broker_id']);
   expect(await issues('PUT', `${at}/join`, { broker_id: third.brokerId, nodeid: 2, name: ' ' })).toEqual([
@@ -128,7 +128,7 @@ test('clusters over REST, as documented', async () => {
   expect(await ask('PUT', `${at}/leave`, { url: third.broker.url })).toMatchObject({ status: 204, body: undefined });
   expect(await ask('PUT', `${at}/leave`, { nodeid: 2 })).toMatchObject({ status: 400, body: { code: 'IN_USE' } });
 
-  // What a cluster needs cannot be taken from it.
+  // A cluster cannot lose nodes that it needs.
   const brokers = `/api/projects/${service.projectId}/brokers`;
   for (const id of [first.brokerId, created.body.id]) {
     const removed = await service.rest('DELETE', `${brokers}/${id}`);

@@ -13,7 +13,7 @@ const MANY = `mutation ($input: DisconnectClientsInput!) { disconnectClients(inp
   results { clientId status } disconnectedCount wouldDisconnectCount alsoDisconnected isComplete
 } }`;
 
-test('what brokers that list their clients have acknowledged is in the list of their cluster, with what waits at each', async () => {
+test('the client list of a cluster has the acknowledged messages and the queues of each node', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const graph = async (document: string, variables: object) => {
     const { data, errors } = await service.graphql(document, { ...variables });
@@ -39,7 +39,7 @@ test('what brokers that list their clients have acknowledged is in the list of t
     const [url, known] = await account(node);
     return startClient(url, { ...known, clientId, clean });
   };
-  /** For those who leave, or have to. */
+  /** For clients that disconnect or are disconnected. */
   const visit = async (node: number, clientId: string, clean = true) => {
     const [url, known] = await account(node);
     return connectAsync(url, { ...known, clientId, clean, reconnectPeriod: 0 });
@@ -96,7 +96,7 @@ test('what brokers that list their clients have acknowledged is in the list of t
     { clientId: 'm-kept', status: 'DISCONNECTED' },
   ]);
   expect((await listed()).nodes.map(({ connected }: { connected: boolean }) => connected)).toEqual([false, false]);
-  // Of these brokers a subscription of a client can be made by an administrator, at the node where it is.
+  // Administrators of these brokers can add a subscription to a client, on the client's node.
   await join(2, 'm-late');
   const subscribed = await graph(
     `mutation ($c: ID!) { subscribeClient(input: { brokerId: $c, clientId: "m-late", topic: "late/#", qos: 1 }) {

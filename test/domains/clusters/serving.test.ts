@@ -43,7 +43,7 @@ async function meterWorld(count: number): Promise<ClusterWorld> {
 const connect = ({ broker }: ClusterWorldNode, clientId: string, clean = true) =>
   broker.client({ ...METER, clientId, clean });
 
-/** Ids and nodes of those that are listed, in their order. */
+/** Ids and nodes of the listed clients, in order. */
 async function listed({ graph }: ClusterWorld): Promise<string[]> {
   const { broker } = await graph(LIST, { first: 100 });
   return broker.connectedClients.edges.map(
@@ -52,7 +52,7 @@ async function listed({ graph }: ClusterWorld): Promise<string[]> {
   );
 }
 
-test('clients of all nodes are one list, in which the same id at two nodes is there twice, and are reached where they are', async () => {
+test('clients of all nodes are in one list, which has an id once per node, and commands reach them on their nodes', async () => {
   const world = await meterWorld(2);
   const { graph, clusterId, service, nodes } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
@@ -93,7 +93,7 @@ test('clients of all nodes are one list, in which the same id at two nodes is th
   const rest = await service.rest('GET', `/api/projects/${service.projectId}/brokers/${clusterId}/client-inspect`);
   expect(rest.body.filter(({ username }: { username: string }) => username === 'meter')).toHaveLength(3);
 
-  // Both connections of the id end, and alpha goes with the account at its node.
+  // Both connections of the id are closed, and alpha is disconnected with the account of its node.
   const { disconnectClient } = await graph(DISCONNECT, { id: 'twin' });
   expect(disconnectClient).toMatchObject({ method: 'ACCOUNT', disconnected: ['alpha', 'twin'] });
   await watched.until(({ connectedClients: { removed, removedFrom } }) =>
@@ -103,7 +103,7 @@ test('clients of all nodes are one list, in which the same id at two nodes is th
   await expect(graph(DISCONNECT, { id: 'twin' })).rejects.toThrow('NOT_FOUND');
 });
 
-test('clients of a node that goes away are not known any more, and are when it is back', async () => {
+test('clients of a disconnected node are removed from the list until it is connected again', async () => {
   const world = await meterWorld(2);
   const { graph, nodes } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
@@ -127,12 +127,12 @@ test('clients of a node that goes away are not known any more, and are when it i
       { timeout: 20_000, interval: 500 },
     )
     .toEqual(['back@2', 'stays@1']);
-  // The stand-in goes: the other one takes its place.
+  // The contact node is stopped, and the other node replaces it.
   await one.broker.stop();
   await expect.poll(() => listed(world).catch(() => []), { timeout: 20_000 }).toEqual(['back@2']);
 });
 
-test('topics of all nodes are one tree with their nodes named, and one for each node where it is asked for', async () => {
+test('topics of all nodes form one tree with node numbers, and can be read for a single node', async () => {
   const world = await meterWorld(2);
   const { graph, clusterId, service, nodes } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
@@ -190,7 +190,7 @@ test('topics of all nodes are one tree with their nodes named, and one for each 
   }
 });
 
-test('what would see a part of the messages is refused on the cluster, and possible at its nodes', async () => {
+test('features that would receive only a part of the messages are refused on the cluster, and work on its nodes', async () => {
   const { graph, clusterId, nodes, service } = await clusterWorld(2);
   const tail = openStream('WebSocket', `${service.url}/graphql`, service.root, {
     query: 'subscription ($c: ID!) { messages(brokerId: $c, filter: "#") { kind } }',

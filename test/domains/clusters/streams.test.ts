@@ -15,7 +15,7 @@ const mutation = (field: string) => `mutation ($input: ${field[0]?.toUpperCase()
 type Issue = { readonly message: string; readonly extensions: { readonly code: string; readonly info?: Fields } };
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Null, or the error that it gave. */
+/** Returns the error, or `null`. */
 async function write({ service, clusterId }: ClusterWorld, field: string, input: Fields, brokerId = clusterId) {
   const { errors } = await service.graphql(mutation(field), { input: { brokerId, ...input } });
   return (errors?.[0] as Issue | undefined) ?? null;
@@ -33,7 +33,7 @@ async function publish({ broker }: ClusterWorldNode, topic: string, ...payloads:
   await client.endAsync();
 }
 
-/** What comes to a topic filter at a node from now on. */
+/** Messages that match a topic filter on a node from now on. */
 async function heardAt({ broker }: ClusterWorldNode, filter: string): Promise<string[]> {
   const client = await broker.client(ADMIN);
   const heard: string[] = [];
@@ -42,7 +42,7 @@ async function heardAt({ broker }: ClusterWorldNode, filter: string): Promise<st
   return heard;
 }
 
-test('a stream of a cluster runs on each node for what comes there, is counted of all, stored and replayed where it is', async () => {
+test('a stream of a cluster runs, stores and replays on each node, and its counters are sums', async () => {
   const world = await clusterWorld(2, {}, 30_000);
   const { graph, clusterId, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
@@ -105,7 +105,7 @@ test('a stream of a cluster runs on each node for what comes there, is counted o
   for (const { brokerId } of nodes) expect((await graph(LIST, { c: brokerId })).broker.streams.totalCount).toBe(0);
 });
 
-test('where nodes differ that is told, and the next change of the stream ends it', async () => {
+test('a stream that differs between nodes is reported, and the next change makes it equal', async () => {
   const world = await clusterWorld(2, {}, 30_000);
   const { graph, nodes, service } = world;
   const [one, two] = nodes as [ClusterWorldNode, ClusterWorldNode];
@@ -114,7 +114,7 @@ test('where nodes differ that is told, and the next change of the stream ends it
   await write(world, 'updateStream', { name: 's', targetTopic: 'elsewhere', ttl: 5 }, two.brokerId);
   expect(await find(world, 's')).toMatchObject({
     targetTopic: 'out',
-    problem: 'Node 2: it is otherwise there (targetTopic, ttl)',
+    problem: 'Node 2: the definition differs (targetTopic, ttl)',
     nodes: [
       { nodeId: 1, sync: 'EQUAL', differences: [] },
       { nodeId: 2, sync: 'DIFFERENT', differences: ['targetTopic', 'ttl'] },
@@ -136,12 +136,12 @@ test('where nodes differ that is told, and the next change of the stream ends it
     problem: null,
     nodes: [{ nodes: lacking }],
   });
-  // The same again, as after an attempt that came only so far; another one of the name is refused.
+  // The same stream again completes an earlier attempt. A different stream with the name is refused.
   expect(await write(world, 'createStream', stream)).toMatchObject({ extensions: { code: 'ALREADY_EXISTS' } });
   expect(await write(world, 'createStream', { ...stream, textName: 'all' })).toBeNull();
   expect(await find(world, 's')).toMatchObject({ nodes: both('EQUAL') });
 
-  // Refused by the first node: nothing is done on another one.
+  // The first node refuses, so no other node is changed.
   const loop = await write(world, 'createStream', { name: 'back', sourceTopic: 'out', targetTopic: 'in/x' });
   expect(loop).toMatchObject({ extensions: { code: 'INVALID', info: { issues: [{ path: 'input.targetTopic' }] } } });
   expect((await graph(LIST, { c: two.brokerId })).broker.streams.totalCount).toBe(1);
@@ -154,7 +154,7 @@ test('where nodes differ that is told, and the next change of the stream ends it
   expect(await write(world, 'updateStream', { name: 'nobody' })).toMatchObject({ extensions: { code: 'NOT_FOUND' } });
   expect(await find(world, 'nobody')).toBeNull();
 
-  // Viewers may, as on a single broker, unless the project is strict.
+  // Viewers may read it, as on a single broker, unless the project is strict.
   const { token: viewer } = await service.person('VIEWER');
   const asViewer = () =>
     service.graphql(mutation('disableStream'), { input: { brokerId: world.clusterId, name: 's' } }, viewer);
@@ -166,7 +166,7 @@ test('where nodes differ that is told, and the next change of the stream ends it
   expect((await service.graphql(FIND, { c: world.clusterId, name: 's' }, viewer)).data.broker.stream.name).toBe('s');
 });
 
-test('a node that is away: what was done on the others is told with it, and it is brought there when that is asked for again', async () => {
+test('a change while a node is away reports the other nodes, and repeating it applies the change to the node', async () => {
   const world = await clusterWorld(2, {}, 30_000);
   const { graph, nodes } = world;
   const two = nodes[1] as ClusterWorldNode;
@@ -177,7 +177,7 @@ test('a node that is away: what was done on the others is told with it, and it i
 
   const stream = { name: 's', sourceTopic: 'in/#' };
   expect(await write(world, 'createStream', stream)).toMatchObject({
-    message: expect.stringContaining('It was done on node 1'),
+    message: expect.stringContaining('The change was applied on node 1'),
     extensions: {
       code: 'BROKER_UNREACHABLE',
       info: {
@@ -201,7 +201,7 @@ test('a node that is away: what was done on the others is told with it, and it i
   const update = await write(world, 'updateStream', { name: 's', persist: true });
   expect(update).toMatchObject({ extensions: { code: 'BROKER_UNREACHABLE' } });
   expect(await find(world, 's')).toMatchObject({ persist: true });
-  // It may have others.
+  // The unreachable node may have other streams.
   expect(await write(world, 'updateStream', { name: 'other' })).toMatchObject({
     extensions: { code: 'BROKER_UNREACHABLE', info: { nodeId: 2 } },
   });
@@ -212,7 +212,7 @@ test('a node that is away: what was done on the others is told with it, and it i
   expect(await find(world, 's')).toMatchObject({ persist: true, nodes: both('EQUAL') });
 });
 
-/** Streams are written for the administrator of the brokers, who may publish only below $CONTROL. */
+/** Streams publish as the broker's administrator, who may publish only below $CONTROL. */
 async function openToAll({ graph }: ClusterWorld): Promise<void> {
   await graph(
     `mutation ($c: ID!) { changeAccessControl(input: { brokerId: $c, changes: [

@@ -36,15 +36,15 @@ describe('on one broker', () => {
       () => CA.issue({ from: new Date(Date.now() + hour) }),
       /^The certificate is not valid bef/,
     ],
-    ['text that is no PEM', () => ({ cert: 'certificate' }), /^The certificate is no PEM/],
-    ['a key that is no PEM', () => ({ key: 'key' }), /no PEM text/],
+    ['text that is not PEM', () => ({ cert: 'certificate' }), /^The certificate is no PEM/],
+    ['a key that is no PEM', () => ({ key: 'key' }), /not PEM/],
     ['an encrypted key', () => ({ key: encrypted() }), /^The private key is encrypted/],
     ['a short RSA key', () => CA.issue({ key: 'rsa-1024' }), /^The certificate is weak/],
     ['a signature with SHA-1', () => CA.issue({ digest: 'sha1' }), /^The certificate is weak/],
     [
       'two certificates that are no chain',
       () => ({ cert: SERVER.leaf + createSelfSigned().leaf }),
-      /^The certificate holds 2/,
+      /^The certificate contains 2/,
     ],
   ])('%s is refused as a server certificate, and the one before goes on being served', async (_name, bad, reason) => {
     const { setServer, run } = await commands();
@@ -81,7 +81,7 @@ describe('on one broker', () => {
 
   test('an authority has to be one, and comes without its key; nothing of a key is told', async () => {
     const { run, insertCa } = await commands();
-    expect(await insertCa(MUTUAL, SERVER)).toMatch(/^error: The private key .*the certificate is no authority/);
+    expect(await insertCa(MUTUAL, SERVER)).toMatch(/^error: The private key .*the certificate is not an authority/);
     const fields = { listener_id: MUTUAL, file_name: 'ca.pem', ca_cert_pem: CA.leaf + CA.key };
     const refusal = await run('insertCACertificate', fields);
     expect(refusal).toBe('error: Invalid ca_cert_pem: it holds a private key, which nobody may have');

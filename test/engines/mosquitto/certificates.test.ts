@@ -134,7 +134,7 @@ test('a Mosquitto of this service gets certificates: the first by a restart, ano
   const mutual = `mqtts://localhost:${ports[MUTUAL]}`;
   expect(await insertCa(MUTUAL, clients)).toEqual(SUCCESS);
   expect(await insertCa(MUTUAL, clients)).toContain('File already exists');
-  expect(await insertCa(MUTUAL, createSelfSigned())).toContain('is no authority');
+  expect(await insertCa(MUTUAL, createSelfSigned())).toContain('is not an authority');
   expect(await insertCa(WSS, clients)).toContain('made without requireCertificate');
   expect(await setServer(MUTUAL, first)).toEqual(SUCCESS);
   await connected(mutual, certificateOf(clients));

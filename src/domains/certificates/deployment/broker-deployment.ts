@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
+import type { CertificateRow } from '../certificate-cache.ts';
 import { CERTIFICATE_API, type ListenerEntry } from '../certificate-commands.ts';
 import {
   deleteAuthority,
@@ -11,33 +12,35 @@ import {
   removeServerCertificate,
   setServerCertificate,
 } from '../certificate-control.ts';
-import type { CertificateRow } from '../certificate-directory.ts';
 import type { CertificateMaterial } from '../material/certificate-material.ts';
-import { type FileMeant, presenceAfterLoss, presenceOn } from './deployed-files.ts';
-import type { DeploymentPlace, DeploymentRows } from './deployment-rows.ts';
-import { type FoundListener, findListener, type ListenerPlace } from './listener-match.ts';
+import { type CertificateFile, presenceAfterLoss, presenceOn } from './deployed-files.ts';
+import type { DeploymentKey, DeploymentRows } from './deployment-rows.ts';
+import { type FoundListener, findListener, type ListenerAddress } from './listener-match.ts';
 
-/** What became of one listener; null: it was done. */
+/** Error of one listener. `null` if the operation succeeded. */
 export type ListenerOutcome = ServiceError | null;
 
-export interface BrokerDeploymentOptions {
+interface BrokerDeploymentOptions {
   readonly broker: BrokerRecord;
   readonly runtimes: BrokerRuntimes;
   readonly rows: DeploymentRows;
   readonly timeoutMs: number;
-  /** The key of a stored certificate in the clear; it is a server's. Errors: INVALID for one that must not be deployed any more. */
+  /**
+   * Returns a stored certificate with its decrypted key. Errors: INVALID if the certificate must no longer be deployed.
+   */
   readonly materialOf: (row: CertificateRow) => CertificateMaterial;
 }
 
-/** A listener as somebody named it, and as the broker has it. */
-interface Aim {
+/** A requested listener, or why it was not found. */
+interface Target {
   readonly found: FoundListener | ServiceError;
 }
 
 /**
- * Changes of certificates on the listeners of one broker, one listener after the other. What is recorded is what the broker confirmed; an
- * answer that was lost is read back where the broker tells what it uses. A broker that is gone is not asked for the other listeners.
- * To be run in the broker's turn. Errors: of the broker as a whole, before anything was changed.
+ * Deploys and undeploys certificates on the listeners of one broker, one listener after the other. Only confirmed
+ * changes are recorded. If a response is lost, the state is read again, if the broker supports it. After a connection
+ * loss the remaining listeners are not tried. The caller holds the broker's mutex. Errors: those of the broker, before
+ * anything was changed.
  */
 export class BrokerDeployment {
   readonly #options: BrokerDeploymentOptions;
@@ -46,54 +49,64 @@ export class BrokerDeployment {
     this.#options = options;
   }
 
-  /** One outcome for each place, in their order. */
-  async deploy(certificateId: string, isServer: boolean, places: readonly ListenerPlace[]): Promise<ListenerOutcome[]> {
+  /** Returns one outcome per listener, in the same order. */
+  async deploy(
+    certificateId: string,
+    isServer: boolean,
+    addresses: readonly ListenerAddress[],
+  ): Promise<ListenerOutcome[]> {
     const { rows, broker, materialOf } = this.#options;
-    if (isServer) this.#refuseForeignServer();
-    const { runtime, listeners } = await this.#look();
-    const aims = places.map((place) => aimAt(listeners, place));
-    const found = aims.flatMap(({ found }) => (found instanceof ServiceError ? [] : [found]));
+    if (isServer) this.#requireOwnBroker();
+    const { runtime, listeners } = await this.#readListeners();
+    const targets = addresses.map((address) => targetAt(listeners, address));
+    const found = targets.flatMap(({ found }) => (found instanceof ServiceError ? [] : [found]));
     const row = await rows.reserve(
       certificateId,
-      found.map((listener) => placeOf(certificateId, broker, listener)),
+      found.map((listener) => deploymentOf(certificateId, broker, listener)),
     );
-    const begun = new Set(row.deployments.filter(({ brokerId }) => brokerId === broker.id).map(keyOf));
-    const giveUp = async (listener: FoundListener) => {
-      if (!begun.has(keyOf(listener))) await rows.remove(placeOf(certificateId, broker, listener));
+    const existing = new Set(row.deployments.filter(({ brokerId }) => brokerId === broker.id).map(keyOf));
+    const cancel = async (listener: FoundListener) => {
+      if (!existing.has(keyOf(listener))) await rows.remove(deploymentOf(certificateId, broker, listener));
     };
     let material: CertificateMaterial;
     try {
       material = materialOf(row);
-      if (material.key !== null) this.#refuseForeignServer();
+      if (material.key !== null) this.#requireOwnBroker();
     } catch (error) {
-      for (const listener of found) await giveUp(listener);
+      for (const listener of found) await cancel(listener);
       throw error;
     }
     const send = (listener: FoundListener) =>
-      this.#deployOn(runtime, listener, row, material, begun.has(keyOf(listener)));
-    return this.#inOrder(aims, send, giveUp);
+      this.#deployOn(runtime, listener, row, material, existing.has(keyOf(listener)));
+    return this.#runInSequence(targets, send, cancel);
   }
 
-  /** As `deploy`. What is not there, or on a listener that is gone, is undeployed. */
-  async undeploy(certificateId: string, file: FileMeant, places: readonly ListenerPlace[]): Promise<ListenerOutcome[]> {
+  /** As `deploy`. A missing certificate or listener counts as undeployed. */
+  async undeploy(
+    certificateId: string,
+    file: CertificateFile,
+    addresses: readonly ListenerAddress[],
+  ): Promise<ListenerOutcome[]> {
     const { rows, broker } = this.#options;
-    const { runtime, listeners } = await this.#look();
+    const { runtime, listeners } = await this.#readListeners();
     const recorded = await rows.on(certificateId, broker.id);
-    const aims = places.map((place) => aimAt(listeners, place));
-    const outcomes = await this.#inOrder(aims, (found) => this.#undeployOn(runtime, found, certificateId, file));
-    for (const [index, place] of places.entries()) {
-      const found = aims[index]?.found;
+    const targets = addresses.map((address) => targetAt(listeners, address));
+    const outcomes = await this.#runInSequence(targets, (found) =>
+      this.#undeployOn(runtime, found, certificateId, file),
+    );
+    for (const [index, address] of addresses.entries()) {
+      const found = targets[index]?.found;
       if (!(found instanceof ServiceError) || found.code === 'INVALID') continue;
-      // A listener that is gone, or has no TLS any more, uses no certificate.
-      const left = recorded.filter((row) => isMeant(row, place));
+      // A listener that was removed or no longer uses TLS has no certificate.
+      const left = recorded.filter((row) => matches(row, address));
       for (const row of left) await rows.remove(row);
       if (left.length > 0) outcomes[index] = null;
     }
     return outcomes;
   }
 
-  /** Errors: NOT_SUPPORTED_BY_BROKER with what would help, and those of a broker that cannot be asked. */
-  async #look(): Promise<{ readonly runtime: BrokerRuntime; readonly listeners: readonly ListenerEntry[] }> {
+  /** Reads the listeners. Errors: NOT_SUPPORTED_BY_BROKER with a hint, and those of an unreachable broker. */
+  async #readListeners(): Promise<{ readonly runtime: BrokerRuntime; readonly listeners: readonly ListenerEntry[] }> {
     const { runtimes, broker } = this.#options;
     return runtimes.ask(broker, async (runtime) => {
       const [{ provider, reason }, listeners] = await Promise.all([
@@ -109,31 +122,33 @@ export class BrokerDeployment {
     });
   }
 
-  /** A key does not leave for a broker that somebody else runs, or whose address others may change. */
-  #refuseForeignServer(): void {
+  /**
+   * Refuses to send a private key to a broker that this service does not run, because others may change its address.
+   */
+  #requireOwnBroker(): void {
     if (this.#options.broker.type === 'CLOUD') return;
     throw new ServiceError(
       'NOT_SUPPORTED_BY_BROKER',
-      'Certificates of servers are deployed to brokers that this service runs; put this one and its key where the configuration of the broker names them',
+      'Server certificates can only be deployed to brokers that this service runs: copy the certificate and its key to the files that the configuration of the broker names',
     );
   }
 
-  /** `giveUp`: what to do for a listener that is not tried. */
-  async #inOrder(
-    aims: readonly Aim[],
+  /** Changes the listeners one after the other. `cancel` is called for each listener that is not tried. */
+  async #runInSequence(
+    targets: readonly Target[],
     change: (listener: FoundListener) => Promise<void>,
-    giveUp: (listener: FoundListener) => Promise<void> = async () => undefined,
+    cancel: (listener: FoundListener) => Promise<void> = async () => undefined,
   ): Promise<ListenerOutcome[]> {
     const outcomes: ListenerOutcome[] = [];
-    let gone: ServiceError | null = null;
-    for (const { found } of aims) {
+    let unreachable: ServiceError | null = null;
+    for (const { found } of targets) {
       if (found instanceof ServiceError) outcomes.push(found);
-      else if (gone !== null) {
-        await giveUp(found);
-        outcomes.push(gone);
+      else if (unreachable !== null) {
+        await cancel(found);
+        outcomes.push(unreachable);
       } else {
-        const outcome = await settled(change(found));
-        gone = outcome && ofBroker(outcome);
+        const outcome = await outcomeOf(change(found));
+        unreachable = outcome && ofBroker(outcome);
         outcomes.push(outcome);
       }
     }
@@ -145,30 +160,30 @@ export class BrokerDeployment {
     listener: FoundListener,
     row: CertificateRow,
     material: CertificateMaterial,
-    wasThere: boolean,
+    wasDeployed: boolean,
   ): Promise<void> {
     const { rows, broker, timeoutMs } = this.#options;
-    const place = placeOf(row.id, broker, listener);
+    const deployment = deploymentOf(row.id, broker, listener);
     const file = fileOf(row, material);
     try {
-      await this.#send(runtime, listener.id, file, material, wasThere);
+      await this.#send(runtime, listener.id, file, material, wasDeployed);
     } catch (error) {
       const presence = isLost(error) ? await presenceAfterLoss(runtime, listener.id, file, timeoutMs) : 'ABSENT';
-      if (presence !== 'THERE') {
-        if (presence === 'UNTOLD') throw unknown(error, 'deployed');
-        if (!wasThere) await rows.remove(place);
+      if (presence !== 'PRESENT') {
+        if (presence === 'NOT_REPORTED') throw unknown(error, 'deployed');
+        if (!wasDeployed) await rows.remove(deployment);
         throw error;
       }
     }
-    await rows.confirm(place, file.isServer);
+    await rows.confirm(deployment, file.isServer);
   }
 
   async #send(
     runtime: BrokerRuntime,
     listenerId: number,
-    file: FileMeant,
+    file: CertificateFile,
     { cert, key }: CertificateMaterial,
-    wasThere: boolean,
+    wasDeployed: boolean,
   ): Promise<void> {
     const { controls } = runtime;
     const { fileName } = file;
@@ -178,16 +193,17 @@ export class BrokerDeployment {
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'ALREADY_EXISTS') throw error;
       const presence = await presenceOn(runtime, listenerId, file);
-      // A broker that does not tell has the file that it was given before, which has not changed since.
-      if (presence === 'THERE' || (presence === 'UNTOLD' && wasThere)) return;
-      // All files of brokers that run here are of this service: an older one of the name, from a backup.
+      // A broker that does not list its files has the file of the earlier deployment, which has not changed since.
+      if (presence === 'PRESENT' || (presence === 'NOT_REPORTED' && wasDeployed)) return;
+      // All files of brokers that this service runs belong to this service. This one is an older file with the same
+      // name, from a backup.
       if (presence === 'OTHER' && this.#options.broker.type === 'CLOUD') {
         await deleteAuthority(controls, listenerId, fileName);
         return insertAuthority(controls, listenerId, fileName, cert);
       }
       throw new ServiceError(
         'ALREADY_EXISTS',
-        `The listener has another file "${fileName}" already: give the certificate another filename, or undeploy it there, which removes the file`,
+        `The listener already has another file "${fileName}": give the certificate another filename, or undeploy it there, which deletes the file`,
         { info: { ...error.info } },
       );
     }
@@ -197,50 +213,50 @@ export class BrokerDeployment {
     runtime: BrokerRuntime,
     listener: FoundListener,
     certificateId: string,
-    file: FileMeant,
+    file: CertificateFile,
   ): Promise<void> {
     const { rows, broker, timeoutMs } = this.#options;
-    const place = placeOf(certificateId, broker, listener);
+    const deployment = deploymentOf(certificateId, broker, listener);
     const { controls } = runtime;
     try {
       if (!file.isServer) await deleteAuthority(controls, listener.id, file.fileName);
-      // Another one may have taken its place.
-      else if ((await presenceOn(runtime, listener.id, file)) === 'THERE') {
+      // Another certificate may have replaced it.
+      else if ((await presenceOn(runtime, listener.id, file)) === 'PRESENT') {
         await removeServerCertificate(controls, listener.id);
       }
     } catch (error) {
-      const presence = isLost(error) ? await presenceAfterLoss(runtime, listener.id, file, timeoutMs) : 'THERE';
-      if (presence === 'UNTOLD') {
-        await rows.doubt(place);
+      const presence = isLost(error) ? await presenceAfterLoss(runtime, listener.id, file, timeoutMs) : 'PRESENT';
+      if (presence === 'NOT_REPORTED') {
+        await rows.markUnconfirmed(deployment);
         throw unknown(error, 'undeployed');
       }
-      if (presence === 'THERE' && !isMissingFile(error)) throw error;
+      if (presence === 'PRESENT' && !isMissingFile(error)) throw error;
     }
-    await rows.remove(place);
+    await rows.remove(deployment);
   }
 }
 
-function aimAt(listeners: readonly ListenerEntry[], place: ListenerPlace): Aim {
+function targetAt(listeners: readonly ListenerEntry[], address: ListenerAddress): Target {
   try {
-    return { found: findListener(listeners, place) };
+    return { found: findListener(listeners, address) };
   } catch (error) {
     if (error instanceof ServiceError) return { found: error };
     throw error;
   }
 }
 
-const placeOf = (
+const deploymentOf = (
   certificateId: string,
   { id }: BrokerRecord,
   { port, bindAddress }: FoundListener,
-): DeploymentPlace => ({
+): DeploymentKey => ({
   certificateId,
   brokerId: id,
   port,
   bindAddress,
 });
 
-const fileOf = ({ filename }: CertificateRow, { leaf, key }: CertificateMaterial): FileMeant => ({
+const fileOf = ({ filename }: CertificateRow, { leaf, key }: CertificateMaterial): CertificateFile => ({
   fileName: filename,
   fingerprint256: leaf.fingerprint256,
   isServer: key !== null,
@@ -248,10 +264,10 @@ const fileOf = ({ filename }: CertificateRow, { leaf, key }: CertificateMaterial
 
 const keyOf = ({ port, bindAddress }: Pick<FoundListener, 'port' | 'bindAddress'>): string => `${port} ${bindAddress}`;
 
-const isMeant = (row: DeploymentPlace, { port, bindAddress }: ListenerPlace): boolean =>
+const matches = (row: DeploymentKey, { port, bindAddress }: ListenerAddress): boolean =>
   row.port === port && (bindAddress === null || row.bindAddress === bindAddress);
 
-async function settled(work: Promise<void>): Promise<ListenerOutcome> {
+async function outcomeOf(work: Promise<void>): Promise<ListenerOutcome> {
   try {
     await work;
     return null;
@@ -261,7 +277,7 @@ async function settled(work: Promise<void>): Promise<ListenerOutcome> {
   }
 }
 
-/** Of a broker that is away the other listeners are not tried: each would wait as long. */
+/** Error for the remaining listeners if the broker is not reachable. Each of them would wait for the timeout again. */
 function ofBroker({ code, message }: ServiceError): ServiceError | null {
   if (code !== 'BROKER_UNREACHABLE' && code !== 'BROKER_TIMEOUT') return null;
   return new ServiceError(code, `Not tried after another listener of this broker: ${message}`);
@@ -269,8 +285,12 @@ function ofBroker({ code, message }: ServiceError): ServiceError | null {
 
 function unknown(cause: unknown, done: string): ServiceError {
   const { code, message } = cause as ServiceError;
-  return new ServiceError(code, `It is not known whether it was ${done}, because the answer was lost: ${message}`, {
-    info: { outcome: 'unknown' },
-    cause,
-  });
+  return new ServiceError(
+    code,
+    `It is unknown whether the certificate was ${done}, because the response was lost: ${message}`,
+    {
+      info: { outcome: 'unknown' },
+      cause,
+    },
+  );
 }

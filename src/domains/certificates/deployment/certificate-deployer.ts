@@ -7,56 +7,57 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import type { BrokerService } from '../../brokers/broker-service.ts';
-import type { CertificateDirectory, CertificateRecord, CertificateRow } from '../certificate-directory.ts';
-import { placed } from '../certificate-input.ts';
+import type { CertificateCache, CertificateRecord, CertificateRow } from '../certificate-cache.ts';
+import { withInputPath } from '../certificate-input.ts';
 import { keyContext } from '../certificate-service.ts';
 import { type CertificateMaterial, checkedMaterial } from '../material/certificate-material.ts';
 import { BrokerDeployment, type ListenerOutcome } from './broker-deployment.ts';
 import { DeploymentRows } from './deployment-rows.ts';
-import type { ListenerPlace } from './listener-match.ts';
+import type { ListenerAddress } from './listener-match.ts';
 
 /** Listeners of one broker. */
-export interface DeploymentTarget {
+interface DeploymentTarget {
   readonly brokerId: string;
   readonly listeners: readonly { readonly port: number; readonly bindAddress?: string | null | undefined }[];
 }
 
-export interface ListenerFailure extends ListenerPlace {
+export interface ListenerFailure extends ListenerAddress {
   readonly code: ErrorCode;
   readonly error: string;
-  /** The answer of the broker was lost: it may have been done. */
+  /** Whether the response of the broker was lost, so that the operation may have succeeded. */
   readonly isUnknown: boolean;
 }
 
-/** What became of it on one broker. Listeners are told as they were asked for. */
+/** Result on one broker. Listeners are returned as in the request. */
 export interface DeploymentResult {
   readonly brokerId: string;
-  /** Null: there is none that the caller sees. */
+  /** `null` if there is no broker with this id that the caller may see. */
   readonly broker: BrokerRecord | null;
-  /** Why none of its listeners was tried; null: they were. */
+  /** Why no listener was tried. `null` if they were tried. */
   readonly error: string | null;
-  readonly succeed: readonly ListenerPlace[];
+  readonly succeed: readonly ListenerAddress[];
   readonly failed: readonly ListenerFailure[];
 }
 
-export interface CertificateDeployerOptions {
+interface CertificateDeployerOptions {
   readonly storage: Pick<Storage, 'db' | 'leases'>;
-  readonly directory: CertificateDirectory;
+  readonly cache: CertificateCache;
   readonly brokers: BrokerService;
   readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
-  /** Longest wait for one answer of a broker, milliseconds. */
+  /** Maximum wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Brokers that are changed at once. */
-const AT_ONCE = 16;
+/** Maximum number of brokers that are changed concurrently. */
+const MAX_CONCURRENT = 16;
 const MAX_BROKERS = 500;
 const MAX_LISTENERS = 100;
 
 /**
- * Brings certificates to listeners of brokers, and takes them away. Each listener is done or failed by itself; brokers are changed at
- * the same time, the listeners of one broker one after the other. What a caller gives up on is brought to its end.
+ * Deploys certificates to listeners of brokers, and undeploys them. Each listener succeeds or fails separately. Brokers
+ * are changed concurrently, the listeners of one broker one after the other. An operation is completed even if its
+ * caller disconnects.
  */
 export class CertificateDeployer {
   readonly #options: CertificateDeployerOptions;
@@ -64,9 +65,9 @@ export class CertificateDeployer {
   readonly #mutex: LeasedMutex;
 
   constructor(options: CertificateDeployerOptions) {
-    const { storage, directory, timeoutMs } = options;
+    const { storage, cache, timeoutMs } = options;
     this.#options = options;
-    this.#rows = new DeploymentRows(storage.db, directory);
+    this.#rows = new DeploymentRows(storage.db, cache);
     this.#mutex = new LeasedMutex({
       leases: storage.leases,
       name: 'certificates of this broker',
@@ -75,7 +76,7 @@ export class CertificateDeployer {
     });
   }
 
-  /** One result for each target, in their order. Errors: INVALID (the targets; a certificate that expired), NOT_FOUND. */
+  /** Returns one result per target, in order. Errors: INVALID (targets, or an expired certificate), NOT_FOUND. */
   async deploy(
     certificate: CertificateRecord,
     targets: readonly DeploymentTarget[],
@@ -84,8 +85,8 @@ export class CertificateDeployer {
     checkTargets(targets);
     const { id, hasPrivateKey } = certificate;
     this.#materialOf(await this.#rows.reserve(id, []));
-    return this.#onEach(certificate, targets, viewer, (deployment, places) =>
-      deployment.deploy(id, hasPrivateKey, places),
+    return this.#onEach(certificate, targets, viewer, (deployment, addresses) =>
+      deployment.deploy(id, hasPrivateKey, addresses),
     );
   }
 
@@ -98,28 +99,30 @@ export class CertificateDeployer {
     checkTargets(targets);
     const { id, filename, fingerprint256, hasPrivateKey } = certificate;
     const file = { fileName: filename, fingerprint256, isServer: hasPrivateKey };
-    return this.#onEach(certificate, targets, viewer, (deployment, places) => deployment.undeploy(id, file, places));
+    return this.#onEach(certificate, targets, viewer, (deployment, addresses) =>
+      deployment.undeploy(id, file, addresses),
+    );
   }
 
   #onEach(
     { projectId }: CertificateRecord,
     targets: readonly DeploymentTarget[],
     viewer: Viewer | null,
-    change: (deployment: BrokerDeployment, places: readonly ListenerPlace[]) => Promise<ListenerOutcome[]>,
+    change: (deployment: BrokerDeployment, addresses: readonly ListenerAddress[]) => Promise<ListenerOutcome[]>,
   ): Promise<DeploymentResult[]> {
     const { brokers, runtimes, timeoutMs } = this.#options;
-    const limit = new ConcurrencyLimit({ maxRunning: AT_ONCE });
+    const limit = new ConcurrencyLimit({ maxRunning: MAX_CONCURRENT });
     const materialOf = (row: CertificateRow) => this.#materialOf(row);
     return Promise.all(
       targets.map(async ({ brokerId, listeners }) => {
-        const places = listeners.map(({ port, bindAddress }) => ({ port, bindAddress: bindAddress ?? null }));
+        const addresses = listeners.map(({ port, bindAddress }) => ({ port, bindAddress: bindAddress ?? null }));
         let broker: BrokerRecord | null = null;
         try {
           const found = brokers.visible(brokerId, viewer, 'VIEWER', projectId);
           broker = found;
           const deployment = new BrokerDeployment({ broker, runtimes, rows: this.#rows, timeoutMs, materialOf });
-          const work = () => this.#mutex.run(brokerId, () => change(deployment, places));
-          return resultOf(brokerId, broker, places, await limit.run(work));
+          const work = () => this.#mutex.run(brokerId, () => change(deployment, addresses));
+          return resultOf(brokerId, broker, addresses, await limit.run(work));
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
           const { message } = error;
@@ -127,8 +130,8 @@ export class CertificateDeployer {
             ...resultOf(
               brokerId,
               broker,
-              places,
-              places.map(() => error),
+              addresses,
+              addresses.map(() => error),
             ),
             error: message,
           };
@@ -140,7 +143,7 @@ export class CertificateDeployer {
   /** Errors: INVALID. */
   #materialOf({ id, cert, sealedKey }: CertificateRow): CertificateMaterial {
     const privateKey = sealedKey && this.#options.sealer.open(sealedKey, keyContext(id));
-    return placed(
+    return withInputPath(
       () => checkedMaterial({ cert, privateKey }),
       () => 'input.certificateId',
     );
@@ -150,16 +153,16 @@ export class CertificateDeployer {
 function resultOf(
   brokerId: string,
   broker: BrokerRecord | null,
-  places: readonly ListenerPlace[],
+  addresses: readonly ListenerAddress[],
   outcomes: readonly ListenerOutcome[],
 ): DeploymentResult {
-  const failed = places.flatMap((place, index) => {
+  const failed = addresses.flatMap((address, index) => {
     const outcome = outcomes[index] ?? null;
     if (outcome === null) return [];
     const { code, message, info } = outcome;
-    return [{ ...place, code, error: message, isUnknown: info?.outcome === 'unknown' }];
+    return [{ ...address, code, error: message, isUnknown: info?.outcome === 'unknown' }];
   });
-  const succeed = places.filter((_place, index) => (outcomes[index] ?? null) === null);
+  const succeed = addresses.filter((_address, index) => (outcomes[index] ?? null) === null);
   return { brokerId, broker, error: null, succeed, failed };
 }
 
@@ -173,14 +176,14 @@ function checkTargets(targets: readonly DeploymentTarget[]): void {
   const brokers = new Set<string>();
   for (const [index, { brokerId, listeners }] of targets.slice(0, MAX_BROKERS).entries()) {
     const path = `input.brokers.${index}`;
-    if (brokers.has(brokerId)) issues.push({ path: `${path}.brokerId`, reason: 'is there already' });
+    if (brokers.has(brokerId)) issues.push({ path: `${path}.brokerId`, reason: 'is a duplicate' });
     brokers.add(brokerId);
     bounded(`${path}.listeners`, listeners.length, MAX_LISTENERS);
-    const places = new Set<string>();
+    const addresses = new Set<string>();
     for (const [at, { port, bindAddress }] of listeners.slice(0, MAX_LISTENERS).entries()) {
-      const place = JSON.stringify([port, bindAddress ?? null]);
-      if (places.has(place)) issues.push({ path: `${path}.listeners.${at}`, reason: 'is there already' });
-      places.add(place);
+      const address = JSON.stringify([port, bindAddress ?? null]);
+      if (addresses.has(address)) issues.push({ path: `${path}.listeners.${at}`, reason: 'is a duplicate' });
+      addresses.add(address);
       if (port < 1 || port > 65_535)
         issues.push({ path: `${path}.listeners.${at}.port`, reason: 'must be 1 to 65535' });
     }

@@ -3,48 +3,51 @@ import { unreachable } from '../../../protocol/mqtt/when-connected.ts';
 import type { BrokerRuntime } from '../../brokers/broker-runtimes.ts';
 import { type ListenerCertificates, listCertificates } from '../certificate-control.ts';
 
-/** Which certificate is meant, as a broker knows it. */
-export interface FileMeant {
+/** A certificate as a broker identifies it. */
+export interface CertificateFile {
   readonly fileName: string;
   readonly fingerprint256: string;
   readonly isServer: boolean;
 }
 
-/** THERE: that very certificate is used. OTHER: another one by its name, or as the server's. UNTOLD: the broker does not say. */
-export type Presence = 'THERE' | 'OTHER' | 'ABSENT' | 'UNTOLD';
+/**
+ * PRESENT: this certificate is used. OTHER: another certificate with its file name, or another server certificate, is
+ * used. NOT_REPORTED: the broker does not report it.
+ */
+type Presence = 'PRESENT' | 'OTHER' | 'ABSENT' | 'NOT_REPORTED';
 
 export async function presenceOn(
   { controls }: BrokerRuntime,
   listenerId: number,
-  { fileName, fingerprint256, isServer }: FileMeant,
+  { fileName, fingerprint256, isServer }: CertificateFile,
 ): Promise<Presence> {
   const listener = (await listCertificates(controls))?.find((entry) => entry.listenerId === listenerId);
-  if (listener === undefined) return 'UNTOLD';
+  if (listener === undefined) return 'NOT_REPORTED';
   const found = isServer ? listener.server : authorityNamed(listener, fileName);
   if (found === null) return 'ABSENT';
-  return found.fingerprint256.toUpperCase() === fingerprint256.toUpperCase() ? 'THERE' : 'OTHER';
+  return found.fingerprint256.toUpperCase() === fingerprint256.toUpperCase() ? 'PRESENT' : 'OTHER';
 }
 
 const authorityNamed = ({ authorities }: ListenerCertificates, fileName: string) =>
   authorities.find((file) => file.fileName === fileName) ?? null;
 
-/** What became of a command whose answer was lost; UNTOLD also where the broker does not come back in time. */
+/** Returns the state after a lost response. NOT_REPORTED if the broker does not reconnect in time. */
 export async function presenceAfterLoss(
   runtime: BrokerRuntime,
   listenerId: number,
-  file: FileMeant,
+  file: CertificateFile,
   timeoutMs: number,
 ): Promise<Presence> {
   try {
     await connectedAgain(runtime, timeoutMs);
     return await presenceOn(runtime, listenerId, file);
   } catch (error) {
-    if (error instanceof ServiceError) return 'UNTOLD';
+    if (error instanceof ServiceError) return 'NOT_REPORTED';
     throw error;
   }
 }
 
-/** Errors: BROKER_UNREACHABLE. */
+/** Waits until the broker is connected. Errors: BROKER_UNREACHABLE. */
 async function connectedAgain({ link }: BrokerRuntime, timeoutMs: number): Promise<void> {
   if (link.status.state === 'CONNECTED') return;
   await new Promise<void>((resolve, reject) => {

@@ -2,10 +2,10 @@ import { notFound } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/storage/database.ts';
 import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../../platform/storage/serializable.ts';
-import { CERTIFICATE_PARTS, type CertificateDirectory, type CertificateRow } from '../certificate-directory.ts';
+import { CERTIFICATE_PARTS, type CertificateCache, type CertificateRow } from '../certificate-cache.ts';
 
-/** Where a certificate is used: a listener of a broker. */
-export interface DeploymentPlace {
+/** Deployment of a certificate on a listener of a broker. */
+export interface DeploymentKey {
   readonly certificateId: string;
   readonly brokerId: string;
   readonly port: number;
@@ -13,32 +13,32 @@ export interface DeploymentPlace {
 }
 
 /**
- * What is stored of deployments. A place is reserved before anything is sent, so that the certificate cannot change until it is known
- * what became of it; it is confirmed by the broker's answer, or given up.
+ * Stores deployments. A deployment is reserved before anything is sent, so that the certificate cannot change until the
+ * result is known. The broker's response confirms or removes it.
  */
 export class DeploymentRows {
   readonly #db: Database;
-  readonly #directory: CertificateDirectory;
+  readonly #cache: CertificateCache;
 
-  constructor(db: Database, directory: CertificateDirectory) {
+  constructor(db: Database, cache: CertificateCache) {
     this.#db = db;
-    this.#directory = directory;
+    this.#cache = cache;
   }
 
-  /** The certificate as it is and stays now, with the deployments that there were before. Errors: NOT_FOUND. */
-  async reserve(certificateId: string, places: readonly DeploymentPlace[]): Promise<CertificateRow> {
+  /** Reserves deployments. Returns the certificate with its earlier deployments. Errors: NOT_FOUND. */
+  async reserve(certificateId: string, requested: readonly DeploymentKey[]): Promise<CertificateRow> {
     return serializable(this.#db, async (tx) => {
       const row = await tx.certificate.findUnique({ where: { id: certificateId }, include: CERTIFICATE_PARTS });
       if (row === null) throw notFound('certificate', certificateId);
-      const fresh = places.filter((place) => !row.deployments.some((known) => isSame(known, place)));
+      const fresh = requested.filter((deployment) => !row.deployments.some((known) => isSame(known, deployment)));
       await tx.certificateDeployment.createMany({ data: [...fresh] });
       return row;
     });
   }
 
-  /** The broker uses it there. A listener has one server's certificate: another one that was there has gone. */
-  async confirm(place: DeploymentPlace, isServer: boolean): Promise<void> {
-    const { certificateId, ...listener } = place;
+  /** Confirms a deployment, and removes that of another server certificate on the same listener. */
+  async confirm(deployment: DeploymentKey, isServer: boolean): Promise<void> {
+    const { certificateId, ...listener } = deployment;
     const replaced = await this.#db
       .$transaction(async (tx) => {
         const others = isServer
@@ -48,39 +48,39 @@ export class DeploymentRows {
         if (others !== null) await tx.certificateDeployment.deleteMany({ where: others });
         const deployedAt = new Date();
         await tx.certificateDeployment.upsert({
-          where: keyOf(place),
-          create: { ...place, deployedAt },
+          where: keyOf(deployment),
+          create: { ...deployment, deployedAt },
           update: { deployedAt },
         });
         return gone.map((other) => other.certificateId);
       })
       .catch(goneMeansNotFound('certificate', certificateId));
-    await this.#directory.written([certificateId, ...replaced]);
+    await this.#cache.refreshAndAnnounce([certificateId, ...replaced]);
   }
 
-  /** Nobody knows whether it is there. */
-  async doubt(place: DeploymentPlace): Promise<void> {
-    await this.#db.certificateDeployment.updateMany({ where: place, data: { deployedAt: null } });
-    await this.#directory.written([place.certificateId]);
+  /** Marks a deployment as unconfirmed. */
+  async markUnconfirmed(deployment: DeploymentKey): Promise<void> {
+    await this.#db.certificateDeployment.updateMany({ where: deployment, data: { deployedAt: null } });
+    await this.#cache.refreshAndAnnounce([deployment.certificateId]);
   }
 
-  /** It is not there. */
-  async remove(place: DeploymentPlace): Promise<void> {
-    await this.#db.certificateDeployment.deleteMany({ where: place });
-    await this.#directory.written([place.certificateId]);
+  /** Removes a deployment. */
+  async remove(deployment: DeploymentKey): Promise<void> {
+    await this.#db.certificateDeployment.deleteMany({ where: deployment });
+    await this.#cache.refreshAndAnnounce([deployment.certificateId]);
   }
 
-  async on(certificateId: string, brokerId: string): Promise<DeploymentPlace[]> {
+  async on(certificateId: string, brokerId: string): Promise<DeploymentKey[]> {
     const rows = await this.#db.certificateDeployment.findMany({ where: { certificateId, brokerId } });
     return rows.map(({ port, bindAddress }) => ({ certificateId, brokerId, port, bindAddress }));
   }
 }
 
-type Listener = Omit<DeploymentPlace, 'certificateId'>;
+type Listener = Omit<DeploymentKey, 'certificateId'>;
 
 const isSame = (a: Listener, b: Listener): boolean =>
   a.brokerId === b.brokerId && a.port === b.port && a.bindAddress === b.bindAddress;
 
-const keyOf = ({ certificateId, brokerId, port, bindAddress }: DeploymentPlace) => ({
+const keyOf = ({ certificateId, brokerId, port, bindAddress }: DeploymentKey) => ({
   certificateId_brokerId_port_bindAddress: { certificateId, brokerId, port, bindAddress },
 });

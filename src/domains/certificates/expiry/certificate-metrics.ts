@@ -1,18 +1,18 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { CertificateRecord } from '../certificate-directory.ts';
+import type { CertificateRecord } from '../certificate-cache.ts';
 import { DAY_MS } from './expiry-list.ts';
 
-/** Certificates by whether they are deployed, and the time that each has left. */
+/** Returns all certificates. */
 export type CertificateMetricSource = () => readonly CertificateRecord[];
 
-/** Series of one service at most: those that expire first. */
+/** Maximum number of series. Certificates that expire first are included. */
 const MAX_SERIES = 1_000;
 
 export function registerCertificateMetrics(source: CertificateMetricSource, registry: Registry): void {
   const registers = [registry];
   new Gauge({
     name: 'brokergraph_certificates',
-    help: 'Certificates by whether they are deployed on a listener',
+    help: 'Number of certificates, by whether they are deployed on a listener',
     labelNames: ['deployed'],
     registers,
     collect() {
@@ -24,7 +24,7 @@ export function registerCertificateMetrics(source: CertificateMetricSource, regi
   });
   new Gauge({
     name: 'brokergraph_certificate_days_left',
-    help: `Days until a certificate, or the first one of its chain, expires; negative: since it did. Of the ${MAX_SERIES} that expire first`,
+    help: `Days until the first certificate of the chain expires. Negative after it has expired. Only the ${MAX_SERIES} certificates that expire first`,
     labelNames: ['certificate', 'deployed'],
     registers,
     collect() {

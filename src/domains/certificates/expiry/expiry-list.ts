@@ -1,20 +1,20 @@
-import type { CertificateRecord } from '../certificate-directory.ts';
+import type { CertificateRecord } from '../certificate-cache.ts';
 
 export const DAY_MS = 86_400_000;
 
-/** Whole days until the first certificate of the chain expires; negative: since it did. */
+/** Whole days until the first certificate of the chain expires. Negative after it has expired. */
 export const daysLeft = ({ expiresAt }: Pick<CertificateRecord, 'expiresAt'>, now = Date.now()): number =>
   Math.floor((expiresAt - now) / DAY_MS);
 
 export interface ExpiryChange {
   readonly certificates: readonly CertificateRecord[];
-  /** Ids of those that are in the list no more: replaced by ones that last longer, or deleted. */
+  /** Ids of certificates that left the list, because they were deleted or replaced by ones that last longer. */
   readonly removed: readonly string[];
 }
 
 /**
- * The certificates of a project that expire within so many days, those that have expired too. A certificate is news when it comes into
- * the list, when it expires, and when it changes in it.
+ * Certificates of a project that expire within a number of days, or have expired. A change is reported when a
+ * certificate enters the list, expires, or changes.
  */
 export class ExpiryList {
   readonly #withinMs: number;
@@ -24,12 +24,12 @@ export class ExpiryList {
     this.#withinMs = withinDays * DAY_MS;
   }
 
-  /** The first to expire first. */
+  /** Sorted by expiry, earliest first. */
   get all(): readonly CertificateRecord[] {
     return [...this.#listed.values()].map(({ record }) => record).sort((a, b) => a.expiresAt - b.expiresAt);
   }
 
-  /** What became different with the certificates that there are at that moment; null: nothing. */
+  /** Updates the list. Returns the changes, or `null` if there are none. */
   update(certificates: readonly CertificateRecord[], now: number): ExpiryChange | null {
     const before = this.#listed;
     this.#listed = new Map(
@@ -46,12 +46,12 @@ export class ExpiryList {
     return { certificates: changed.map(({ record }) => record), removed };
   }
 
-  /** When the next of these comes into the list or expires, epoch milliseconds; Infinity: none will. */
+  /** When the next certificate enters the list or expires, in epoch milliseconds. Infinity if none will. */
   next(certificates: readonly CertificateRecord[], now: number): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { expiresAt } of certificates) {
       const enters = expiresAt - this.#withinMs;
-      // Expired is what has passed its last millisecond.
+      // A certificate has expired after its last millisecond.
       if (enters > now) next = Math.min(next, enters);
       else if (expiresAt >= now) next = Math.min(next, expiresAt + 1);
     }

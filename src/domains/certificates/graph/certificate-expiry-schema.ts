@@ -5,22 +5,23 @@ import { stateIn } from '../../../gateway/live/broadcast.ts';
 import type { ExpiryEvent } from '../expiry/certificate-expiry.ts';
 import { Certificate } from './certificate-schema.ts';
 
-/** Certificates in an event, for the cost of a subscription. */
+/** Assumed certificates per event, for the cost of a subscription. */
 const USUAL_EVENT = 10;
 
 const CertificateExpiringEvent = builder.objectRef<ExpiryEvent>('CertificateExpiringEvent').implement({
-  description: 'First the certificates that expire soon, then those of which something became different.',
+  description:
+    'An event of `certificateExpiring`: first a snapshot of the certificates that expire soon, then their changes.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     certificates: t.field({
       description:
-        'SNAPSHOT: all, the first to expire first. CHANGE: those that expire soon from now on, that have expired just now, or that changed.',
+        'SNAPSHOT: all certificates, earliest expiry first. CHANGE: certificates that expire soon now, that have just expired, or that changed.',
       type: [Certificate],
       complexity: { field: 1, multiplier: USUAL_EVENT },
       resolve: (event) => [...(stateIn(event)?.certificates ?? [])],
     }),
     removed: t.idList({
-      description: 'CHANGE: ids of those that last longer now, or are deleted.',
+      description: 'CHANGE: ids of certificates that were deleted, or replaced by ones that last longer.',
       resolve: (event) => [...(stateIn(event)?.removed ?? [])],
     }),
   }),
@@ -28,13 +29,12 @@ const CertificateExpiringEvent = builder.objectRef<ExpiryEvent>('CertificateExpi
 
 builder.subscriptionFields((t) => ({
   certificateExpiring: t.field({
-    description:
-      'The certificates of a project that expire within so many days, and those that have expired; then each as it becomes one of these, expires, changes, or is replaced or deleted.',
+    description: 'Follows the certificates of a project that expire within a number of days or have expired.',
     type: CertificateExpiringEvent,
     ...inProject('VIEWER'),
     args: {
-      projectId: t.arg.id({ description: 'A project that the caller sees.', required: true }),
-      withinDays: t.arg.int({ description: '0 to 36500.', defaultValue: 30 }),
+      projectId: t.arg.id({ description: 'A project that the caller may see.', required: true }),
+      withinDays: t.arg.int({ description: 'Number of days, 0 to 36500.', defaultValue: 30 }),
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { projectId, withinDays, after }, context) =>

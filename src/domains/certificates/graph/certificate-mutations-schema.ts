@@ -2,16 +2,16 @@ import type { RequestContext } from '../../../gateway/context.ts';
 import { builder, inProject, requires } from '../../../gateway/graphql/builder.ts';
 import { type ProjectRole, requireWholeProject } from '../../../platform/auth/viewer.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
-import type { CertificateRecord } from '../certificate-directory.ts';
+import type { CertificateRecord } from '../certificate-cache.ts';
 import type { DeploymentResult, ListenerFailure } from '../deployment/certificate-deployer.ts';
-import type { ListenerPlace } from '../deployment/listener-match.ts';
+import type { ListenerAddress } from '../deployment/listener-match.ts';
 import { Certificate } from './certificate-schema.ts';
 
 interface Target {
   readonly input: { readonly certificateId: string; readonly projectId?: string | null | undefined };
 }
 
-/** The role in the project of the certificate. What changes the certificate itself is not for tokens that are restricted to brokers. */
+/** Requires the role in the project. Tokens restricted to brokers cannot change the certificate itself. */
 const onCertificate = (role: ProjectRole, what: 'ITSELF' | 'ON_BROKERS') => ({
   authScopes: (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
     services.certificates.visible(input.certificateId, viewer, role, input.projectId);
@@ -24,20 +24,20 @@ const onCertificate = (role: ProjectRole, what: 'ITSELF' | 'ON_BROKERS') => ({
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const target = (t: InputFields) => ({
-  certificateId: t.id({ description: 'The certificate that it is about.', required: true }),
-  projectId: t.id({ description: 'When given, the certificate must be in this project.' }),
+  certificateId: t.id({ description: 'Id of the certificate.', required: true }),
+  projectId: t.id({ description: 'If given, the certificate must be in this project.' }),
 });
 
 const CERT =
-  'PEM: the certificate, then its chain, each the issuer of the one before. A private key may stand in it, too; comments are left out.';
-const KEY = 'PEM, not encrypted. Sealed when stored, never told.';
-const FILENAME = 'No other certificate of the project may have it; without a folder, 255 bytes at most.';
+  'PEM: the certificate, followed by its chain, each the issuer of the previous one. The text may include the private key. Comments are removed.';
+const KEY = 'PEM, not encrypted. The key is sealed when stored and never returned.';
+const FILENAME = 'File name without a folder, unique in the project, at most 255 bytes.';
 
 const CreateCertificateInput = builder.inputType('CreateCertificateInput', {
-  description: 'A certificate of a server with its private key, or that of an authority without.',
+  description: 'A server certificate with its private key, or a certificate authority without one.',
   fields: (t) => ({
-    projectId: t.id({ description: 'Where it will belong.', required: true }),
-    name: t.string({ description: 'For people. Without it: the filename.' }),
+    projectId: t.id({ description: 'Project of the new certificate.', required: true }),
+    name: t.string({ description: 'Name of the certificate. Default: the filename.' }),
     filename: t.string({ description: FILENAME, required: true }),
     cert: t.string({ description: CERT, required: true }),
     privateKey: t.string({ description: KEY }),
@@ -45,58 +45,60 @@ const CreateCertificateInput = builder.inputType('CreateCertificateInput', {
 });
 
 const UpdateCertificateInput = builder.inputType('UpdateCertificateInput', {
-  description: 'Only what is given changes.',
+  description: 'Changes of a certificate. Missing fields stay unchanged.',
   fields: (t) => ({
     ...target(t),
-    name: t.string({ description: 'For people.' }),
+    name: t.string({ description: 'New name of the certificate.' }),
     filename: t.string({ description: FILENAME }),
-    cert: t.string({ description: `${CERT} The key that is stored stays, where it belongs to it.` }),
-    privateKey: t.string({ description: `${KEY} Null: none any more.` }),
+    cert: t.string({
+      description: `${CERT} The stored key is used unless a new one is given. It must belong to the certificate.`,
+    }),
+    privateKey: t.string({ description: `${KEY} Null deletes the stored key.` }),
   }),
 });
 
 const DeleteCertificateInput = builder.inputType('DeleteCertificateInput', {
-  description: 'Which certificate to delete.',
+  description: 'The certificate to delete.',
   fields: target,
 });
 
 const ListenerInput = builder.inputType('CertificateListenerInput', {
   description: 'A listener of a broker.',
   fields: (t) => ({
-    port: t.int({ description: 'TCP.', required: true }),
-    bindAddress: t.string({ description: 'Needed where several listeners have the port.' }),
+    port: t.int({ description: 'TCP port of the listener.', required: true }),
+    bindAddress: t.string({ description: 'Required if several listeners use the port.' }),
   }),
 });
 
 const BrokerInput = builder.inputType('CertificateBrokerInput', {
   description: 'Listeners of one broker.',
   fields: (t) => ({
-    brokerId: t.id({ description: 'Of the project of the certificate.', required: true }),
-    listeners: t.field({ description: 'One at least, 100 at most.', type: [ListenerInput], required: true }),
+    brokerId: t.id({ description: 'A broker in the project of the certificate.', required: true }),
+    listeners: t.field({ description: '1 to 100 listeners.', type: [ListenerInput], required: true }),
   }),
 });
 
 const targets = (t: InputFields) => ({
   ...target(t),
-  brokers: t.field({ description: 'One at least, 500 at most.', type: [BrokerInput], required: true }),
+  brokers: t.field({ description: '1 to 500 brokers.', type: [BrokerInput], required: true }),
 });
 
 const DeployCertificateInput = builder.inputType('DeployCertificateInput', {
-  description: 'Which certificate to use, and where.',
+  description: 'The certificate to deploy, and its listeners.',
   fields: targets,
 });
 const UndeployCertificateInput = builder.inputType('UndeployCertificateInput', {
-  description: 'Which certificate to use no more, and where.',
+  description: 'The certificate to undeploy, and its listeners.',
   fields: targets,
 });
 
 const CertificatePayload = builder
   .objectRef<{ readonly certificate: CertificateRecord }>('CertificatePayload')
   .implement({
-    description: 'The certificate that something was done to.',
+    description: 'Result of a change of a certificate.',
     fields: (t) => ({
       certificate: t.field({
-        description: 'As it is after that.',
+        description: 'The certificate after the change.',
         type: Certificate,
         resolve: ({ certificate }) => certificate,
       }),
@@ -106,52 +108,56 @@ const CertificatePayload = builder
 const DeleteCertificatePayload = builder
   .objectRef<{ readonly deletedCertificateId: string }>('DeleteCertificatePayload')
   .implement({
-    description: 'The certificate that there is no more.',
-    fields: (t) => ({ deletedCertificateId: t.exposeID('deletedCertificateId', { description: 'That it had.' }) }),
+    description: 'Result of deleting a certificate.',
+    fields: (t) => ({
+      deletedCertificateId: t.exposeID('deletedCertificateId', { description: 'Id of the deleted certificate.' }),
+    }),
   });
 
-const PORT = { description: 'As it was asked for.' } as const;
-const BIND_ADDRESS = { description: 'As it was asked for; null: it was not.', nullable: true } as const;
+const PORT = { description: 'Port in the request.' } as const;
+const BIND_ADDRESS = { description: 'Address in the request. Null if the request had none.', nullable: true } as const;
 
-const DeployedListener = builder.objectRef<ListenerPlace>('DeployedListener').implement({
-  description: 'A listener on which it was done.',
+const DeployedListener = builder.objectRef<ListenerAddress>('DeployedListener').implement({
+  description: 'A listener on which the operation succeeded.',
   fields: (t) => ({ port: t.exposeInt('port', PORT), bindAddress: t.exposeString('bindAddress', BIND_ADDRESS) }),
 });
 
 const FailedListener = builder.objectRef<ListenerFailure>('FailedListener').implement({
-  description: 'A listener on which it was not done.',
+  description: 'A listener on which the operation failed.',
   fields: (t) => ({
     port: t.exposeInt('port', PORT),
     bindAddress: t.exposeString('bindAddress', BIND_ADDRESS),
-    error: t.exposeString('error', { description: 'Why.' }),
-    code: t.exposeString('code', { description: 'Why, as the code of an error.' }),
+    error: t.exposeString('error', { description: 'Error message.' }),
+    code: t.exposeString('code', { description: 'Error code, as in `extensions.code`.' }),
     isUnknown: t.exposeBoolean('isUnknown', {
-      description: 'The answer of the broker was lost and could not be read back: it may have been done.',
+      description:
+        'Whether the result is unknown: the response of the broker was lost, and the state could not be read afterwards.',
     }),
   }),
 });
 
 const CertificateBrokerResult = builder.objectRef<DeploymentResult>('CertificateBrokerResult').implement({
-  description: 'What became of it on one broker.',
+  description: 'Result on one broker.',
   fields: (t) => ({
-    brokerId: t.exposeID('brokerId', { description: 'As it was asked for.' }),
+    brokerId: t.exposeID('brokerId', { description: 'Id in the request.' }),
     broker: t.field({
-      description: 'Null: there is none of this id that the caller sees.',
+      description: 'The broker. Null if there is none with this id that the caller may see.',
       type: Broker,
       nullable: true,
       resolve: ({ broker }) => broker,
     }),
     error: t.exposeString('error', {
-      description: 'Why none of its listeners was tried; all of them are in `failed` then. Null: they were.',
+      description:
+        'Why no listener of the broker was tried. All of them are in `failed` then. Null if they were tried.',
       nullable: true,
     }),
     succeed: t.field({
-      description: 'Where it was done, as the broker has confirmed.',
+      description: 'Listeners on which the broker confirmed the operation.',
       type: [DeployedListener],
       resolve: ({ succeed }) => [...succeed],
     }),
     failed: t.field({
-      description: 'Where it was not.',
+      description: 'Listeners on which the operation failed.',
       type: [FailedListener],
       resolve: ({ failed }) => [...failed],
     }),
@@ -164,15 +170,15 @@ interface Deployed {
 }
 
 const CertificateDeploymentPayload = builder.objectRef<Deployed>('CertificateDeploymentPayload').implement({
-  description: 'What became of a certificate on listeners.',
+  description: 'Result of deploying or undeploying a certificate.',
   fields: (t) => ({
     certificate: t.field({
-      description: 'As it is after that.',
+      description: 'The certificate after the change.',
       type: Certificate,
       resolve: ({ certificateId }, _args, { services, viewer }) => services.certificates.visible(certificateId, viewer),
     }),
     results: t.field({
-      description: 'One for each broker that was named, in that order.',
+      description: 'One result for each broker of the request, in the same order.',
       type: [CertificateBrokerResult],
       resolve: ({ results }) => [...results],
     }),
@@ -180,12 +186,12 @@ const CertificateDeploymentPayload = builder.objectRef<Deployed>('CertificateDep
 });
 
 const SORTS =
-  'One with its private key is a server’s: a listener has one of these, so another one goes. One without is an authority, whose clients the listener then lets in.';
+  'A certificate with a private key is a server certificate. It replaces the previous server certificate of the listener. A certificate without a key is an authority: the listener then accepts its clients.';
 
 builder.mutationFields((t) => ({
   createCertificate: t.field({
     description:
-      'Stores a certificate. INVALID, with the reasons, what no broker would use: out of its time, weak, a chain that does not hang together, the key of another.',
+      'Stores a certificate. Certificates that no broker would accept are INVALID, with the reasons: expired, weak, an incomplete chain, or the key of another certificate.',
     type: CertificatePayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new certificate.', type: CreateCertificateInput, required: true }) },
@@ -194,12 +200,12 @@ builder.mutationFields((t) => ({
     }),
   }),
   updateCertificate: t.field({
-    description: 'Changes a certificate that is deployed nowhere; else IN_USE.',
+    description: 'Changes a certificate. IN_USE if it is deployed.',
     type: CertificatePayload,
     ...onCertificate('EDITOR', 'ITSELF'),
     args: {
       input: t.arg({
-        description: 'Which certificate, and what changes.',
+        description: 'The certificate and the changes.',
         type: UpdateCertificateInput,
         required: true,
       }),
@@ -209,21 +215,25 @@ builder.mutationFields((t) => ({
     }),
   }),
   deleteCertificate: t.field({
-    description: 'Deletes a certificate that is deployed nowhere; else IN_USE.',
+    description: 'Deletes a certificate. IN_USE if it is deployed.',
     type: DeleteCertificatePayload,
     ...onCertificate('ADMIN', 'ITSELF'),
-    args: { input: t.arg({ description: 'Which certificate.', type: DeleteCertificateInput, required: true }) },
+    args: { input: t.arg({ description: 'The certificate to delete.', type: DeleteCertificateInput, required: true }) },
     resolve: async (_root, { input: { certificateId } }, { services }) => {
       await services.certificates.remove(certificateId);
       return { deletedCertificateId: certificateId };
     },
   }),
   deployCertificate: t.field({
-    description: `Has listeners use a certificate; each is done or failed by itself. ${SORTS} Where it is deployed already it is brought again.`,
+    description: `Deploys a certificate to listeners. Each listener succeeds or fails separately. ${SORTS} A certificate that is already deployed is sent again.`,
     type: CertificateDeploymentPayload,
     ...onCertificate('EDITOR', 'ON_BROKERS'),
     args: {
-      input: t.arg({ description: 'Which certificate, and where.', type: DeployCertificateInput, required: true }),
+      input: t.arg({
+        description: 'The certificate, brokers and listeners.',
+        type: DeployCertificateInput,
+        required: true,
+      }),
     },
     resolve: async (_root, { input: { certificateId, brokers } }, { services, viewer }) => {
       const certificate = services.certificates.visible(certificateId, viewer);
@@ -232,11 +242,15 @@ builder.mutationFields((t) => ({
   }),
   undeployCertificate: t.field({
     description:
-      'Has listeners use a certificate no more; each is done or failed by itself. Without its server’s certificate a listener fails each handshake.',
+      'Removes a certificate from listeners. Each listener succeeds or fails separately. A listener without a server certificate fails each handshake.',
     type: CertificateDeploymentPayload,
     ...onCertificate('EDITOR', 'ON_BROKERS'),
     args: {
-      input: t.arg({ description: 'Which certificate, and where.', type: UndeployCertificateInput, required: true }),
+      input: t.arg({
+        description: 'The certificate, brokers and listeners.',
+        type: UndeployCertificateInput,
+        required: true,
+      }),
     },
     resolve: async (_root, { input: { certificateId, brokers } }, { services, viewer }) => {
       const certificate = services.certificates.visible(certificateId, viewer);

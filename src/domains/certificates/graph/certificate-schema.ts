@@ -6,7 +6,7 @@ import { listConnection } from '../../../gateway/paging.ts';
 import { Broker } from '../../brokers/broker-schema.ts';
 import { ListenerProtocolEnum } from '../../brokers/cloud-broker-schema.ts';
 import { Project } from '../../projects/project-schema.ts';
-import type { CertificateRecord } from '../certificate-directory.ts';
+import type { CertificateRecord } from '../certificate-cache.ts';
 import type { CertificateOnListener } from '../certificate-service.ts';
 import { daysLeft } from '../expiry/expiry-list.ts';
 import type { ListenerView } from '../listener-service.ts';
@@ -14,21 +14,26 @@ import type { CertificateFacts } from '../material/certificate-facts.ts';
 
 type FactFields = PothosSchemaTypes.ObjectFieldBuilder<(typeof builder)['$inferSchemaTypes'], CertificateFacts>;
 
-/** What every certificate says of itself. */
+/** Fields of every certificate. */
 const factFields = (t: FactFields) => ({
-  subject: t.exposeString('subject', { description: 'As `C=DE, O=Plant, CN=broker`.' }),
-  issuer: t.exposeString('issuer', { description: 'The subject of who signed it.' }),
+  subject: t.exposeString('subject', { description: 'Subject, such as `C=DE, O=Plant, CN=broker`.' }),
+  issuer: t.exposeString('issuer', { description: 'Subject of the issuer.' }),
   subjectAltNames: t.stringList({
-    description: 'The names that clients may reach it by, as `DNS:localhost` and `IP:127.0.0.1`.',
+    description: 'Names of the server, such as `DNS:localhost` and `IP:127.0.0.1`.',
     resolve: ({ subjectAltNames }) => [...subjectAltNames],
   }),
-  validFrom: t.expose('validFrom', { description: 'Not valid before.', type: 'DateTime' }),
-  validTo: t.expose('validTo', { description: 'Not valid after.', type: 'DateTime' }),
-  serialNumber: t.exposeString('serialNumber', { description: 'Hexadecimal; its issuer gave it.' }),
-  fingerprint256: t.exposeString('fingerprint256', { description: 'SHA-256, as `AB:CD:…`.' }),
-  keyType: t.exposeString('keyType', { description: 'As RSA, EC or ED25519.' }),
-  keyBits: t.exposeInt('keyBits', { description: 'Null where the type has one size only.', nullable: true }),
-  isAuthority: t.exposeBoolean('isAuthority', { description: 'It may sign others.' }),
+  validFrom: t.expose('validFrom', { description: 'Start of the validity period.', type: 'DateTime' }),
+  validTo: t.expose('validTo', { description: 'End of the validity period.', type: 'DateTime' }),
+  serialNumber: t.exposeString('serialNumber', {
+    description: 'Serial number in hexadecimal, assigned by the issuer.',
+  }),
+  fingerprint256: t.exposeString('fingerprint256', { description: 'SHA-256 fingerprint, such as `AB:CD:…`.' }),
+  keyType: t.exposeString('keyType', { description: 'Key type, such as RSA, EC or ED25519.' }),
+  keyBits: t.exposeInt('keyBits', {
+    description: 'Key size in bits. Null if the key type has only one size.',
+    nullable: true,
+  }),
+  isAuthority: t.exposeBoolean('isAuthority', { description: 'Whether it is a certificate authority.' }),
 });
 
 const CertificateInfo = builder.objectRef<CertificateFacts>('CertificateInfo').implement({
@@ -39,24 +44,24 @@ const CertificateInfo = builder.objectRef<CertificateFacts>('CertificateInfo').i
 export const Certificate = builder.objectRef<CertificateRecord>('Certificate');
 
 const CertificateDeployment = builder.objectRef<CertificateOnListener>('CertificateDeployment').implement({
-  description: 'A certificate in use on a listener, as the broker has confirmed.',
+  description: 'A certificate that is deployed on a listener, as confirmed by the broker.',
   fields: (t) => ({
     certificate: t.field({
-      description: 'That is used.',
+      description: 'The deployed certificate.',
       type: Certificate,
       resolve: ({ certificate }) => certificate,
     }),
-    broker: t.field({ description: 'That uses it.', type: Broker, resolve: ({ broker }) => broker }),
-    port: t.exposeInt('port', { description: 'Of the listener.' }),
+    broker: t.field({ description: 'The broker of the listener.', type: Broker, resolve: ({ broker }) => broker }),
+    port: t.exposeInt('port', { description: 'Port of the listener.' }),
     bindAddress: t.string({
-      description: 'Of the listener; null: all addresses.',
+      description: 'Address of the listener. Null for all addresses.',
       nullable: true,
       resolve: ({ bindAddress }) => bindAddress || null,
     }),
     deployedAt: t.field({
-      description: 'When the broker confirmed it last.',
+      description: 'When the broker last confirmed the deployment.',
       type: 'DateTime',
-      // Those that are not confirmed are told to nobody.
+      // Unconfirmed deployments are not returned.
       resolve: ({ deployedAt, certificate }) => deployedAt ?? certificate.updatedAt,
     }),
   }),
@@ -64,92 +69,92 @@ const CertificateDeployment = builder.objectRef<CertificateOnListener>('Certific
 
 Certificate.implement({
   description:
-    'A certificate of a project. One with its private key is a server’s, one without is that of an authority, which vouches for clients.',
+    'A certificate of a project: a server certificate with its private key, or a certificate authority of clients without one.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'The same in the REST interface.' }),
-    name: t.exposeString('name', { description: 'For people.' }),
+    id: t.exposeID('id', { description: 'Id of the certificate, as in REST.' }),
+    name: t.exposeString('name', { description: 'Name of the certificate.' }),
     filename: t.exposeString('filename', {
-      description: 'No other certificate of the project has it; brokers know it by that.',
+      description: 'File name, unique in the project. Brokers identify the certificate by it.',
     }),
     project: t.field({
-      description: 'Where it belongs.',
+      description: 'Project of the certificate.',
       type: Project,
       resolve: ({ projectId }, _args, { services, viewer }) => services.projects.visible(projectId, viewer),
     }),
     ...factFields(t as unknown as FactFields),
     daysLeft: t.int({
-      description: 'Whole days until it, or the first one of its chain, expires; negative: since that.',
+      description: 'Whole days until the first certificate of the chain expires. Negative after it has expired.',
       resolve: (certificate) => daysLeft(certificate),
     }),
     hasPrivateKey: t.exposeBoolean('hasPrivateKey', {
-      description: 'It is a server’s. The key is sealed and never told.',
+      description: 'Whether it is a server certificate with a private key. The key is sealed and never returned.',
     }),
-    cert: t.exposeString('cert', { description: 'PEM: the certificate, then its chain.' }),
+    cert: t.exposeString('cert', { description: 'PEM: the certificate, followed by its chain.' }),
     chain: t.field({
-      description: 'The certificates after it, each the issuer of the one before.',
+      description: 'Certificates after the first, each the issuer of the previous one.',
       type: [CertificateInfo],
       resolve: ({ chain }, _args, context) => [...walk(context, chain)],
     }),
     missingIssuer: t.exposeString('missingIssuer', {
       description:
-        'Who signed the last certificate of the chain, where that is not in it: whoever checks it has to know that one. Null: the chain ends with its root.',
+        'Issuer of the last certificate if the issuer is not in the chain. A client must know this issuer to verify the certificate. Null if the chain ends with its root.',
       nullable: true,
     }),
     deployments: t.field({
-      description: 'Listeners that use it, on brokers that the caller sees.',
+      description: 'Listeners on which the certificate is deployed, on brokers that the caller may see.',
       type: [CertificateDeployment],
       resolve: (certificate, _args, context) => [
         ...walk(context, context.services.certificates.deploymentsOf(certificate, context.viewer)),
       ],
     }),
     brokers: t.field({
-      description: 'Those of `deployments`, each once.',
+      description: 'Brokers of `deployments`, each once.',
       type: [Broker],
       resolve: (certificate, _args, context) => {
         const deployments = context.services.certificates.deploymentsOf(certificate, context.viewer);
         return [...walk(context, [...new Set(deployments.map(({ broker }) => broker))])];
       },
     }),
-    createdAt: t.expose('createdAt', { description: 'When it was stored.', type: 'DateTime' }),
-    updatedAt: t.expose('updatedAt', { description: 'When it changed last.', type: 'DateTime' }),
+    createdAt: t.expose('createdAt', { description: 'When the certificate was created.', type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { description: 'When the certificate last changed.', type: 'DateTime' }),
   }),
 });
 
 const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').implement({
-  description: 'Where a broker listens.',
+  description: 'A listener of a broker.',
   fields: (t) => ({
     id: t.int({
-      description: 'Its number at the broker; null where the broker gives none.',
+      description: 'Id of the listener at the broker. Null if the broker reports none.',
       nullable: true,
       resolve: ({ entry }) => entry.id,
     }),
-    port: t.int({ description: 'TCP.', resolve: ({ entry }) => entry.port }),
+    port: t.int({ description: 'TCP port.', resolve: ({ entry }) => entry.port }),
     bindAddress: t.string({
-      description: 'Null: all addresses.',
+      description: 'Address of the listener. Null for all addresses.',
       nullable: true,
       resolve: ({ entry }) => entry.bindAddress,
     }),
     protocol: t.field({
-      description: 'What is spoken there.',
+      description: 'Protocol of the listener.',
       type: ListenerProtocolEnum,
       resolve: ({ entry }) => (entry.protocol === 'WEBSOCKET' ? 'WEBSOCKET' : 'MQTT'),
     }),
-    tls: t.boolean({ description: 'Connections are encrypted.', resolve: ({ entry }) => entry.tls }),
+    tls: t.boolean({ description: 'Whether connections are encrypted.', resolve: ({ entry }) => entry.tls }),
     requireCertificate: t.boolean({
       description:
-        'Clients have to show a certificate of an authority that is deployed there. Null: the broker does not say.',
+        'Whether clients must present a certificate of an authority that is deployed on the listener. Null if the broker does not report it.',
       nullable: true,
       resolve: ({ entry }) => entry.requireCertificate,
     }),
     certificates: t.field({
-      description: 'Those of this service that are deployed there.',
+      description: 'Certificates of this service that are deployed on the listener.',
       type: [Certificate],
       resolve: ({ certificates }, _args, context) => [...walk(context, certificates)],
     }),
     server: t.field({
       description:
-        'The one of these that is shown to clients; null: none of this service is, and brokers that it runs then fail each handshake.',
+        'The deployed server certificate. Null if there is none. Brokers that this service runs then fail each handshake.',
       type: Certificate,
       nullable: true,
       resolve: ({ certificates }) => certificates.find(({ hasPrivateKey }) => hasPrivateKey) ?? null,
@@ -160,32 +165,32 @@ const BrokerListener = builder.objectRef<ListenerView>('BrokerListener').impleme
 builder.objectFields(Project, (t) => ({
   certificates: t.connection(
     {
-      description: 'In order of creation.',
+      description: 'Certificates of the project, in order of creation.',
       type: Certificate,
       nullable: true,
       complexity: pageCost,
       args: {
-        offset: t.arg.int({ description: 'Entries left out at the start.' }),
-        brokerId: t.arg.id({ description: 'Only those that are deployed on this broker.' }),
-        filename: t.arg.string({ description: 'The one with this filename alone; NOT_FOUND when there is none.' }),
+        offset: t.arg.int({ description: 'Number of entries to skip.' }),
+        brokerId: t.arg.id({ description: 'Only certificates that are deployed on this broker.' }),
+        filename: t.arg.string({ description: 'Only the certificate with this filename. NOT_FOUND if there is none.' }),
       },
       resolve: ({ id }, { brokerId, filename, ...args }, { services, viewer }) =>
         listConnection(services.certificates.list(id, viewer, { brokerId, filename }), args),
     },
     {
       name: 'CertificateConnection',
-      description: 'Certificates of a project.',
+      description: 'A page of certificates.',
       fields: (connection) => ({
-        totalCount: connection.exposeInt('totalCount', { description: 'Of the whole list.' }),
+        totalCount: connection.exposeInt('totalCount', { description: 'Number of all certificates.' }),
       }),
     },
-    { name: 'CertificateEdge', description: 'A certificate in its place.' },
+    { name: 'CertificateEdge', description: 'A certificate and its cursor.' },
   ),
 }));
 
 builder.interfaceFields(Broker, (t) => ({
   listeners: t.field({
-    description: 'Where it listens, as the broker says now; sockets in the file system are left out.',
+    description: 'Listeners of the broker, as the broker reports them now. Unix domain sockets are left out.',
     type: [BrokerListener],
     nullable: true,
     complexity: QUESTION_COST,

@@ -1,27 +1,27 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 
-/** What a certificate says of itself; moments are ISO 8601. */
+/** Fields of a certificate. Times are in ISO 8601. */
 export interface CertificateFacts {
-  /** As `C=DE, O=Plant, CN=broker`. */
+  /** Such as `C=DE, O=Plant, CN=broker`. */
   readonly subject: string;
   readonly issuer: string;
-  /** As `DNS:localhost`, `IP:127.0.0.1`. */
+  /** Such as `DNS:localhost` and `IP:127.0.0.1`. */
   readonly subjectAltNames: readonly string[];
   readonly validFrom: string;
   readonly validTo: string;
-  /** Hexadecimal. */
+  /** In hexadecimal. */
   readonly serialNumber: string;
-  /** As `AB:CD:…`. */
+  /** Such as `AB:CD:…`. */
   readonly fingerprint256: string;
-  /** As `RSA`, `EC`, `ED25519`. */
+  /** Such as `RSA`, `EC` and `ED25519`. */
   readonly keyType: string;
-  /** Null: the type has one size only. */
+  /** `null` if the key type has only one size. */
   readonly keyBits: number | null;
-  /** Basic constraints say CA. */
+  /** Whether the basic constraints contain CA. */
   readonly isAuthority: boolean;
 }
 
-/** Errors: those of OpenSSL for a key that it cannot read. */
+/** Reads the fields of a certificate. Errors: those of OpenSSL for a key that it cannot read. */
 export function factsOf(certificate: X509Certificate): CertificateFacts {
   const { publicKey } = certificate;
   return {
@@ -38,7 +38,7 @@ export function factsOf(certificate: X509Certificate): CertificateFacts {
   };
 }
 
-/** Null: the type has one size only, or a curve that is not known by a name. */
+/** Key size in bits. `null` if the key type has only one size, or for a curve without a known name. */
 export function keyBits({ asymmetricKeyDetails }: KeyObject): number | null {
   const { modulusLength, namedCurve } = asymmetricKeyDetails ?? {};
   if (modulusLength !== undefined) return modulusLength;
@@ -46,10 +46,10 @@ export function keyBits({ asymmetricKeyDetails }: KeyObject): number | null {
   return bits === undefined ? null : Number(bits);
 }
 
-/** Node writes one attribute in each line; undefined: there are none. */
+/** Node.js returns one attribute per line, or undefined if there are none. */
 const distinguishedName = (lines: string | undefined): string => (lines ?? '').replaceAll('\n', ', ');
 
-/** Node writes `DNS:a, IP Address:::1`, and as JSON text whatever could be taken for more than one. */
+/** Node.js returns `DNS:a, IP Address:::1`. Values that are ambiguous in this list are quoted as JSON. */
 const ALT_NAME = /([^:,]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g;
 
 function altNames(text: string): string[] {

@@ -5,10 +5,11 @@ import { type PemBlock, pemBlocks } from './pem-blocks.ts';
 import { unusualCurve, weaknessOf } from './weakness.ts';
 
 /**
- * Certificates with their keys as people give them: PEM texts, of which everything is found out and judged before a broker gets them.
+ * Certificates and keys as PEM text. They are parsed and validated before they are sent to a broker.
  *
- * A certificate with its private key is a server's; one without has to be an authority, which vouches for clients. `cert` has it
- * first, then what is known of its chain; a private key may stand in the same text, or beside it. Nothing of a key is in a reason.
+ * A certificate with its private key is a server certificate. A certificate without a key must be an authority for
+ * client certificates. `cert` has the leaf certificate first, followed by its chain. A private key may be part of
+ * `cert` or `privateKey`. Error messages contain no part of a key.
  */
 export interface MaterialInput {
   readonly cert: string;
@@ -17,19 +18,19 @@ export interface MaterialInput {
 
 export interface CertificateMaterial {
   readonly leaf: X509Certificate;
-  /** Those after it, each the issuer of the one before. */
+  /** Certificates after the leaf, each the issuer of the previous one. */
   readonly chain: readonly X509Certificate[];
-  /** The certificates alone, as PEM, leaf first: comments, keys and other blocks are gone. */
+  /** The certificates as PEM, leaf first, without comments, keys and other blocks. */
   readonly cert: string;
-  /** PKCS #8 PEM; null: there is none. */
+  /** PKCS #8 PEM. `null` if there is no key. */
   readonly key: string | null;
 }
 
-/** In UTF-16 code units: a chain of five with dumps of their contents has some 40,000. */
+/** Maximum length in UTF-16 code units. A chain of five certificates with text dumps has about 40,000. */
 export const MAX_PEM = 100_000;
 const MAX_CERTIFICATES = 20;
 
-/** Errors: INVALID with issues at `cert` and `privateKey`; see materialIssues. */
+/** Parses and validates. Errors: INVALID with issues at `cert` and `privateKey`, see materialIssues. */
 export function checkedMaterial(input: MaterialInput, now = Date.now()): CertificateMaterial {
   const material = readMaterial(input);
   const issues = materialIssues(material, now);
@@ -37,20 +38,20 @@ export function checkedMaterial(input: MaterialInput, now = Date.now()): Certifi
   return material;
 }
 
-/** What the texts hold, and whether key and chain belong together, however old or weak they are. Errors: INVALID. */
+/** Parses the texts, and checks that the key and the chain match, regardless of age and strength. Errors: INVALID. */
 export function readMaterial({ cert, privateKey }: MaterialInput): CertificateMaterial {
   const issues: InputIssue[] = [];
   const inCert = blocksOf(cert, 'cert', issues);
-  const beside = privateKey == null ? [] : blocksOf(privateKey, 'privateKey', issues);
+  const inPrivateKey = privateKey == null ? [] : blocksOf(privateKey, 'privateKey', issues);
   if (issues.length > 0) throw invalid(issues);
   const certificates = readCertificates(inCert, issues);
-  const key = readKey(inCert, beside, issues);
+  const key = readKey(inCert, inPrivateKey, issues);
   if (issues.length > 0) throw invalid(issues);
   const [leaf, ...chain] = certificates;
-  if (leaf === undefined) throw invalid([{ path: 'cert', reason: 'holds no certificate' }]);
+  if (leaf === undefined) throw invalid([{ path: 'cert', reason: 'contains no certificate' }]);
   const problem = chainProblem(certificates);
   if (problem !== null) issues.push({ path: 'cert', reason: problem });
-  if (key !== null && !leaf.checkPrivateKey(key)) issues.push({ path: 'privateKey', reason: strayKey(key, chain) });
+  if (key !== null && !leaf.checkPrivateKey(key)) issues.push({ path: 'privateKey', reason: keyMismatch(key, chain) });
   if (issues.length > 0) throw invalid(issues);
   return {
     leaf,
@@ -60,13 +61,13 @@ export function readMaterial({ cert, privateKey }: MaterialInput): CertificateMa
   };
 }
 
-/** Why it must not be deployed at that moment (epoch milliseconds): out of its time, weak, or of no use. Empty: it may be. */
+/** Why the certificate must not be deployed at `now` (epoch milliseconds). Empty if it may be deployed. */
 export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = Date.now()): InputIssue[] {
   const reasons = [leaf, ...chain].flatMap((certificate, index) => {
-    const found = [ageProblem(certificate, now), weaknessOf(certificate, isSelfSigned(certificate))];
+    const found = [validityProblem(certificate, now), weaknessOf(certificate, isSelfSigned(certificate))];
     return found
       .filter((reason) => reason !== null)
-      .map((reason) => (index === 0 ? reason : `${shownName(certificate)} of its chain ${reason}`));
+      .map((reason) => (index === 0 ? reason : `${shownName(certificate)} in the chain ${reason}`));
   });
   const curve = key === null ? null : unusualCurve(leaf);
   const issues = [...reasons, ...(curve === null ? [] : [curve])].map((reason) => ({ path: 'cert', reason }));
@@ -75,7 +76,7 @@ export function materialIssues({ leaf, chain, key }: CertificateMaterial, now = 
   return issues;
 }
 
-/** The first thing that is wrong, as a sentence: how a broker refuses it. */
+/** The first issue as a sentence, as a broker reports it. */
 export function materialRefusal([issue]: readonly InputIssue[]): string {
   if (issue === undefined) return 'The certificate cannot be used';
   const { path, reason } = issue;
@@ -84,8 +85,8 @@ export function materialRefusal([issue]: readonly InputIssue[]): string {
 }
 
 const NEEDS_KEY =
-  'the private key is missing: the certificate is no authority, so it can only be a server’s. Of the certificates of clients, store the authority that issued them';
-const NOT_FOR_SERVERS = 'is not meant for servers: its extended key usage does not say serverAuth';
+  'the private key is missing: the certificate is not an authority, so it must be a server certificate. To accept client certificates, store the authority that issued them';
+const NOT_FOR_SERVERS = 'is not a server certificate: its extended key usage does not contain serverAuth';
 
 function blocksOf(text: string, path: string, issues: InputIssue[]): readonly PemBlock[] {
   if (text.length > MAX_PEM) {
@@ -99,12 +100,12 @@ function blocksOf(text: string, path: string, issues: InputIssue[]): readonly Pe
 
 const CERTIFICATE = /^(X509 )?CERTIFICATE$/;
 const KEY = /PRIVATE KEY$/;
-/** Files of keys have them, and nobody needs them. */
+/** Key files may contain parameters, which are ignored. */
 const PARAMETERS = /PARAMETERS$/;
 const HINTS: Readonly<Record<string, string>> = {
-  'CERTIFICATE REQUEST': 'an authority makes a certificate of it first',
-  'NEW CERTIFICATE REQUEST': 'an authority makes a certificate of it first',
-  'TRUSTED CERTIFICATE': '`openssl x509` makes a certificate without trust settings of it',
+  'CERTIFICATE REQUEST': 'a certificate authority must issue a certificate for it first',
+  'NEW CERTIFICATE REQUEST': 'a certificate authority must issue a certificate for it first',
+  'TRUSTED CERTIFICATE': '`openssl x509` converts it to a certificate without trust settings',
 };
 
 function readCertificates(blocks: readonly PemBlock[], issues: InputIssue[]): X509Certificate[] {
@@ -116,14 +117,14 @@ function readCertificates(blocks: readonly PemBlock[], issues: InputIssue[]): X5
       else
         issues.push({
           path: 'cert',
-          reason: `has a certificate that cannot be read, the ${certificates.length + 1}. one`,
+          reason: `contains an invalid certificate at position ${certificates.length + 1}`,
         });
     } else if (!KEY.test(label) && !PARAMETERS.test(label)) {
       const hint = HINTS[label] === undefined ? '' : `: ${HINTS[label]}`;
-      issues.push({ path: 'cert', reason: `holds a ${label}, which is no certificate${hint}` });
+      issues.push({ path: 'cert', reason: `contains a ${label}, which is not a certificate${hint}` });
     }
     if (certificates.length > MAX_CERTIFICATES || issues.length > MAX_CERTIFICATES) {
-      issues.push({ path: 'cert', reason: `must hold at most ${MAX_CERTIFICATES} certificates` });
+      issues.push({ path: 'cert', reason: `must contain at most ${MAX_CERTIFICATES} certificates` });
       break;
     }
   }
@@ -133,7 +134,7 @@ function readCertificates(blocks: readonly PemBlock[], issues: InputIssue[]): X5
 function parsed(text: string): X509Certificate | null {
   try {
     const certificate = new X509Certificate(text);
-    // Read on demand: one that OpenSSL does not know is of no use.
+    // The public key is read on demand. A key that OpenSSL does not support makes the certificate unusable.
     void certificate.publicKey;
     const hasTimes = !Number.isNaN(Date.parse(certificate.validFrom) + Date.parse(certificate.validTo));
     return hasTimes ? certificate : null;
@@ -142,61 +143,71 @@ function parsed(text: string): X509Certificate | null {
   }
 }
 
-function readKey(inCert: readonly PemBlock[], beside: readonly PemBlock[], issues: InputIssue[]): KeyObject | null {
-  const keys = [...inCert, ...beside].filter(({ label }) => KEY.test(label));
-  if (beside.length > 0 && !beside.some(({ label }) => KEY.test(label))) {
-    issues.push({ path: 'privateKey', reason: `the private key is a ${beside[0]?.label}, which is none` });
+function readKey(
+  inCert: readonly PemBlock[],
+  inPrivateKey: readonly PemBlock[],
+  issues: InputIssue[],
+): KeyObject | null {
+  const keys = [...inCert, ...inPrivateKey].filter(({ label }) => KEY.test(label));
+  if (inPrivateKey.length > 0 && !inPrivateKey.some(({ label }) => KEY.test(label))) {
+    issues.push({
+      path: 'privateKey',
+      reason: `the private key is a ${inPrivateKey[0]?.label}, which is not a private key`,
+    });
   }
   if (keys.length > 1)
-    issues.push({ path: 'privateKey', reason: `the private key is there ${keys.length} times: one is needed` });
+    issues.push({
+      path: 'privateKey',
+      reason: `the private key is present ${keys.length} times: exactly one is required`,
+    });
   const [block] = keys;
   if (block === undefined || issues.length > 0) return null;
   if (block.label === 'ENCRYPTED PRIVATE KEY' || /^Proc-Type: *4, *ENCRYPTED/m.test(block.text)) {
     issues.push({
       path: 'privateKey',
-      reason: 'the private key is encrypted: `openssl pkey` writes it without its passphrase',
+      reason: 'the private key is encrypted: `openssl pkey` removes the passphrase',
     });
     return null;
   }
   if (block.label === 'OPENSSH PRIVATE KEY') {
     issues.push({
       path: 'privateKey',
-      reason: 'the private key is written for OpenSSH: `ssh-keygen -p -m PKCS8` writes it for others',
+      reason: 'the private key is in OpenSSH format: `ssh-keygen -p -m PKCS8` converts it',
     });
     return null;
   }
   try {
     return createPrivateKey(block.text);
   } catch {
-    // What OpenSSL says of it may hold parts of it.
+    // Messages of OpenSSL may contain parts of the key.
     issues.push({ path: 'privateKey', reason: 'the private key cannot be read' });
     return null;
   }
 }
 
-function strayKey(key: KeyObject, chain: readonly X509Certificate[]): string {
+function keyMismatch(key: KeyObject, chain: readonly X509Certificate[]): string {
   const owner = chain.find((certificate) => certificate.checkPrivateKey(key));
   return owner === undefined
     ? 'the private key does not belong to the certificate'
-    : `the private key does not belong to the first certificate but to ${shownName(owner)} of its chain`;
+    : `the private key does not belong to the first certificate but to ${shownName(owner)} in the chain`;
 }
 
-function ageProblem({ validFrom, validTo }: X509Certificate, now: number): string | null {
-  if (Date.parse(validTo) < now) return `expired on ${moment(validTo)}`;
-  return Date.parse(validFrom) > now ? `is not valid before ${moment(validFrom)}` : null;
+function validityProblem({ validFrom, validTo }: X509Certificate, now: number): string | null {
+  if (Date.parse(validTo) < now) return `expired on ${timeText(validTo)}`;
+  return Date.parse(validFrom) > now ? `is not valid before ${timeText(validFrom)}` : null;
 }
 
-const moment = (text: string): string => new Date(text).toISOString().replace('.000', '');
+const timeText = (text: string): string => new Date(text).toISOString().replace('.000', '');
 
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 const ANY_USAGE = '2.5.29.37.0';
 
-/** Without the extension a certificate is for everything (RFC 5280, 4.2.1.12). */
+/** A certificate without the extension is valid for any use (RFC 5280, 4.2.1.12). */
 function servesTls({ keyUsage }: X509Certificate): boolean {
   return keyUsage === undefined || keyUsage.includes(SERVER_AUTH) || keyUsage.includes(ANY_USAGE);
 }
 
-/** The name of who issued the last certificate, where that is not in the bundle: servers and clients have to know it. Null: it is. */
+/** Issuer of the last certificate if it is missing in the chain, otherwise `null`. */
 export function missingIssuer({ leaf, chain }: Pick<CertificateMaterial, 'leaf' | 'chain'>): string | null {
   const last = chain.at(-1) ?? leaf;
   return isIssuedBy(last, last) ? null : (last.issuer ?? '').replaceAll('\n', ', ');

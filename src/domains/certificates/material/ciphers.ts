@@ -1,6 +1,7 @@
 /**
- * What TLS 1.2 connections of clients may be encrypted with, in OpenSSL's words: forward secrecy and authenticated encryption only.
- * Security level 2: nobody's certificate has RSA below 2048 bits or is signed with MD5 or SHA-1. All of TLS 1.3 is as good.
+ * Ciphers for TLS 1.2 connections of clients, in OpenSSL format: only forward secrecy and authenticated encryption.
+ * Security level 2 refuses RSA keys below 2048 bits and signatures with MD5 or SHA-1. All ciphers of TLS 1.3 fulfill
+ * this.
  */
 export const CIPHERS_OF_TLS_1_2 = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',

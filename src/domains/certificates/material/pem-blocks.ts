@@ -1,19 +1,19 @@
-/** One `-----BEGIN label-----` block, with LF at line ends and nothing around it. */
+/** One `-----BEGIN label-----` block with LF line ends, without text around it. */
 export interface PemBlock {
   readonly label: string;
   readonly text: string;
 }
 
-export interface PemText {
+interface PemText {
   readonly blocks: readonly PemBlock[];
-  /** What is wrong with the text as a whole; null: nothing. */
+  /** What is wrong with the text. `null` if nothing is wrong. */
   readonly problem: string | null;
 }
 
 const BEGIN = /^-----BEGIN ([A-Z0-9 ]+)-----$/;
 const DER_AS_BASE64 = /^\s*MI[IH][A-Za-z0-9+/=\s]+$/;
 
-/** The blocks of a PEM text (RFC 7468), whatever stands around them: comments, dumps, any line ends. Takes time by the length alone. */
+/** Returns the blocks of a PEM text (RFC 7468) with any line ends. Text around them is ignored. Takes linear time. */
 export function pemBlocks(text: string): PemText {
   const blocks: PemBlock[] = [];
   let open: { readonly label: string; readonly line: number; readonly lines: string[] } | null = null;
@@ -31,7 +31,7 @@ export function pemBlocks(text: string): PemText {
     } else if (BEGIN.test(line)) break;
   }
   if (open !== null) {
-    return { blocks, problem: `has a block of PEM that begins in line ${open.line} and has no end` };
+    return { blocks, problem: `has a PEM block that begins in line ${open.line} and has no end` };
   }
   return { blocks, problem: blocks.length === 0 ? withoutBlocks(text) : null };
 }
@@ -39,12 +39,13 @@ export function pemBlocks(text: string): PemText {
 function withoutBlocks(text: string): string {
   if (text.includes('-----BEGIN ')) {
     return text.includes('\\n')
-      ? 'is no PEM text: its line ends are written as \\n'
-      : 'is no PEM text: -----BEGIN … ----- has to be a line of its own';
+      ? 'is not PEM: line ends are written as \\n'
+      : 'is not PEM: -----BEGIN … ----- must be on its own line';
   }
-  // DER begins with a sequence of some hundred bytes or more: 0x30 0x82, or what became of it as text.
+  // DER begins with a sequence of at least 128 bytes: 0x30 0x81 or 0x30 0x82. Decoding as text may replace the second
+  // byte.
   const isBinary = text.charCodeAt(0) === 0x30 && [0x81, 0x82, 0xfffd].includes(text.charCodeAt(1));
   return isBinary || DER_AS_BASE64.test(text)
-    ? 'is DER and no PEM text: `openssl x509 -inform der` makes PEM of a certificate, `openssl pkey -inform der` of a key'
-    : 'is no PEM text: there is no line -----BEGIN CERTIFICATE-----';
+    ? 'is DER, not PEM: convert a certificate with `openssl x509 -inform der`, or a key with `openssl pkey -inform der`'
+    : 'is not PEM: there is no line -----BEGIN CERTIFICATE-----';
 }

@@ -1,15 +1,15 @@
 import type { X509Certificate } from 'node:crypto';
 import { keyBits } from './certificate-facts.ts';
 
-/* What brokers refuse to serve: OpenSSL 3 at security level 2, as Debian sets it (SSL_CTX_set_security_level(3)). */
+/* OpenSSL 3 at security level 2, the default of Debian (SSL_CTX_set_security_level(3)), refuses these certificates. */
 
 const MIN_RSA_BITS = 2_048;
 const MIN_CURVE_BITS = 224;
-/** As OpenSSL names P-256, P-384 and P-521. */
+/** OpenSSL names of P-256, P-384 and P-521. */
 const CURVES_OF_TLS = ['prime256v1', 'secp384r1', 'secp521r1'];
 const USABLE_KEYS = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448'];
 
-/** Signature algorithms by the bytes of their object identifiers. */
+/** Weak signature algorithms by their object identifier in hexadecimal. */
 const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
   '2a864886f70d010102': 'MD2',
   '2a864886f70d010103': 'MD4',
@@ -22,31 +22,36 @@ const WEAK_SIGNATURES: Readonly<Record<string, string>> = {
 const RSA_PSS = '2a864886f70d01010a';
 const SHA_1 = '2b0e03021a';
 
-/** Why brokers would not use a certificate; null: they would. Signatures of roots are looked at by nobody. Errors: as `factsOf`. */
+/**
+ * Why brokers refuse a certificate. `null` if they accept it. Signatures of roots are ignored. Errors: as `factsOf`.
+ */
 export function weaknessOf(certificate: X509Certificate, isRoot: boolean): string | null {
   const { publicKey } = certificate;
   const type = String(publicKey.asymmetricKeyType);
-  if (!USABLE_KEYS.includes(type)) return `has a key of type ${type}, which TLS has no use for`;
+  if (!USABLE_KEYS.includes(type)) return `has a key of type ${type}, which TLS does not support`;
   const bits = keyBits(publicKey);
   if (type.startsWith('rsa') && bits !== null && bits < MIN_RSA_BITS) {
-    return `is weak: its RSA key has ${bits} bits, and brokers ask for ${MIN_RSA_BITS} at least`;
+    return `is weak: its RSA key has ${bits} bits, and brokers require at least ${MIN_RSA_BITS}`;
   }
   if (type === 'ec' && bits !== null && bits < MIN_CURVE_BITS) {
-    return `is weak: its EC key has ${bits} bits, and brokers ask for ${MIN_CURVE_BITS} at least`;
+    return `is weak: its EC key has ${bits} bits, and brokers require at least ${MIN_CURVE_BITS}`;
   }
   const digest = isRoot ? null : weakDigest(certificate.raw);
   return digest === null ? null : `is weak: it is signed with ${digest}, which brokers and clients refuse`;
 }
 
-/** Why clients would not shake hands with who has it, however strong it is; null: they would. */
+/** Why TLS clients do not accept the curve of a certificate. `null` if they do. */
 export function unusualCurve({ publicKey }: X509Certificate): string | null {
   if (publicKey.asymmetricKeyType !== 'ec') return null;
   const curve = publicKey.asymmetricKeyDetails?.namedCurve;
   if (curve !== undefined && CURVES_OF_TLS.includes(curve)) return null;
-  return `has a key on ${curve === undefined ? 'a curve without a name' : `the curve ${curve}`}, which clients do not take in TLS: make one on P-256, P-384 or P-521`;
+  return `has a key on ${curve === undefined ? 'a curve without a name' : `the curve ${curve}`}, which TLS clients do not accept: use P-256, P-384 or P-521`;
 }
 
-/** Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { algorithm, parameters }, signature } (RFC 5280, 4.1). */
+/**
+ * Name of a weak signature digest, or `null`. RFC 5280, 4.1: Certificate ::= SEQUENCE { tbsCertificate,
+ * signatureAlgorithm SEQUENCE { algorithm, parameters }, signature }.
+ */
 function weakDigest(der: Buffer): string | null {
   const tbs = elementAt(der, elementAt(der, 0).start);
   const algorithm = elementAt(der, tbs.end);
@@ -60,7 +65,9 @@ function weakDigest(der: Buffer): string | null {
   return isDefault || hash.subarray(0, 2 + (hash[1] ?? 0)).includes(Buffer.from(SHA_1, 'hex')) ? 'SHA-1' : null;
 }
 
-/** Where the content of a DER element is. What OpenSSL has read is well-formed. */
+/**
+ * Returns where the content of a DER element starts and ends. The input is well-formed, because OpenSSL has parsed it.
+ */
 function elementAt(der: Buffer, at: number): { readonly start: number; readonly end: number } {
   const first = der[at + 1] ?? 0;
   if (first < 0x80) return { start: at + 2, end: at + 2 + first };

@@ -2,48 +2,49 @@ import { ServiceError } from '../../../platform/errors.ts';
 import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { ChangeOutcome, NodeReport, WriteReport } from '../../access-control/writing/access-report.ts';
-import type { ClusterRows } from './cluster-rows.ts';
-import { FOLLOWER_MS, type KeptNodes } from './kept-nodes.ts';
-import { concernedBy, documentAfter, type PasswordEffects, passwordsAfter } from './write-effects.ts';
+import type { SyncStore } from './sync-store.ts';
+import { FOLLOWER_MS, type SyncedNodes } from './synced-nodes.ts';
+import { accountsChangedBy, documentAfter, type PasswordEffects, passwordsAfter } from './write-effects.ts';
 
-export interface ClusterWriteOptions {
-  readonly nodes: KeptNodes;
-  readonly rows: ClusterRows;
-  /** Passwords are kept for nodes that are away. */
-  readonly keeps: boolean;
-  /** A failure that is no node's. */
+interface ClusterWriteOptions {
+  readonly nodes: SyncedNodes;
+  readonly store: SyncStore;
+  /** Whether passwords are stored for nodes that are away. */
+  readonly storesPasswords: boolean;
+  /** Called with an error that no node caused. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** What was done on the first node, for the others. */
-interface Done {
+/** What the write changed on the first node. */
+interface FirstNodeWrite {
   readonly changes: readonly AccessChange[];
   readonly passwords: PasswordEffects;
-  /** Of the document before. */
+  /** Revision of the document before the write. */
   readonly revision: number;
-  /** It went as it does on a node that is equal to the first. */
-  readonly isSure: boolean;
+  /** Whether all changes were applied completely, so that an equal node can repeat them. */
+  readonly isPlain: boolean;
 }
 
 /**
- * One write on a cluster, by who has the turn: on the first node that is equal, whose report it is, then on the others. What that node
- * told to have done is what the cluster has from then on; what it may have done beside it is taken back.
+ * One write to a synchronized cluster. The caller holds the mutex. The write runs on the first node that is equal to
+ * the document, and its report is returned. The commands that this node confirms become part of the document, and are
+ * repeated on the other nodes. Unconfirmed commands are rolled back.
  */
 export class ClusterWrite {
-  readonly #nodes: KeptNodes;
-  readonly #rows: ClusterRows;
-  readonly #keeps: boolean;
+  readonly #nodes: SyncedNodes;
+  readonly #store: SyncStore;
+  readonly #storesPasswords: boolean;
 
   readonly #onFault: (error: unknown) => void;
 
-  constructor({ nodes, rows, keeps, onFault }: ClusterWriteOptions) {
+  constructor({ nodes, store, storesPasswords, onFault }: ClusterWriteOptions) {
     this.#onFault = onFault;
     this.#nodes = nodes;
-    this.#rows = rows;
-    this.#keeps = keeps;
+    this.#store = store;
+    this.#storesPasswords = storesPasswords;
   }
 
-  /** Errors: BROKER_UNREACHABLE (no node is reached), IN_USE (somebody else changed each one that is), as of a single broker. */
+  /** Errors: BROKER_UNREACHABLE (no node is connected), IN_USE (all nodes have drifted), and as for a single broker. */
   async run(changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport> {
     let problem: ServiceError | null = null;
     for (const { nodeId } of this.#nodes.record.nodes) {
@@ -51,120 +52,134 @@ export class ClusterWrite {
       try {
         report = await this.#begin(nodeId, changes, mayControl);
       } catch (error) {
-        const failure = this.#nodes.failed(nodeId, error);
+        const failure = this.#nodes.recordFailure(nodeId, error);
         problem ??= failure;
         continue;
       }
-      if (report !== null) return this.#spread(nodeId, changes, report);
+      if (report !== null) return this.#replicate(nodeId, changes, report);
       problem = allDrifted();
     }
     throw problem ?? new ServiceError('BROKER_UNREACHABLE', 'The cluster has no nodes');
   }
 
-  /** Null: the node is not equal. Errors: nothing was sent. */
+  /** Starts the write on a node. `null` if the node differs from the document. Errors: nothing was sent. */
   async #begin(nodeId: number, changes: readonly AccessChange[], mayControl: boolean): Promise<WriteReport | null> {
     const nodes = this.#nodes;
-    if (!(await nodes.settle(nodeId))) return null;
+    if (!(await nodes.sync(nodeId))) return null;
     const { writer } = await nodes.access(nodeId);
     const { id } = nodes.record;
-    await this.#rows.begin(id, { nodeId, usernames: concernedBy(changes) });
+    await this.#store.beginWrite(id, { nodeId, usernames: accountsChangedBy(changes) });
     try {
       return await writer.write(changes, { dryRun: false, mayControl, readBackMs: FIRST_MS });
     } catch (error) {
-      // What is no ServiceError leaves it open whether anything was sent: the next who has the turn takes it back.
-      if (error instanceof ServiceError) await this.#rows.abandon(id);
+      // Otherwise commands may have been sent. The next holder of the mutex synchronizes the node.
+      if (error instanceof ServiceError) await this.#store.cancelWrite(id);
       throw error;
     }
   }
 
-  async #spread(first: number, changes: readonly AccessChange[], report: WriteReport): Promise<WriteReport> {
+  async #replicate(first: number, changes: readonly AccessChange[], report: WriteReport): Promise<WriteReport> {
     const { record } = this.#nodes;
     const commands = report.changes.flatMap((change) => change.commands);
     const isInDoubt = commands.some(({ state }) => state === 'UNKNOWN');
     if (!commands.some(({ state }) => state === 'APPLIED') || record.document === null) {
-      await (isInDoubt ? this.#rows.takeBack(record) : this.#rows.abandon(record.id));
-      return this.#undone(first, report, isInDoubt);
+      await (isInDoubt ? this.#store.markInDoubt(record) : this.#store.cancelWrite(record.id));
+      return this.#nothingApplied(first, report, isInDoubt);
     }
     const passwords = passwordsAfter(changes, report);
     const document = await runInSlices(documentAfter(record.document, report));
     try {
-      await this.#rows.change(record, { document, nodeId: first, passwords, isInDoubt, keeps: this.#keeps });
+      await this.#store.putDocument(record, {
+        document,
+        nodeId: first,
+        passwords,
+        isInDoubt,
+        storesPasswords: this.#storesPasswords,
+      });
     } catch (error) {
-      throw this.#unstored(first, error);
+      throw this.#storageError(first, error);
     }
-    const done: Done = {
+    const done: FirstNodeWrite = {
       changes: changes.filter((_change, index) => report.changes[index]?.outcome === 'APPLIED'),
       passwords,
       revision: record.revision,
-      isSure: report.changes.every(({ outcome, commands: { length } }) => PLAIN.has(outcome) || length === 0),
+      isPlain: report.changes.every(({ outcome, commands: { length } }) => PLAIN.has(outcome) || length === 0),
     };
     const reports: NodeReport[] = [];
     for (const { nodeId } of record.nodes) {
-      if (nodeId !== first) reports.push(await this.#follow(nodeId, done));
+      if (nodeId !== first) reports.push(await this.#applyToFollower(nodeId, done));
       else reports.push(this.#reportOf(first, report.outcome, isInDoubt ? this.#inDoubt(first, report) : null));
     }
     return { ...report, nodes: reports };
   }
 
-  /** Never rejects for what the node does. */
-  async #follow(nodeId: number, done: Done): Promise<NodeReport> {
+  /** Applies the write to another node. Never rejects because of the node. */
+  async #applyToFollower(nodeId: number, done: FirstNodeWrite): Promise<NodeReport> {
     try {
-      const wasDone = await this.#repeat(nodeId, done);
+      const wasDone = await this.#repeatOn(nodeId, done);
       if (wasDone !== null) return this.#reportOf(nodeId, wasDone);
-      const wasBrought = await this.#nodes.bring(nodeId, { passwords: done.passwords.set });
+      const wasBrought = await this.#nodes.apply(nodeId, { passwords: done.passwords.set });
       return this.#reportOf(nodeId, wasBrought ? 'APPLIED' : 'UNCHANGED');
     } catch (error) {
-      if (error instanceof ServiceError) return this.#reportOf(nodeId, 'REJECTED', this.#nodes.failed(nodeId, error));
+      if (error instanceof ServiceError)
+        return this.#reportOf(nodeId, 'REJECTED', this.#nodes.recordFailure(nodeId, error));
       this.#onFault(error);
-      const message = 'What became of it there could not be stored: the node is compared again before long';
-      return this.#reportOf(nodeId, 'UNKNOWN', this.#nodes.failed(nodeId, new ServiceError('INTERNAL_ERROR', message)));
+      const message = 'The result on this node could not be stored: the node is compared again soon';
+      return this.#reportOf(
+        nodeId,
+        'UNKNOWN',
+        this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message)),
+      );
     }
   }
 
-  /** The first node has what the cluster was not to have: the next who has the turn takes it back. */
-  #unstored(nodeId: number, error: unknown): unknown {
+  /** The first node has changes that are not stored. The next holder of the mutex rolls them back. */
+  #storageError(nodeId: number, error: unknown): unknown {
     if (error instanceof ServiceError) return error;
     this.#onFault(error);
-    const message = `What was done on node ${nodeId} could not be stored: it is taken back as soon as it can be`;
-    return this.#nodes.failed(nodeId, new ServiceError('INTERNAL_ERROR', message));
+    const message = `The change of node ${nodeId} could not be stored: the change is rolled back as soon as possible`;
+    return this.#nodes.recordFailure(nodeId, new ServiceError('INTERNAL_ERROR', message));
   }
 
   /**
-   * Does the same on another node. Null: it has to be brought to the document, for it is behind, or it did not go as on the first. What
-   * somebody else changed there stays, and is told.
+   * Repeats the write on another node. `null` if the node must be synchronized instead: it is behind, or the result
+   * differs from the first node. Changes by other clients stay, and are reported.
    */
-  async #repeat(nodeId: number, { changes, passwords, revision, isSure }: Done): Promise<ChangeOutcome | null> {
+  async #repeatOn(
+    nodeId: number,
+    { changes, passwords, revision, isPlain }: FirstNodeWrite,
+  ): Promise<ChangeOutcome | null> {
     const nodes = this.#nodes;
     const { id } = nodes.record;
-    if (!isSure || nodes.of(nodeId).revision !== revision) return null;
+    if (!isPlain || nodes.node(nodeId).revision !== revision) return null;
     const { writer } = await nodes.access(nodeId);
     const own = await writer.write(changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS });
-    const { set, doubtful } = passwordsAfter(changes, own);
+    const { set, unconfirmed } = passwordsAfter(changes, own);
     const others = [...new Set([...set.keys(), ...passwords.set.keys()])].filter(
       (username) => !set.has(username) || set.get(username) !== passwords.set.get(username),
     );
-    const { missingPasswords } = nodes.of(nodeId);
+    const { missingPasswords } = nodes.node(nodeId);
     if (own.changes.some(({ outcome }) => !PLAIN.has(outcome)) || others.length > 0) {
-      await this.#rows.nodeHas(id, nodeId, { missingPasswords: [...missingPasswords, ...others, ...doubtful] });
+      await this.#store.updateNode(id, nodeId, { missingPasswords: [...missingPasswords, ...others, ...unconfirmed] });
       return null;
     }
-    await this.#rows.nodeHas(id, nodeId, {
+    await this.#store.updateNode(id, nodeId, {
       revision: nodes.record.revision,
       missingPasswords: missingPasswords.filter((username) => !set.has(username)),
     });
-    // Somebody else's changes since it was found equal are seen by themselves.
-    if (!nodes.isEqual(nodeId)) nodes.found(nodeId, await nodes.differences(nodeId));
+    // If the node was equal, changes by other clients are detected by NodeWatch.
+    if (!nodes.isEqual(nodeId)) nodes.recordDifferences(nodeId, await nodes.differences(nodeId));
     return own.outcome;
   }
 
-  /** Nothing of it is known to have been done. */
-  #undone(first: number, report: WriteReport, isInDoubt: boolean): WriteReport {
+  /** Report of a write of which no command was confirmed. */
+  #nothingApplied(first: number, report: WriteReport, isInDoubt: boolean): WriteReport {
     const doubt = isInDoubt ? this.#inDoubt(first, report) : null;
     const reports = this.#nodes.record.nodes.map(({ nodeId }) => {
       if (nodeId === first || report.outcome === 'REJECTED') return this.#reportOf(nodeId, report.outcome, doubt);
       if (doubt !== null) return this.#reportOf(nodeId, 'REJECTED', doubt);
-      // It was so already where it is so: not on a node that lacks earlier changes.
-      const lag = this.#nodes.isBehind(nodeId) ? this.#nodes.problemOf(nodeId) : null;
+      // A node that lacks earlier changes may differ even if the first node needed no change.
+      const lag = this.#nodes.isBehind(nodeId) ? this.#nodes.lagReason(nodeId) : null;
       return this.#reportOf(nodeId, lag === null ? report.outcome : 'REJECTED', lag);
     });
     return { ...report, nodes: reports };
@@ -174,18 +189,18 @@ export class ClusterWrite {
     const reason = changes.find(({ outcome }) => outcome === 'UNKNOWN')?.error;
     const error = new ServiceError(
       reason?.code ?? 'BROKER_TIMEOUT',
-      `Node ${nodeId} did not tell how it ended; what it may have done of it is taken back: ${reason?.message ?? 'no answer came'}`,
+      `Node ${nodeId} did not confirm the result; unconfirmed changes are rolled back: ${reason?.message ?? 'no response'}`,
       reason ? { cause: reason } : {},
     );
-    return this.#nodes.failed(nodeId, error);
+    return this.#nodes.recordFailure(nodeId, error);
   }
 
   #reportOf(nodeId: number, outcome: ChangeOutcome, error: ServiceError | null = null): NodeReport {
-    return { nodeId, brokerId: this.#nodes.of(nodeId).brokerId, outcome, error };
+    return { nodeId, brokerId: this.#nodes.node(nodeId).brokerId, outcome, error };
   }
 }
 
-/** Longest wait for the first node to come back and tell: who waits for a turn waits for it, too. */
+/** Maximum wait for the first node to reconnect and confirm. Writes that wait for the mutex wait for it, too. */
 const FIRST_MS = 3_000;
 
 const PLAIN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>(['APPLIED', 'UNCHANGED']);
@@ -193,5 +208,5 @@ const PLAIN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>(['APPLIED', 'UN
 const allDrifted = () =>
   new ServiceError(
     'IN_USE',
-    'Somebody else changed every node of the cluster that is reached: repair one, or take over what it has',
+    'Other clients changed every connected node of the cluster: repair one node, or adopt its changes',
   );

@@ -1,7 +1,7 @@
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { NodeDifference } from '../model/cluster-status.ts';
 
-/** What changes concern: each object once. */
+/** Returns the objects that the changes affect, each once. */
 export function differencesOf(changes: readonly AccessChange[]): NodeDifference[] {
   const found = new Map<string, NodeDifference>();
   for (const change of changes) {

@@ -5,53 +5,57 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { SharedAccess } from '../../access-control/access-control-service.ts';
 import type { BrokerCache, BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterDriver, NodeOutcome, RepairOptions } from '../model/cluster-driver.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
-import type { ClusterRows } from './cluster-rows.ts';
-import { KeptCluster } from './kept-cluster.ts';
-import type { NodeAccess } from './node-access.ts';
+import type { NodeAccess } from './node-plan.ts';
 import { NodeStates } from './node-states.ts';
 import { NodeWatch } from './node-watch.ts';
 import type { PasswordCopies } from './password-copies.ts';
+import type { SyncStore } from './sync-store.ts';
+import { SyncedCluster } from './synced-cluster.ts';
 
-export interface DynsecDriverOptions {
-  readonly directory: ClusterDirectory;
+interface DynsecDriverOptions {
+  readonly cache: ClusterCache;
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
   readonly access: NodeAccess;
-  readonly rows: ClusterRows;
+  readonly store: SyncStore;
   readonly passwordCopies: PasswordCopies;
-  /** By cluster. */
+  /** By cluster id. */
   readonly mutex: LeasedMutex;
-  /** Whether passwords that are set on the cluster are stored, and sent to nodes that were away or join. */
-  readonly keepsPasswords: (cluster: ClusterRecord) => boolean;
+  /**
+   * Whether the service stores passwords that are set on the cluster, and sends them to nodes that were away or join.
+   */
+  readonly storesPasswords: (cluster: ClusterRecord) => boolean;
   readonly log: Logger;
-  /** How often nodes are compared, beside when they come back and when somebody else's write is seen. Default POLL_MS. */
+  /**
+   * Interval of comparisons of all nodes in milliseconds, in addition to comparisons after events. Default: POLL_MS.
+   */
   readonly pollMs?: number;
 }
 
-interface Beside {
-  /** The entry of the node by which the cluster is read. */
+interface StatusContext {
+  /** Broker entry of the node through which the cluster is read. */
   readonly reader: string | null;
-  /** Accounts whose password is known. */
-  readonly kept: ReadonlySet<string>;
+  /** Accounts whose password is stored. */
+  readonly stored: ReadonlySet<string>;
 }
 
-interface Kept {
-  readonly cluster: KeptCluster;
+interface ManagedCluster {
+  readonly cluster: SyncedCluster;
   readonly states: NodeStates;
 }
 
-/** What was read of a Mosquitto 2.0 counts no more after 30 s: a moment earlier a look would learn nothing. */
+/** The access control of Mosquitto 2.0 is cached for 30 s. An earlier comparison would only see the cached state. */
 const POLL_MS = 31_000;
-const MAX_TOLD = 100;
+const MAX_DIFFERENCES = 100;
 
-/** Clusters of brokers that this service keeps equal: their dynamic security. See KeptCluster. */
+/** Driver of clusters whose dynamic security this service synchronizes. See SyncedCluster. */
 export class DynsecDriver implements ClusterDriver {
   readonly #options: DynsecDriverOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #clusters = new Map<string, ManagedCluster>();
   readonly #listeners = new Set<(clusterId: string) => void>();
   #stop: Stop = () => undefined;
 
@@ -59,24 +63,24 @@ export class DynsecDriver implements ClusterDriver {
     this.#options = options;
   }
 
-  /** From here on nodes are followed. A process that does one thing never comes here. */
+  /** Starts to monitor nodes. CLI commands do not call it. */
   start(): void {
-    const { runtimes, directory, log, pollMs = POLL_MS } = this.#options;
-    const stop = directory.onChange((after, before) => {
+    const { runtimes, cache, log, pollMs = POLL_MS } = this.#options;
+    const stop = cache.onChange((after, before) => {
       const id = after?.id ?? before?.id ?? '';
-      if (after === null) this.#kept.delete(id);
-      this.#tell(id);
+      if (after === null) this.#clusters.delete(id);
+      this.#notify(id);
     });
     const watch = new NodeWatch({
-      directory,
+      cache,
       runtimes,
       pollMs,
-      look: (id, nodeId) => this.#keptOf(id).cluster.look(nodeId),
-      onAway: (id, nodeId) => {
-        this.#keptOf(id).states.set(nodeId, { state: 'UNKNOWN' });
-        this.#tell(id);
+      check: (id, nodeId) => this.#clusterOf(id).cluster.check(nodeId),
+      onDisconnect: (id, nodeId) => {
+        this.#clusterOf(id).states.set(nodeId, { state: 'UNKNOWN' });
+        this.#notify(id);
       },
-      onFault: (error) => log.error({ err: error }, 'a node of a cluster could not be compared'),
+      onFault: (error) => log.error({ err: error }, 'could not compare a node of a cluster'),
     });
     this.#stop = () => {
       watch.close();
@@ -89,61 +93,55 @@ export class DynsecDriver implements ClusterDriver {
     this.#listeners.clear();
   }
 
-  /** Null: the entry does not stand for a cluster that is kept here. */
+  /** Access control of the cluster that the entry represents. `null` if it represents no synchronized cluster. */
   sharedAccess({ id }: Pick<BrokerRecord, 'id'>): SharedAccess | null {
-    const { directory } = this.#options;
-    if (directory.get(id)?.keeper !== 'GATEWAY') return null;
-    const { cluster } = this.#keptOf(id);
+    const { cache } = this.#options;
+    if (cache.get(id)?.keeper !== 'GATEWAY') return null;
+    const { cluster } = this.#clusterOf(id);
     return { reader: () => cluster.reader(), write: (wanted, options) => cluster.write(wanted, options) };
   }
 
   /**
-   * The first node by number gives what the others get, from which goes what it does not have. One that goes away meanwhile is behind.
-   * Errors: of any node, then none was changed.
+   * The first node by number determines the access control of the cluster. Objects that it lacks are deleted on the
+   * others. A node that disconnects during the creation is synchronized later. Errors: those of any node. Nothing was
+   * changed then.
    */
   async create({ id }: ClusterRecord): Promise<void> {
-    await this.#keptOf(id).cluster.found();
+    await this.#clusterOf(id).cluster.initialize();
   }
 
   async join({ id }: ClusterRecord, nodeId: number): Promise<void> {
-    await this.#keptOf(id).cluster.admit(nodeId);
+    await this.#clusterOf(id).cluster.addNode(nodeId);
   }
 
-  /** Compares a node that was away; whether it is equal. Never rejects for what the node does. */
-  async look({ id }: Pick<ClusterRecord, 'id'>, nodeId: number): Promise<boolean> {
-    const { cluster, states } = this.#keptOf(id);
-    await cluster.look(nodeId);
-    return states.of(nodeId).state === 'EQUAL';
-  }
-
-  /** It keeps what it has. */
+  /** The node keeps its access control. */
   async leave({ id }: ClusterRecord, nodeId: number): Promise<void> {
-    this.#keptOf(id).states.forget(nodeId);
+    this.#clusterOf(id).states.delete(nodeId);
   }
 
-  /** There is nothing to tell, but a node that lacks something would lack it for ever. */
+  /** Nothing is sent to the nodes. A node that lacks changes would never receive them, so it fails the operation. */
   async dissolve(
     { id, nodes }: ClusterRecord,
     { purge }: { readonly purge: boolean },
   ): Promise<readonly NodeOutcome[]> {
-    const { cluster, states } = this.#keptOf(id);
-    if (!purge) for (const { nodeId } of nodes) await cluster.look(nodeId);
+    const { cluster, states } = this.#clusterOf(id);
+    if (!purge) for (const { nodeId } of nodes) await cluster.check(nodeId);
     const outcomes = nodes.map(({ nodeId, brokerId }): NodeOutcome => {
       const isReached = this.#isConnected(brokerId);
       const { state, error } = states.of(nodeId);
       if (isReached && state !== 'BEHIND') return { nodeId, brokerId, error: null };
-      return { nodeId, brokerId, error: error ?? new ServiceError('BROKER_UNREACHABLE', 'The node is not reached') };
+      return { nodeId, brokerId, error: error ?? new ServiceError('BROKER_UNREACHABLE', 'The node is not reachable') };
     });
     const isSkipped = !purge && outcomes.some(({ error }) => error !== null);
     return outcomes.map((outcome) => (outcome.error === null ? { ...outcome, isSkipped } : outcome));
   }
 
   async status(record: ClusterRecord): Promise<ClusterStatus> {
-    const reader = this.standIn(record);
-    // What is kept is given to a node that lacks it.
+    const reader = this.contactNode(record);
+    // A stored password is sent to a node that lacks it, so it is not reported as missing.
     const lacking = record.nodes.flatMap(({ missingPasswords }) => missingPasswords);
-    const kept = await this.#options.rows.known(record.id, lacking);
-    const nodes = record.nodes.map((node) => this.#statusOf(record, node, { reader, kept }));
+    const stored = await this.#options.store.withStoredPassword(record.id, lacking);
+    const nodes = record.nodes.map((node) => this.#statusOf(record, node, { reader, stored }));
     const reached = nodes.filter(({ isReachable }) => isReachable);
     const isWhole = nodes.every(
       ({ error, sync }) => error === null && sync?.state === 'EQUAL' && sync.missingPasswords.length === 0,
@@ -151,8 +149,8 @@ export class DynsecDriver implements ClusterDriver {
     return { state: reached.length === 0 ? 'INACTIVE' : isWhole ? 'ACTIVE' : 'DEGRADED', nodes };
   }
 
-  standIn({ id }: ClusterRecord): string | null {
-    return this.#keptOf(id).cluster.standIn()?.brokerId ?? null;
+  contactNode({ id }: ClusterRecord): string | null {
+    return this.#clusterOf(id).cluster.contactNode()?.brokerId ?? null;
   }
 
   onChange(listener: (clusterId: string) => void): Stop {
@@ -165,17 +163,17 @@ export class DynsecDriver implements ClusterDriver {
     nodeId: number,
     { adopt, mayControl }: RepairOptions,
   ): Promise<void> => {
-    const { cluster } = this.#keptOf(id);
+    const { cluster } = this.#clusterOf(id);
     await (adopt ? cluster.adopt(nodeId, mayControl) : cluster.repair(nodeId));
   };
 
-  #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, { reader, kept }: Beside): NodeStatus {
+  #statusOf({ revision }: ClusterRecord, node: ClusterNodeRecord, { reader, stored }: StatusContext): NodeStatus {
     const { nodeId, brokerId } = node;
-    const missingPasswords = node.missingPasswords.filter((username) => !kept.has(username));
-    const found = this.#keptOf(node.clusterId).states.of(nodeId);
+    const missingPasswords = node.missingPasswords.filter((username) => !stored.has(username));
+    const found = this.#clusterOf(node.clusterId).states.of(nodeId);
     const isReachable = this.#isConnected(brokerId);
     const isBehind = node.revision !== revision;
-    const lastError = this.#options.runtimes.status(brokerId).lastError ?? 'The node is not reached';
+    const lastError = this.#options.runtimes.status(brokerId).lastError ?? 'The node is not reachable';
     return {
       nodeId,
       brokerId,
@@ -186,7 +184,7 @@ export class DynsecDriver implements ClusterDriver {
       sync: {
         state: isBehind ? 'BEHIND' : isReachable ? found.state : 'UNKNOWN',
         since: found.since,
-        differences: found.differences.slice(0, MAX_TOLD),
+        differences: found.differences.slice(0, MAX_DIFFERENCES),
         differenceCount: found.differences.length,
         missingPasswords,
       },
@@ -194,39 +192,39 @@ export class DynsecDriver implements ClusterDriver {
     };
   }
 
-  #keptOf(id: string): Kept {
-    const known = this.#kept.get(id);
+  #clusterOf(id: string): ManagedCluster {
+    const known = this.#clusters.get(id);
     if (known !== undefined) return known;
-    const { directory, brokers, access, rows, passwordCopies, mutex, keepsPasswords, log } = this.#options;
-    const states = new NodeStates(() => this.#tell(id));
-    const cluster = new KeptCluster({
+    const { cache, brokers, access, store, passwordCopies, mutex, storesPasswords, log } = this.#options;
+    const states = new NodeStates(() => this.#notify(id));
+    const cluster = new SyncedCluster({
       id,
-      recordOf: () => directory.get(id),
+      recordOf: () => cache.get(id),
       brokerOf: (brokerId) => brokers.get(brokerId),
       isConnected: (brokerId) => this.#isConnected(brokerId),
       access,
-      rows,
+      store,
       states,
       passwordCopies,
-      inTurn: (work) =>
+      runExclusive: (work) =>
         mutex.run(id, async () => {
-          // Another process may have had its turn just now.
-          await directory.refresh(id);
+          // Another process may have changed the cluster while this one waited.
+          await cache.refresh(id);
           return work();
         }),
-      refresh: () => directory.refresh(id),
-      keepsPasswords: () => {
-        const record = directory.get(id);
-        return record !== null && keepsPasswords(record);
+      refresh: () => cache.refresh(id),
+      storesPasswords: () => {
+        const record = cache.get(id);
+        return record !== null && storesPasswords(record);
       },
-      onFault: (error) => log.error({ err: error, clusterId: id }, 'a write on a cluster could not be stored'),
+      onFault: (error) => log.error({ err: error, clusterId: id }, 'could not store a write to a cluster'),
     });
-    const kept = { cluster, states };
-    this.#kept.set(id, kept);
-    return kept;
+    const managed = { cluster, states };
+    this.#clusters.set(id, managed);
+    return managed;
   }
 
-  #tell(id: string): void {
+  #notify(id: string): void {
     for (const listener of this.#listeners) listener(id);
   }
 

@@ -1,10 +1,10 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 import type { NodeDifference, NodeSyncState } from '../model/cluster-status.ts';
 
-/** How a node was found last. */
-export interface NodeState {
+/** Result of the last comparison of a node. */
+interface NodeState {
   readonly state: NodeSyncState;
-  /** Epoch milliseconds since when it is so. */
+  /** When the node entered this state, in epoch milliseconds. */
   readonly since: number;
   readonly differences: readonly NodeDifference[];
   readonly error: ServiceError | null;
@@ -12,7 +12,7 @@ export interface NodeState {
 
 const UNKNOWN = { state: 'UNKNOWN', differences: [], error: null } as const;
 
-/** How the nodes of one cluster were found, for those who follow it. */
+/** States of the nodes of one cluster. Calls `onChange` after a change. */
 export class NodeStates {
   readonly #onChange: () => void;
   readonly #states = new Map<number, NodeState>();
@@ -38,7 +38,7 @@ export class NodeStates {
     if (!isSame) this.#onChange();
   }
 
-  forget(nodeId: number): void {
+  delete(nodeId: number): void {
     this.#states.delete(nodeId);
   }
 }

@@ -2,121 +2,121 @@ import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import { isRead } from '../../../protocol/control/payloads.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerRuntime, BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
 
-export interface NodeWatchOptions {
-  readonly directory: ClusterDirectory;
+interface NodeWatchOptions {
+  readonly cache: ClusterCache;
   readonly runtimes: BrokerRuntimes;
-  readonly look: (clusterId: string, nodeId: number) => Promise<void>;
-  readonly onAway: (clusterId: string, nodeId: number) => void;
+  readonly check: (clusterId: string, nodeId: number) => Promise<void>;
+  readonly onDisconnect: (clusterId: string, nodeId: number) => void;
   readonly onFault: (error: unknown) => void;
-  /** Milliseconds. */
+  /** Interval of comparisons of all nodes, in milliseconds. */
   readonly pollMs: number;
 }
 
 const ACCESS_API: ControlApi = 'dynamic-security';
 
 /**
- * Finds out when the nodes of clusters that this service keeps have to be looked at: when one is connected to, when the answer to
- * somebody else's write comes by, when another process changed what it shall have, and every `pollMs`. One look at a node at a time;
- * whoever asks meanwhile has it done once more.
+ * Decides when to compare the nodes of synchronized clusters: after a connection is established, after another client's
+ * write is seen, after another process changed the document, and every `pollMs`. A node is compared by one check at a
+ * time. Requests during a check cause one more check.
  */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;
   readonly #stops: Stop[] = [];
-  /** What follows the runtime of a broker. */
-  readonly #followed = new Map<string, Stop>();
-  /** By broker. */
-  readonly #looks = new Map<string, { again: boolean }>();
+  /** Unsubscribes from the runtime of a broker, by broker id. */
+  readonly #subscriptions = new Map<string, Stop>();
+  /** Checks in progress, by broker id. */
+  readonly #checks = new Map<string, { again: boolean }>();
   #isClosed = false;
 
   constructor(options: NodeWatchOptions) {
-    const { runtimes, directory, pollMs } = options;
+    const { runtimes, cache, pollMs } = options;
     this.#options = options;
     runtimes.onRuntime((runtime, change) => {
-      this.#followed.get(runtime.id)?.();
-      this.#followed.delete(runtime.id);
+      this.#subscriptions.get(runtime.id)?.();
+      this.#subscriptions.delete(runtime.id);
       if (this.#isClosed) return;
-      if (change === 'OPENED') this.#follow(runtime);
-      else this.#away(runtime.id);
+      if (change === 'OPENED') this.#subscribe(runtime);
+      else this.#disconnected(runtime.id);
     });
-    const ticker = setInterval(() => this.#lookAtAll(), pollMs);
+    const ticker = setInterval(() => this.#checkAll(), pollMs);
     ticker.unref();
     this.#stops.push(
       () => clearInterval(ticker),
-      directory.onChange((after, before) => {
+      cache.onChange((after, before) => {
         if (after !== null) this.#changed(after, before);
       }),
     );
-    this.#lookAtAll();
+    this.#checkAll();
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const stop of [...this.#stops.splice(0), ...this.#followed.values()]) stop();
-    this.#followed.clear();
+    for (const stop of [...this.#stops.splice(0), ...this.#subscriptions.values()]) stop();
+    this.#subscriptions.clear();
   }
 
-  #follow({ id, link, controls }: BrokerRuntime): void {
+  #subscribe({ id, link, controls }: BrokerRuntime): void {
     const stops = [
       link.onStatus(({ state }) => {
-        if (state === 'CONNECTED') this.#lookAt(id);
-        else this.#away(id);
+        if (state === 'CONNECTED') this.#check(id);
+        else this.#disconnected(id);
       }),
       controls.onForeignAnswers(ACCESS_API, (commands) => {
-        if (!commands.every(isRead)) this.#lookAt(id);
+        if (!commands.every(isRead)) this.#check(id);
       }),
     ];
-    this.#followed.set(id, () => {
+    this.#subscriptions.set(id, () => {
       for (const stop of stops) stop();
     });
-    if (link.status.state === 'CONNECTED') this.#lookAt(id);
+    if (link.status.state === 'CONNECTED') this.#check(id);
   }
 
   #changed(after: ClusterRecord, before: ClusterRecord | null): void {
-    // Made or taken up by another process, perhaps: nobody looked at its nodes here.
+    // Another process may have created the cluster, so this process has not compared its nodes yet.
     const isNew = before === null || before.document === null;
     const isOther = before?.autoRepair !== after.autoRepair;
     const known = new Map(before?.nodes.map(({ brokerId, revision }) => [brokerId, revision]));
     for (const { brokerId, revision } of after.nodes) {
-      // Whoever lets a node join brings it there.
+      // The process that adds a node also synchronizes it.
       const isBehind = before?.revision !== after.revision && revision !== null && revision !== after.revision;
       const hasJoined = revision !== null && (known.get(brokerId) ?? null) === null;
-      if (isNew || isOther || isBehind || hasJoined) this.#lookAt(brokerId);
+      if (isNew || isOther || isBehind || hasJoined) this.#check(brokerId);
     }
   }
 
-  #lookAtAll(): void {
-    for (const { nodes } of this.#options.directory.all()) for (const { brokerId } of nodes) this.#lookAt(brokerId);
+  #checkAll(): void {
+    for (const { nodes } of this.#options.cache.all()) for (const { brokerId } of nodes) this.#check(brokerId);
   }
 
-  #lookAt(brokerId: string): void {
-    const place = this.#placeOf(brokerId);
-    if (place === null || place.cluster.document === null || !this.#options.runtimes.isConnected(brokerId)) return;
-    const under = this.#looks.get(brokerId);
-    if (under !== undefined) {
-      under.again = true;
+  #check(brokerId: string): void {
+    const found = this.#find(brokerId);
+    if (found === null || found.cluster.document === null || !this.#options.runtimes.isConnected(brokerId)) return;
+    const running = this.#checks.get(brokerId);
+    if (running !== undefined) {
+      running.again = true;
       return;
     }
-    const look = { again: false };
-    this.#looks.set(brokerId, look);
+    const check = { again: false };
+    this.#checks.set(brokerId, check);
     this.#options
-      .look(place.cluster.id, place.nodeId)
+      .check(found.cluster.id, found.nodeId)
       .catch(this.#options.onFault)
       .finally(() => {
-        this.#looks.delete(brokerId);
-        if (look.again && !this.#isClosed) this.#lookAt(brokerId);
+        this.#checks.delete(brokerId);
+        if (check.again && !this.#isClosed) this.#check(brokerId);
       });
   }
 
-  #away(brokerId: string): void {
-    const place = this.#placeOf(brokerId);
-    if (place !== null) this.#options.onAway(place.cluster.id, place.nodeId);
+  #disconnected(brokerId: string): void {
+    const found = this.#find(brokerId);
+    if (found !== null) this.#options.onDisconnect(found.cluster.id, found.nodeId);
   }
 
-  #placeOf(brokerId: string): { readonly cluster: ClusterRecord; readonly nodeId: number } | null {
-    const cluster = this.#options.directory.ofNode(brokerId);
+  #find(brokerId: string): { readonly cluster: ClusterRecord; readonly nodeId: number } | null {
+    const cluster = this.#options.cache.ofNode(brokerId);
     const node = cluster?.keeper === 'GATEWAY' ? cluster.nodes.find((one) => one.brokerId === brokerId) : undefined;
     return cluster && node ? { cluster, nodeId: node.nodeId } : null;
   }

@@ -6,16 +6,16 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
 import { openHashes, sealHashes } from './sealed-hashes.ts';
 
-export interface PasswordCopiesOptions {
+interface PasswordCopiesOptions {
   readonly runtimes: BrokerRuntimes;
   readonly sealer: Sealer;
 }
 
 const PASSWORD_API: ControlApi = 'brokergraph/password-copies';
-/** Accounts of one question, which has to fit into a payload. */
-const AT_ONCE = 500;
+/** Maximum number of accounts per request, so that it fits into a payload. */
+const MAX_ACCOUNTS = 500;
 
-/** Passwords of accounts from one embedded broker of this service to another: as hashes, which nobody else gets to see. */
+/** Copies passwords of accounts between embedded brokers of this service, as sealed hashes. */
 export class PasswordCopies {
   readonly #options: PasswordCopiesOptions;
 
@@ -23,20 +23,20 @@ export class PasswordCopies {
     this.#options = options;
   }
 
-  /** Brokers of this service, on its own engine. */
+  /** Whether a broker is an embedded broker of this service. */
   serves({ type, engine }: BrokerRecord): boolean {
     return type === 'CLOUD' && engine === 'embedded';
   }
 
-  /** Answers whose were copied: of accounts that `from` has. Errors: those of the brokers. */
+  /** Copies the passwords of accounts that `from` has, and returns these accounts. Errors: those of the brokers. */
   async copy(from: BrokerRecord, to: BrokerRecord, usernames: readonly string[]): Promise<ReadonlySet<string>> {
     const copied = new Set<string>();
-    for (let start = 0; start < usernames.length; start += AT_ONCE) {
-      const data = await this.#call(from, 'getPasswords', { usernames: usernames.slice(start, start + AT_ONCE) });
+    for (let start = 0; start < usernames.length; start += MAX_ACCOUNTS) {
+      const data = await this.#call(from, 'getPasswords', { usernames: usernames.slice(start, start + MAX_ACCOUNTS) });
       const sealed = isFields(data) && typeof data.passwords === 'string' ? data.passwords : '';
       const hashes = openHashes(sealed, this.#passwordOf(from), 'GIVEN');
       if (hashes === null)
-        throw new ServiceError('BROKER_REJECTED', `"${from.name}" gave passwords that cannot be read`);
+        throw new ServiceError('BROKER_REJECTED', `"${from.name}" sent passwords that cannot be read`);
       await this.#call(to, 'putPasswords', { passwords: sealHashes(hashes, this.#passwordOf(to), 'TO_TAKE') });
       for (const username of hashes.keys()) copied.add(username);
     }

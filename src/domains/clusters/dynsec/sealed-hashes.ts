@@ -1,18 +1,19 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Password hashes by account, as the embedded broker stores them. `null` if the account has no password. */
-export type PasswordHashes = ReadonlyMap<string, string | null>;
+type PasswordHashes = ReadonlyMap<string, string | null>;
 
 /** GIVEN: a broker sends the hashes. TO_TAKE: a broker receives them. */
-export type Direction = 'GIVEN' | 'TO_TAKE';
+type Direction = 'GIVEN' | 'TO_TAKE';
 
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Hashes of passwords on their way from one broker of this service to another, over control topics which others may read: sealed with the
- * password of the broker's administrator, which the broker and this service know. Base64: iv | tag | JSON.
+ * Seals password hashes for the transfer between two brokers over control topics, which other clients may read. The key
+ * is derived from the password of the broker's administrator, which the broker and this service know. Format in Base64:
+ * iv | tag | JSON.
  */
 export function sealHashes(hashes: PasswordHashes, password: string, direction: Direction): string {
   const iv = randomBytes(IV_BYTES);

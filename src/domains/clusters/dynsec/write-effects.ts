@@ -6,14 +6,14 @@ import type { DynsecWrite } from '../../access-control/writing/dynsec-writes.ts'
 import { PolicyDraft } from '../../access-control/writing/policy-draft.ts';
 
 /**
- * What a cluster has after a write: what is told to have been done on the node that it was done on first. Not what that node has: that
- * may be more, where somebody else wrote at the same time or an answer was lost.
+ * Returns the document of a cluster after a write: the document before, with the commands that the first node
+ * confirmed. The node itself may have more, if another client wrote at the same time or a response was lost.
  */
 export function* documentAfter(document: AccessDocument, { changes }: WriteReport): SlicedTask<AccessDocument> {
   const draft = new PolicyDraft(yield* policyOf(document));
   for (const { commands } of changes) {
     for (const { command, fields, state } of commands) {
-      // As they were planned, but for passwords, of which a policy knows nothing.
+      // The commands as planned, without passwords, which are not part of a policy.
       if (state === 'APPLIED') draft.run({ command, fields } as DynsecWrite);
     }
     yield;
@@ -22,31 +22,31 @@ export function* documentAfter(document: AccessDocument, { changes }: WriteRepor
 }
 
 export interface PasswordEffects {
-  /** Of accounts whose password is another one now; null: it has none. */
+  /** New passwords by account. `null` if the account has no password. */
   readonly set: ReadonlyMap<string, string | null>;
-  /** Of those it is not known whether it is. */
-  readonly doubtful: readonly string[];
+  /** Accounts whose password may have changed, because the response was lost. */
+  readonly unconfirmed: readonly string[];
 }
 
 export function passwordsAfter(changes: readonly AccessChange[], report: WriteReport): PasswordEffects {
   const set = new Map<string, string | null>();
-  const doubtful = new Set<string>();
+  const unconfirmed = new Set<string>();
   for (const [index, change] of changes.entries()) {
     for (const command of report.changes[index]?.commands ?? []) {
       const username = concerned(command);
       if (username === null) continue;
-      if (command.state === 'UNKNOWN') doubtful.add(username);
+      if (command.state === 'UNKNOWN') unconfirmed.add(username);
       if (command.state !== 'APPLIED') continue;
-      doubtful.delete(username);
+      unconfirmed.delete(username);
       if (command.command === 'deleteClient') set.delete(username);
       else set.set(username, passwordIn(change) ?? null);
     }
   }
-  return { set, doubtful: [...doubtful] };
+  return { set, unconfirmed: [...unconfirmed] };
 }
 
-/** Accounts whose password may be another one while a write is under way. */
-export const concernedBy = (changes: readonly AccessChange[]): string[] => [
+/** Accounts whose password a write may change. */
+export const accountsChangedBy = (changes: readonly AccessChange[]): string[] => [
   ...new Set(
     changes.flatMap((change) =>
       change.kind === 'DELETE_CLIENT' || passwordIn(change) !== undefined
@@ -56,7 +56,7 @@ export const concernedBy = (changes: readonly AccessChange[]): string[] => [
   ),
 ];
 
-/** The account whose password a command sets or does away with; null: it leaves them as they are. */
+/** The account whose password a command sets or deletes. `null` if the command changes no password. */
 function concerned({ command, fields }: CommandReport): string | null {
   const isConcerned = command === 'createClient' || command === 'deleteClient' || 'password' in fields;
   return isConcerned && typeof fields.username === 'string' ? fields.username : null;

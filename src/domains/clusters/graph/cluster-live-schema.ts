@@ -2,26 +2,27 @@ import { builder, inProject } from '../../../gateway/graphql/builder.ts';
 import { followsOnlySeen, guarded } from '../../../gateway/graphql/guarded.ts';
 import { eventFields, resumeArgument } from '../../../gateway/graphql/live-event.ts';
 import type { ClusterChange, ClusterEvent } from '../cluster-live.ts';
-import { Cluster, ClusterNode, ClusterState, nodeViews } from './cluster-schema.ts';
+import { ClusterNode, nodeViews } from './cluster-node-schema.ts';
+import { Cluster, ClusterState } from './cluster-schema.ts';
 
 const ClusterStatusType = builder.objectRef<ClusterChange>('ClusterStatus').implement({
-  description: 'A cluster as it is now.',
+  description: 'Current state of a cluster.',
   fields: (t) => ({
-    clusterId: t.exposeID('clusterId', { description: 'Of the cluster.' }),
+    clusterId: t.exposeID('clusterId', { description: 'Id of the cluster.' }),
     cluster: t.field({
-      description: 'Null once it is deleted.',
+      description: 'The cluster. Null once it is deleted.',
       type: Cluster,
       nullable: true,
       resolve: ({ now }) => now?.cluster ?? null,
     }),
     state: t.field({
-      description: 'Null once it is deleted.',
+      description: 'State of the cluster. Null once it is deleted.',
       type: ClusterState,
       nullable: true,
       resolve: ({ now }) => now?.status.state ?? null,
     }),
     nodes: t.field({
-      description: 'By number.',
+      description: 'Nodes of the cluster, sorted by `nodeId`.',
       type: [ClusterNode],
       resolve: ({ now }) => (now === null ? [] : nodeViews(now.cluster, now.status)),
     }),
@@ -29,11 +30,12 @@ const ClusterStatusType = builder.objectRef<ClusterChange>('ClusterStatus').impl
 });
 
 const ClusterStatusEvent = builder.objectRef<ClusterEvent>('ClusterStatusEvent').implement({
-  description: 'First all clusters of the project, then one event for each change.',
+  description:
+    'An event of `clusterStatus`: first a snapshot of all clusters of the project, then one event for each change.',
   fields: (t) => ({
     ...eventFields(t, (event) => event),
     clusters: t.field({
-      description: 'SNAPSHOT: all of them. CHANGE: the one that changed.',
+      description: 'SNAPSHOT: all clusters. CHANGE: the changed cluster.',
       type: [ClusterStatusType],
       resolve: (event) => {
         if (event.kind === 'SNAPSHOT') return [...event.snapshot];
@@ -46,11 +48,11 @@ const ClusterStatusEvent = builder.objectRef<ClusterEvent>('ClusterStatusEvent')
 builder.subscriptionFields((t) => ({
   clusterStatus: t.field({
     description:
-      'How the clusters of a project are, of those that the caller sees: nodes that come and go, lag and drift.',
+      'Follows the status of the clusters of a project that the caller may see: connections of nodes, lag and drift.',
     type: ClusterStatusEvent,
     ...inProject('VIEWER'),
     args: {
-      projectId: t.arg.id({ description: 'A project that the caller sees.', required: true }),
+      projectId: t.arg.id({ description: 'A project that the caller may see.', required: true }),
       after: t.arg.float(resumeArgument),
     },
     subscribe: (_root, { projectId, after }, context) => {

@@ -6,13 +6,14 @@ import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import { Broker, ClusterMode } from '../../brokers/broker-schema.ts';
 import type { ClusterResult, DeletedCluster } from '../cluster-service.ts';
 import type { ClusterRecord } from '../model/cluster.ts';
-import { Cluster, ClusterResultType, NodeOutcomeType } from './cluster-schema.ts';
+import { NodeOutcomeType } from './cluster-node-schema.ts';
+import { Cluster, ClusterResultType } from './cluster-schema.ts';
 
 interface Target {
   readonly input: { readonly clusterId: string; readonly projectId?: string | null | undefined };
 }
 
-/** The role in the project of the cluster; not for tokens that are restricted to brokers, as what a cluster is concerns others. */
+/** Requires the role in the project, and a token that is not restricted to brokers, because others are affected. */
 const onCluster = (role: ProjectRole, more: Pick<Requirement, 'requiresForControl'> = {}) => ({
   authScopes: (_parent: unknown, { input }: Target, { viewer, services }: RequestContext) => {
     services.clusters.visible(input.clusterId, viewer, role, input.projectId);
@@ -25,17 +26,18 @@ const onCluster = (role: ProjectRole, more: Pick<Requirement, 'requiresForContro
 type InputFields = PothosSchemaTypes.InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>;
 
 const target = (t: InputFields) => ({
-  clusterId: t.id({ description: 'The cluster that it is about.', required: true }),
-  projectId: t.id({ description: 'When given, the cluster must be in this project.' }),
+  clusterId: t.id({ description: 'Id of the cluster.', required: true }),
+  projectId: t.id({ description: 'If given, the cluster must be in this project.' }),
 });
 
-const AS_ENTRY = 'When given, it must be so in the entry of the broker, by which the node is reached.';
+const AS_ENTRY =
+  'If given, it must equal the value in the broker entry, through which the service connects to the node.';
 const BROKER_ID =
-  'A broker of the project that is in no cluster. Where only the leader takes ordinary clients: an entry with a listener that works on followers, too.';
-const NODE_ID = 'From 1; no other node of the cluster has it.';
-const NAME = 'For people.';
-const ADDRESS = 'Where the other nodes reach it.';
-const PORT = 'Where the other nodes reach it.';
+  'A broker of the project that is in no cluster. If only the leader accepts ordinary clients, the entry must name a listener that also works on followers.';
+const NODE_ID = 'Number of the node from 1, unique in the cluster.';
+const NAME = 'Name of the node.';
+const ADDRESS = 'Address at which the other nodes connect to the node.';
+const PORT = 'Port at which the other nodes connect to the node.';
 
 const connectionFields = (t: InputFields) => ({
   username: t.string({ description: AS_ENTRY }),
@@ -49,7 +51,7 @@ const connectionFields = (t: InputFields) => ({
 });
 
 const ClusterNodeInput = builder.inputType('ClusterNodeInput', {
-  description: 'A broker that is to be a node.',
+  description: 'A broker that becomes a node.',
   fields: (t) => ({
     brokerId: t.id({ description: BROKER_ID, required: true }),
     nodeId: t.int({ description: NODE_ID, required: true }),
@@ -62,13 +64,13 @@ const ClusterNodeInput = builder.inputType('ClusterNodeInput', {
 });
 
 const CreateClusterInput = builder.inputType('CreateClusterInput', {
-  description: 'A new cluster of brokers that are there.',
+  description: 'A new cluster of existing brokers.',
   fields: (t) => ({
-    projectId: t.id({ description: 'Where it will belong.', required: true }),
-    name: t.string({ description: 'For people.', required: true }),
-    mode: t.field({ description: 'What the nodes are to have in common.', type: ClusterMode, required: true }),
+    projectId: t.id({ description: 'Project of the new cluster.', required: true }),
+    name: t.string({ description: 'Name of the cluster.', required: true }),
+    mode: t.field({ description: 'What the nodes share.', type: ClusterMode, required: true }),
     nodes: t.field({
-      description: 'The first by number gives the others its access control.',
+      description: 'The nodes. The node with the lowest number determines the access control of the cluster.',
       type: [ClusterNodeInput],
       required: true,
     }),
@@ -76,94 +78,106 @@ const CreateClusterInput = builder.inputType('CreateClusterInput', {
 });
 
 const JoinClusterInput = builder.inputType('JoinClusterInput', {
-  description: 'Which broker becomes a node.',
+  description: 'The broker that becomes a node.',
   fields: (t) => ({
     ...target(t),
-    brokerId: t.id({ description: `${BROKER_ID} Needed where \`url\` is not given.` }),
-    url: t.string({ description: `${AS_ENTRY} Without \`brokerId\` it names the broker.` }),
-    nodeId: t.int({ description: `${NODE_ID} Without it: the next one.` }),
-    name: t.string({ description: `${NAME} Without it: that of the broker.` }),
-    address: t.string({ description: `${ADDRESS} Without it: the host of the broker’s address.` }),
-    port: t.int({ description: `${PORT} Without it: that of the node with the lowest number.` }),
+    brokerId: t.id({ description: `${BROKER_ID} Required if \`url\` is missing.` }),
+    url: t.string({ description: `${AS_ENTRY} Without \`brokerId\` it identifies the broker.` }),
+    nodeId: t.int({ description: `${NODE_ID} Default: the next number.` }),
+    name: t.string({ description: `${NAME} Default: the name of the broker.` }),
+    address: t.string({ description: `${ADDRESS} Default: the host of the broker's address.` }),
+    port: t.int({ description: `${PORT} Default: the port of the node with the lowest number.` }),
     ...connectionFields(t),
   }),
 });
 
 const LeaveClusterInput = builder.inputType('LeaveClusterInput', {
-  description: 'Which node leaves: the one that all that is given is true of.',
+  description: 'The node that leaves the cluster. It must match all given fields.',
   fields: (t) => ({
     ...target(t),
-    nodeId: t.int({ description: 'Its number.' }),
-    brokerId: t.id({ description: 'Its broker.' }),
-    url: t.string({ description: 'The address in the entry of its broker.' }),
+    nodeId: t.int({ description: 'Number of the node.' }),
+    brokerId: t.id({ description: 'Broker of the node.' }),
+    url: t.string({ description: 'Address in the broker entry of the node.' }),
   }),
 });
 
 const UpdateClusterInput = builder.inputType('UpdateClusterInput', {
-  description: 'Only what is given changes.',
+  description: 'Changes of a cluster. Missing fields stay unchanged.',
   fields: (t) => ({
     ...target(t),
-    name: t.string({ description: 'For people.' }),
+    name: t.string({ description: 'New name of the cluster.' }),
     autoRepair: t.boolean({
-      description: 'Where this service keeps it: bring back by itself a node that somebody else changed.',
+      description: 'Only in clusters that this service synchronizes: whether to repair drifted nodes automatically.',
     }),
   }),
 });
 
 const RepairClusterNodeInput = builder.inputType('RepairClusterNodeInput', {
-  description: 'Which node somebody else changed, and what counts.',
+  description: 'A node that another client changed, and how to resolve it.',
   fields: (t) => ({
     ...target(t),
-    nodeId: t.int({ description: 'Of the node.', required: true }),
+    nodeId: t.int({ description: 'Number of the node.', required: true }),
     adopt: t.boolean({
-      description: 'True: what the node has is what the cluster has from now on. False: the other way round.',
+      description:
+        'Whether to adopt the access control of the node for the cluster. Otherwise the node gets that of the cluster.',
       defaultValue: false,
     }),
   }),
 });
 
 const DeleteClusterInput = builder.inputType('DeleteClusterInput', {
-  description: 'Which cluster to dissolve.',
+  description: 'The cluster to delete.',
   fields: (t) => ({
     ...target(t),
-    name: t.string({ description: 'When given, the cluster must have it: a guard against mistakes.' }),
+    name: t.string({
+      description:
+        'If given, it must equal the name of the cluster. Protects against deleting another cluster by mistake.',
+    }),
     purge: t.boolean({
-      description: 'Forget it here also where brokers could not be told; else nothing is done then.',
+      description:
+        'Whether to delete the cluster even if a broker is not reachable. Otherwise nothing is changed in this case.',
       defaultValue: false,
     }),
   }),
 });
 
-/** Of the entry that stands for a cluster; it has no secrets. */
+/** Connection fields of the entry that represents a cluster. It has no secrets. */
 const ClusterEntryConnection = builder.objectRef<BrokerRecord>('ClusterEntryConnection').implement({
-  description: 'How the entry that stands for a cluster leads to it.',
+  description: 'Connection of the broker entry that represents a cluster.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Of the entry, and the cluster.' }),
-    url: t.exposeString('url', { description: 'Of the node that is asked for the cluster first.', nullable: true }),
-    username: t.exposeString('username', { description: 'That this service connects as.', nullable: true }),
+    id: t.exposeID('id', { description: 'Id of the entry and of the cluster.' }),
+    url: t.exposeString('url', {
+      description: 'Address of the contact node, which receives requests for the cluster.',
+      nullable: true,
+    }),
+    username: t.exposeString('username', { description: "User name of this service's connection.", nullable: true }),
     caCert: t.exposeString('caCert', { description: 'PEM.', nullable: true }),
     caCertFile: t.exposeString('caCertFile', { description: 'As that of the broker.', nullable: true }),
     clientCert: t.exposeString('clientCert', { description: 'PEM.', nullable: true }),
     clientCertFile: t.exposeString('clientCertFile', { description: 'As that of the broker.', nullable: true }),
     clientKeyFile: t.exposeString('clientKeyFile', { description: 'As that of the broker.', nullable: true }),
     verifyCaCert: t.int({
-      description: '1: certificates of brokers are verified; 0: they are not.',
+      description: '1 if broker certificates are verified, otherwise 0.',
       resolve: ({ verifyCaCert }) => Number(verifyCaCert),
     }),
   }),
 });
 
 const ClusterPayload = builder.objectRef<{ readonly cluster: ClusterRecord }>('ClusterPayload').implement({
-  description: 'The cluster that something was done to.',
+  description: 'Result of a change of a cluster.',
   fields: (t) => ({
-    cluster: t.field({ description: 'As it is after that.', type: Cluster, resolve: ({ cluster }) => cluster }),
+    cluster: t.field({
+      description: 'The cluster after the change.',
+      type: Cluster,
+      resolve: ({ cluster }) => cluster,
+    }),
     connection: t.field({
-      description: 'How the entry that stands for it leads to it.',
+      description: 'Connection of the broker entry that represents the cluster.',
       type: ClusterEntryConnection,
       resolve: ({ cluster }, _args, { services, viewer }) => services.brokers.visible(cluster.id, viewer),
     }),
     broker: t.field({
-      description: 'The entry that stands for it.',
+      description: 'The broker entry that represents the cluster.',
       type: Broker,
       resolve: ({ cluster }, _args, { services, viewer }) => services.brokers.visible(cluster.id, viewer),
     }),
@@ -171,11 +185,12 @@ const ClusterPayload = builder.objectRef<{ readonly cluster: ClusterRecord }>('C
 });
 
 const DeleteClustersInput = builder.inputType('DeleteClustersInput', {
-  description: 'Whose clusters to dissolve.',
+  description: 'The project whose clusters are deleted.',
   fields: (t) => ({
-    projectId: t.id({ description: 'The project.', required: true }),
+    projectId: t.id({ description: 'Id of the project.', required: true }),
     purge: t.boolean({
-      description: 'Forget clusters here also where brokers could not be told; else nothing is done with these.',
+      description:
+        'Whether to delete clusters even if a broker is not reachable. Otherwise such clusters are not changed.',
       defaultValue: false,
     }),
   }),
@@ -184,10 +199,10 @@ const DeleteClustersInput = builder.inputType('DeleteClustersInput', {
 const DeleteClustersPayload = builder
   .objectRef<{ readonly results: readonly ClusterResult[] }>('DeleteClustersPayload')
   .implement({
-    description: 'What became of the clusters of a project.',
+    description: 'Result of deleting the clusters of a project.',
     fields: (t) => ({
       results: t.field({
-        description: 'One for each cluster, in order of creation.',
+        description: 'One result for each cluster, in order of creation.',
         type: [ClusterResultType],
         resolve: ({ results }) => [...results],
       }),
@@ -195,15 +210,15 @@ const DeleteClustersPayload = builder
   });
 
 const DeleteClusterPayload = builder.objectRef<DeletedCluster>('DeleteClusterPayload').implement({
-  description: 'What became of a cluster that was to be dissolved.',
+  description: 'Result of deleting a cluster.',
   fields: (t) => ({
-    deletedClusterId: t.id({ description: 'That it had.', resolve: ({ cluster }) => cluster.id }),
+    deletedClusterId: t.id({ description: 'Id of the deleted cluster.', resolve: ({ cluster }) => cluster.id }),
     success: t.boolean({
-      description: 'Every node was told. False only with `purge`.',
+      description: 'Whether all nodes were changed. Can be false only with `purge`.',
       resolve: ({ outcomes }) => outcomes.every(({ error }) => error === null),
     }),
     nodes: t.field({
-      description: 'What became of each node, by number.',
+      description: 'Result on each node, sorted by `nodeId`.',
       type: [NodeOutcomeType],
       resolve: ({ outcomes }) => [...outcomes],
     }),
@@ -213,7 +228,7 @@ const DeleteClusterPayload = builder.objectRef<DeletedCluster>('DeleteClusterPay
 builder.mutationFields((t) => ({
   createCluster: t.field({
     description:
-      'Makes brokers a cluster, and an entry that stands for it. All or nothing: where a node refuses, those before it are brought back.',
+      'Creates a cluster of brokers, and a broker entry that represents it. If a node refuses, the change is rolled back on all nodes.',
     type: ClusterPayload,
     ...inProject('ADMIN'),
     args: { input: t.arg({ description: 'The new cluster.', type: CreateClusterInput, required: true }) },
@@ -223,30 +238,30 @@ builder.mutationFields((t) => ({
   }),
   joinCluster: t.field({
     description:
-      'Brings a broker into a cluster. Its own access control gives way to that of the cluster. In projects with `clusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
+      'Adds a broker to a cluster. The access control of the cluster replaces that of the broker. In projects with `clusterPasswords` it requires `ADMIN`, because the broker receives the stored passwords.',
     type: ClusterPayload,
     ...onCluster('EDITOR'),
-    args: { input: t.arg({ description: 'Which broker, and where.', type: JoinClusterInput, required: true }) },
+    args: { input: t.arg({ description: 'The broker and the cluster.', type: JoinClusterInput, required: true }) },
     resolve: async (_root, { input: { clusterId, projectId: _, ...node } }, { services, viewer }) => {
       const by = { mayControl: mayControl(viewer, services.clusters.visible(clusterId, viewer, 'EDITOR')) };
       return { cluster: await services.clusterChanges.join(clusterId, node, by) };
     },
   }),
   leaveCluster: t.field({
-    description: 'Takes a node out of a cluster. It keeps what it has.',
+    description: 'Removes a node from a cluster. The broker keeps its access control.',
     type: ClusterPayload,
     ...onCluster('EDITOR'),
-    args: { input: t.arg({ description: 'Which node of which cluster.', type: LeaveClusterInput, required: true }) },
+    args: { input: t.arg({ description: 'The node and the cluster.', type: LeaveClusterInput, required: true }) },
     resolve: async (_root, { input: { clusterId, projectId: _, ...which } }, { services }) => ({
       cluster: await services.clusterChanges.leave(clusterId, which),
     }),
   }),
   updateCluster: t.field({
-    description: 'Changes what this service keeps of a cluster.',
+    description: 'Changes the name of a cluster, or whether nodes are repaired automatically.',
     type: ClusterPayload,
     ...onCluster('EDITOR'),
     args: {
-      input: t.arg({ description: 'Which cluster, and what changes.', type: UpdateClusterInput, required: true }),
+      input: t.arg({ description: 'The cluster and the changes.', type: UpdateClusterInput, required: true }),
     },
     resolve: async (_root, { input: { clusterId, projectId: _, ...change } }, { services }) => ({
       cluster: await services.clusterChanges.update(clusterId, change),
@@ -254,10 +269,12 @@ builder.mutationFields((t) => ({
   }),
   repairClusterNode: t.field({
     description:
-      'Where this service keeps a cluster: makes a node that somebody else changed equal to the others again, or the others equal to it.',
+      'Makes a drifted node equal to the other nodes, or the other nodes equal to it. Only for clusters that this service synchronizes.',
     type: ClusterPayload,
     ...onCluster('EDITOR', { requiresForControl: 'ADMIN' }),
-    args: { input: t.arg({ description: 'Which node, and how.', type: RepairClusterNodeInput, required: true }) },
+    args: {
+      input: t.arg({ description: 'The node and how to repair it.', type: RepairClusterNodeInput, required: true }),
+    },
     resolve: async (_root, { input: { clusterId, nodeId, adopt } }, { services, viewer }) => {
       const options = {
         adopt: adopt ?? false,
@@ -267,20 +284,20 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteClusters: t.field({
-    description: 'Dissolves all clusters of a project. One that fails does not stop the others.',
+    description: 'Deletes all clusters of a project. Each deletion succeeds or fails separately.',
     type: DeleteClustersPayload,
     ...inProject('ADMIN'),
-    args: { input: t.arg({ description: 'Of which project.', type: DeleteClustersInput, required: true }) },
+    args: { input: t.arg({ description: 'The project.', type: DeleteClustersInput, required: true }) },
     resolve: async (_root, { input: { projectId, purge } }, { services }) => ({
       results: await services.clusterChanges.removeAll(projectId, { purge: purge ?? false }),
     }),
   }),
   deleteCluster: t.field({
     description:
-      'Dissolves a cluster: its nodes are brokers of their own again. BROKER_UNREACHABLE, and nothing is done, while one cannot be told, unless `purge`.',
+      'Deletes a cluster. Its nodes become separate brokers. If a node is not reachable, the error is BROKER_UNREACHABLE and nothing is changed, unless `purge` is true.',
     type: DeleteClusterPayload,
     ...onCluster('ADMIN'),
-    args: { input: t.arg({ description: 'Which cluster.', type: DeleteClusterInput, required: true }) },
+    args: { input: t.arg({ description: 'The cluster to delete.', type: DeleteClusterInput, required: true }) },
     resolve: (_root, { input: { clusterId, name, purge } }, { services }) =>
       services.clusterChanges.remove(clusterId, { name: name ?? null, purge: purge ?? false }),
   }),

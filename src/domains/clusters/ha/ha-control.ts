@@ -4,31 +4,31 @@ import type { ControlApi } from '../../../protocol/control/envelope.ts';
 import type { ControlCaller } from '../../../protocol/control/plugin.ts';
 import type { NodeRaft, RaftRole, RaftState } from '../model/cluster-status.ts';
 
-/** The control API of commercial clusters (AsyncAPI of 2.7 and 2.8; `syncmode` of `createCluster` is not in it, and in REST). */
-export const CLUSTER_API: ControlApi = 'cedalo/ha';
+/** Control API of commercial clusters (AsyncAPI of 2.7 and 2.8). `syncmode` is documented only for REST. */
+const CLUSTER_API: ControlApi = 'cedalo/ha';
 
-/** A node as commands name it. */
+/** A node in a command. */
 export interface HaNode {
   readonly address: string;
   readonly port: number;
   readonly nodeid: number;
 }
 
-/** What a node is told of the cluster that it becomes a member of; `own` is its number. */
-export interface HaMembership {
+/** Cluster parameters for a new member. `own` is the number of that member. */
+interface HaMembership {
   readonly name: string;
   readonly mode: ClusterMode;
   readonly nodes: readonly HaNode[];
   readonly own: number;
 }
 
-/** What a node says of its cluster; the leader is told by the raft's state where `isLeader` has no answer. */
-export interface HaNodeStatus {
+/** Status that a node reports. Without a response to `isLeader`, the Raft state says whether it is the leader. */
+interface HaNodeStatus {
   readonly raft: NodeRaft;
   readonly isLeader: boolean;
-  /** What it knows the cluster by; null: it does not say. */
+  /** Name of the cluster that the node is in. `null` if the node does not report it. */
   readonly name: string | null;
-  /** Numbers of the nodes that it knows; null: it does not say. */
+  /** Numbers of the nodes that the node knows. `null` if the node does not report them. */
   readonly members: readonly number[] | null;
 }
 
@@ -36,31 +36,31 @@ const MODES = { FULL: 'full', DYNSEC: 'dynsec', HP: 'hp' } as const satisfies Re
 const STATES = ['UNAVAILABLE', 'FOLLOWER', 'CANDIDATE', 'LEADER'] as const satisfies RaftState[];
 const ROLES = ['STANDBY', 'VOTER', 'SPARE'] as const satisfies RaftRole[];
 
-/** To the first node. Errors of all: those of the broker. */
+/** Sent to the first node. Errors of all commands: those of the broker. */
 export const createCluster = (controls: ControlCaller, cluster: HaMembership): Promise<unknown> =>
   controls.call(CLUSTER_API, 'createCluster', memberFields(cluster));
 
-/** To the node that joins. */
+/** Sent to the node that joins. */
 export const joinCluster = (controls: ControlCaller, cluster: HaMembership): Promise<unknown> =>
   controls.call(CLUSTER_API, 'joinCluster', memberFields(cluster));
 
-/** To the leader. */
+/** Sent to the leader. */
 export const addNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
   controls.call(CLUSTER_API, 'addNode', { clustername, ...node });
 
-/** To the leader. */
+/** Sent to the leader. */
 export const removeNode = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
   controls.call(CLUSTER_API, 'removeNode', { clustername, ...node });
 
-/** To the node that leaves. */
+/** Sent to the node that leaves. */
 export const leaveCluster = (controls: ControlCaller, clustername: string, node: HaNode): Promise<unknown> =>
   controls.call(CLUSTER_API, 'leaveCluster', { clustername, ...node });
 
-/** To each node. */
+/** Sent to each node. */
 export const deleteCluster = (controls: ControlCaller, clustername: string): Promise<unknown> =>
   controls.call(CLUSTER_API, 'deleteCluster', { clustername });
 
-/** The name of the cluster that a broker is in, empty where it does not tell; null: it is in none. */
+/** Name of the broker's cluster. Empty if the broker does not report it. `null` if the broker is in no cluster. */
 export async function getCluster(controls: ControlCaller): Promise<string | null> {
   try {
     const data = fieldsOf(await controls.call(CLUSTER_API, 'getCluster'));
@@ -73,12 +73,12 @@ export async function getCluster(controls: ControlCaller): Promise<string | null
   }
 }
 
-/** Of the node that is asked, as number `nodeid`. */
+/** Returns the status of the node that receives the command. `nodeid` is its number. */
 export async function getNodeStatus(controls: ControlCaller, nodeid: number): Promise<HaNodeStatus> {
   const [raft, leader] = await controls.callAll(CLUSTER_API, [{ command: 'getRaftStatus' }, { command: 'isLeader' }]);
   if (raft === undefined || raft.status === 'rejected') throw raft?.reason;
   const status = fieldsOf(raft.value);
-  const says = leader?.status === 'fulfilled' ? fieldsOf(leader.value) : {};
+  const reply = leader?.status === 'fulfilled' ? fieldsOf(leader.value) : {};
   const members = Array.isArray(status.nodes) ? status.nodes.map(fieldsOf) : null;
   const idOf = ({ id, nodeid: other }: Fields) => numberOf(id ?? other);
   const own = members?.find((node) => idOf(node) === nodeid);
@@ -92,13 +92,13 @@ export async function getNodeStatus(controls: ControlCaller, nodeid: number): Pr
       lastApplied: numberOf(status.last_applied),
       lastStored: numberOf(status.last_stored),
     },
-    isLeader: typeof says.leader === 'boolean' ? says.leader : state === 'LEADER',
-    name: typeof says.clustername === 'string' ? says.clustername : null,
+    isLeader: typeof reply.leader === 'boolean' ? reply.leader : state === 'LEADER',
+    name: typeof reply.clustername === 'string' ? reply.clustername : null,
     members: members?.map(idOf).filter((id) => id !== null) ?? null,
   };
 }
 
-/** The broker understood a command and did not do it: everything is as it was. */
+/** Whether the broker refused a command and changed nothing. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError &&
   typeof error.info?.brokerError === 'string' &&
@@ -117,7 +117,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
-/** Numbers may come as text. */
+/** Brokers may send numbers as text. */
 function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;

@@ -1,6 +1,6 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
-import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterDriver, NodeOutcome } from '../model/cluster-driver.ts';
 import type { ClusterStatus } from '../model/cluster-status.ts';
@@ -19,25 +19,25 @@ import {
 import { HaNodes, type HaNodesOptions } from './ha-nodes.ts';
 import { HaWatch } from './ha-watch.ts';
 
-export interface HaDriverOptions extends HaNodesOptions {
-  readonly directory: ClusterDirectory;
-  /** How often nodes are asked who leads. Default 5,000 ms. */
+interface HaDriverOptions extends HaNodesOptions {
+  readonly cache: ClusterCache;
+  /** Interval of status requests in milliseconds. Default: 5,000. */
   readonly pollMs?: number;
-  /** How long a status holds for all who ask. Default 1,000 ms. */
+  /** How long a status is cached, in milliseconds. Default: 1,000. */
   readonly holdMs?: number;
 }
 
-/** Clusters that commercial brokers hold together themselves. */
+/** Driver of clusters that commercial brokers synchronize themselves (`cedalo/ha`). */
 export class HaDriver implements ClusterDriver {
   readonly #nodes: HaNodes;
   readonly #watch: HaWatch;
 
-  constructor({ directory, pollMs = 5_000, holdMs = 1_000, ...options }: HaDriverOptions) {
+  constructor({ cache, pollMs = 5_000, holdMs = 1_000, ...options }: HaDriverOptions) {
     this.#nodes = new HaNodes(options);
-    this.#watch = new HaWatch({ directory, runtimes: options.runtimes, nodes: this.#nodes, pollMs, holdMs });
+    this.#watch = new HaWatch({ cache, runtimes: options.runtimes, nodes: this.#nodes, pollMs, holdMs });
   }
 
-  /** From here on it is followed who leads. */
+  /** Starts to monitor which node is the leader. */
   start(): void {
     this.#watch.start();
   }
@@ -53,13 +53,15 @@ export class HaDriver implements ClusterDriver {
     try {
       for (const node of cluster.nodes) {
         const command = undo.length === 0 ? createCluster : joinCluster;
-        const take = () => this.#nodes.ask(node, (controls) => deleteCluster(controls, name));
-        await this.#step(undo, node, take, (controls) => command(controls, { name, mode, nodes, own: node.nodeId }));
+        const undoStep = () => this.#nodes.call(node, (controls) => deleteCluster(controls, name));
+        await this.#step(undo, node, undoStep, (controls) =>
+          command(controls, { name, mode, nodes, own: node.nodeId }),
+        );
       }
     } catch (error) {
-      throw await this.#takenBack(cluster, undo, error);
+      throw await this.#rollBack(cluster, undo, error);
     } finally {
-      this.#watch.forget(id);
+      this.#watch.invalidate(id);
     }
   }
 
@@ -68,41 +70,41 @@ export class HaDriver implements ClusterDriver {
     const node = nodeOf(cluster, nodeId);
     const leader = await this.#leader(cluster);
     const undo: Undo[] = [];
-    const removed = () => this.#removed(name, leader, node);
-    const left = () => this.#nodes.ask(node, (controls) => leaveCluster(controls, name, haNode(node)));
+    const removed = () => this.#removeBy(name, leader, node);
+    const left = () => this.#nodes.call(node, (controls) => leaveCluster(controls, name, haNode(node)));
     try {
       await this.#step(undo, leader, removed, (controls) => addNode(controls, name, haNode(node)));
       const fields = { name, mode, nodes: cluster.nodes.map(haNode), own: nodeId };
       await this.#step(undo, node, left, (controls) => joinCluster(controls, fields));
     } catch (error) {
-      throw await this.#takenBack(cluster, undo, error);
+      throw await this.#rollBack(cluster, undo, error);
     } finally {
-      this.#watch.forget(id);
+      this.#watch.invalidate(id);
     }
   }
 
-  /** The leader is told; where none can be, or it leaves itself, the node. */
+  /** Sends the command to the leader, or to the node itself if there is no leader or the leader leaves. */
   async leave(cluster: ClusterRecord, nodeId: number): Promise<void> {
     const { id, name } = cluster;
     const node = nodeOf(cluster, nodeId);
     const leader = await this.#leader(cluster).catch(onlyServiceError);
     try {
-      if (leader !== null && leader.nodeId !== nodeId) await this.#removed(name, leader, node);
-      else await this.#nodes.ask(node, (controls) => leaveCluster(controls, name, haNode(node)));
+      if (leader !== null && leader.nodeId !== nodeId) await this.#removeBy(name, leader, node);
+      else await this.#nodes.call(node, (controls) => leaveCluster(controls, name, haNode(node)));
     } finally {
-      this.#watch.forget(id);
+      this.#watch.invalidate(id);
     }
   }
 
   async dissolve({ id, nodes, name }: ClusterRecord, options: { readonly purge: boolean }): Promise<NodeOutcome[]> {
     if (!options.purge) {
-      const found = await Promise.all(nodes.map((node) => outcomeOf(node, this.#nodes.ask(node, getCluster))));
+      const found = await Promise.all(nodes.map((node) => outcomeOf(node, this.#nodes.call(node, getCluster))));
       if (found.some(isFailed)) return found.map((one) => (isFailed(one) ? one : { ...one, isSkipped: true }));
     }
     try {
-      return await Promise.all(nodes.map((node) => outcomeOf(node, this.#deleted(name, node))));
+      return await Promise.all(nodes.map((node) => outcomeOf(node, this.#deleteOn(name, node))));
     } finally {
-      this.#watch.forget(id);
+      this.#watch.invalidate(id);
     }
   }
 
@@ -110,8 +112,8 @@ export class HaDriver implements ClusterDriver {
     return this.#watch.status(cluster);
   }
 
-  standIn(cluster: ClusterRecord): string | null {
-    return this.#watch.standIn(cluster);
+  contactNode(cluster: ClusterRecord): string | null {
+    return this.#watch.contactNode(cluster);
   }
 
   onChange(listener: (clusterId: string) => void): Stop {
@@ -119,63 +121,63 @@ export class HaDriver implements ClusterDriver {
   }
 
   async #leader(cluster: ClusterRecord): Promise<ClusterNodeRecord> {
-    this.#watch.forget(cluster.id);
+    this.#watch.invalidate(cluster.id);
     const { nodes } = await this.status(cluster);
     const leader = nodes.find(({ isLeader }) => isLeader);
     const problem = nodes.find(({ isReachable, error }) => !isReachable && error !== null)?.error;
     if (leader === undefined) {
-      throw problem ?? new ServiceError('BROKER_UNREACHABLE', 'No node of the cluster says that it leads');
+      throw problem ?? new ServiceError('BROKER_UNREACHABLE', 'No node of the cluster is the leader');
     }
     return nodeOf(cluster, leader.nodeId);
   }
 
-  /** One that is not in a cluster any more is no failure: an attempt before may have come so far. */
-  async #deleted(name: string, node: ClusterNodeRecord): Promise<void> {
+  /** Deletes the cluster on a node. A node in no cluster is no error: an earlier attempt may have succeeded. */
+  async #deleteOn(name: string, node: ClusterNodeRecord): Promise<void> {
     try {
-      await this.#nodes.ask(node, (controls) => deleteCluster(controls, name));
+      await this.#nodes.call(node, (controls) => deleteCluster(controls, name));
     } catch (error) {
-      if (!isRefusal(error) || (await this.#nodes.ask(node, getCluster)) !== null) throw error;
+      if (!isRefusal(error) || (await this.#nodes.call(node, getCluster)) !== null) throw error;
     }
   }
 
-  /** As `#deleted`. */
-  async #removed(name: string, leader: ClusterNodeRecord, node: ClusterNodeRecord): Promise<void> {
+  /** Removes a node through the leader. A node that is no member is no error. */
+  async #removeBy(name: string, leader: ClusterNodeRecord, node: ClusterNodeRecord): Promise<void> {
     try {
-      await this.#nodes.ask(leader, (controls) => removeNode(controls, name, haNode(node)));
+      await this.#nodes.call(leader, (controls) => removeNode(controls, name, haNode(node)));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const { members } = await this.#nodes.ask(leader, (controls) => getNodeStatus(controls, leader.nodeId));
+      const { members } = await this.#nodes.call(leader, (controls) => getNodeStatus(controls, leader.nodeId));
       if (members === null || members.includes(node.nodeId)) throw error;
     }
   }
 
-  /** Keeps how to take it back, unless the node certainly did nothing. */
+  /** Runs a command. Records how to undo it, unless the node certainly did not execute it. */
   async #step(
     undo: Undo[],
     node: ClusterNodeRecord,
-    take: () => Promise<unknown>,
+    undoStep: () => Promise<unknown>,
     command: (controls: Parameters<typeof getCluster>[0]) => Promise<unknown>,
   ): Promise<void> {
     const wasConnected = this.#nodes.isConnected(node);
     try {
-      await this.#nodes.ask(node, command);
-      undo.push({ node, isCertain: true, take });
+      await this.#nodes.call(node, command);
+      undo.push({ node, isCertain: true, undoStep });
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : null;
       if (code === 'BROKER_TIMEOUT' || (code === 'BROKER_UNREACHABLE' && wasConnected)) {
-        undo.push({ node, isCertain: false, take });
+        undo.push({ node, isCertain: false, undoStep });
       }
       throw error;
     }
   }
 
-  /** The error, with what could not be taken back. */
-  async #takenBack({ name }: ClusterRecord, undo: readonly Undo[], error: unknown): Promise<unknown> {
-    const take = async ({ node, isCertain, take: back }: Undo) => {
-      // It may be in another cluster, which stays as it is.
-      if (isCertain || (await this.#nodes.ask(node, getCluster)) === name) await back();
+  /** Undoes the recorded steps, last first. Returns the error, with the nodes on which undoing failed. */
+  async #rollBack({ name }: ClusterRecord, undo: readonly Undo[], error: unknown): Promise<unknown> {
+    const undoStep = async ({ node, isCertain, undoStep: rollBack }: Undo) => {
+      // The node may be in another cluster, which must not change.
+      if (isCertain || (await this.#nodes.call(node, getCluster)) === name) await rollBack();
     };
-    const outcomes = await Promise.all(undo.toReversed().map((one) => outcomeOf(one.node, take(one))));
+    const outcomes = await Promise.all(undo.toReversed().map((one) => outcomeOf(one.node, undoStep(one))));
     const left = outcomes.filter(isFailed);
     if (left.length === 0 || !(error instanceof ServiceError)) return error;
     const nodes = left.map(({ nodeId, brokerId, error: reason }) => ({
@@ -185,16 +187,16 @@ export class HaDriver implements ClusterDriver {
       error: reason?.message,
     }));
     const numbers = left.map(({ nodeId }) => nodeId).join(', ');
-    const message = `${error.message.replace(/\.$/, '')}; and what was begun could not be taken back on node ${numbers}`;
+    const message = `${error.message.replace(/\.$/, '')}; the change could not be rolled back on node ${numbers}`;
     return new ServiceError(error.code, message, { info: { ...error.info, nodes }, cause: error });
   }
 }
 
 interface Undo {
   readonly node: ClusterNodeRecord;
-  /** False: it was not answered. */
+  /** Whether the node confirmed the step. */
   readonly isCertain: boolean;
-  readonly take: () => Promise<unknown>;
+  readonly undoStep: () => Promise<unknown>;
 }
 
 const isFailed = ({ error }: NodeOutcome) => error !== null;

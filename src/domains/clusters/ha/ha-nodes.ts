@@ -9,7 +9,7 @@ export interface HaNodesOptions {
   readonly runtimes: BrokerRuntimes;
 }
 
-/** The nodes of clusters as they are asked. */
+/** Sends control commands to cluster nodes. */
 export class HaNodes {
   readonly #options: HaNodesOptions;
 
@@ -21,13 +21,13 @@ export class HaNodes {
     return this.#options.runtimes.isConnected(brokerId);
   }
 
-  /** Within the deadline of a broker. Errors: those of brokers, which name the node. */
-  async ask<T>({ brokerId, nodeId }: ClusterNodeRecord, question: (controls: ControlCaller) => Promise<T>): Promise<T> {
+  /** Runs `send` within the deadline of a broker. Errors: those of brokers, with the name of the node. */
+  async call<T>({ brokerId, nodeId }: ClusterNodeRecord, send: (controls: ControlCaller) => Promise<T>): Promise<T> {
     const { brokers, runtimes } = this.#options;
     const broker = brokers.get(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
     try {
-      return await runtimes.ask(broker, ({ controls }) => question(controls));
+      return await runtimes.ask(broker, ({ controls }) => send(controls));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       throw new ServiceError(error.code, `Node ${nodeId} ("${broker.name}"): ${error.message}`, {

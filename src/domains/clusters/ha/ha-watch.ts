@@ -1,60 +1,60 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { BrokerRuntimes } from '../../brokers/broker-runtimes.ts';
-import type { ClusterDirectory } from '../cluster-directory.ts';
-import { HeldStatuses } from '../held-statuses.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { ClusterStatus, NodeStatus } from '../model/cluster-status.ts';
+import { ClusterStatusCache } from './cluster-status-cache.ts';
 import { getNodeStatus } from './ha-control.ts';
 import type { HaNodes } from './ha-nodes.ts';
 
-export interface HaWatchOptions {
-  readonly directory: ClusterDirectory;
+interface HaWatchOptions {
+  readonly cache: ClusterCache;
   readonly runtimes: BrokerRuntimes;
   readonly nodes: HaNodes;
-  /** How often nodes are asked who leads. */
+  /** Interval of status requests in milliseconds. */
   readonly pollMs: number;
-  /** How long a status holds for all who ask, from when it is complete. */
+  /** How long a complete status is cached, in milliseconds. */
   readonly holdMs: number;
 }
 
-/** How clusters are that brokers hold together themselves: asked now and then, and for whoever wants to know. */
+/** Reads the status of commercial clusters periodically, after connection changes and on request. */
 export class HaWatch {
   readonly #options: HaWatchOptions;
   readonly #listeners = new Set<(clusterId: string) => void>();
-  readonly #statuses: HeldStatuses;
-  /** As it was told last. */
-  readonly #told = new Map<string, string>();
-  /** The entry of the node that led last. */
+  readonly #statuses: ClusterStatusCache;
+  /** The status that listeners were last notified of, as JSON, by cluster. */
+  readonly #reported = new Map<string, string>();
+  /** The last known leader, by cluster. */
   readonly #leaders = new Map<string, { readonly brokerId: string; readonly term: number }>();
   readonly #stops: Stop[] = [];
   #ticker: NodeJS.Timeout | null = null;
 
   constructor(options: HaWatchOptions) {
     this.#options = options;
-    this.#statuses = new HeldStatuses({
-      ask: (cluster, isNewest) => this.#ask(cluster, isNewest),
+    this.#statuses = new ClusterStatusCache({
+      read: (cluster, isNewest) => this.#read(cluster, isNewest),
       holdMs: options.holdMs,
     });
   }
 
   start(): void {
-    const { runtimes, directory, pollMs } = this.#options;
+    const { runtimes, cache, pollMs } = this.#options;
     runtimes.onRuntime(({ id, link }, change) => {
       if (change === 'OPENED') link.onStatus(() => this.#nodeChanged(id));
       this.#nodeChanged(id);
     });
     this.#stops.push(
-      directory.onChange((after, before) => {
+      cache.onChange((after, before) => {
         const id = (after ?? before)?.id ?? '';
-        this.forget(id);
-        if (after !== null) return this.#look(after);
-        this.#told.delete(id);
+        this.invalidate(id);
+        if (after !== null) return this.#refresh(after);
+        this.#reported.delete(id);
         this.#leaders.delete(id);
       }),
     );
     this.#ticker = setInterval(() => {
-      for (const cluster of directory.all()) this.#look(cluster);
+      for (const cluster of cache.all()) this.#refresh(cluster);
     }, pollMs);
     this.#ticker.unref();
   }
@@ -65,18 +65,18 @@ export class HaWatch {
     this.#listeners.clear();
   }
 
-  /** One question at a time for all who ask. */
+  /** Returns the status. Concurrent callers share one request. */
   status(cluster: ClusterRecord): Promise<ClusterStatus> {
     return this.#statuses.of(cluster);
   }
 
-  /** Something was done to it. */
-  forget(clusterId: string): void {
-    this.#statuses.forget(clusterId);
+  /** Discards the cached status after a change of the cluster. */
+  invalidate(clusterId: string): void {
+    this.#statuses.invalidate(clusterId);
   }
 
-  /** Who leads, or led last; while that one is not connected, the first that is. */
-  standIn({ id, nodes }: ClusterRecord): string | null {
+  /** The last known leader. While it is not connected, the first connected node. */
+  contactNode({ id, nodes }: ClusterRecord): string | null {
     const leader = this.#leaders.get(id)?.brokerId;
     const connected = nodes.filter((node) => this.#options.nodes.isConnected(node));
     return (connected.find(({ brokerId }) => brokerId === leader) ?? connected[0])?.brokerId ?? null;
@@ -87,16 +87,16 @@ export class HaWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  async #ask(cluster: ClusterRecord, isNewest: () => boolean): Promise<ClusterStatus> {
+  async #read(cluster: ClusterRecord, isNewest: () => boolean): Promise<ClusterStatus> {
     const found = await Promise.all(
       cluster.nodes.map(async (node) => {
         const status = await this.#nodeStatus(cluster, node);
-        // Another one may be silent for long.
-        if (status.isLeader && isNewest()) this.#leads(cluster.id, status);
+        // Set now, because another node may take long to respond.
+        if (status.isLeader && isNewest()) this.#setLeader(cluster.id, status);
         return status;
       }),
     );
-    // Of two that say so one does not know yet that it was replaced.
+    // If two nodes report that they are the leader, the one with the lower term was replaced and does not know it yet.
     const leader = found.filter(({ isLeader }) => isLeader).toSorted((one, other) => termOf(other) - termOf(one))[0];
     const commitIndex = leader?.raft?.commitIndex ?? null;
     const nodes = found.map((node) => {
@@ -106,60 +106,60 @@ export class HaWatch {
     });
     const isWhole = nodes.every(({ error }) => error === null);
     const status = { state: leader === undefined ? 'INACTIVE' : isWhole ? 'ACTIVE' : 'DEGRADED', nodes } as const;
-    if (isNewest() && this.#options.directory.get(cluster.id) !== null) this.#tell(cluster.id, status, leader);
+    if (isNewest() && this.#options.cache.get(cluster.id) !== null) this.#report(cluster.id, status, leader);
     return status;
   }
 
   async #nodeStatus({ name }: ClusterRecord, node: ClusterNodeRecord): Promise<NodeStatus> {
     const { nodeId, brokerId } = node;
-    const place = { nodeId, brokerId, lag: null, sync: null };
+    const common = { nodeId, brokerId, lag: null, sync: null };
     try {
-      const said = await this.#options.nodes.ask(node, (controls) => getNodeStatus(controls, nodeId));
-      const isOther = said.name !== null && said.name !== name;
+      const reply = await this.#options.nodes.call(node, (controls) => getNodeStatus(controls, nodeId));
+      const isOther = reply.name !== null && reply.name !== name;
       const reason = isOther
-        ? `It is in another cluster: "${said.name}"`
-        : said.raft.state === 'UNAVAILABLE'
-          ? 'It takes no part in the cluster'
+        ? `The node is in another cluster: "${reply.name}"`
+        : reply.raft.state === 'UNAVAILABLE'
+          ? 'The node does not take part in the cluster'
           : null;
       const error = reason === null ? null : new ServiceError('BROKER_REJECTED', reason);
-      return { ...place, isReachable: true, isLeader: said.isLeader && !isOther, raft: said.raft, error };
+      return { ...common, isReachable: true, isLeader: reply.isLeader && !isOther, raft: reply.raft, error };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const isReachable = error.code !== 'BROKER_UNREACHABLE' && error.code !== 'BROKER_TIMEOUT';
-      return { ...place, isReachable, isLeader: false, raft: null, error };
+      return { ...common, isReachable, isLeader: false, raft: null, error };
     }
   }
 
-  /** As soon as it says so, if nobody of a later term did. */
-  #leads(id: string, node: NodeStatus): void {
+  /** Records the leader unless a leader with a later term is known. */
+  #setLeader(id: string, node: NodeStatus): void {
     const known = this.#leaders.get(id);
     if (known?.brokerId === node.brokerId || (known !== undefined && termOf(node) < known.term)) return;
     this.#leaders.set(id, { brokerId: node.brokerId, term: termOf(node) });
-    this.#changed(id);
+    this.#notify(id);
   }
 
-  #tell(id: string, status: ClusterStatus, leader: NodeStatus | undefined): void {
+  #report(id: string, status: ClusterStatus, leader: NodeStatus | undefined): void {
     const text = JSON.stringify([status.state, status.nodes.map((node) => ({ ...node, error: node.error?.message }))]);
-    const led = this.#leaders.get(id);
+    const previous = this.#leaders.get(id);
     if (leader !== undefined) this.#leaders.set(id, { brokerId: leader.brokerId, term: termOf(leader) });
-    const isNews = this.#told.get(id) !== text || (leader !== undefined && led?.brokerId !== leader.brokerId);
-    this.#told.set(id, text);
-    if (isNews) this.#changed(id);
+    const isNews = this.#reported.get(id) !== text || (leader !== undefined && previous?.brokerId !== leader.brokerId);
+    this.#reported.set(id, text);
+    if (isNews) this.#notify(id);
   }
 
-  #changed(id: string): void {
+  #notify(id: string): void {
     for (const listener of this.#listeners) listener(id);
   }
 
   #nodeChanged(brokerId: string): void {
-    const cluster = this.#options.directory.ofNode(brokerId);
+    const cluster = this.#options.cache.ofNode(brokerId);
     if (cluster === null) return;
-    this.forget(cluster.id);
-    this.#look(cluster);
+    this.invalidate(cluster.id);
+    this.#refresh(cluster);
   }
 
-  #look(cluster: ClusterRecord): void {
-    // A bug in it is that of whoever asks for it.
+  #refresh(cluster: ClusterRecord): void {
+    // Callers of `status` receive the error.
     if (cluster.keeper === 'BROKER') this.status(cluster).catch(() => undefined);
   }
 }

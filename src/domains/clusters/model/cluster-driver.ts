@@ -3,47 +3,44 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { ClusterRecord } from './cluster.ts';
 import type { ClusterStatus } from './cluster-status.ts';
 
-/** What became of one node. */
+/** Result of an operation on one node. */
 export interface NodeOutcome {
   readonly nodeId: number;
   readonly brokerId: string;
-  /** It could have been done, and was not, because of another node. */
+  /** Whether the operation was skipped on this node because another node failed. */
   readonly isSkipped?: boolean;
-  /** Why it was not done. */
+  /** Why the operation failed. `null` if it did not fail. */
   readonly error: ServiceError | null;
 }
 
-/**
- * One way in which clusters are held together. Their rows are the caller's: written before `create` and `join`, and taken back where
- * these reject; gone after `leave` and `dissolve`.
- */
 export interface RepairOptions {
   readonly adopt: boolean;
-  /** Whether the caller may adopt other rights on `$CONTROL/` than the cluster has; otherwise NOT_ALLOWED. */
+  /** Whether the caller may change rights on `$CONTROL/`. Otherwise such a change is NOT_ALLOWED. */
   readonly mayControl: boolean;
 }
 
 export interface ClusterDriver {
   /**
-   * Makes the nodes a cluster. All or nothing: what was begun on some is taken back when another one refuses, and what could not be is
-   * told in `info.nodes`. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT, BROKER_REJECTED, with the node named.
+   * Creates the cluster on all nodes or on none: when a node fails, the change is rolled back on the nodes before it.
+   * `info.nodes` lists nodes that could not be rolled back. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT,
+   * BROKER_REJECTED, with the name of the node.
    */
   create(cluster: ClusterRecord): Promise<void>;
-  /** Brings one node of the cluster in. Errors: as `create`. */
+  /** Removes one node from the cluster. Errors: as `create`. */
   join(cluster: ClusterRecord, nodeId: number): Promise<void>;
   /** Errors: as `create`. */
   leave(cluster: ClusterRecord, nodeId: number): Promise<void>;
-  /** Tells each node. When one cannot be asked nothing is done, unless `purge`. Never rejects; one outcome for each node. */
+  /** Dissolves the cluster on each node, or on none if one is unreachable and `purge` is false. Never rejects. */
   dissolve(cluster: ClusterRecord, options: { readonly purge: boolean }): Promise<readonly NodeOutcome[]>;
   /**
-   * Where this service keeps the nodes equal: makes one equal to the others again, or with `adopt` the others equal to it. Errors: those
-   * of the node.
+   * Makes a node equal to the others, or with `adopt` the others equal to the node. Only the driver of synchronized
+   * clusters has this method. Errors: those of the node.
    */
   readonly repair?: (cluster: ClusterRecord, nodeId: number, options: RepairOptions) => Promise<void>;
-  /** Never rejects: what is wrong is in it. */
+  /** Never rejects. The status contains the errors of the nodes. */
   status(cluster: ClusterRecord): Promise<ClusterStatus>;
-  /** The broker entry by which the whole cluster is asked now. Null: none can be. */
-  standIn(cluster: ClusterRecord): string | null;
-  /** Tells that status or stand-in of a cluster may be another one. */
+  /** Broker entry of the contact node, to which requests for the cluster are sent now. `null` if none is reachable. */
+  contactNode(cluster: ClusterRecord): string | null;
+  /** Calls `listener` when the status or the contact node of a cluster may have changed. */
   onChange(listener: (clusterId: string) => void): Stop;
 }

@@ -1,14 +1,14 @@
 import type { ServiceError } from '../../../platform/errors.ts';
 
-/** ACTIVE: all nodes are reached and alike. DEGRADED: it serves, and something is wrong. INACTIVE: it does not serve. */
-export type ClusterState = 'ACTIVE' | 'DEGRADED' | 'INACTIVE';
+/** ACTIVE: all nodes are connected and equal. DEGRADED: it works with errors. INACTIVE: it does not work. */
+type ClusterState = 'ACTIVE' | 'DEGRADED' | 'INACTIVE';
 
 /** `role` of `getRaftStatus`: 0 standby, 1 voter, 2 spare. */
 export type RaftRole = 'STANDBY' | 'VOTER' | 'SPARE';
 /** `state` of `getRaftStatus`: 0 unavailable, 1 follower, 2 candidate, 3 leader. */
 export type RaftState = 'UNAVAILABLE' | 'FOLLOWER' | 'CANDIDATE' | 'LEADER';
 
-/** What a node of a commercial cluster says of itself. */
+/** Raft status that a node of a commercial cluster reports. */
 export interface NodeRaft {
   readonly state: RaftState;
   readonly role: RaftRole | null;
@@ -19,14 +19,15 @@ export interface NodeRaft {
 }
 
 /**
- * How a node whose access control this service keeps stands to the cluster. EQUAL; BEHIND: it was away and lacks changes; DRIFTED:
- * somebody else changed it; UNKNOWN: it cannot be asked, or was not yet.
+ * Synchronization state of a node in a cluster that this service synchronizes. EQUAL: the node has the access control
+ * of the cluster. BEHIND: the node was unreachable and lacks changes. DRIFTED: another client of the node changed its
+ * access control. UNKNOWN: the node is not connected, or was not compared yet.
  */
 export type NodeSyncState = 'EQUAL' | 'BEHIND' | 'DRIFTED' | 'UNKNOWN';
 
 const DIFFERENCE_KINDS = ['ROLE', 'GROUP', 'CLIENT', 'DEFAULT_ACL', 'ANONYMOUS_GROUP'] as const;
 
-/** A part of a node's access control that is not as the cluster has it; the name is empty where there is one of it. */
+/** A part of a node's access control that differs from the cluster's. `name` is empty for parts that exist once. */
 export interface NodeDifference {
   readonly kind: (typeof DIFFERENCE_KINDS)[number];
   readonly name: string;
@@ -34,9 +35,9 @@ export interface NodeDifference {
 
 export interface NodeSync {
   readonly state: NodeSyncState;
-  /** Epoch milliseconds since when it is so. */
+  /** When the node entered this state, in epoch milliseconds. */
   readonly since: number;
-  /** Objects that differ from what the node shall have, by kind and name, at most 100; empty unless DRIFTED or BEHIND. */
+  /** At most 100 objects that differ, by kind and name. Empty unless the state is DRIFTED or BEHIND. */
   readonly differences: readonly NodeDifference[];
   readonly differenceCount: number;
   readonly missingPasswords: readonly string[];
@@ -46,20 +47,22 @@ export interface NodeStatus {
   readonly nodeId: number;
   readonly brokerId: string;
   readonly isReachable: boolean;
-  /** FULL: takes ordinary clients. DYNSEC kept by this service: the node that is read. */
+  /**
+   * FULL: whether ordinary clients can connect to the node. Synchronized clusters: whether the service reads this node.
+   */
   readonly isLeader: boolean;
-  /** Null where this service keeps the cluster, or the node does not say. */
+  /** `null` if the service synchronizes the cluster, or if the node does not report it. */
   readonly raft: NodeRaft | null;
-  /** Entries that the leader has and it lacks (raft), or revisions; null: not known. */
+  /** Number of Raft entries, or of revisions, that the node lacks. `null` if unknown. */
   readonly lag: number | null;
-  /** Null where the brokers keep the cluster. */
+  /** `null` if the brokers synchronize the cluster themselves. */
   readonly sync: NodeSync | null;
-  /** Why it cannot be asked, or what is wrong; null: nothing. */
+  /** Why the node is not reachable, or what is wrong with it. `null` if nothing is wrong. */
   readonly error: ServiceError | null;
 }
 
 export interface ClusterStatus {
   readonly state: ClusterState;
-  /** By nodeId. */
+  /** Sorted by `nodeId`. */
   readonly nodes: readonly NodeStatus[];
 }

@@ -1,53 +1,53 @@
 import type { ClusterMode } from '../../../generated/sqlite/client.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 
-/** BROKER: the brokers hold the cluster together themselves (`cedalo/ha`). GATEWAY: this service does. */
+/** BROKER: the brokers synchronize the cluster themselves (`cedalo/ha`). GATEWAY: this service synchronizes it. */
 export type ClusterKeeper = 'BROKER' | 'GATEWAY';
 
-/** A cluster as it is held in memory. Never changed; another one takes its place. */
+/** A cluster as it is cached. Immutable: a change replaces the record. */
 export interface ClusterRecord {
-  /** Of the broker entry that stands for it. */
+  /** Id of the broker entry that represents the cluster. */
   readonly id: string;
   readonly projectId: string;
   readonly name: string;
   readonly mode: ClusterMode;
   readonly keeper: ClusterKeeper;
-  /** With GATEWAY: what all nodes shall have; null: not read from the first node yet. */
+  /** GATEWAY: access control that all nodes must have. `null` until it was read from the first node. */
   readonly document: AccessDocument | null;
-  /** Grows with each change of `document`. */
+  /** Increases with each change of `document`. */
   readonly revision: number;
-  /** A write that began and has not come into `document` yet; null: none. */
+  /** A write that started and is not part of `document` yet. `null` if there is none. */
   readonly writing: BegunWrite | null;
-  /** A node that somebody changed otherwise is brought back without being asked. */
+  /** Whether a node that another client changed is repaired automatically. */
   readonly autoRepair: boolean;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** By nodeId. */
+  /** Sorted by `nodeId`. */
   readonly nodes: readonly ClusterNodeRecord[];
 }
 
-/** What is known of a write when the process that did it is gone: it was done on this node at most. */
+/** What is known about a write after its process failed: it reached at most this node. */
 export interface BegunWrite {
   readonly nodeId: number;
-  /** Accounts whose password it sets. */
+  /** Accounts whose password the write sets. */
   readonly usernames: readonly string[];
 }
 
 export interface ClusterNodeRecord {
   readonly clusterId: string;
-  /** From 1. */
+  /** Number of the node in the cluster, from 1. */
   readonly nodeId: number;
-  /** The entry by which this service reaches it. */
+  /** The broker entry through which this service connects to the node. */
   readonly brokerId: string;
   readonly name: string;
-  /** Where the other nodes reach it. */
+  /** Address at which the other nodes connect to the node. */
   readonly address: string;
   readonly port: number;
-  /** Of the cluster's document that it was brought to last; null: never. */
+  /** Revision of the cluster's document that was last applied to the node. `null` if none was. */
   readonly revision: number | null;
-  /** Accounts whose password it may not have, because it was away when it was set and it is not kept. Sorted. */
+  /** Accounts whose password the node may lack: it was set while the node was away, and is not stored. Sorted. */
   readonly missingPasswords: readonly string[];
 }
 
-/** What a node is described by when a cluster is made, or it joins. */
+/** Description of a node for a new cluster, or for joining one. */
 export type NewNode = Pick<ClusterNodeRecord, 'nodeId' | 'brokerId' | 'name' | 'address' | 'port'>;

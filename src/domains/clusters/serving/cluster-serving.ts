@@ -1,4 +1,6 @@
 import type { LeasedMutex } from '../../../platform/scheduling/leased-mutex.ts';
+import type { ControlApi } from '../../../protocol/control/envelope.ts';
+import type { PluginFactory } from '../../../protocol/control/plugin.ts';
 import type { GatewayPlugins } from '../../../protocol/hosting/gateway-plugins.ts';
 import type { Hosting } from '../../../protocol/hosting/hosting.ts';
 import type { BrokerLinkOptions } from '../../../protocol/mqtt/broker-link.ts';
@@ -10,26 +12,25 @@ import type { ClientService } from '../../clients/client-service.ts';
 import type { StreamService } from '../../streams/stream-service.ts';
 import type { TopicService } from '../../topic-tree/topic-service.ts';
 import type { TopicNodes } from '../../topic-tree/topic-view.ts';
-import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
+import { type CallNode, ClusterNodes, hasClientsPerNode, nodesOfCluster } from './cluster-nodes.ts';
 import { mergedClientControlPlugin } from './merged-client-control.ts';
 import { mergedInspectPlugin } from './merged-inspect-plugin.ts';
 import { mergedStreamsPlugin } from './merged-streams-plugin.ts';
 import { mergedTopicsPlugin } from './merged-topics-plugin.ts';
-import { notMergedPlugin, notMergedReason } from './not-merged.ts';
-import { type AskNode, isSplit, nodesOf, ServingNodes } from './serving-nodes.ts';
 
-export interface ClusterServingOptions {
-  readonly directory: ClusterDirectory;
+interface ClusterServingOptions {
+  readonly cache: ClusterCache;
   readonly brokers: BrokerCache;
-  /** Bridges that this service runs beside brokers. */
+  /** Bridges that the gateway runs for brokers without bridges of their own. */
   readonly bridges: Pick<Hosting, 'apis'>;
-  /** By cluster. */
+  /** By cluster id. */
   readonly streamMutex: LeasedMutex;
-  /** Longest wait for a broker's answer, milliseconds. */
+  /** Maximum wait for a response of a broker, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-export interface ServedParts {
+interface ConnectedParts {
   readonly runtimes: BrokerRuntimes;
   readonly clients: ClientService;
   readonly topics: TopicService;
@@ -37,14 +38,13 @@ export interface ServedParts {
 }
 
 /**
- * What is told of, and done with, the clients and messages of clusters whose nodes have their own: by plugins instead of the broker by
- * which such a cluster is reached. What cannot be done on all nodes is not done on one of them. Nodes that have messages in common have
- * clients of their own, too, and hear each message where it came in, or all of them: what follows messages is run by any one of them.
+ * Provides gateway plugins for clusters whose nodes have their own clients and messages. The plugins merge the clients,
+ * topics and streams of all nodes. Features that cannot be applied to all nodes are reported as unavailable.
  */
 export class ClusterServing {
   readonly #options: ClusterServingOptions;
   readonly #listeners = new Map<string, Set<() => void>>();
-  #parts: ServedParts | null = null;
+  #parts: ConnectedParts | null = null;
   #stop: Stop = () => undefined;
 
   constructor(options: ClusterServingOptions) {
@@ -52,63 +52,64 @@ export class ClusterServing {
   }
 
   /**
-   * What serves control APIs of the entry of such a cluster; null: it is another broker. Where what goes through one node goes through
-   * all, bridges run as beside a single broker.
+   * Gateway plugins for the entry of a cluster. `null` if the entry does not represent such a cluster. In a cluster in
+   * mode FULL all messages pass through the leader, so the plugins of a single broker are used.
    */
   pluginsFor(link: BrokerLinkOptions): GatewayPlugins | null {
     const { id: brokerId } = link;
-    const cluster = this.#options.directory.get(brokerId);
-    if (cluster === null || !isSplit(cluster)) return null;
+    const cluster = this.#options.cache.get(brokerId);
+    if (cluster === null || !hasClientsPerNode(cluster)) return null;
     const nodes = this.#nodesOf(brokerId);
     const { runtimes, clients, topics, streams } = this.#connected;
     const { streamMutex, timeoutMs, bridges } = this.#options;
-    const ask: AskNode = ({ broker }, question) => runtimes.ask(broker, ({ controls }) => question(controls));
+    const call: CallNode = ({ broker }, request) => runtimes.ask(broker, ({ controls }) => request(controls));
     return {
       plugins: [
         licensePlugin,
-        mergedInspectPlugin({ nodes, clients, ask }),
-        mergedClientControlPlugin({ nodes, clients, ask }),
-        mergedTopicsPlugin({ nodes, ask: ({ broker }, question) => topics.askAt(broker, question) }),
+        mergedInspectPlugin({ nodes, clients, call }),
+        mergedClientControlPlugin({ nodes, clients, call }),
+        mergedTopicsPlugin({ nodes, call: ({ broker }, request) => topics.askAt(broker, request) }),
         mergedStreamsPlugin({
           nodes,
-          ask: ({ broker }, question) => streams.askAt(broker, question),
-          inTurn: (work) => streamMutex.run(brokerId, work),
+          call: ({ broker }, request) => streams.askAt(broker, request),
+          runExclusive: (work) => streamMutex.run(brokerId, work),
           timeoutMs,
         }),
-        ...bridges.apis.map((api) => notMergedPlugin(api, 'a bridge', nodes)),
+        ...bridges.apis.map((api) => unsupportedPlugin(api, 'a bridge', nodes)),
       ],
       clientIds: [],
     };
   }
 
-  /** Why nothing that takes messages runs for a broker; null: it may. */
+  /** Why a feature that receives messages is unavailable for a broker. `null` if it is available. */
   refusalOf({ id }: BrokerRecord, what: string): string | null {
-    const cluster = this.#options.directory.get(id);
-    return cluster !== null && isSplit(cluster) ? notMergedReason(what, this.#nodesOf(id)) : null;
+    const cluster = this.#options.cache.get(id);
+    return cluster !== null && hasClientsPerNode(cluster) ? unsupportedReason(what, this.#nodesOf(id)) : null;
   }
 
-  /** For TopicService. */
+  /** Nodes whose topics are merged, for `TopicService`. `null` if the broker does not represent such a cluster. */
   topicNodesOf({ id }: BrokerRecord): TopicNodes | null {
-    const cluster = this.#options.directory.get(id);
-    if (cluster === null || !isSplit(cluster)) return null;
-    return { places: nodesOf(this.#options, id), isMerged: cluster.mode !== 'HP' };
+    const cluster = this.#options.cache.get(id);
+    if (cluster === null || !hasClientsPerNode(cluster)) return null;
+    return { places: nodesOfCluster(this.#options, id), isMerged: cluster.mode !== 'HP' };
   }
 
-  connect(parts: ServedParts): void {
+  connect(parts: ConnectedParts): void {
     this.#parts = parts;
   }
 
   start(): void {
-    const { directory } = this.#options;
+    const { cache } = this.#options;
     const { runtimes } = this.#connected;
     runtimes.onRuntime(({ id, link }, change) => {
       if (change === 'OPENED') link.onStatus(() => this.#nodeChanged(id));
       this.#nodeChanged(id);
     });
-    this.#stop = directory.onChange((after, before) => {
-      // Of one that another process made, the entry may have come first.
-      if (after !== null && before === null && isSplit(after)) runtimes.reopen(after.id);
-      if (after !== null) this.#tell(after.id);
+    this.#stop = cache.onChange((after, before) => {
+      // If another process created the cluster, the runtime of its entry may have been opened before the cluster was
+      // known.
+      if (after !== null && before === null && hasClientsPerNode(after)) runtimes.reopen(after.id);
+      if (after !== null) this.#notify(after.id);
     });
   }
 
@@ -117,13 +118,13 @@ export class ClusterServing {
     this.#listeners.clear();
   }
 
-  get #connected(): ServedParts {
-    if (this.#parts === null) throw new Error('clusters are served before their parts are there');
+  get #connected(): ConnectedParts {
+    if (this.#parts === null) throw new Error('ClusterServing is used before connect()');
     return this.#parts;
   }
 
-  #nodesOf(clusterId: string): ServingNodes {
-    const { directory, brokers, timeoutMs } = this.#options;
+  #nodesOf(clusterId: string): ClusterNodes {
+    const { cache, brokers, timeoutMs } = this.#options;
     const { runtimes } = this.#connected;
     const onNodes = (id: string, listener: () => void) => {
       const listeners = this.#listeners.get(id) ?? new Set();
@@ -133,15 +134,28 @@ export class ClusterServing {
         if (listeners.size === 0) this.#listeners.delete(id);
       };
     };
-    return new ServingNodes(clusterId, { directory, brokers, runtimes, timeoutMs, onNodes });
+    return new ClusterNodes(clusterId, { cache, brokers, runtimes, timeoutMs, onNodes });
   }
 
   #nodeChanged(brokerId: string): void {
-    const cluster = this.#options.directory.ofNode(brokerId);
-    if (cluster !== null) this.#tell(cluster.id);
+    const cluster = this.#options.cache.ofNode(brokerId);
+    if (cluster !== null) this.#notify(cluster.id);
   }
 
-  #tell(clusterId: string): void {
+  #notify(clusterId: string): void {
     for (const listener of this.#listeners.get(clusterId) ?? []) listener();
   }
 }
+
+/** Why a cluster whose nodes do not exchange messages does not support a feature, and which brokers to use instead. */
+function unsupportedReason(feature: string, nodes: ClusterNodes): string {
+  const names = nodes.all().map(({ nodeId, broker }) => `${nodeId}: "${broker.name}" (${broker.id})`);
+  return `The nodes of this cluster do not exchange messages, so ${feature} of the cluster would receive the messages of only one node: use the brokers of its nodes (${names.join(', ')})`;
+}
+
+/** Reports an API as unavailable for the cluster, even if the contact node supports it. */
+const unsupportedPlugin = (api: ControlApi, feature: string, nodes: ClusterNodes): PluginFactory => ({
+  api,
+  instead: true,
+  create: async () => ({ unavailable: unsupportedReason(feature, nodes) }),
+});

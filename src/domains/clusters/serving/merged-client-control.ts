@@ -15,24 +15,24 @@ import {
   FORESEE,
   parseDisconnected,
 } from '../../clients/control/client-control.ts';
-import { type FoundClient, foundClients, isConnected } from './found-clients.ts';
-import { type AskNode, ofNode, refusePartly, type ServingNode, type ServingNodes } from './serving-nodes.ts';
+import { type FoundClient, findClients, isConnected } from './client-lookup.ts';
+import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, withNodeName } from './cluster-nodes.ts';
 
-export interface MergedClientControlOptions {
-  readonly nodes: ServingNodes;
+interface MergedClientControlOptions {
+  readonly nodes: ClusterNodes;
   readonly clients: Pick<ClientService, 'find' | 'expectEnds'>;
-  readonly ask: AskNode;
+  readonly call: CallNode;
 }
 
-/** What only plugins of ours know. */
+/** Fields that only gateway plugins support. */
 const OURS = ['force', 'among', 'takeover'] as const;
 
 /**
- * `cedalo/client-control` for a cluster whose nodes have clients of their own: a command goes to each node where the client is connected,
- * and where it is connected to none, to those that have its session; one of them, where they have sessions in common.
+ * `cedalo/client-control` for a cluster whose nodes have their own clients. A command goes to each node to which the
+ * client is connected. If it is connected to none, the command goes to the nodes that have its session.
  *
- * Errors: NOT_FOUND (all nodes were asked, and none has it), BROKER_UNREACHABLE (of a node that could not be asked, which may have it),
- * and those of nodes; where it was done on one and not on another, `info.nodes` says so.
+ * Errors: NOT_FOUND (no node knows the client), BROKER_UNREACHABLE (a node that may know the client is not reachable),
+ * and those of nodes. If the command failed on some nodes, `info.nodes` lists the results.
  */
 export const mergedClientControlPlugin = (options: MergedClientControlOptions): PluginFactory => ({
   api: CLIENT_CONTROL_API,
@@ -63,22 +63,22 @@ class MergedClientControl implements ControlPlugin {
   close(): void {}
 
   async #disconnect(command: ControlCommand): Promise<object> {
-    const answers = await this.#whereItIs(command, (node, clientid) => this.#disconnectAt(node, command, clientid));
-    const [first] = answers;
-    return { method: first?.method, disconnected: [...new Set(answers.flatMap(({ clientids }) => clientids))] };
+    const results = await this.#whereItIs(command, (node, clientid) => this.#disconnectAt(node, command, clientid));
+    const [first] = results;
+    return { method: first?.method, disconnected: [...new Set(results.flatMap(({ clientids }) => clientids))] };
   }
 
   async #disconnectAt(
-    node: ServingNode,
+    node: NodeEntry,
     { command, ...fields }: ControlCommand,
     clientid: string,
   ): Promise<Disconnected> {
-    const { ask, clients } = this.#options;
+    const { call, clients } = this.#options;
     const isForeseen = command === FORESEE;
     const whenKnown = isForeseen ? null : clients.expectEnds(node.broker, [clientid]);
-    const done = await ask(node, async (controls) => {
+    const done = await call(node, async (controls) => {
       const isOurs = await servesOurs(controls);
-      // A broker ends that connection and no other.
+      // A broker closes only this connection.
       if (isForeseen && !isOurs) return { method: 'BROKER', clientids: [clientid] } as const;
       const data = await controls.call(CLIENT_CONTROL_API, command, isOurs ? fields : documented(fields));
       return parseDisconnected(data, fields as Partial<DisconnectClient> & { clientid: string });
@@ -89,7 +89,7 @@ class MergedClientControl implements ControlPlugin {
 
   async #change({ command, ...fields }: ControlCommand): Promise<object> {
     await this.#whereItIs({ command, ...fields }, (node) =>
-      this.#options.ask(node, async (controls) => {
+      this.#options.call(node, async (controls) => {
         const isOurs = await servesOurs(controls);
         await controls.call(CLIENT_CONTROL_API, command, isOurs ? fields : documented(fields));
       }),
@@ -99,27 +99,27 @@ class MergedClientControl implements ControlPlugin {
 
   async #whereItIs<T>(
     command: ControlCommand,
-    work: (node: ServingNode, clientid: string) => Promise<T>,
+    work: (node: NodeEntry, clientid: string) => Promise<T>,
   ): Promise<readonly T[]> {
     const { nodes, clients } = this.#options;
     const clientid = requiredText(command, 'clientid');
-    const { found, failures } = await foundClients(nodes, clients, clientid);
+    const { found, failures } = await findClients(nodes, clients, clientid);
     const [unasked] = failures;
     if (found.length === 0) {
       if (unasked === undefined) throw new ControlRefusal('Client not found');
-      const { code, message, info } = ofNode(unasked);
-      throw new ServiceError(code, `No other node has "${clientid}", and this one could not be asked: ${message}`, {
+      const { code, message, info } = withNodeName(unasked);
+      throw new ServiceError(code, `No other node has "${clientid}", and this node failed: ${message}`, {
         ...(info === undefined ? {} : { info }),
       });
     }
-    const results = await nodes.each((node) => work(node, clientid), placesOf(found));
-    refusePartly(results);
-    return results.answers.map(({ answer }) => answer);
+    const results = await nodes.callAll((node) => work(node, clientid), placesOf(found));
+    throwIfPartial(results);
+    return results.results.map(({ value }) => value);
   }
 }
 
-/** Where it is connected; nowhere: where its session is. */
-function placesOf(found: readonly FoundClient[]): ServingNode[] {
+/** Returns the nodes to which the client is connected. If there are none, the nodes that have its session. */
+function placesOf(found: readonly FoundClient[]): NodeEntry[] {
   const connected = found.filter(isConnected);
   return (connected.length > 0 ? connected : found).map(({ node }) => node);
 }

@@ -2,37 +2,37 @@ import type { Stop } from '../../../protocol/mqtt/broker-session.ts';
 import type { ClientService } from '../../clients/client-service.ts';
 import { type ClientPlace, keyOf } from '../../clients/inspect/client-key.ts';
 import type { ClientSource, ConnectedClientSummary } from '../../clients/inspect/inspect-control.ts';
-import { FollowedNode } from './followed-node.ts';
-import type { ServingNode, ServingNodes } from './serving-nodes.ts';
+import type { ClusterNodes, NodeEntry } from './cluster-nodes.ts';
+import { NodeClients } from './node-clients.ts';
 
-export interface MergedClientsOptions {
-  readonly nodes: ServingNodes;
+interface MergedClientsOptions {
+  readonly nodes: ClusterNodes;
   readonly clients: Pick<ClientService, 'watch' | 'page'>;
-  /** Some became different, or what is known of all. */
+  /** Called when clients or the state of the list changed. */
   readonly onChange: () => void;
 }
 
-/** What may be missing. */
-export interface MergedState {
-  /** False: a node is not reached, cannot tell its clients, or does not know all of them. */
+/** Completeness of the merged list. */
+interface MergedState {
+  /** Whether all nodes are connected and report all of their clients. */
   readonly complete: boolean;
-  /** Epoch milliseconds since when the last one is followed. */
+  /** Start of the newest node subscription, in epoch milliseconds. */
   readonly since?: number;
   readonly source: ClientSource;
 }
 
-export interface MergedChanges {
+interface MergedChanges {
   readonly changed: readonly ConnectedClientSummary[];
   readonly removed: readonly ClientPlace[];
 }
 
 /**
- * The clients of all nodes of a cluster, while somebody wants to know. A node that goes away takes its clients with it: nobody can tell
- * whether they are still there. Changes are collected until they are taken, each client once.
+ * Merges the connected clients of all nodes. When a node is disconnected its clients are removed, because their state
+ * is unknown. Changes are collected until `takeChanges`, each client once.
  */
 export class MergedClients {
   readonly #options: MergedClientsOptions;
-  readonly #followed = new Map<number, FollowedNode>();
+  readonly #nodeClients = new Map<number, NodeClients>();
   #changed = new Map<string, ClientPlace>();
   #stop: Stop | null = null;
 
@@ -42,17 +42,17 @@ export class MergedClients {
 
   get size(): number {
     let size = 0;
-    for (const node of this.#followed.values()) size += node.size;
+    for (const node of this.#nodeClients.values()) size += node.size;
     return size;
   }
 
   *all(): Generator<ConnectedClientSummary> {
-    for (const node of this.#followed.values()) yield* node.all();
+    for (const node of this.#nodeClients.values()) yield* node.all();
   }
 
   state(): MergedState {
     const nodes = this.#options.nodes.all();
-    const states = nodes.map(({ nodeId }) => this.#followed.get(nodeId)?.state ?? null);
+    const states = nodes.map(({ nodeId }) => this.#nodeClients.get(nodeId)?.state ?? null);
     const since = Math.max(...states.map((state) => state?.since ?? 0));
     const isFollowed = states.some((state) => state?.source === 'LOG_FEED');
     return {
@@ -62,28 +62,28 @@ export class MergedClients {
     };
   }
 
-  /** All that nodes told until now is known; a node that cannot be asked is left out. Errors: of the first node, where none can be. */
+  /** Waits until all events of reachable nodes are applied. Errors: that of the first node if all nodes fail. */
   async catchUp(): Promise<void> {
     const { nodes, onChange } = this.#options;
     this.#stop ??= nodes.onChange(() => {
-      this.#look();
+      this.#updateNodes();
       onChange();
     });
-    this.#look();
-    await nodes.each(async (node) => {
-      const followed = this.#followed.get(node.nodeId);
-      // Not connected: its error is that of any question.
-      if (followed === undefined) await this.#options.clients.page(node.broker, { first: 0 });
+    this.#updateNodes();
+    await nodes.callAll(async (node) => {
+      const nodeClients = this.#nodeClients.get(node.nodeId);
+      // Not connected: any request returns the error of the node.
+      if (nodeClients === undefined) await this.#options.clients.page(node.broker, { first: 0 });
       await this.#of(node).catchUp();
     });
   }
 
-  /** Those that became different since this was asked last. */
+  /** Returns the clients that changed since the last call. */
   takeChanges(): MergedChanges {
     const changed: ConnectedClientSummary[] = [];
     const removed: ClientPlace[] = [];
     for (const place of this.#changed.values()) {
-      const client = this.#followed.get(place.node ?? 0)?.get(place.clientid);
+      const client = this.#nodeClients.get(place.node ?? 0)?.get(place.clientid);
       if (client) changed.push(client);
       else removed.push(place);
     }
@@ -91,39 +91,39 @@ export class MergedClients {
     return { changed, removed };
   }
 
-  /** Nobody wants to know any more. */
+  /** Unsubscribes from all nodes. */
   close(): void {
     this.#stop?.();
     this.#stop = null;
-    for (const node of this.#followed.values()) node.close();
-    this.#followed.clear();
+    for (const node of this.#nodeClients.values()) node.close();
+    this.#nodeClients.clear();
     this.#changed = new Map();
   }
 
-  /** Nodes that are reached are followed, others are not. */
-  #look(): void {
+  /** Subscribes to connected nodes, and unsubscribes from the others. */
+  #updateNodes(): void {
     const { nodes } = this.#options;
     const reached = nodes.all().filter((node) => nodes.isConnected(node));
     const brokers = new Map(reached.map(({ nodeId, broker }) => [nodeId, broker.id]));
-    for (const [nodeId, followed] of this.#followed) {
-      if (brokers.get(nodeId) === followed.node.broker.id) continue;
-      followed.close();
-      this.#followed.delete(nodeId);
+    for (const [nodeId, nodeClients] of this.#nodeClients) {
+      if (brokers.get(nodeId) === nodeClients.node.broker.id) continue;
+      nodeClients.close();
+      this.#nodeClients.delete(nodeId);
     }
     for (const node of reached) {
-      // What fails here is told to whoever asks.
+      // `catchUp` reports the error.
       this.#of(node)
-        .begin()
+        .start()
         .catch(() => undefined);
     }
   }
 
-  #of(node: ServingNode): FollowedNode {
+  #of(node: NodeEntry): NodeClients {
     const { nodeId } = node;
-    const known = this.#followed.get(nodeId);
+    const known = this.#nodeClients.get(nodeId);
     if (known !== undefined) return known;
     const { clients, onChange } = this.#options;
-    const followed = new FollowedNode({
+    const nodeClients = new NodeClients({
       node,
       clients,
       onChange: (clientid) => {
@@ -134,7 +134,7 @@ export class MergedClients {
         onChange();
       },
     });
-    this.#followed.set(nodeId, followed);
-    return followed;
+    this.#nodeClients.set(nodeId, nodeClients);
+    return nodeClients;
   }
 }

@@ -14,30 +14,31 @@ import {
   INSPECT_API,
   type ListClientsData,
 } from '../../clients/inspect/inspect-control.ts';
-import { type FoundClient, foundClients, latest } from './found-clients.ts';
+import { type FoundClient, findClients, latest } from './client-lookup.ts';
+import type { CallNode, ClusterNodes } from './cluster-nodes.ts';
 import { MergedClients } from './merged-clients.ts';
-import type { AskNode, ServingNodes } from './serving-nodes.ts';
 
-export interface MergedInspectOptions {
-  readonly nodes: ServingNodes;
+interface MergedInspectOptions {
+  readonly nodes: ClusterNodes;
   readonly clients: Pick<ClientService, 'watch' | 'page' | 'find'>;
-  readonly ask: AskNode;
-  /** Changes of so long a time are told as one event. Default 50. */
+  readonly call: CallNode;
+  /** Interval in which changes are coalesced into one event, in milliseconds. Default: 50. */
   readonly coalesceMs?: number;
-  /** Nodes are followed so long after the last question while nobody listens. Default 60,000. */
+  /** How long nodes stay subscribed after the last request without a listener, in milliseconds. Default: 60,000. */
   readonly idleMs?: number;
 }
 
-/** Clients per event. */
+/** Maximum number of clients per event. */
 const MAX_CHANGED = 1_000;
 
 /**
- * `cedalo/inspect` for a cluster whose nodes have clients of their own: the clients of all nodes in one list. A client is known by its id
- * and its `node`, so that the same id at two nodes is there twice. Events have numbers of their own, from 1 on for each connection of
- * the cluster. `complete` is false while a node is away or does not know all of its clients, and `since` is that of the node that was
- * followed last.
+ * `cedalo/inspect` for a cluster whose nodes have their own clients: one list of the clients of all nodes. A client is
+ * identified by its id and its `node`, so the list may contain an id more than once. The sequence numbers of events
+ * start at 1 for each connection of the cluster. `complete` is false while a node is disconnected or does not report
+ * all of its clients. `since` is that of the newest node subscription.
  *
- * Nodes are followed while somebody listens or has asked lately, by the lists that those who look at the nodes share.
+ * The plugin subscribes to nodes while it has listeners or was recently called. Other users of a node share these
+ * subscriptions.
  */
 export const mergedInspectPlugin = (options: MergedInspectOptions): PluginFactory => ({
   api: INSPECT_API,
@@ -54,8 +55,8 @@ class MergedInspect implements ControlPlugin {
   readonly #ticker: NodeJS.Timeout;
   #timer: NodeJS.Timeout | null = null;
   #sequence = 0;
-  #askedAt = 0;
-  #toldState = '';
+  #lastRequestAt = 0;
+  #lastState = '';
   #closed = false;
 
   constructor(host: PluginHost, options: MergedInspectOptions) {
@@ -63,7 +64,7 @@ class MergedInspect implements ControlPlugin {
     this.#host = host;
     this.#options = options;
     this.#idleMs = idleMs;
-    this.#clients = new MergedClients({ nodes, clients, onChange: () => this.#tellSoon() });
+    this.#clients = new MergedClients({ nodes, clients, onChange: () => this.#scheduleEmit() });
     this.#ticker = setInterval(() => this.#tick(), idleMs / 2);
     this.#ticker.unref();
   }
@@ -89,10 +90,10 @@ class MergedInspect implements ControlPlugin {
 
   async #list(command: ControlCommand): Promise<object> {
     const { verbose, count, offset } = pageOf(command);
-    this.#askedAt = Date.now();
+    this.#lastRequestAt = Date.now();
     await this.#clients.catchUp();
-    // The number that the list carries is of an event that says the same.
-    this.#tell();
+    // The list must contain the sequence number of an event with the same state.
+    this.#emitChanges();
     const clients = [...this.#clients.all()].slice(offset, offset + count);
     const state = { totalCount: this.#clients.size, sequence: this.#sequence, ...this.#clients.state() };
     if (!verbose) return { ...state, clients: clients.map(({ clientid }) => clientid) };
@@ -102,47 +103,47 @@ class MergedInspect implements ControlPlugin {
   async #get(command: ControlCommand): Promise<object> {
     const { nodes, clients } = this.#options;
     const clientid = requiredText(command, 'clientid');
-    const { found } = await foundClients(nodes, clients, clientid, nodeIn(command.node));
+    const { found } = await findClients(nodes, clients, clientid, nodeIn(command.node));
     const client = latest(found);
     if (client === null) throw new ControlRefusal('Client not found');
     return detailOf(client);
   }
 
   async #queues({ clientids, nodes: given }: ControlCommand): Promise<object> {
-    const { nodes, ask } = this.#options;
+    const { nodes, call } = this.#options;
     if (!Array.isArray(clientids)) throw new ControlRefusal('Invalid/missing clientids');
     const ids = clientids.map(String);
     const nodeIds: readonly unknown[] = Array.isArray(given) ? given : [];
     const queues: (ClientQueues | null)[] = ids.map(() => null);
-    await nodes.each(async (node) => {
-      const isMeant = (index: number) => (nodeIn(nodeIds[index]) ?? node.nodeId) === node.nodeId;
-      const places = [...ids.keys()].filter(isMeant);
-      if (places.length === 0) return;
-      const some = places.map((index) => ({ clientid: ids[index] ?? '' }));
-      const told = await ask(node, (controls) => getQueues(controls, some));
-      for (const [at, index] of places.entries()) queues[index] ??= told[at] ?? null;
+    await nodes.callAll(async (node) => {
+      const isRequested = (index: number) => (nodeIn(nodeIds[index]) ?? node.nodeId) === node.nodeId;
+      const indexes = [...ids.keys()].filter(isRequested);
+      if (indexes.length === 0) return;
+      const some = indexes.map((index) => ({ clientid: ids[index] ?? '' }));
+      const counts = await call(node, (controls) => getQueues(controls, some));
+      for (const [at, index] of indexes.entries()) queues[index] ??= counts[at] ?? null;
     });
     return { queues };
   }
 
-  #tellSoon(): void {
+  #scheduleEmit(): void {
     if (this.#closed) return;
-    this.#timer ??= setTimeout(() => this.#tell(), this.#options.coalesceMs ?? 50);
+    this.#timer ??= setTimeout(() => this.#emitChanges(), this.#options.coalesceMs ?? 50);
   }
 
-  #tell(): void {
+  #emitChanges(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     const { changed, removed } = this.#clients.takeChanges();
     const state = JSON.stringify(this.#clients.state());
-    if (changed.length + removed.length === 0 && state === this.#toldState) return;
-    this.#toldState = state;
-    const left = [...changed];
-    const gone = [...removed];
+    if (changed.length + removed.length === 0 && state === this.#lastState) return;
+    this.#lastState = state;
+    const changedLeft = [...changed];
+    const removedLeft = [...removed];
     do {
-      const now = left.splice(0, MAX_CHANGED);
-      this.#emit(now, gone.splice(0, MAX_CHANGED - now.length));
-    } while (left.length + gone.length > 0);
+      const now = changedLeft.splice(0, MAX_CHANGED);
+      this.#emit(now, removedLeft.splice(0, MAX_CHANGED - now.length));
+    } while (changedLeft.length + removedLeft.length > 0);
   }
 
   #emit(
@@ -163,9 +164,9 @@ class MergedInspect implements ControlPlugin {
   }
 
   #tick(): void {
-    const isWanted = this.#host.isHeard?.() !== false || Date.now() - this.#askedAt < this.#idleMs;
-    // A node that could not be followed is tried again.
-    if (isWanted && this.#askedAt > 0) this.#clients.catchUp().catch(() => undefined);
+    const isWanted = this.#host.isHeard?.() !== false || Date.now() - this.#lastRequestAt < this.#idleMs;
+    // Retries nodes whose subscription failed.
+    if (isWanted && this.#lastRequestAt > 0) this.#clients.catchUp().catch(() => undefined);
     else if (!isWanted) this.#clients.close();
   }
 }

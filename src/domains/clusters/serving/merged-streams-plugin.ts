@@ -25,31 +25,30 @@ import {
 import { createLoopFree, modifyLoopFree, replayLoopFree } from '../../streams/loop-free-writes.ts';
 import { DEFAULT_DEFINITION, type StreamDefinition } from '../../streams/model/stream-definition.ts';
 import type { ReplayRequest } from '../../streams/model/stream-replay.ts';
-import { inOrder } from './in-order.ts';
+import { type CallNode, type ClusterNodes, type NodeEntry, throwIfPartial, withNodeName } from './cluster-nodes.ts';
 import { type FoundStream, MergedStreams } from './merged-streams.ts';
-import { type AskNode, ofNode, refusePartly, type ServingNode, type ServingNodes } from './serving-nodes.ts';
 
-export interface MergedStreamsOptions {
-  readonly nodes: ServingNodes;
-  /** Asks whoever runs the streams of a node. */
-  readonly ask: AskNode;
-  /** One change of the cluster's streams at a time, over all processes. */
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+interface MergedStreamsOptions {
+  readonly nodes: ClusterNodes;
+  /** Runs a request with the streams of a node. */
+  readonly call: CallNode;
+  /** Runs one change of the cluster's streams at a time, over all processes. */
+  readonly runExclusive: <T>(work: () => Promise<T>) => Promise<T>;
   readonly timeoutMs: number;
 }
 
 /**
- * `stream-processing` for a cluster whose nodes have streams and messages of their own, by the commands that callers in this process give.
+ * `stream-processing` for a cluster whose nodes have their own streams and messages. Only callers in this process use
+ * it.
  *
- * A stream of the cluster is on all of its nodes, and each of them runs and stores it for the messages that come there. Writes go to one
- * node after the other, in the order of their numbers. Nothing is done anywhere where the first of them refuses; where some did it and
- * another one did not, the command fails with what became of each in `info.nodes`. Nothing is done later by itself: the list tells of
- * each stream on which nodes it is missing or otherwise, and a node that could not be asked; the next change of the stream (also one that
- * changes nothing), or creating the same again, brings it to all nodes that are reached. What was deleted while a node was away is in the
+ * A stream of the cluster exists on all nodes. Each node runs it and stores its own messages. Writes go to one node
+ * after the other, sorted by `nodeId`. If the first node refuses, nothing is changed. If a later node fails, the
+ * command fails, and `info.nodes` lists the result of each node. Nothing is repaired automatically: the list reports
+ * for each stream the nodes that lack it, that differ, or that are not reachable. The next change of the stream, or
+ * creating it again, applies it to all reachable nodes. A stream that was deleted while a node was away stays in the
  * list as long as that node has it.
  *
- * Messages are cleared, counted and replayed on each node that stores some, which publishes its own. Refusals: those of StreamPlugin, and
- * of nodes that could not be asked.
+ * Messages are cleared, counted and replayed on each node that stores some. Errors: those of StreamPlugin and of nodes.
  */
 export const mergedStreamsPlugin = (options: MergedStreamsOptions): PluginFactory => ({
   api: STREAM_API,
@@ -70,17 +69,17 @@ class MergedStreamsPlugin implements ControlPlugin {
   execute(command: ControlCommand): unknown {
     return runCommandOf(
       {
-        createstream: () => this.#changed(() => this.#create(command)),
-        modifystream: () => this.#changed(() => this.#modify(command, givenFields(command))),
-        enablestream: () => this.#changed(() => this.#modify(command, { active: true })),
-        disablestream: () => this.#changed(() => this.#modify(command, { active: false })),
-        deletestream: () => this.#changed(() => this.#delete(command)),
+        createstream: () => this.#change(() => this.#create(command)),
+        modifystream: () => this.#change(() => this.#modify(command, givenFields(command))),
+        enablestream: () => this.#change(() => this.#modify(command, { active: true })),
+        disablestream: () => this.#change(() => this.#modify(command, { active: false })),
+        deletestream: () => this.#change(() => this.#delete(command)),
         getstream: () => this.#get(command),
         liststreams: () => this.#list(command),
         getstreammessagecount: () => this.#count(command),
-        clearstreammessages: () => this.#changed(() => this.#clear(command)),
-        replaystream: () => this.#changed(() => this.#replay(command)),
-        stopstreamreplay: () => this.#changed(() => this.#stopReplay(command)),
+        clearstreammessages: () => this.#change(() => this.#clear(command)),
+        replaystream: () => this.#change(() => this.#replay(command)),
+        stopstreamreplay: () => this.#change(() => this.#stopReplay(command)),
         getlicense: () => STREAM_LICENSE,
       },
       command,
@@ -88,26 +87,26 @@ class MergedStreamsPlugin implements ControlPlugin {
   }
 
   close(): void {
-    this.#streams.forget();
+    this.#streams.invalidate();
   }
 
-  async #changed(work: () => Promise<void>): Promise<void> {
-    const { inTurn, timeoutMs } = this.#options;
+  async #change(work: () => Promise<void>): Promise<void> {
+    const { runExclusive, timeoutMs } = this.#options;
     const until = performance.now() + timeoutMs;
     try {
-      await inTurn(async () => {
-        // Whoever asked for it was told that there is no answer.
+      await runExclusive(async () => {
+        // The caller has already received a timeout.
         if (performance.now() > until) throw new ServiceError('BROKER_TIMEOUT', 'Earlier changes took too long');
         await work();
       });
     } finally {
-      this.#streams.forget();
+      this.#streams.invalidate();
     }
   }
 
   async #list(command: ControlCommand): Promise<object> {
     const { verbose, count, offset } = pageOf(command);
-    const { streams, problem } = await this.#streams.all({ isContinued: offset > 0 });
+    const { streams, problem } = await this.#streams.list({ isContinued: offset > 0 });
     const page = streams.slice(offset, offset + count);
     return {
       totalCount: streams.length,
@@ -117,74 +116,74 @@ class MergedStreamsPlugin implements ControlPlugin {
   }
 
   async #get(command: ControlCommand): Promise<object> {
-    return { stream: streamObject(this.#streams.merged(await this.#there(command))) };
+    return { stream: streamObject(this.#streams.merged(await this.#findRequired(command))) };
   }
 
-  /** Where some nodes have it as it is wanted, and others lack it, an attempt before came only so far. */
+  /** If some nodes have an equal stream and others lack it, an earlier attempt was incomplete and is completed. */
   async #create(command: ControlCommand): Promise<void> {
     const name = requiredText(command, 'streamname');
-    // What cannot be one is refused by the first node.
+    // The first node refuses invalid definitions.
     const wanted = { ...DEFAULT_DEFINITION, ...givenFields(command), name } as StreamDefinition;
-    const { present, absent, failures, unable } = await this.#streams.find(name);
-    if (unable[0] !== undefined) throw ofNode(unable[0]);
-    const isOther = present.some(({ told }) => differencesBetween(told.definition, wanted).length > 0);
+    const { present, absent, failures, unsupported } = await this.#streams.find(name);
+    if (unsupported[0] !== undefined) throw withNodeName(unsupported[0]);
+    const isOther = present.some(({ value }) => differencesBetween(value.definition, wanted).length > 0);
     if (isOther || (present.length > 0 && absent.length + failures.length === 0)) {
       throw new ControlRefusal('Stream already exists');
     }
-    const { answers, failures: more } = await this.#inOrder(absent, (node, controls) =>
+    const { results, failures: more } = await this.#callInSequence(absent, (node, controls) =>
       createLoopFree(node.broker, controls, wanted),
     );
-    refusePartly({
-      answers: [...present.map(({ node }) => ({ node, answer: undefined })), ...answers],
+    throwIfPartial({
+      results: [...present.map(({ node }) => ({ node, value: undefined })), ...results],
       failures: [...failures, ...more],
     });
   }
 
-  /** It is the same on all nodes afterwards, also where it was otherwise or not at all. */
+  /** Makes the stream equal on all nodes, including nodes that differ or lack it. */
   async #modify(command: ControlCommand, changes: ReturnType<typeof givenFields>): Promise<void> {
-    const { name, present, absent, failures } = await this.#there(command);
-    const base = present[0]?.told.definition;
+    const { name, present, absent, failures } = await this.#findRequired(command);
+    const base = present[0]?.value.definition;
     const wanted = { ...base, ...changes, name } as StreamDefinition;
     const { name: _name, ...whole } = wanted;
-    const results = await this.#inOrder(
+    const results = await this.#callInSequence(
       sorted([...present.map(({ node }) => node), ...absent]),
       async (node, controls) => {
-        const known = present.find((one) => one.node === node)?.told.definition;
+        const known = present.find((one) => one.node === node)?.value.definition;
         if (known === undefined) return createLoopFree(node.broker, controls, wanted);
         const isAlike = base !== undefined && differencesBetween(known, base).length === 0;
         const given = isAlike ? (changes as Partial<typeof whole>) : whole;
         if (Object.keys(given).length > 0) await modifyLoopFree(node.broker, controls, name, given);
       },
     );
-    refusePartly({ ...results, failures: [...failures, ...results.failures] });
+    throwIfPartial({ ...results, failures: [...failures, ...results.failures] });
   }
 
   async #delete(command: ControlCommand): Promise<void> {
-    const { name, ...found } = await this.#there(command);
+    const { name, ...found } = await this.#findRequired(command);
     await this.#onEach(found, found.present, (_node, controls) => deleteStream(controls, name));
   }
 
   async #count(command: ControlCommand): Promise<object> {
-    const { name, ...found } = await this.#there(command);
-    const { nodes, ask } = this.#options;
-    const places = storing(found).map(({ node }) => node);
-    const { answers, failures } = await nodes.each(
-      (node) => ask(node, (controls) => getStreamMessageCount(controls, name)),
-      places,
+    const { name, ...found } = await this.#findRequired(command);
+    const { nodes, call } = this.#options;
+    const entries = storingNodes(found).map(({ node }) => node);
+    const { results, failures } = await nodes.callAll(
+      (node) => call(node, (controls) => getStreamMessageCount(controls, name)),
+      entries,
     );
     refuseUnknown([...found.failures, ...failures]);
-    return { streamname: name, count: answers.reduce((sum, { answer }) => sum + answer, 0) };
+    return { streamname: name, count: results.reduce((sum, { value }) => sum + value, 0) };
   }
 
   async #clear(command: ControlCommand): Promise<void> {
-    const { name, ...found } = await this.#there(command);
+    const { name, ...found } = await this.#findRequired(command);
     const bounds = boundsOf(command);
-    await this.#onEach(found, storing(found), (_node, controls) => clearStreamMessages(controls, name, bounds));
+    await this.#onEach(found, storingNodes(found), (_node, controls) => clearStreamMessages(controls, name, bounds));
   }
 
   async #replay(command: ControlCommand): Promise<void> {
-    const { name, ...found } = await this.#there(command);
-    const busy = found.present.find(({ told: { replaying } }) => replaying);
+    const { name, ...found } = await this.#findRequired(command);
+    const busy = found.present.find(({ value: { replaying } }) => replaying);
     if (busy !== undefined) {
       const { nodeId, broker } = busy.node;
       throw new ControlRefusal(`A replay of this stream is running on node ${nodeId} ("${broker.name}")`, {
@@ -192,59 +191,61 @@ class MergedStreamsPlugin implements ControlPlugin {
         info: { nodeId, brokerId: broker.id },
       });
     }
-    // As with a definition, the nodes check it.
+    // The nodes validate the request.
     const request = replayOf(command) as ReplayRequest;
-    await this.#onEach(found, storing(found), (node, controls) => replayLoopFree(node.broker, controls, name, request));
+    await this.#onEach(found, storingNodes(found), (node, controls) =>
+      replayLoopFree(node.broker, controls, name, request),
+    );
   }
 
   async #stopReplay(command: ControlCommand): Promise<void> {
-    const { name, ...found } = await this.#there(command);
+    const { name, ...found } = await this.#findRequired(command);
     await this.#onEach(found, found.present, (_node, controls) => stopStreamReplay(controls, name));
   }
 
-  /** Errors: ControlRefusal (no node has it), those of a node that could not be asked and may have it. */
-  async #there(command: ControlCommand): Promise<FoundStream> {
+  /** Finds the stream. Errors: ControlRefusal (no node has it), and those of a failed node that may have it. */
+  async #findRequired(command: ControlCommand): Promise<FoundStream> {
     const name = requiredText(command, 'streamname');
     const found = await this.#streams.find(name);
     if (found.present.length > 0) return found;
-    const [unasked] = found.failures;
-    if (unasked === undefined) throw new ControlRefusal('Stream not found');
-    const { code, message, info } = ofNode(unasked);
-    throw new ServiceError(code, `No other node has "${name}", and this one could not be asked: ${message}`, {
+    const [failedOn] = found.failures;
+    if (failedOn === undefined) throw new ControlRefusal('Stream not found');
+    const { code, message, info } = withNodeName(failedOn);
+    throw new ServiceError(code, `No other node has "${name}", and this node failed: ${message}`, {
       ...(info === undefined ? {} : { info }),
     });
   }
 
   async #onEach(
     { failures }: Pick<FoundStream, 'failures'>,
-    places: FoundStream['present'],
-    work: (node: ServingNode, controls: ControlCaller) => Promise<void>,
+    entries: FoundStream['present'],
+    work: (node: NodeEntry, controls: ControlCaller) => Promise<void>,
   ): Promise<void> {
-    const results = await this.#inOrder(
-      places.map(({ node }) => node),
+    const results = await this.#callInSequence(
+      entries.map(({ node }) => node),
       work,
     );
-    refusePartly({ ...results, failures: [...failures, ...results.failures] });
+    throwIfPartial({ ...results, failures: [...failures, ...results.failures] });
   }
 
-  #inOrder(nodes: readonly ServingNode[], work: (node: ServingNode, controls: ControlCaller) => Promise<void>) {
-    const { ask, timeoutMs } = this.#options;
-    return inOrder(nodes, timeoutMs, (node) => ask(node, (controls) => work(node, controls)));
+  #callInSequence(nodes: readonly NodeEntry[], work: (node: NodeEntry, controls: ControlCaller) => Promise<void>) {
+    const { call, nodes: all } = this.#options;
+    return all.callInSequence(nodes, (node) => call(node, (controls) => work(node, controls)));
   }
 }
 
-const sorted = (nodes: readonly ServingNode[]) => nodes.toSorted((one, other) => one.nodeId - other.nodeId);
+const sorted = (nodes: readonly NodeEntry[]) => nodes.toSorted((one, other) => one.nodeId - other.nodeId);
 
-/** Nodes that have messages of it, or take some in. Errors: ControlRefusal (none does). */
-function storing({ present }: Pick<FoundStream, 'present'>): FoundStream['present'] {
-  const places = present.filter(
-    ({ told: { definition, report } }) => definition.persist || (report?.storage.messages ?? 0) > 0,
+/** Returns the nodes that store messages of the stream. Errors: ControlRefusal (none does). */
+function storingNodes({ present }: Pick<FoundStream, 'present'>): FoundStream['present'] {
+  const entries = present.filter(
+    ({ value: { definition, report } }) => definition.persist || (report?.storage.messages ?? 0) > 0,
   );
-  if (places.length === 0) throw new ControlRefusal('Persistence not configured for this stream');
-  return places;
+  if (entries.length === 0) throw new ControlRefusal('Persistence not configured for this stream');
+  return entries;
 }
 
-/** A part of them would look like all. */
+/** Throws the error of the first failed node, because a partial sum would look complete. */
 function refuseUnknown([first]: FoundStream['failures']): void {
-  if (first !== undefined) throw ofNode(first);
+  if (first !== undefined) throw withNodeName(first);
 }

@@ -1,110 +1,112 @@
 import { ServiceError } from '../../../platform/errors.ts';
 import { getStream, listStreams } from '../../streams/control/stream-control.ts';
 import type { StreamEntry } from '../../streams/control/stream-wire.ts';
-import { mergedStream, type NodeWithout } from './merging-streams.ts';
-import type { OfNode } from './merging-topics.ts';
-import { type AskNode, type NodeFailure, type ServingNode, type ServingNodes, wordsOf } from './serving-nodes.ts';
+import { type CallNode, type ClusterNodes, failureText, type NodeEntry, type NodeFailure } from './cluster-nodes.ts';
+import { mergedStream, type NodeWithoutStream } from './stream-merge.ts';
+import type { NodeValue } from './topic-merge.ts';
 
-/** A stream of a cluster by its name, as it was found. */
+/** A stream of a cluster on all nodes. */
 export interface FoundStream {
   readonly name: string;
-  /** By number. */
-  readonly present: readonly { readonly node: ServingNode; readonly told: StreamEntry }[];
-  readonly absent: readonly ServingNode[];
-  /** Of nodes that could not be asked. */
+  /** Sorted by `nodeId`. */
+  readonly present: readonly { readonly node: NodeEntry; readonly value: StreamEntry }[];
+  readonly absent: readonly NodeEntry[];
+  /** Nodes that failed. */
   readonly failures: readonly NodeFailure[];
-  /** Of nodes that run no streams, which is why they do not have it. */
-  readonly unable: readonly NodeFailure[];
+  /** Nodes that do not support streams. */
+  readonly unsupported: readonly NodeFailure[];
 }
 
-export interface ListedByNodes {
-  /** In the order of the first node, then those that only later ones have. */
+interface ListedByNodes {
+  /** In the order of the first node, followed by streams that only later nodes have. */
   readonly streams: readonly StreamEntry[];
-  /** Which nodes could not be asked, and why; null: all were. */
+  /** Errors of the nodes that failed. `null` if there are none. */
   readonly problem: string | null;
 }
 
-/** Milliseconds from one page to the next: a list is read of all nodes whole, and its pages are of one reading. */
+/**
+ * How long a list is cached for the next page, in milliseconds. All pages of a list come from one read of all nodes.
+ */
 const NEXT_PAGE_MS = 1_000;
 
-/** The streams of all nodes of a cluster. Errors of all: of the first node, where none can be asked. */
+/** Merges the streams of all nodes. Errors of all methods: that of the first node if all nodes fail. */
 export class MergedStreams {
-  readonly #nodes: ServingNodes;
-  readonly #ask: AskNode;
+  readonly #nodes: ClusterNodes;
+  readonly #call: CallNode;
   #last: { readonly listed: ListedByNodes; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor({ nodes, ask }: { readonly nodes: ServingNodes; readonly ask: AskNode }) {
+  constructor({ nodes, call }: { readonly nodes: ClusterNodes; readonly call: CallNode }) {
     this.#nodes = nodes;
-    this.#ask = ask;
+    this.#call = call;
   }
 
-  /** `isContinued`: a later page of what was read just now, if that is still at hand. */
-  async all({ isContinued }: { readonly isContinued: boolean }): Promise<ListedByNodes> {
+  /** Lists the streams. `isContinued`: uses the cached list of the previous page, if any. */
+  async list({ isContinued }: { readonly isContinued: boolean }): Promise<ListedByNodes> {
     const listed = (isContinued ? this.#last?.listed : null) ?? (await this.#read());
-    this.forget();
-    this.#last = { listed, timer: setTimeout(() => this.forget(), NEXT_PAGE_MS).unref() };
+    this.invalidate();
+    this.#last = { listed, timer: setTimeout(() => this.invalidate(), NEXT_PAGE_MS).unref() };
     return listed;
   }
 
-  /** Something was changed: the next list is read. */
-  forget(): void {
+  /** Discards the cached list after a change. */
+  invalidate(): void {
     clearTimeout(this.#last?.timer);
     this.#last = null;
   }
 
   async find(name: string): Promise<FoundStream> {
-    const { answers, failures } = await this.#nodes.each((node) =>
-      this.#ask(node, (controls) => getStream(controls, name)).catch(notThere),
+    const { results, failures } = await this.#nodes.callAll((node) =>
+      this.#call(node, (controls) => getStream(controls, name)).catch(nullIfNotFound),
     );
     return {
       name,
-      present: answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, told: answer }])),
-      absent: answers.flatMap(({ node, answer }) => (answer === null ? [node] : [])),
-      failures: failures.filter((failure) => !isUnable(failure)),
-      unable: failures.filter(isUnable),
+      present: results.flatMap(({ node, value }) => (value === null ? [] : [{ node, value: value }])),
+      absent: results.flatMap(({ node, value }) => (value === null ? [node] : [])),
+      failures: failures.filter((failure) => !isUnsupported(failure)),
+      unsupported: failures.filter(isUnsupported),
     };
   }
 
-  merged({ present, absent, failures, unable }: FoundStream): StreamEntry {
-    const entries = present.map(({ node: { nodeId }, told }) => ({ nodeId, told }));
-    return mergedStream(entries, [...absent.map(without), ...[...failures, ...unable].map(unasked)]);
+  merged({ present, absent, failures, unsupported }: FoundStream): StreamEntry {
+    const entries = present.map(({ node: { nodeId }, value }) => ({ nodeId, value }));
+    return mergedStream(entries, [...absent.map(missingOn), ...[...failures, ...unsupported].map(failedOn)]);
   }
 
   async #read(): Promise<ListedByNodes> {
-    const { answers, failures } = await this.#nodes.each((node) =>
-      this.#ask(node, async (controls) => (await listStreams(controls)).items),
+    const { results, failures } = await this.#nodes.callAll((node) =>
+      this.#call(node, async (controls) => (await listStreams(controls)).items),
     );
-    const byName = new Map<string, OfNode<StreamEntry>[]>();
-    for (const { node, answer } of answers) {
-      for (const told of answer) {
-        const { name } = told.definition;
+    const byName = new Map<string, NodeValue<StreamEntry>[]>();
+    for (const { node, value: entries } of results) {
+      for (const value of entries) {
+        const { name } = value.definition;
         const known = byName.get(name) ?? [];
         byName.set(name, known);
-        // A broker may list one twice.
-        if (known.at(-1)?.nodeId !== node.nodeId) known.push({ nodeId: node.nodeId, told });
+        // A broker may list a stream twice.
+        if (known.at(-1)?.nodeId !== node.nodeId) known.push({ nodeId: node.nodeId, value });
       }
     }
-    const lacking = failures.map(unasked);
+    const lacking = failures.map(failedOn);
     const streams = Array.from(byName.values(), (entries) => {
       const there = new Set(entries.map(({ nodeId }) => nodeId));
-      const absent = answers.filter(({ node }) => !there.has(node.nodeId)).map(({ node }) => without(node));
+      const absent = results.filter(({ node }) => !there.has(node.nodeId)).map(({ node }) => missingOn(node));
       return mergedStream(entries, [...absent, ...lacking]);
     });
-    return { streams, problem: wordsOf(failures) };
+    return { streams, problem: failureText(failures) };
   }
 }
 
-const without = ({ nodeId }: ServingNode): NodeWithout => ({ nodeId, isUnknown: false, problem: null });
+const missingOn = ({ nodeId }: NodeEntry): NodeWithoutStream => ({ nodeId, isUnknown: false, problem: null });
 
-const isUnable = ({ error: { code } }: NodeFailure): boolean => code === 'NOT_SUPPORTED_BY_BROKER';
+const isUnsupported = ({ error: { code } }: NodeFailure): boolean => code === 'NOT_SUPPORTED_BY_BROKER';
 
-const unasked = (failure: NodeFailure): NodeWithout => ({
+const failedOn = (failure: NodeFailure): NodeWithoutStream => ({
   nodeId: failure.node.nodeId,
-  isUnknown: !isUnable(failure),
+  isUnknown: !isUnsupported(failure),
   problem: failure.error.message,
 });
 
-function notThere(error: unknown): null {
+function nullIfNotFound(error: unknown): null {
   if (error instanceof ServiceError && error.code === 'NOT_FOUND') return null;
   throw error;
 }

@@ -1,24 +1,16 @@
 import type { ControlCommand } from '../../../protocol/control/envelope.ts';
 import { type ControlPlugin, ControlRefusal, type PluginFactory } from '../../../protocol/control/plugin.ts';
 import { runCommandOf } from '../../../protocol/control/plugin-arguments.ts';
-import type { TopicAsker } from '../../topic-tree/control/topic-askers.ts';
 import { TOPIC_API } from '../../topic-tree/control/topic-control.ts';
 import { QUESTION_COMMANDS, readQuestion } from '../../topic-tree/control/topic-questions.ts';
 import { SETTING_KEYS, settingFields, WIRE_NAMES } from '../../topic-tree/control/topic-setting-issues.ts';
-import { MergedTopics } from './merged-topics.ts';
-import { refusePartly, type ServingNode, type ServingNodes } from './serving-nodes.ts';
-
-/** Asks whoever records the topics of a node. */
-export type AskTopics = <T>(node: ServingNode, question: (topics: TopicAsker) => Promise<T>) => Promise<T>;
-
-export interface MergedTopicsOptions {
-  readonly nodes: ServingNodes;
-  readonly ask: AskTopics;
-}
+import { throwIfPartial } from './cluster-nodes.ts';
+import { MergedTopics, type MergedTopicsOptions } from './merged-topics.ts';
 
 /**
- * `cedalo/topictree` for a cluster whose nodes have messages of their own, by the commands that callers in this process give: the topics of
- * all nodes in one tree. Settings are those of all nodes; where they are not alike, those of the first one are told.
+ * `cedalo/topictree` for a cluster whose nodes have their own messages: one tree of the topics of all nodes. Only
+ * callers in this process use it. Settings are applied to all nodes. If the settings of nodes differ, those of the
+ * first node are returned.
  */
 export const mergedTopicsPlugin = (options: MergedTopicsOptions): PluginFactory => ({
   api: TOPIC_API,
@@ -55,22 +47,22 @@ class MergedTopicsPlugin implements ControlPlugin {
   close(): void {}
 
   async #settings(): Promise<object> {
-    const { nodes, ask } = this.#options;
-    const { answers } = await nodes.each((node) => ask(node, (topics) => topics.settings()));
-    const [first] = answers;
-    if (first === undefined) throw new ControlRefusal('No node could be asked');
-    return settingFields(first.answer);
+    const { nodes, call } = this.#options;
+    const { results } = await nodes.callAll((node) => call(node, (topics) => topics.settings()));
+    const [first] = results;
+    if (first === undefined) throw new ControlRefusal('No node is reachable');
+    return settingFields(first.value);
   }
 
-  /** On each node; what fails on one is done on the others. Errors: of the first where it failed, with `info.nodes` of all. */
+  /** Changes the settings on each node. Errors: that of the first failed node, with `info.nodes` for all nodes. */
   async #change(command: ControlCommand): Promise<void> {
-    const { nodes, ask } = this.#options;
+    const { nodes, call } = this.#options;
     const change = Object.fromEntries(
       SETTING_KEYS.flatMap((key) => {
         const value = command[WIRE_NAMES[key]];
         return value === undefined ? [] : [[key, value]];
       }),
     );
-    refusePartly(await nodes.each((node) => ask(node, (topics) => topics.updateSettings(change))));
+    throwIfPartial(await nodes.callAll((node) => call(node, (topics) => topics.updateSettings(change))));
   }
 }

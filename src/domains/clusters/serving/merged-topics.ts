@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../platform/errors.ts';
+import type { TopicAsker } from '../../topic-tree/control/topic-askers.ts';
 import type {
   AskChanges,
   FindTopics,
@@ -11,25 +12,31 @@ import type {
   TopicPage,
   TopicQuestions,
 } from '../../topic-tree/model/topic-recorder.ts';
-import type { MergedTopicsOptions } from './merged-topics-plugin.ts';
-import { mergedCounts, mergedLevels, mergedStatus, mergedTopic, mergedTopics, type OfNode } from './merging-topics.ts';
-import { ofNode, type ServingNode, wordsOf } from './serving-nodes.ts';
+import { type ClusterNodes, failureText, type NodeEntry, withNodeName } from './cluster-nodes.ts';
+import { mergedCounts, mergedLevels, mergedStatus, mergedTopic, mergedTopics, type NodeValue } from './topic-merge.ts';
 
-/** Topics of a node in one page while those before an offset are passed over. */
+export interface MergedTopicsOptions {
+  readonly nodes: ClusterNodes;
+  /** Runs `request` with the topic recorder of a node. */
+  readonly call: <T>(node: NodeEntry, request: (topics: TopicAsker) => Promise<T>) => Promise<T>;
+}
+
+/** Page size per node while topics before an offset are skipped. */
 const SKIPPED_PAGE = 10_000;
-/** Topics that may be passed over for an offset: each is read from every node. */
+/** Maximum offset. Each skipped topic is read from every node. */
 const MAX_OFFSET = 100_000;
-/** Lists of up to so many topics at each node are counted by reading them. */
+/** Maximum number of topics per node that are read to count different topics. */
 const MAX_COUNTED = 10_000;
 
-type Question<Type extends keyof TopicQuestions> = TopicQuestions[Type]['question'];
+type Request<Type extends keyof TopicQuestions> = TopicQuestions[Type]['question'];
 
 /**
- * The questions of a TopicRecorder about all nodes of a cluster, with a page of each node in memory at most. A node that cannot be asked is
- * left out, and `status` says so; subscriptions are told only where each node that can be asked sees its own.
+ * Answers the requests of a TopicRecorder for all nodes of a cluster, with at most one page per node in memory. Nodes
+ * that fail are left out, and `status` reports them. Subscriptions are returned only if each reachable node can see its
+ * own.
  *
- * Counts are as merging-topics.ts says, but `totalCount` of lists: of different topics as far as each node lists MAX_COUNTED at most, else a
- * sum. Errors: those of nodes, TOO_LARGE for an offset beyond MAX_OFFSET.
+ * Counts are sums, as topic-merge.ts describes. `totalCount` of a list counts different topics if each node lists at
+ * most MAX_COUNTED. Errors: those of nodes, and TOO_LARGE for an offset beyond MAX_OFFSET.
  */
 export class MergedTopics {
   readonly #options: MergedTopicsOptions;
@@ -39,18 +46,18 @@ export class MergedTopics {
   }
 
   async status(): Promise<RecorderStatus> {
-    const { nodes, ask } = this.#options;
-    const { answers, failures } = await nodes.each((node) =>
-      ask(node, (topics) => topics.status(node.broker.username)),
+    const { nodes, call } = this.#options;
+    const { results, failures } = await nodes.callAll((node) =>
+      call(node, (topics) => topics.status(node.broker.username)),
     );
     return mergedStatus(
-      answers.map(({ node: { nodeId }, answer: told }) => ({ nodeId, told })),
-      wordsOf(failures),
+      results.map(({ node: { nodeId }, value }) => ({ nodeId, value })),
+      failureText(failures),
     );
   }
 
-  async find(question: FindTopics): Promise<TopicPage> {
-    const { offset = 0, withCount = false, ...rest } = question;
+  async find(request: FindTopics): Promise<TopicPage> {
+    const { offset = 0, withCount = false, ...rest } = request;
     const totalCount = withCount ? await this.#count(rest) : null;
     if (rest.first === 0) return { topics: [], hasMore: (totalCount ?? 0) > 0, totalCount };
     const after = offset === 0 ? rest.after : await this.#afterSkipping(rest, offset);
@@ -59,53 +66,53 @@ export class MergedTopics {
     return { ...mergedTopics(pages, rest.first), totalCount };
   }
 
-  async levels(question: ListLevels): Promise<LevelPage> {
-    return mergedLevels(await this.#each('levels', question), question.first);
+  async levels(request: ListLevels): Promise<LevelPage> {
+    return mergedLevels(await this.#each('levels', request), request.first);
   }
 
-  async topic(question: Question<'topic'>): Promise<RecordedTopic | null> {
-    return joined(await this.#each('topic', question));
+  async topic(request: Request<'topic'>): Promise<RecordedTopic | null> {
+    return joined(await this.#each('topic', request));
   }
 
-  /** A topic that changed at one node is told as it is at all of them, and has expired when no node lists it. */
-  async changes({ since, ...question }: AskChanges): Promise<TopicChanges> {
+  /** Returns changed topics merged over all nodes. A topic has expired when no node lists it. */
+  async changes({ since, ...request }: AskChanges): Promise<TopicChanges> {
     const before = readCursor(since);
     const { nodes } = this.#options;
-    const { answers, failures } = await nodes.each((node) =>
-      this.#ask(node, 'changes', { ...question, since: before.get(node.nodeId) ?? null }),
+    const { results, failures } = await nodes.callAll((node) =>
+      this.#call(node, 'changes', { ...request, since: before.get(node.nodeId) ?? null }),
     );
-    refuseUnseen(question.kind, failures);
-    const told = answers.map(({ node: { nodeId }, answer }) => ({ nodeId, told: answer }));
+    refuseUnseen(request.kind, failures);
+    const perNode = results.map(({ node: { nodeId }, value }) => ({ nodeId, value }));
     const cursors = new Map(before);
-    for (const { nodeId, told: changes } of told) cursors.set(nodeId, changes.cursor);
-    // Of a node that has left nothing is told any more, and of one that came all is new.
+    for (const { nodeId, value: changes } of perNode) cursors.set(nodeId, changes.cursor);
+    // If nodes left or joined since the cursor, the changes are not continuous.
     const present = new Set(nodes.all().map(({ nodeId }) => nodeId));
     const isSameNodes =
       since === null ||
-      ([...before.keys()].every((nodeId) => present.has(nodeId)) && told.every(({ nodeId }) => before.has(nodeId)));
+      ([...before.keys()].every((nodeId) => present.has(nodeId)) && perNode.every(({ nodeId }) => before.has(nodeId)));
     for (const nodeId of before.keys()) if (!present.has(nodeId)) cursors.delete(nodeId);
-    const now = await this.#asTheyAre(question, told);
-    const left = (name: 'addedLeftOut' | 'changedLeftOut' | 'expiredLeftOut') =>
-      told.reduce((total, { told: changes }) => total + changes[name], 0);
+    const now = await this.#merged(request, perNode);
+    const leftOut = (name: 'addedLeftOut' | 'changedLeftOut' | 'expiredLeftOut') =>
+      perNode.reduce((total, { value: changes }) => total + changes[name], 0);
     return {
       cursor: writeCursor(cursors),
-      isContinued: since !== null && isSameNodes && told.every(({ told: { isContinued } }) => isContinued),
+      isContinued: since !== null && isSameNodes && perNode.every(({ value: { isContinued } }) => isContinued),
       ...now,
-      addedLeftOut: left('addedLeftOut'),
-      changedLeftOut: left('changedLeftOut'),
-      expiredLeftOut: left('expiredLeftOut'),
-      counts: mergedCounts(told.map(({ nodeId, told: { counts } }) => ({ nodeId, told: counts }))),
+      addedLeftOut: leftOut('addedLeftOut'),
+      changedLeftOut: leftOut('changedLeftOut'),
+      expiredLeftOut: leftOut('expiredLeftOut'),
+      counts: mergedCounts(perNode.map(({ nodeId, value: { counts } }) => ({ nodeId, value: counts }))),
     };
   }
 
-  /** What each topic that changed somewhere is at all nodes: other nodes are asked for it, too. */
-  async #asTheyAre(
+  /** Reads each changed topic from all nodes. */
+  async #merged(
     { kind, withPayloads = true }: Omit<AskChanges, 'since'>,
-    told: readonly OfNode<TopicChanges>[],
+    perNode: readonly NodeValue<TopicChanges>[],
   ): Promise<Pick<TopicChanges, 'added' | 'changed' | 'expired'>> {
     const addedAt = new Map<string, number>();
     const names = new Set<string>();
-    for (const { told: changes } of told) {
+    for (const { value: changes } of perNode) {
       for (const { topic } of changes.added) addedAt.set(topic, (addedAt.get(topic) ?? 0) + 1);
       for (const { topic } of [...changes.added, ...changes.changed]) names.add(topic);
       for (const topic of changes.expired) names.add(topic);
@@ -119,37 +126,37 @@ export class MergedTopics {
     for (const [topic, found] of topics) {
       const recorded = found === null || withPayloads ? found : { ...found, payload: null };
       if (recorded === null) expired.push(topic);
-      // New at every node that lists it.
+      // Added on every node that lists the topic.
       else if ((addedAt.get(topic) ?? 0) >= (recorded.nodes?.length ?? 1)) added.push(recorded);
       else changed.push(recorded);
     }
-    const byUse = (one: RecordedTopic, other: RecordedTopic) => other.lastSeen - one.lastSeen;
-    return { added: added.sort(byUse), changed: changed.sort(byUse), expired };
+    const byLastSeen = (one: RecordedTopic, other: RecordedTopic) => other.lastSeen - one.lastSeen;
+    return { added: added.sort(byLastSeen), changed: changed.sort(byLastSeen), expired };
   }
 
   async #count(
-    question: Omit<FindTopics, 'offset' | 'withCount' | 'after'> & { readonly after?: unknown },
+    request: Omit<FindTopics, 'offset' | 'withCount' | 'after'> & { readonly after?: unknown },
   ): Promise<number> {
-    const { after: _place, ...all } = question;
+    const { after: _place, ...all } = request;
     const pages = await this.#each('find', { ...all, first: MAX_COUNTED, withCount: true, withPayloads: false });
-    if (pages.some(({ told: { hasMore } }) => hasMore)) {
-      return pages.reduce((total, { told: { totalCount } }) => total + (totalCount ?? 0), 0);
+    if (pages.some(({ value: { hasMore } }) => hasMore)) {
+      return pages.reduce((total, { value: { totalCount } }) => total + (totalCount ?? 0), 0);
     }
-    return new Set(pages.flatMap(({ told: { topics } }) => topics.map(({ topic }) => topic))).size;
+    return new Set(pages.flatMap(({ value: { topics } }) => topics.map(({ topic }) => topic))).size;
   }
 
-  /** The last topic that is passed over; null: there are no more. */
-  async #afterSkipping(question: Omit<FindTopics, 'offset'>, offset: number): Promise<string | null | undefined> {
+  /** Returns the last topic before the offset. `null` if the list is shorter. */
+  async #afterSkipping(request: Omit<FindTopics, 'offset'>, offset: number): Promise<string | null | undefined> {
     if (offset > MAX_OFFSET) {
       throw new ServiceError(
         'TOO_LARGE',
-        `In a cluster at most ${MAX_OFFSET} topics can be passed over: go on from the last one of a page instead`,
+        `In a cluster the offset is limited to ${MAX_OFFSET}: use the cursor of a page instead`,
       );
     }
-    let { after } = question;
+    let { after } = request;
     for (let left = offset; left > 0; ) {
       const first = Math.min(left, SKIPPED_PAGE);
-      const pages = await this.#each('find', { ...question, after, first, withPayloads: false });
+      const pages = await this.#each('find', { ...request, after, first, withPayloads: false });
       const { topics } = mergedTopics(pages, first);
       const last = topics.at(-1);
       if (last === undefined) return null;
@@ -161,35 +168,35 @@ export class MergedTopics {
 
   async #each<Type extends keyof TopicQuestions>(
     type: Type,
-    question: Question<Type>,
-  ): Promise<OfNode<TopicQuestions[Type]['answer']>[]> {
-    const { answers, failures } = await this.#options.nodes.each((node) => this.#ask(node, type, question));
-    if ('kind' in question) refuseUnseen(question.kind, failures);
-    return answers.map(({ node: { nodeId }, answer }) => ({ nodeId, told: answer }));
+    request: Request<Type>,
+  ): Promise<NodeValue<TopicQuestions[Type]['answer']>[]> {
+    const { results, failures } = await this.#options.nodes.callAll((node) => this.#call(node, type, request));
+    if ('kind' in request) refuseUnseen(request.kind, failures);
+    return results.map(({ node: { nodeId }, value }) => ({ nodeId, value: value }));
   }
 
-  #ask<Type extends keyof TopicQuestions>(
-    node: ServingNode,
+  #call<Type extends keyof TopicQuestions>(
+    node: NodeEntry,
     type: Type,
-    question: Question<Type>,
+    request: Request<Type>,
   ): Promise<TopicQuestions[Type]['answer']> {
-    return this.#options.ask(node, (topics) => topics.ask(type, question));
+    return this.#options.call(node, (topics) => topics.ask(type, request));
   }
 }
 
-/** A part of the subscriptions would look like all of them. Errors: NOT_SUPPORTED_BY_BROKER. */
-function refuseUnseen(kind: TopicKind, failures: Parameters<typeof wordsOf>[0]): void {
+/** Throws if a node cannot see its subscriptions, because a partial list would look complete. */
+function refuseUnseen(kind: TopicKind, failures: Parameters<typeof failureText>[0]): void {
   if (kind !== 'SUBSCRIBED') return;
   const unseen = failures.find(({ error: { code } }) => code === 'NOT_SUPPORTED_BY_BROKER');
-  if (unseen !== undefined) throw ofNode(unseen);
+  if (unseen !== undefined) throw withNodeName(unseen);
 }
 
-function joined(topics: readonly OfNode<RecordedTopic | null>[]): RecordedTopic | null {
-  const listed = topics.flatMap(({ nodeId, told }) => (told === null ? [] : [{ nodeId, told }]));
+function joined(topics: readonly NodeValue<RecordedTopic | null>[]): RecordedTopic | null {
+  const listed = topics.flatMap(({ nodeId, value }) => (value === null ? [] : [{ nodeId, value }]));
   return listed.length === 0 ? null : mergedTopic(listed);
 }
 
-/** By node; one that is not ours is as none. */
+/** Cursors by node. A cursor in another format counts as none. */
 function readCursor(cursor: string | null): ReadonlyMap<number, string> {
   try {
     const entries: unknown = cursor === null ? [] : JSON.parse(cursor);

@@ -3,60 +3,62 @@ import type { Database } from '../../../platform/storage/database.ts';
 import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
-import type { ClusterDirectory } from '../cluster-directory.ts';
+import type { ClusterCache } from '../cluster-cache.ts';
 import type { BegunWrite, ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
 import type { PasswordEffects } from './write-effects.ts';
 
-export interface ClusterRowsOptions {
+interface SyncStoreOptions {
   readonly db: Database;
-  readonly directory: ClusterDirectory;
+  readonly cache: ClusterCache;
   readonly sealer: Sealer;
 }
 
-/** A change of the document that all nodes shall have. */
-export interface NewDocument {
+/** A change of the document that all nodes must have. */
+interface NewDocument {
   readonly document: AccessDocument;
-  /** The node that has it already. */
+  /** The node to which the change was already applied. */
   readonly nodeId: number;
   readonly passwords: PasswordEffects;
-  /** It may have something beside it. */
+  /** Whether the node may have applied more than `document` says. */
   readonly isInDoubt: boolean;
-  /** Passwords are kept for the other nodes. */
-  readonly keeps: boolean;
+  /** Whether passwords are stored for the other nodes. */
+  readonly storesPasswords: boolean;
 }
 
-/** What a node has. */
-export type NodeHas = Partial<Pick<ClusterNodeRecord, 'revision' | 'missingPasswords'>>;
+/** Fields of a node that change. */
+type NodeChange = Partial<Pick<ClusterNodeRecord, 'revision' | 'missingPasswords'>>;
 
-/** Of a node that may have anything: its own document is none that the cluster ever had. */
+/** Revision of a node in an unknown state. No document has this revision. */
 const IN_DOUBT = -1;
 
 /**
- * What is stored of clusters that this service keeps. Each write is one transaction, and known to everybody when it resolves.
+ * Stores the documents and passwords of synchronized clusters. Each write is one transaction. When a method resolves,
+ * all processes were notified.
  *
- * A node lists each account whose password it may not have from the moment when that changes elsewhere until it has it, so that nothing
- * is forgotten with the process that was at it. Errors of all: NOT_FOUND (the cluster was deleted).
+ * A node lists each account whose password it may lack. The account is added when the password changes on another node,
+ * and removed once the node has it, so that a failed process loses no password change. Errors of all methods: NOT_FOUND
+ * (the cluster was deleted).
  */
-export class ClusterRows {
-  readonly #options: ClusterRowsOptions;
+export class SyncStore {
+  readonly #options: SyncStoreOptions;
 
-  constructor(options: ClusterRowsOptions) {
+  constructor(options: SyncStoreOptions) {
     this.#options = options;
   }
 
-  async begin(id: string, writing: BegunWrite): Promise<ClusterRecord> {
+  async beginWrite(id: string, writing: BegunWrite): Promise<ClusterRecord> {
     await this.#update(id, { writing: JSON.stringify(writing) });
     return this.#written(id);
   }
 
-  /** Nothing was changed. */
-  async abandon(id: string): Promise<ClusterRecord> {
+  /** Ends a write that changed nothing. */
+  async cancelWrite(id: string): Promise<ClusterRecord> {
     await this.#update(id, { writing: null });
     return this.#written(id);
   }
 
-  /** What became of a write is not known: its node is to be brought back to the document. */
-  async takeBack({ id, nodes, writing }: ClusterRecord): Promise<ClusterRecord> {
+  /** Ends a write with an unknown result: its node must be synchronized again. */
+  async markInDoubt({ id, nodes, writing }: ClusterRecord): Promise<ClusterRecord> {
     const node = nodes.find(({ nodeId }) => nodeId === writing?.nodeId);
     await this.#options.db
       .$transaction(async (tx) => {
@@ -72,10 +74,10 @@ export class ClusterRows {
     return this.#written(id);
   }
 
-  /** `cluster` as it was before. Errors: IN_USE (another process took its turn, thinking that this one is gone). */
-  async change(
+  /** Stores a new document. `cluster` is the record before it. Errors: IN_USE (another process took over the lease). */
+  async putDocument(
     cluster: ClusterRecord,
-    { document, nodeId, passwords, isInDoubt, keeps }: NewDocument,
+    { document, nodeId, passwords, isInDoubt, storesPasswords }: NewDocument,
   ): Promise<ClusterRecord> {
     const { db, sealer } = this.#options;
     const { id } = cluster;
@@ -87,7 +89,7 @@ export class ClusterRows {
           where: { id, revision: cluster.revision },
           data: { document: JSON.stringify(document), revision, writing: null },
         });
-        if (count === 0) throw takenOver(cluster);
+        if (count === 0) throw takenOverError(cluster);
         for (const node of cluster.nodes) {
           const isFirst = node.nodeId === nodeId;
           const lacking = lackingOf(node, isFirst, passwords).filter((username) => exists.has(username));
@@ -106,7 +108,7 @@ export class ClusterRows {
           await tx.clusterPassword.deleteMany({ where: { clusterId: id, username: { in: usernames } } });
         }
         const data = [...passwords.set].flatMap(([username, password]) => {
-          if (!exists.has(username) || (password !== null && !keeps)) return [];
+          if (!exists.has(username) || (password !== null && !storesPasswords)) return [];
           const sealedPassword = password && sealer.seal(password, clusterPasswordContext(id, username));
           return [{ clusterId: id, username, sealedPassword }];
         });
@@ -116,8 +118,8 @@ export class ClusterRows {
     return this.#written(id);
   }
 
-  /** Only what is given changes. */
-  async nodeHas(id: string, nodeId: number, { revision, missingPasswords }: NodeHas): Promise<ClusterRecord> {
+  /** Changes only the given fields. */
+  async updateNode(id: string, nodeId: number, { revision, missingPasswords }: NodeChange): Promise<ClusterRecord> {
     await this.#options.db.clusterNode.updateMany({
       where: { clusterId: id, nodeId },
       data: {
@@ -128,8 +130,8 @@ export class ClusterRows {
     return this.#written(id);
   }
 
-  /** What is known of them, by account; null: it has none. */
-  async passwords(id: string): Promise<ReadonlyMap<string, string | null>> {
+  /** Returns the stored passwords by account. `null` if the account has no password. */
+  async storedPasswords(id: string): Promise<ReadonlyMap<string, string | null>> {
     const { db, sealer } = this.#options;
     const rows = await db.clusterPassword.findMany({ where: { clusterId: id } });
     return new Map(
@@ -140,16 +142,16 @@ export class ClusterRows {
     );
   }
 
-  /** Those of the accounts whose password is known. */
-  async known(id: string, usernames: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Returns the accounts whose password is stored. */
+  async withStoredPassword(id: string, usernames: readonly string[]): Promise<ReadonlySet<string>> {
     if (usernames.length === 0) return new Set();
     const where = { clusterId: id, username: { in: [...usernames] } };
     const rows = await this.#options.db.clusterPassword.findMany({ where, select: { username: true } });
     return new Set(rows.map(({ username }) => username));
   }
 
-  /** They are to be kept no more. */
-  async forgetPasswords(ids: readonly string[]): Promise<void> {
+  /** Deletes the stored passwords of clusters. */
+  async deletePasswords(ids: readonly string[]): Promise<void> {
     const where = { clusterId: { in: [...ids] }, sealedPassword: { not: null } };
     await this.#options.db.clusterPassword.deleteMany({ where });
   }
@@ -159,28 +161,28 @@ export class ClusterRows {
   }
 
   async #written(id: string): Promise<ClusterRecord> {
-    const cluster = await this.#options.directory.written(id);
+    const cluster = await this.#options.cache.refreshAndAnnounce(id);
     if (cluster === null) throw notFound('cluster', id);
     return cluster;
   }
 }
 
-/** Others lack what was set on the first one; that one lacks what may have been. */
+/** The first node may lack unconfirmed passwords, the others all passwords that were set. */
 function lackingOf(
   { missingPasswords }: ClusterNodeRecord,
   isFirst: boolean,
-  { set, doubtful }: PasswordEffects,
+  { set, unconfirmed }: PasswordEffects,
 ): string[] {
   if (!isFirst) return [...missingPasswords, ...set.keys()];
-  return [...missingPasswords.filter((username) => !set.has(username)), ...doubtful];
+  return [...missingPasswords.filter((username) => !set.has(username)), ...unconfirmed];
 }
 
 const sorted = (usernames: readonly string[]): string[] => [...new Set(usernames)].sort();
 
-const takenOver = ({ name }: ClusterRecord) =>
+const takenOverError = ({ name }: ClusterRecord) =>
   new ServiceError(
     'IN_USE',
-    `Another process took over "${name}" meanwhile, and takes back what was written: try again`,
+    `Another process took over "${name}" in the meantime, and rolls back this change: try again`,
   );
 
 export const clusterPasswordContext = (clusterId: string, username: string) =>

@@ -7,22 +7,22 @@ import type { BrokerRuntimes } from '../brokers/broker-runtimes.ts';
 import type { ClusterKeeper, ClusterRecord, NewNode } from './model/cluster.ts';
 import type { ClusterDriver } from './model/cluster-driver.ts';
 
-export interface ClusterKeepersOptions {
+interface ClusterDriversOptions {
   readonly drivers: Readonly<Record<ClusterKeeper, ClusterDriver>>;
   readonly brokers: BrokerCache;
   readonly runtimes: BrokerRuntimes;
 }
 
-/** Serves clusters among brokers themselves. */
+/** Control API of brokers that synchronize clusters themselves. */
 const CLUSTER_API: ControlApi = 'cedalo/ha';
-/** What is kept equal where they do not. */
+/** Control API through which this service synchronizes the other clusters. */
 const ACCESS_API: ControlApi = 'dynamic-security';
 
-/** Who holds clusters together, by what their brokers can. */
-export class ClusterKeepers {
-  readonly #options: ClusterKeepersOptions;
+/** Selects the driver of each cluster, by the control APIs of its brokers. */
+export class ClusterDrivers {
+  readonly #options: ClusterDriversOptions;
 
-  constructor(options: ClusterKeepersOptions) {
+  constructor(options: ClusterDriversOptions) {
     this.#options = options;
   }
 
@@ -30,7 +30,7 @@ export class ClusterKeepers {
     return this.#options.drivers[keeper];
   }
 
-  /** Tells that status or stand-in of a cluster may be another one. */
+  /** Calls `listener` when the status or the contact node of a cluster may have changed. */
   onChange(listener: (clusterId: string) => void): Stop {
     const stops = Object.values(this.#options.drivers).map((driver) => driver.onChange(listener));
     return () => {
@@ -38,35 +38,39 @@ export class ClusterKeepers {
     };
   }
 
-  /** Errors: NOT_SUPPORTED_BY_BROKER, with what each node lacks; those of brokers that cannot be asked. */
-  async keeperFor(mode: ClusterMode, nodes: readonly Pick<NewNode, 'brokerId'>[]): Promise<ClusterKeeper> {
+  /**
+   * Returns who synchronizes a cluster of these brokers. Errors: NOT_SUPPORTED_BY_BROKER, with what each node lacks,
+   * and those of brokers that are not reachable.
+   */
+  async selectKeeper(mode: ClusterMode, nodes: readonly Pick<NewNode, 'brokerId'>[]): Promise<ClusterKeeper> {
     const brokers = nodes.map(({ brokerId }) => this.#broker(brokerId));
     const serving = await Promise.all(brokers.map((broker) => this.#serves(broker, CLUSTER_API)));
     if (serving.every((serves) => serves)) return 'BROKER';
     if (serving.some((serves) => serves)) {
       const without = brokers.filter((_broker, index) => !serving[index]);
-      throw unsupported(`${names(without)} cannot be in a cluster with brokers that hold it together themselves`);
+      throw unsupported(`${names(without)} cannot be in a cluster with brokers that synchronize themselves`);
     }
     if (mode !== 'DYNSEC') throw unsupported(withoutClusterApi(mode, brokers));
-    await Promise.all(brokers.map((broker) => this.#needAccess(broker)));
+    await Promise.all(brokers.map((broker) => this.#requireDynsec(broker)));
     return 'GATEWAY';
   }
 
-  /** Errors: as `keeperFor`. */
+  /** Checks that a broker can join the cluster. Errors: as `selectKeeper`. */
   async checkNode({ keeper, mode }: ClusterRecord, node: Pick<NewNode, 'brokerId'>): Promise<void> {
-    const found = await this.keeperFor(mode, [node]);
+    const found = await this.selectKeeper(mode, [node]);
     if (found === keeper) return;
     throw unsupported(
       keeper === 'BROKER'
-        ? `${names([this.#broker(node.brokerId)])} has no ${CLUSTER_API}, as the other nodes have`
-        : `${names([this.#broker(node.brokerId)])} holds clusters together itself, which the other nodes do not`,
+        ? `${names([this.#broker(node.brokerId)])} has no ${CLUSTER_API}, which the other nodes have`
+        : `${names([this.#broker(node.brokerId)])} synchronizes clusters itself, which the other nodes do not`,
     );
   }
 
-  async #needAccess(broker: BrokerRecord): Promise<void> {
+  async #requireDynsec(broker: BrokerRecord): Promise<void> {
     const { runtimes } = this.#options;
     const { provider, reason } = await runtimes.ask(broker, ({ controls }) => controls.capability(ACCESS_API));
-    if (provider === 'NONE') throw unsupported(`${names([broker])}: ${reason ?? `nobody serves ${ACCESS_API}`}`);
+    if (provider === 'NONE')
+      throw unsupported(`${names([broker])}: ${reason ?? `the broker does not support ${ACCESS_API}`}`);
   }
 
   async #serves(broker: BrokerRecord, api: ControlApi): Promise<boolean> {
@@ -86,4 +90,4 @@ const names = (brokers: readonly BrokerRecord[]) => brokers.map(({ name }) => `"
 const unsupported = (reason: string) => new ServiceError('NOT_SUPPORTED_BY_BROKER', reason, { info: { reason } });
 
 const withoutClusterApi = (mode: ClusterMode, brokers: readonly BrokerRecord[]) =>
-  `${names(brokers)} cannot share sessions and messages with other brokers (mode ${mode}): that needs brokers with the control API ${CLUSTER_API}. Mode DYNSEC, which keeps access control equal, works with any brokers that have dynamic security`;
+  `${names(brokers)} cannot share sessions and messages with other brokers (mode ${mode}): this mode requires brokers with the control API ${CLUSTER_API}. Mode DYNSEC synchronizes access control and works with all brokers that have dynamic security`;

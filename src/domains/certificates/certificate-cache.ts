@@ -7,46 +7,46 @@ import { Directory } from '../../platform/storage/directory.ts';
 import { type CertificateFacts, factsOf } from './material/certificate-facts.ts';
 import { missingIssuer, readMaterial } from './material/certificate-material.ts';
 
-/** Where a certificate is in use, or may be. */
+/** A listener on which a certificate is or may be deployed. */
 export interface DeploymentRecord {
   readonly brokerId: string;
   readonly port: number;
-  /** As the broker tells it; empty: all addresses. */
+  /** As the broker reports it. Empty for all addresses. */
   readonly bindAddress: string;
-  /** ISO 8601; null: it was sent, and the broker has not confirmed it. */
+  /** In ISO 8601. `null` if the certificate was sent and the broker has not confirmed it. */
   readonly deployedAt: string | null;
 }
 
-/** A certificate as it is held in memory, without its key; `createdAt` and `updatedAt` are ISO 8601. */
+/** A certificate as it is cached, without its key. `createdAt` and `updatedAt` are in ISO 8601. */
 export interface CertificateRecord extends CertificateFacts {
   readonly id: string;
   readonly projectId: string;
   readonly name: string;
   readonly filename: string;
-  /** PEM: the certificate, and those of its chain. */
+  /** PEM: the certificate, followed by its chain. */
   readonly cert: string;
-  /** It is a server's; else an authority. */
+  /** Whether it is a server certificate. Otherwise it is an authority. */
   readonly hasPrivateKey: boolean;
-  /** Those after it, each the issuer of the one before. */
+  /** Certificates after the first, each the issuer of the previous one. */
   readonly chain: readonly CertificateFacts[];
-  /** Who issued the last one of the chain, where that is not in it. */
+  /** Issuer of the last certificate if the issuer is not in the chain, otherwise `null`. */
   readonly missingIssuer: string | null;
-  /** When the first certificate of the chain expires, epoch milliseconds. */
+  /** When the first certificate of the chain expires, in epoch milliseconds. */
   readonly expiresAt: number;
   readonly deployments: readonly DeploymentRecord[];
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** What is read with each row. */
+/** Relations that are read with each row. */
 export const CERTIFICATE_PARTS = {
   deployments: { orderBy: [{ brokerId: 'asc' }, { port: 'asc' }, { bindAddress: 'asc' }] },
 } as const satisfies Prisma.CertificateInclude;
 
 export type CertificateRow = Certificate & { readonly deployments: readonly CertificateDeployment[] };
 
-/** Every certificate, some ten kilobytes each: a project has MAX_CERTIFICATES at most. */
-export class CertificateDirectory extends Directory<CertificateRow, CertificateRecord> {
+/** Cache of all certificates. Each takes about 10 KB, and a project has at most MAX_CERTIFICATES. */
+export class CertificateCache extends Directory<CertificateRow, CertificateRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
   readonly #byProject = new Map<string, readonly CertificateRecord[]>();
@@ -56,7 +56,7 @@ export class CertificateDirectory extends Directory<CertificateRow, CertificateR
     super({
       changes,
       log,
-      // With a broker go the deployments on it.
+      // Deployments are deleted with their broker.
       kinds: ['certificate', 'broker'],
       rowsOf: (id) => db.certificate.findMany({ where: whereOf(id, known), include: CERTIFICATE_PARTS }),
       toEntry: toRecord,
@@ -64,11 +64,11 @@ export class CertificateDirectory extends Directory<CertificateRow, CertificateR
     known = () => this.all();
     this.#db = db;
     this.#changes = changes;
-    // Before anybody else is told.
+    // Registered first, so that later listeners see the new state.
     this.onChange((after, before) => this.#byProject.delete((after ?? before)?.projectId ?? ''));
   }
 
-  /** In order of creation; the same array until one of them changes. */
+  /** The certificates of a project, in order of creation. Returns the same array until one of them changes. */
   ofProject(projectId: string): readonly CertificateRecord[] {
     const known = this.#byProject.get(projectId);
     if (known !== undefined) return known;
@@ -77,8 +77,8 @@ export class CertificateDirectory extends Directory<CertificateRow, CertificateR
     return certificates;
   }
 
-  /** What was just written, for this process and for others. */
-  async written(ids: Iterable<string>): Promise<void> {
+  /** Refreshes certificates after a write, and notifies the other processes. */
+  async refreshAndAnnounce(ids: Iterable<string>): Promise<void> {
     const list = [...new Set(ids)];
     const rows = await this.#db.certificate.findMany({ where: { id: { in: list } }, include: CERTIFICATE_PARTS });
     const found = new Map(rows.map((row) => [row.id, row]));
@@ -90,7 +90,7 @@ export class CertificateDirectory extends Directory<CertificateRow, CertificateR
     }
   }
 
-  /** Their rows went with the project. */
+  /** Removes the certificates of a deleted project. */
   projectRemoved(projectId: string): void {
     for (const { id } of this.ofProject(projectId)) this.drop(id);
   }
@@ -99,7 +99,7 @@ export class CertificateDirectory extends Directory<CertificateRow, CertificateR
 function whereOf(id: string, known: () => readonly CertificateRecord[]): Prisma.CertificateWhereInput {
   if (id === ANYTHING) return {};
   if (kindOfId(id) !== 'broker') return { id };
-  // Those that were deployed there: what was removed cannot be asked for.
+  // The deployments of a deleted broker no longer exist, so the cached ones are used.
   const concerned = known().filter(({ deployments }) => deployments.some(({ brokerId }) => brokerId === id));
   return { id: { in: concerned.map((certificate) => certificate.id) } };
 }

@@ -9,39 +9,42 @@ import type {
   StreamState,
   StreamStorage,
 } from '../../streams/model/stream-report.ts';
-import type { OfNode } from './merging-topics.ts';
+import type { NodeValue } from './topic-merge.ts';
 
 /**
- * What the streams of several nodes come to, each with messages of its own. A stream of several nodes is one: it is what it is on the
- * first of them, what it counted and stored is that of all, and `nodes` says how it is on each.
+ * Merges the streams of several nodes into one. The definition is that of the first node. Counters and storage are sums
+ * over all nodes. `nodes` has the state on each node.
  */
 
-/** A node that has not the stream, or of which nobody knows. */
-export interface NodeWithout {
+/** A node that lacks the stream, or whose state is unknown. */
+export interface NodeWithoutStream {
   readonly nodeId: number;
-  /** It could not be asked. */
+  /** Whether the node failed. */
   readonly isUnknown: boolean;
-  /** Why; null: it just is not there. */
+  /** Error of the node. `null` if the stream does not exist there. */
   readonly problem: string | null;
 }
 
-/** From the one that matters most. */
+/** Highest priority first. */
 const STATES: readonly StreamState[] = ['FAILED', 'REFUSED', 'WAITING', 'RUNNING', 'INACTIVE'];
 const STORAGE_STATES: readonly StorageState[] = ['FAILED', 'FULL', 'STORING', 'OFF'];
 const REPLAY_STATES: readonly ReplayState[] = ['RUNNING', 'PAUSED', 'FAILED', 'STOPPED', 'DONE'];
 
-/** Replays of a cluster begin on all nodes at once; what began long before is another one. */
+/** Replays of a cluster start on all nodes at the same time. A replay that started earlier than this is another one. */
 const BEGUN_WITHIN_MS = 60_000;
 const MAX_TEXT = 1_000;
 
-/** `entries` by number of their nodes, one at least. */
-export function mergedStream(entries: readonly OfNode<StreamEntry>[], others: readonly NodeWithout[]): StreamEntry {
-  const [first] = entries as [OfNode<StreamEntry>, ...OfNode<StreamEntry>[]];
-  const { definition } = first.told;
-  const there = entries.map(({ nodeId, told }): StreamOnNode => {
-    const differences = differencesBetween(definition, told.definition);
+/** `entries` must be sorted by `nodeId` and not empty. */
+export function mergedStream(
+  entries: readonly NodeValue<StreamEntry>[],
+  others: readonly NodeWithoutStream[],
+): StreamEntry {
+  const [first] = entries as [NodeValue<StreamEntry>, ...NodeValue<StreamEntry>[]];
+  const { definition } = first.value;
+  const there = entries.map(({ nodeId, value }): StreamOnNode => {
+    const differences = differencesBetween(definition, value.definition);
     const state = differences.length === 0 ? 'EQUAL' : 'DIFFERENT';
-    return { nodeId, state, differences, report: told.report, problem: null };
+    return { nodeId, state, differences, report: value.report, problem: null };
   });
   const lacking = others.map(({ nodeId, isUnknown, problem }): StreamOnNode => {
     const state = isUnknown ? 'UNKNOWN' : 'MISSING';
@@ -50,27 +53,27 @@ export function mergedStream(entries: readonly OfNode<StreamEntry>[], others: re
   const nodes = [...there, ...lacking].sort((one, other) => one.nodeId - other.nodeId);
   return {
     definition,
-    replaying: entries.some(({ told: { replaying } }) => replaying),
+    replaying: entries.some(({ value: { replaying } }) => replaying),
     report: mergedReport(nodes),
     nodes,
   };
 }
 
-/** Null: no node tells. */
+/** `null` if no node reports. */
 function mergedReport(nodes: readonly StreamOnNode[]): StreamReport | null {
-  const reports = nodes.flatMap(({ nodeId, report }) => (report === null ? [] : [{ nodeId, told: report }]));
+  const reports = nodes.flatMap(({ nodeId, report }) => (report === null ? [] : [{ nodeId, value: report }]));
   if (reports.length === 0) return null;
   const problems = nodes.map(problemOf).filter((problem) => problem !== null);
   return {
     state: worst(
       STATES,
-      reports.map(({ told }) => told.state),
+      reports.map(({ value }) => value.state),
     ),
     problem: problems.length === 0 ? null : problems.join('; ').slice(0, MAX_TEXT),
-    counters: mergedCounters(reports.map(({ nodeId, told: { counters } }) => ({ nodeId, told: counters }))),
-    storage: mergedStorage(reports.map(({ nodeId, told: { storage } }) => ({ nodeId, told: storage }))),
+    counters: mergedCounters(reports.map(({ nodeId, value: { counters } }) => ({ nodeId, value: counters }))),
+    storage: mergedStorage(reports.map(({ nodeId, value: { storage } }) => ({ nodeId, value: storage }))),
     replay: mergedReplay(
-      reports.flatMap(({ nodeId, told: { replay } }) => (replay === null ? [] : [{ nodeId, told: replay }])),
+      reports.flatMap(({ nodeId, value: { replay } }) => (replay === null ? [] : [{ nodeId, value: replay }])),
     ),
   };
 }
@@ -78,26 +81,26 @@ function mergedReport(nodes: readonly StreamOnNode[]): StreamReport | null {
 function problemOf({ nodeId, state, differences, problem, report }: StreamOnNode): string | null {
   const what =
     state === 'DIFFERENT'
-      ? `it is otherwise there (${differences.join(', ')})`
+      ? `the definition differs (${differences.join(', ')})`
       : state === 'MISSING'
-        ? 'it is not there'
+        ? 'the stream does not exist'
         : null;
   const words = [what, problem, report?.problem ?? null].filter((text) => text !== null);
   return words.length === 0 ? null : `Node ${nodeId}: ${words.join('; ')}`;
 }
 
-function mergedCounters(counters: readonly OfNode<StreamCounters>[]): StreamCounters {
-  const sum = (of: (one: StreamCounters) => number) => counters.reduce((all, { told }) => all + of(told), 0);
+function mergedCounters(counters: readonly NodeValue<StreamCounters>[]): StreamCounters {
+  const sum = (of: (one: StreamCounters) => number) => counters.reduce((all, { value }) => all + of(value), 0);
   const last = (of: (one: StreamCounters) => Reason | null) =>
     counters
-      .flatMap(({ nodeId, told }) => {
-        const reason = of(told);
+      .flatMap(({ nodeId, value }) => {
+        const reason = of(value);
         return reason === null ? [] : [{ at: reason.at, reason: `Node ${nodeId}: ${reason.reason}` }];
       })
       .reduce<Reason | null>((latest, one) => (latest === null || one.at > latest.at ? one : latest), null);
   return {
-    // All that is counted came since.
-    since: Math.min(...counters.map(({ told: { since } }) => since)),
+    // All counted messages were received after this time.
+    since: Math.min(...counters.map(({ value: { since } }) => since)),
     received: sum(({ received }) => received),
     published: sum(({ published }) => published),
     stored: sum(({ stored }) => stored),
@@ -107,16 +110,16 @@ function mergedCounters(counters: readonly OfNode<StreamCounters>[]): StreamCoun
     replayed: sum(({ replayed }) => replayed),
     lastReceived: extreme(
       Math.max,
-      counters.map(({ told: { lastReceived } }) => lastReceived),
+      counters.map(({ value: { lastReceived } }) => lastReceived),
     ),
     lastError: last(({ lastError }) => lastError),
     lastFiltered: last(({ lastFiltered }) => lastFiltered),
   };
 }
 
-function mergedStorage(storages: readonly OfNode<StreamStorage>[]): StreamStorage {
-  const all = storages.map(({ told }) => told);
-  const problems = storages.flatMap(({ nodeId, told: { problem } }) =>
+function mergedStorage(storages: readonly NodeValue<StreamStorage>[]): StreamStorage {
+  const all = storages.map(({ value }) => value);
+  const problems = storages.flatMap(({ nodeId, value: { problem } }) =>
     problem === null ? [] : [`Node ${nodeId}: ${problem}`],
   );
   return {
@@ -138,16 +141,17 @@ function mergedStorage(storages: readonly OfNode<StreamStorage>[]): StreamStorag
   };
 }
 
-/** The last one that was begun, on all nodes where it was. */
-function mergedReplay(replays: readonly OfNode<ReplayProgress>[]): ReplayProgress | null {
-  const [latest] = replays.toSorted((one, other) => other.told.startedAt - one.told.startedAt);
+/** Merges the newest replay over all nodes that run it. */
+function mergedReplay(replays: readonly NodeValue<ReplayProgress>[]): ReplayProgress | null {
+  const [latest] = replays.toSorted((one, other) => other.value.startedAt - one.value.startedAt);
   if (latest === undefined) return null;
-  const request = JSON.stringify(latest.told.request);
+  const request = JSON.stringify(latest.value.request);
   const same = replays.filter(
-    ({ told }) => JSON.stringify(told.request) === request && told.startedAt >= latest.told.startedAt - BEGUN_WITHIN_MS,
+    ({ value }) =>
+      JSON.stringify(value.request) === request && value.startedAt >= latest.value.startedAt - BEGUN_WITHIN_MS,
   );
-  const all = same.map(({ told }) => told);
-  const problems = same.flatMap(({ nodeId, told: { problem } }) =>
+  const all = same.map(({ value }) => value);
+  const problems = same.flatMap(({ nodeId, value: { problem } }) =>
     problem === null ? [] : [`Node ${nodeId}: ${problem}`],
   );
   const ends = all.map(({ endedAt }) => endedAt);
@@ -157,11 +161,11 @@ function mergedReplay(replays: readonly OfNode<ReplayProgress>[]): ReplayProgres
       REPLAY_STATES,
       all.map(({ state }) => state),
     ),
-    request: latest.told.request,
+    request: latest.value.request,
     published: all.reduce((sum, { published }) => sum + published, 0),
     total: all.reduce((sum, { total }) => sum + total, 0),
     position: extreme(
-      latest.told.request.reverse ? Math.min : Math.max,
+      latest.value.request.reverse ? Math.min : Math.max,
       all.map(({ position }) => position),
     ),
     startedAt: Math.min(...all.map(({ startedAt }) => startedAt)),
@@ -170,7 +174,7 @@ function mergedReplay(replays: readonly OfNode<ReplayProgress>[]): ReplayProgres
   };
 }
 
-/** The first of `order` that is there; there is one at least. */
+/** Returns the first state of `order` that occurs in the list, which must not be empty. */
 const worst = <T>(order: readonly T[], of: readonly T[]): T => order.find((one) => of.includes(one)) as T;
 
 function extreme(pick: (...of: number[]) => number, values: readonly (number | null)[]): number | null {

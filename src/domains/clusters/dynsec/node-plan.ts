@@ -6,30 +6,30 @@ import type { AccessPolicy } from '../../access-control/policy/access-model.ts';
 import type { AccessChange } from '../../access-control/writing/access-change.ts';
 import type { PolicyNow } from '../../access-control/writing/read-back.ts';
 
-/** How the access control of a node is reached. */
+/** Reads and writes the access control of one node. */
 export type NodeAccess = Pick<AccessControlService, 'alone'>;
 
-/** What a node shall have. */
-export interface NodeTarget {
+/** Desired access control of a node. */
+interface NodeTarget {
   readonly document: AccessDocument;
-  /** What is known of passwords, by account; null: it has none. */
+  /** Stored passwords by account. `null` if the account has no password. */
   readonly passwords: ReadonlyMap<string, string | null>;
-  /** Accounts that may have another password on the node than elsewhere. */
+  /** Accounts that may have another password on the node than on other nodes. */
   readonly lacking: readonly string[];
-  /** The account of this service's own connection to the node. */
+  /** Account of this service's connection to the node. */
   readonly gatewayUsername: string | null;
 }
 
-/** How a node comes to have it. */
+/** Changes that give a node its desired access control. */
 export interface NodePlan {
   readonly changes: readonly AccessChange[];
-  /** Accounts that may have another password from the first of the changes on. Sorted. */
+  /** Accounts that may have another password while the changes are applied. Sorted. */
   readonly lackingMeanwhile: readonly string[];
-  /** Those that still may after the last one, because theirs is not known. Sorted. */
+  /** Accounts that may have another password after the changes, because their password is not stored. Sorted. */
   readonly lackingAfter: readonly string[];
 }
 
-/** What a node would have to change to have the document, and nothing else. */
+/** Returns the changes after which a node has exactly the document. */
 export async function differencesTo(
   { policy, dialect }: PolicyNow,
   document: AccessDocument,
@@ -40,14 +40,15 @@ export async function differencesTo(
 }
 
 /**
- * The fewest changes: each disconnects somebody. Passwords are given to accounts that lack theirs, and to no others. An account that
- * shall have none and may have one is made anew, since a broker cannot take it back. Pure.
+ * Plans as few changes as possible, because each change disconnects clients. Only accounts that lack their password
+ * receive it. An account that may have a password and must have none is deleted and created again, because brokers
+ * cannot remove a password. Pure.
  */
 export function* planTowards({ policy, dialect }: PolicyNow, target: NodeTarget): SlicedTask<NodePlan> {
   const { document, passwords, gatewayUsername } = target;
   const lacking = new Set(target.lacking.filter((username) => username !== gatewayUsername));
-  const anew = [...lacking].filter((username) => passwords.get(username) === null && policy.clients.has(username));
-  const have = without(policy, anew);
+  const recreated = [...lacking].filter((username) => passwords.get(username) === null && policy.clients.has(username));
+  const have = without(policy, recreated);
   const given = new Map<string, string>();
   for (const [username, password] of passwords) {
     const isWanted = lacking.has(username) || !have.clients.has(username);
@@ -58,7 +59,7 @@ export function* planTowards({ policy, dialect }: PolicyNow, target: NodeTarget)
   const exists = new Set(document.clients.map(({ username }) => username));
   const meanwhile = [...new Set([...lacking, ...needPassword])].filter((username) => exists.has(username)).sort();
   return {
-    changes: [...anew.map((username) => ({ kind: 'DELETE_CLIENT', username }) as const), ...changes],
+    changes: [...recreated.map((username) => ({ kind: 'DELETE_CLIENT', username }) as const), ...changes],
     lackingMeanwhile: meanwhile,
     lackingAfter: meanwhile.filter((username) => !passwords.has(username)),
   };

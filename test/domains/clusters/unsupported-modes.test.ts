@@ -17,7 +17,7 @@ const create = (service: TestService, mode: string, brokerIds: readonly string[]
   return service.graphql(CREATE, { input: { projectId: service.projectId, name: 'plant', mode, nodes } });
 };
 
-/** Two embedded brokers that are connected. */
+/** Two connected embedded brokers. */
 async function embeddedBrokers(service: TestService): Promise<string[]> {
   const { data } = await service.graphql(BROKER, { input: { projectId: service.projectId, name: 'second' } });
   const { id: first } = await service.storage.db.broker.findFirstOrThrow({ where: { name: 'Embedded broker' } });
@@ -26,7 +26,7 @@ async function embeddedBrokers(service: TestService): Promise<string[]> {
   return ids;
 }
 
-test('brokers without cedalo/ha are refused in modes that share sessions, and told what would help; DYNSEC is not', async () => {
+test('modes that share sessions are refused for brokers without cedalo/ha, with a hint, and DYNSEC is accepted', async () => {
   const service = await startTestService({ embeddedBroker: true });
   const [mosquitto] = await startNodes(service, 1);
   const embedded = await embeddedBrokers(service);
@@ -56,14 +56,14 @@ test('brokers without cedalo/ha are refused in modes that share sessions, and to
   expect((await create(service, 'DYNSEC', ids)).errors).toBeUndefined();
 });
 
-test('a cluster of embedded brokers that shared sessions ends at the next start, in the log and the audit', async () => {
+test('a cluster of embedded brokers that shared sessions is removed at the next start, with log and audit entries', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestService({ dataDir, embeddedBroker: true });
   const { url: DATABASE_URL = undefined } = { url: first.config.databaseUrl };
   const ids = await embeddedBrokers(first);
   const { data } = await create(first, 'DYNSEC', ids);
   const { id } = data.createCluster.cluster;
-  // As version 0.1 stored it.
+  // As stored by version 0.1.
   await first.storage.db.cluster.update({ where: { id }, data: { mode: 'FULL' } });
   const { projectId } = first;
   await first.close();

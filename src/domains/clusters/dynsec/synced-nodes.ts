@@ -7,31 +7,31 @@ import type { AccessChange } from '../../access-control/writing/access-change.ts
 import type { WriteReport } from '../../access-control/writing/access-report.ts';
 import type { BrokerRecord } from '../../brokers/broker-cache.ts';
 import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
-import type { ClusterRows } from './cluster-rows.ts';
 import { differencesOf } from './differences.ts';
-import { differencesTo, type NodeAccess, type NodePlan, planTowards } from './node-access.ts';
+import { differencesTo, type NodeAccess, type NodePlan, planTowards } from './node-plan.ts';
 import type { NodeStates } from './node-states.ts';
 import type { PasswordCopies } from './password-copies.ts';
+import type { SyncStore } from './sync-store.ts';
 
-export interface KeptNodesOptions {
+export interface SyncedNodesOptions {
   readonly id: string;
   readonly recordOf: () => ClusterRecord | null;
   readonly brokerOf: (brokerId: string) => BrokerRecord | null;
   readonly isConnected: (brokerId: string) => boolean;
   readonly access: NodeAccess;
-  readonly rows: ClusterRows;
+  readonly store: SyncStore;
   readonly states: NodeStates;
   readonly passwordCopies: PasswordCopies;
 }
 
-/** A node that goes away meanwhile is brought to the document when it is back: nobody waits for what became of it. */
+/** Maximum wait for a node to reconnect and confirm. A node that disconnects is synchronized later. */
 export const FOLLOWER_MS = 500;
 
-/** What is known beside what is stored, when a node is brought to the document. */
-export interface Known {
-  /** Accounts whose password it may not have. */
+/** Additional information for synchronizing a node. */
+interface Known {
+  /** Accounts whose password the node may lack. */
   readonly lacking?: readonly string[];
-  /** Passwords that are at hand, by account; null: it has none. */
+  /** Known passwords by account. `null` if the account has no password. */
   readonly passwords?: ReadonlyMap<string, string | null>;
 }
 
@@ -43,15 +43,16 @@ interface Compared {
 }
 
 /**
- * The nodes of one cluster, each by itself: how it stands to the document, and how it comes to have it. Who calls has the turn, except for
- * `differences`. Errors of all: those of the node, NOT_FOUND (it left, or the cluster is gone).
+ * The nodes of one synchronized cluster: compares them with the document and applies the differences. The caller holds
+ * the mutex, except for `differences`. Errors of all methods: those of the node, and NOT_FOUND (the node left, or the
+ * cluster was deleted).
  */
-export class KeptNodes {
-  readonly #options: KeptNodesOptions;
-  /** By node: the last comparison. */
+export class SyncedNodes {
+  readonly #options: SyncedNodesOptions;
+  /** The last comparison, by node. */
   readonly #compared = new Map<number, Compared>();
 
-  constructor(options: KeptNodesOptions) {
+  constructor(options: SyncedNodesOptions) {
     this.#options = options;
   }
 
@@ -61,14 +62,14 @@ export class KeptNodes {
     return record;
   }
 
-  of(nodeId: number): ClusterNodeRecord {
+  node(nodeId: number): ClusterNodeRecord {
     const node = this.record.nodes.find((one) => one.nodeId === nodeId);
     if (node === undefined) throw notFound('node', String(nodeId));
     return node;
   }
 
   broker(nodeId: number): BrokerRecord {
-    const { brokerId } = this.of(nodeId);
+    const { brokerId } = this.node(nodeId);
     const broker = this.#options.brokerOf(brokerId);
     if (broker === null) throw notFound('broker', brokerId);
     return broker;
@@ -79,15 +80,15 @@ export class KeptNodes {
   }
 
   isBehind(nodeId: number): boolean {
-    return this.of(nodeId).revision !== this.record.revision;
+    return this.node(nodeId).revision !== this.record.revision;
   }
 
-  /** As it was found last. */
+  /** Whether the node was equal at the last comparison. */
   isEqual(nodeId: number): boolean {
     return this.#options.states.of(nodeId).state === 'EQUAL';
   }
 
-  /** What it would have to change. Of what was compared already, at once. */
+  /** Returns the changes that make the node equal. Uses the last comparison if nothing changed since. */
   async differences(nodeId: number): Promise<readonly AccessChange[]> {
     const { document } = this.record;
     if (document === null) return [];
@@ -103,96 +104,96 @@ export class KeptNodes {
     return changes;
   }
 
-  /** Brings it to the document where it is behind, and with `autoRepair` where somebody else changed it; whether it is there then. */
-  async settle(nodeId: number): Promise<boolean> {
+  /** Applies the document to a node that is behind, or has drifted with `autoRepair`. Returns whether it is equal. */
+  async sync(nodeId: number): Promise<boolean> {
     const isBehind = this.isBehind(nodeId);
     const differences = isBehind ? [] : await this.differences(nodeId);
-    if (isBehind || (differences.length > 0 && this.record.autoRepair)) await this.bring(nodeId);
+    if (isBehind || (differences.length > 0 && this.record.autoRepair)) await this.apply(nodeId);
     else {
-      if (this.lacksWhatOthersHave(nodeId)) await this.#copyPasswords(nodeId);
-      this.found(nodeId, differences);
+      if (this.canCopyPasswords(nodeId)) await this.#copyPasswords(nodeId);
+      this.recordDifferences(nodeId, differences);
     }
     return differences.length === 0 || this.record.autoRepair;
   }
 
   /**
-   * Makes it equal to the document, whoever changed it. True: something was changed. Errors: as of a write, BROKER_REJECTED among them; it
-   * stays as it is told.
+   * Applies the document to a node. Returns whether something was changed. Errors: as of a write, including
+   * BROKER_REJECTED. The state of the node is recorded.
    */
-  async bring(nodeId: number, known: Known = {}): Promise<boolean> {
-    const { id, rows } = this.#options;
+  async apply(nodeId: number, known: Known = {}): Promise<boolean> {
+    const { id, store } = this.#options;
     const { document, revision } = this.record;
     if (document === null) return false;
     const { writer, index } = await this.access(nodeId);
     const plan = await this.#plan(nodeId, document, index, known);
-    // Whatever happens on the way: an account that is made without its password is not forgotten.
-    if (plan.lackingMeanwhile.join('\0') !== this.of(nodeId).missingPasswords.join('\0')) {
-      await rows.nodeHas(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
+    // Stored first, so that an account that is created without its password is not lost if the process fails.
+    if (plan.lackingMeanwhile.join('\0') !== this.node(nodeId).missingPasswords.join('\0')) {
+      await store.updateNode(id, nodeId, { missingPasswords: plan.lackingMeanwhile });
     }
     if (plan.changes.length > 0)
-      checkTaken(await writer.write(plan.changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS }));
-    const { missingPasswords, revision: before } = this.of(nodeId);
-    // What it had before may have another password under the same name.
+      requireApplied(await writer.write(plan.changes, { dryRun: false, mayControl: true, readBackMs: FOLLOWER_MS }));
+    const { missingPasswords, revision: before } = this.node(nodeId);
+    // A new node may have other passwords for the same accounts.
     const wanted = before === null ? document.clients.map(({ username }) => username) : plan.lackingAfter;
     const copied = await this.#copied(nodeId, wanted);
     const lackingAfter = plan.lackingAfter.filter((username) => !copied.has(username));
     if (before !== revision || missingPasswords.length !== lackingAfter.length) {
-      await rows.nodeHas(id, nodeId, { revision, missingPasswords: lackingAfter });
+      await store.updateNode(id, nodeId, { revision, missingPasswords: lackingAfter });
     }
-    this.found(nodeId, []);
+    this.recordDifferences(nodeId, []);
     return plan.changes.length > 0;
   }
 
-  /** Whether it would take all of it. Errors: BROKER_REJECTED, with the first reason. */
-  async tryOut(nodeId: number, document: AccessDocument): Promise<void> {
+  /** Validates all changes on the node. Errors: BROKER_REJECTED, with the first reason. */
+  async dryRun(nodeId: number, document: AccessDocument): Promise<void> {
     const { writer, index } = await this.access(nodeId);
     const { changes } = await this.#plan(nodeId, document, index);
-    if (changes.length > 0) checkTaken(await writer.write(changes, { dryRun: true, mayControl: true }));
+    if (changes.length > 0) requireApplied(await writer.write(changes, { dryRun: true, mayControl: true }));
   }
 
-  /** Passwords that can be given to it without anybody's doing. */
-  lacksWhatOthersHave(nodeId: number): boolean {
-    const { missingPasswords } = this.of(nodeId);
+  /** Whether missing passwords can be copied from another node. */
+  canCopyPasswords(nodeId: number): boolean {
+    const { missingPasswords } = this.node(nodeId);
     if (missingPasswords.length === 0) return false;
     return this.#sourcesFor(nodeId).some((source) => missingPasswords.some((username) => !lacks(source, username)));
   }
 
-  /** How it was found. */
-  found(nodeId: number, differences: readonly AccessChange[]): void {
+  /** Records the result of a comparison. */
+  recordDifferences(nodeId: number, differences: readonly AccessChange[]): void {
     const { states } = this.#options;
     if (differences.length === 0) states.set(nodeId, { state: 'EQUAL' });
     else states.set(nodeId, { state: 'DRIFTED', differences: differencesOf(differences) });
   }
 
-  /** Takes a failure of it down. Errors: what is no failure of a node, but a bug. */
-  failed(nodeId: number, error: unknown): ServiceError {
+  /** Records a failure of the node and returns it. Errors: rethrows unexpected errors. */
+  recordFailure(nodeId: number, error: unknown): ServiceError {
     if (!(error instanceof ServiceError)) throw error;
     this.#options.states.set(nodeId, { state: this.isBehind(nodeId) ? 'BEHIND' : 'UNKNOWN', error });
     return error;
   }
 
-  /** Why it is behind. */
-  problemOf(nodeId: number): ServiceError {
+  /** Why the node is behind. */
+  lagReason(nodeId: number): ServiceError {
     const { error } = this.#options.states.of(nodeId);
     return error ?? new ServiceError('BROKER_UNREACHABLE', `Node ${nodeId} lacks earlier changes`);
   }
 
   async #copyPasswords(nodeId: number): Promise<void> {
-    const { missingPasswords } = this.of(nodeId);
+    const { missingPasswords } = this.node(nodeId);
     const copied = await this.#copied(nodeId, missingPasswords);
     if (copied.size === 0) return;
     const left = missingPasswords.filter((username) => !copied.has(username));
-    await this.#options.rows.nodeHas(this.#options.id, nodeId, { missingPasswords: left });
+    await this.#options.store.updateNode(this.#options.id, nodeId, { missingPasswords: left });
   }
 
-  /** Those of the accounts that it has the password of now. What cannot be copied stays missing: it is no failure of the node. */
+  /** Copies passwords to the node, and returns the copied accounts. Passwords that cannot be copied stay missing. */
   async #copied(nodeId: number, usernames: readonly string[]): Promise<ReadonlySet<string>> {
     const { passwordCopies } = this.#options;
     const to = this.broker(nodeId);
     const copied = new Set<string>();
     for (const source of this.#sourcesFor(nodeId)) {
       const from = this.broker(source.nodeId);
-      // Accounts of this service itself, each with a password of its broker.
+      // Accounts of this service, which have a different password on each broker.
       const own = new Set([to.username, from.username]);
       const wanted = usernames.filter(
         (username) => !copied.has(username) && !own.has(username) && !lacks(source, username),
@@ -207,7 +208,7 @@ export class KeptNodes {
     return copied;
   }
 
-  /** Nodes whose passwords are those of the cluster, and can be copied to this one. */
+  /** Nodes that have the passwords of the cluster and can copy them to this node. */
   #sourcesFor(nodeId: number): readonly ClusterNodeRecord[] {
     const { passwordCopies, brokerOf, isConnected } = this.#options;
     const { nodes, revision } = this.record;
@@ -215,7 +216,7 @@ export class KeptNodes {
       const broker = brokerOf(brokerId);
       return broker !== null && passwordCopies.serves(broker) && isConnected(brokerId);
     };
-    if (!canCopy(this.of(nodeId))) return [];
+    if (!canCopy(this.node(nodeId))) return [];
     return nodes.filter((node) => node.nodeId !== nodeId && node.revision === revision && canCopy(node));
   }
 
@@ -225,24 +226,24 @@ export class KeptNodes {
     index: OneAccess['index'],
     { lacking = [], passwords = new Map() }: Known = {},
   ): Promise<NodePlan> {
-    const { id, rows } = this.#options;
+    const { id, store } = this.#options;
     const target = {
       document,
-      passwords: new Map([...(await rows.passwords(id)), ...passwords]),
-      lacking: [...this.of(nodeId).missingPasswords, ...lacking],
+      passwords: new Map([...(await store.storedPasswords(id)), ...passwords]),
+      lacking: [...this.node(nodeId).missingPasswords, ...lacking],
       gatewayUsername: this.broker(nodeId).username,
     };
     return runInSlices(planTowards(await index.current(), target));
   }
 }
 
-/** Errors: the first of its changes; BROKER_REJECTED. */
-function checkTaken({ changes }: WriteReport): void {
+/** Throws the error of the first change that failed, or BROKER_REJECTED. */
+function requireApplied({ changes }: WriteReport): void {
   const wrong = changes.find(
     ({ outcome }) => outcome !== 'APPLIED' && outcome !== 'UNCHANGED' && outcome !== 'PLANNED',
   );
   if (wrong === undefined) return;
-  throw wrong.error ?? new ServiceError('BROKER_REJECTED', 'The node does not take what the cluster has');
+  throw wrong.error ?? new ServiceError('BROKER_REJECTED', 'The node refused the access control of the cluster');
 }
 
 const lacks = ({ missingPasswords }: ClusterNodeRecord, username: string): boolean =>

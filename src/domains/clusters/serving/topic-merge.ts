@@ -11,41 +11,41 @@ import {
 import { compareTopics } from '../../topic-tree/tree/topic-order.ts';
 
 /**
- * What the recordings of several nodes come to, each with topics of its own. A topic of several nodes is one: its messages are those of
- * all, what is told of the last one is of the node that had it last, and `nodes` says where it is listed.
+ * Merges the recorded topics of several nodes. Message counts are sums. The last message is that of the node that
+ * received it last. `nodes` lists the nodes that have the topic.
  *
- * Counts are sums: a topic is counted once for each node that lists it, because how many different ones there are would be known only by
- * reading all.
+ * Counts of topics are sums: a topic is counted once per node. The number of different topics would require reading all
+ * topics.
  */
-export interface OfNode<T> {
+export interface NodeValue<T> {
   readonly nodeId: number;
-  readonly told: T;
+  readonly value: T;
 }
 
-export function mergedTopic(topics: readonly OfNode<RecordedTopic>[]): RecordedTopic {
-  const [first, ...others] = topics as [OfNode<RecordedTopic>, ...OfNode<RecordedTopic>[]];
-  let merged = first.told;
-  for (const { told } of others) {
-    const last = told.lastSeen > merged.lastSeen ? told : merged;
+export function mergedTopic(topics: readonly NodeValue<RecordedTopic>[]): RecordedTopic {
+  const [first, ...others] = topics as [NodeValue<RecordedTopic>, ...NodeValue<RecordedTopic>[]];
+  let merged = first.value;
+  for (const { value } of others) {
+    const last = value.lastSeen > merged.lastSeen ? value : merged;
     merged = {
       ...last,
-      messages: merged.messages + told.messages,
-      firstSeen: Math.min(merged.firstSeen, told.firstSeen),
+      messages: merged.messages + value.messages,
+      firstSeen: Math.min(merged.firstSeen, value.firstSeen),
     };
   }
   return { ...merged, nodes: topics.map(({ nodeId }) => nodeId) };
 }
 
-/** Pages that begin at the same place, as one that has `first` at most: nothing is left out between its topics. */
-export function mergedTopics(pages: readonly OfNode<TopicPage>[], first: number): Omit<TopicPage, 'totalCount'> {
-  const lists = pages.map(({ nodeId, told: { topics, hasMore } }) => ({ nodeId, entries: topics, hasMore }));
+/** Merges pages that start at the same topic into one of at most `first` topics, without gaps between its topics. */
+export function mergedTopics(pages: readonly NodeValue<TopicPage>[], first: number): Omit<TopicPage, 'totalCount'> {
+  const lists = pages.map(({ nodeId, value: { topics, hasMore } }) => ({ nodeId, entries: topics, hasMore }));
   const { items, hasMore } = merged(lists, first, (a, b) => compareTopics(a.topic, b.topic), mergedTopic, sizeOf);
   return { topics: items, hasMore };
 }
 
-/** As `mergedTopics`; `totalCount` is a sum. */
-export function mergedLevels(pages: readonly OfNode<LevelPage>[], first: number): LevelPage {
-  const lists = pages.map(({ nodeId, told: { levels, hasMore } }) => ({ nodeId, entries: levels, hasMore }));
+/** As `mergedTopics`. `totalCount` is a sum. */
+export function mergedLevels(pages: readonly NodeValue<LevelPage>[], first: number): LevelPage {
+  const lists = pages.map(({ nodeId, value: { levels, hasMore } }) => ({ nodeId, entries: levels, hasMore }));
   const { items, hasMore } = merged(
     lists,
     first,
@@ -56,35 +56,35 @@ export function mergedLevels(pages: readonly OfNode<LevelPage>[], first: number)
   return { levels: items, hasMore, totalCount: sum(pages, ({ totalCount }) => totalCount) };
 }
 
-export const mergedCounts = (counts: readonly OfNode<KindCounts>[]): KindCounts => ({
+export const mergedCounts = (counts: readonly NodeValue<KindCounts>[]): KindCounts => ({
   count: sum(counts, ({ count }) => count),
   leftOut: sum(counts, ({ leftOut }) => leftOut),
-  isTruncated: counts.some(({ told: { isTruncated } }) => isTruncated),
+  isTruncated: counts.some(({ value: { isTruncated } }) => isTruncated),
 });
 
-/** From the one that matters most. */
+/** Highest priority first. */
 const STATES: readonly RecorderState[] = ['UNREACHABLE', 'DENIED', 'STARTING', 'STOPPED', 'RECORDING'];
 
-/** The worst of all; `lacking` says why nodes told nothing, null: all did. */
-export function mergedStatus(statuses: readonly OfNode<RecorderStatus>[], lacking: string | null): RecorderStatus {
-  const unseen = statuses.find(({ told: { subscribed } }) => subscribed === null);
+/** Returns the worst status. `lacking` has the errors of failed nodes. `null` if there are none. */
+export function mergedStatus(statuses: readonly NodeValue<RecorderStatus>[], lacking: string | null): RecorderStatus {
+  const unseen = statuses.find(({ value: { subscribed } }) => subscribed === null);
   const words = (pick: (status: RecorderStatus) => string | null) =>
-    statuses.flatMap(({ nodeId, told }) => {
-      const text = pick(told);
+    statuses.flatMap(({ nodeId, value }) => {
+      const text = pick(value);
       return text === null ? [] : [`Node ${nodeId}: ${text}`];
     });
   const reasons = [...words(({ reason }) => reason), ...(lacking === null ? [] : [lacking])];
-  const sinces = statuses.map(({ told: { since } }) => since);
-  const worst = STATES.find((state) => statuses.some(({ told }) => told.state === state)) ?? 'RECORDING';
+  const sinces = statuses.map(({ value: { since } }) => since);
+  const worst = STATES.find((state) => statuses.some(({ value }) => value.state === state)) ?? 'RECORDING';
   return {
     state: lacking === null ? worst : 'UNREACHABLE',
     reason: reasons.length === 0 ? null : reasons.join('; ').slice(0, MAX_REASON),
     since: sinces.includes(null) ? null : Math.max(...sinces.map((since) => since ?? 0)),
-    deniedFilters: [...new Set(statuses.flatMap(({ told: { deniedFilters } }) => deniedFilters))],
-    published: mergedCounts(statuses.map(({ nodeId, told: { published } }) => ({ nodeId, told: published }))),
+    deniedFilters: [...new Set(statuses.flatMap(({ value: { deniedFilters } }) => deniedFilters))],
+    published: mergedCounts(statuses.map(({ nodeId, value: { published } }) => ({ nodeId, value: published }))),
     subscribed:
       unseen === undefined
-        ? mergedCounts(statuses.map(({ nodeId, told: { subscribed } }) => ({ nodeId, told: subscribed ?? NONE })))
+        ? mergedCounts(statuses.map(({ nodeId, value: { subscribed } }) => ({ nodeId, value: subscribed ?? NONE })))
         : null,
     subscribedReason:
       unseen === undefined
@@ -94,7 +94,7 @@ export function mergedStatus(statuses: readonly OfNode<RecorderStatus>[], lackin
             .slice(0, MAX_REASON),
     memoryBytes: sum(statuses, ({ memoryBytes }) => memoryBytes),
     messages: sum(statuses, ({ messages }) => messages),
-    tellsRetain: statuses.every(({ told: { tellsRetain } }) => tellsRetain),
+    tellsRetain: statuses.every(({ value: { tellsRetain } }) => tellsRetain),
   };
 }
 
@@ -107,12 +107,12 @@ interface NodeList<T> {
   readonly hasMore: boolean;
 }
 
-/** Sorted lists as one. It ends where the beginning of a list ends that has more. */
+/** Merges sorted lists. The result ends where a list ends that has more entries. */
 function merged<T>(
   lists: readonly NodeList<T>[],
   first: number,
   compare: (a: T, b: T) => number,
-  join: (same: readonly OfNode<T>[]) => T,
+  join: (same: readonly NodeValue<T>[]) => T,
   size: (entry: T) => number,
 ): { readonly items: readonly T[]; readonly hasMore: boolean } {
   const places = lists.map(() => 0);
@@ -127,12 +127,12 @@ function merged<T>(
       if (entry !== undefined && (least === undefined || compare(entry, least) < 0)) least = entry;
     }
     if (least === undefined) break;
-    const same: OfNode<T>[] = [];
+    const same: NodeValue<T>[] = [];
     for (const [index, { nodeId, entries }] of lists.entries()) {
       const place = places[index] ?? 0;
       const entry = entries[place];
       if (entry === undefined || compare(entry, least) !== 0) continue;
-      same.push({ nodeId, told: entry });
+      same.push({ nodeId, value: entry });
       places[index] = place + 1;
     }
     items.push(join(same));
@@ -141,14 +141,14 @@ function merged<T>(
   return { items, hasMore: lists.some((list, index) => list.hasMore || !isAtEnd(list, index)) };
 }
 
-function mergedLevel(levels: readonly OfNode<TopicLevel>[]): TopicLevel {
-  const [first] = levels as [OfNode<TopicLevel>, ...OfNode<TopicLevel>[]];
-  const recorded = levels.flatMap(({ nodeId, told }) =>
-    told.recorded === null ? [] : [{ nodeId, told: told.recorded }],
+function mergedLevel(levels: readonly NodeValue<TopicLevel>[]): TopicLevel {
+  const [first] = levels as [NodeValue<TopicLevel>, ...NodeValue<TopicLevel>[]];
+  const recorded = levels.flatMap(({ nodeId, value }) =>
+    value.recorded === null ? [] : [{ nodeId, value: value.recorded }],
   );
   return {
-    name: first.told.name,
-    topic: first.told.topic,
+    name: first.value.name,
+    topic: first.value.topic,
     topicCount: sum(levels, ({ topicCount }) => topicCount),
     childCount: sum(levels, ({ childCount }) => childCount),
     recorded: recorded.length === 0 ? null : mergedTopic(recorded),
@@ -157,5 +157,5 @@ function mergedLevel(levels: readonly OfNode<TopicLevel>[]): TopicLevel {
 
 const sizeOf = ({ topic, payload }: RecordedTopic): number => topic.length + (payload?.data.length ?? 0);
 
-const sum = <T>(list: readonly OfNode<T>[], of: (told: T) => number): number =>
-  list.reduce((total, { told }) => total + of(told), 0);
+const sum = <T>(list: readonly NodeValue<T>[], of: (value: T) => number): number =>
+  list.reduce((total, { value }) => total + of(value), 0);

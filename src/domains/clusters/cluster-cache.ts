@@ -6,28 +6,28 @@ import { Directory } from '../../platform/storage/directory.ts';
 import type { AccessDocument } from '../access-control/documents/access-document.ts';
 import type { BegunWrite, ClusterKeeper, ClusterNodeRecord, ClusterRecord } from './model/cluster.ts';
 
-/** What is read with each row. */
+/** Relations that are read with each row. */
 const CLUSTER_PARTS = {
   nodes: { orderBy: { nodeId: 'asc' } },
   broker: { select: { projectId: true } },
 } as const satisfies Prisma.ClusterInclude;
 
-export type ClusterRow = Cluster & {
+type ClusterRow = Cluster & {
   readonly nodes: readonly ClusterNode[];
   readonly broker: { readonly projectId: string };
 };
 
 const CHANGED = 'cluster';
 
-/** Every cluster with its nodes. */
-export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
+/** Cache of all clusters with their nodes. */
+export class ClusterCache extends Directory<ClusterRow, ClusterRecord> {
   readonly #db: Database;
   readonly #changes: Changes;
-  /** How often a row was read, how many of these are under way, and meanwhile the last one of each cluster that counts. */
-  #readings = 0;
-  #underWay = 0;
+  #lastRead = 0;
+  #runningReads = 0;
+  /** Number of the newest read whose row is cached, by cluster. Cleared when no read is running. */
   readonly #newest = new Map<string, number>();
-  /** By the id of a node's entry. */
+  /** By the broker id of a node. */
   #byNode: ReadonlyMap<string, ClusterRecord> | null = null;
 
   constructor({ db, changes, log }: { readonly db: Database; readonly changes: Changes; readonly log: Logger }) {
@@ -35,7 +35,7 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
     super({
       changes,
       log,
-      // Its id is that of a broker entry, with which it goes.
+      // The cluster's id is that of its broker entry, and both are deleted together.
       kinds: [CHANGED, 'broker'],
       rowsOf: (id) => db.cluster.findMany({ where: id === ANYTHING ? {} : { id }, include: CLUSTER_PARTS }),
       toEntry: (row) => toRecord(row, documents.of(row)),
@@ -44,19 +44,19 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
     });
     this.#db = db;
     this.#changes = changes;
-    // Before anybody else is told.
+    // Registered first, so that later listeners see the new state.
     this.onChange((after, before) => {
       this.#byNode = null;
       if (after === null && before !== null) documents.forget(before.id);
     });
   }
 
-  /** In order of creation. */
+  /** The clusters of a project, in order of creation. */
   ofProject(projectId: string): readonly ClusterRecord[] {
     return this.all().filter((cluster) => cluster.projectId === projectId);
   }
 
-  /** The cluster that a broker is a node of. */
+  /** The cluster that a broker is a node of. `null` if it is in no cluster. */
   ofNode(brokerId: string): ClusterRecord | null {
     this.#byNode ??= new Map(
       this.all().flatMap((cluster) => cluster.nodes.map((node) => [node.brokerId, cluster] as const)),
@@ -64,33 +64,33 @@ export class ClusterDirectory extends Directory<ClusterRow, ClusterRecord> {
     return this.#byNode.get(brokerId) ?? null;
   }
 
-  /** As it is stored now. */
+  /** Reads the stored cluster into the cache. `null` if it does not exist. */
   async refresh(id: string): Promise<ClusterRecord | null> {
-    this.#readings += 1;
-    this.#underWay += 1;
-    const reading = this.#readings;
+    this.#lastRead += 1;
+    this.#runningReads += 1;
+    const read = this.#lastRead;
     try {
       const row = await this.#db.cluster.findUnique({ where: { id }, include: CLUSTER_PARTS });
-      // One that began later has told something newer.
-      if (reading < (this.#newest.get(id) ?? 0)) return this.get(id);
-      this.#newest.set(id, reading);
+      // A read that started later has already returned a newer row.
+      if (read < (this.#newest.get(id) ?? 0)) return this.get(id);
+      this.#newest.set(id, read);
       if (row === null) this.drop(id);
       return row && this.put(row);
     } finally {
-      this.#underWay -= 1;
-      if (this.#underWay === 0) this.#newest.clear();
+      this.#runningReads -= 1;
+      if (this.#runningReads === 0) this.#newest.clear();
     }
   }
 
-  /** What was just written, for this process and for others; null: it is gone. */
-  async written(id: string): Promise<ClusterRecord | null> {
+  /** Refreshes the cluster after a write, and notifies the other processes. `null` if it does not exist. */
+  async refreshAndAnnounce(id: string): Promise<ClusterRecord | null> {
     const record = await this.refresh(id);
     await this.#changes.announce(CHANGED, id);
     return record;
   }
 }
 
-/** A document is long, and mostly the one that was read before: what is the same text is the same object. */
+/** Caches parsed documents. A document is large and rarely changes, so the same text returns the same object. */
 class KnownDocuments {
   readonly #known = new Map<string, { readonly text: string; readonly document: AccessDocument }>();
 
@@ -119,7 +119,7 @@ function toRecord(
     projectId: broker.projectId,
     name,
     mode,
-    // Written by this service alone.
+    // Only this service writes the column.
     keeper: keeper as ClusterKeeper,
     document,
     revision,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergedLevels, mergedStatus, mergedTopics } from '../../../src/domains/clusters/serving/merging-topics.ts';
+import { mergedLevels, mergedStatus, mergedTopics } from '../../../src/domains/clusters/serving/topic-merge.ts';
 import type { RecordedTopic, RecorderStatus } from '../../../src/domains/topic-tree/model/topic-recorder.ts';
 import { compareTopics } from '../../../src/domains/topic-tree/tree/topic-order.ts';
 
@@ -16,12 +16,12 @@ const topic = (name: string, fields: Partial<RecordedTopic> = {}): RecordedTopic
 
 const page = (nodeId: number, names: readonly string[], hasMore = false) => ({
   nodeId,
-  told: { topics: names.map((name) => topic(name)), hasMore, totalCount: null },
+  value: { topics: names.map((name) => topic(name)), hasMore, totalCount: null },
 });
 
 const namesOf = ({ topics }: { readonly topics: readonly RecordedTopic[] }) => topics.map((one) => one.topic);
 
-test('pages are merged in the order of the tree, as far as each of them reaches', () => {
+test('pages are merged in the order of the tree, up to the end of the shortest incomplete page', () => {
   const both = [page(1, ['a', 'a/b', 'b']), page(2, ['a/b', 'a!', 'c'])];
   expect(namesOf(mergedTopics(both, 10))).toEqual(['a', 'a/b', 'a!', 'b', 'c']);
   expect(mergedTopics(both, 10).hasMore).toBe(false);
@@ -29,12 +29,12 @@ test('pages are merged in the order of the tree, as far as each of them reaches'
     hasMore: true,
     topics: [{ nodes: [1] }, { topic: 'a/b', nodes: [1, 2] }],
   });
-  // Beyond the end of a page that has more nobody knows what comes next.
+  // The next topic is unknown beyond the end of a page that has more.
   const cut = mergedTopics([page(1, ['a', 'b'], true), page(2, ['c', 'd'])], 10);
   expect([namesOf(cut), cut.hasMore]).toEqual([['a', 'b'], true]);
 });
 
-test('merged page by page, lists of any size come out whole, each topic once', () => {
+test('lists that are merged page by page are complete and contain each topic once', () => {
   const all = Array.from({ length: 3 }, (_, node) =>
     Array.from({ length: 200 }, (_unused, index) => `l${(index * (node + 2)) % 7}/${(index * 13) % (90 + node)}`),
   ).map((names) => [...new Set(names)].sort(compareTopics));
@@ -43,7 +43,7 @@ test('merged page by page, lists of any size come out whole, each topic once', (
   for (let after: string | undefined; ; after = found.at(-1)) {
     const pages = all.map((names, index) => {
       const rest = names.filter((name) => after === undefined || compareTopics(name, after) > 0);
-      // Nodes cut their pages where they like.
+      // Nodes may end a page anywhere.
       const size = 1 + ((found.length + index * 5) % 9);
       return page(index + 1, rest.slice(0, size), rest.length > size);
     });
@@ -55,21 +55,21 @@ test('merged page by page, lists of any size come out whole, each topic once', (
   expect(found).toEqual(wanted);
 });
 
-test('a topic of several nodes has the messages of all and the last one of where it came last', () => {
+test('a topic of several nodes has the message count of all nodes, and the newest message', () => {
   const one = topic('a', { messages: 2, firstSeen: 5, lastSeen: 40, qos: 1, payload: { data: 'bmV3', bytes: 3 } });
   const other = topic('a', { messages: 3, firstSeen: 1, lastSeen: 30, qos: 2 });
-  const told = (recorded: RecordedTopic) => ({ topics: [recorded], hasMore: false, totalCount: null });
+  const page = (recorded: RecordedTopic) => ({ topics: [recorded], hasMore: false, totalCount: null });
   const merged = mergedTopics(
     [
-      { nodeId: 4, told: told(other) },
-      { nodeId: 7, told: told(one) },
+      { nodeId: 4, value: page(other) },
+      { nodeId: 7, value: page(one) },
     ],
     10,
   );
   expect(merged.topics).toEqual([{ ...one, messages: 5, firstSeen: 1, nodes: [4, 7] }]);
 });
 
-test('levels are merged by their names, with counts of all nodes', () => {
+test('levels are merged by name, and their counts are sums', () => {
   const level = (name: string, topicCount: number, recorded: RecordedTopic | null = null) => ({
     name,
     topic: name,
@@ -78,8 +78,8 @@ test('levels are merged by their names, with counts of all nodes', () => {
     recorded,
   });
   const pages = [
-    { nodeId: 1, told: { levels: [level('', 1), level('b', 2)], hasMore: false, totalCount: 2 } },
-    { nodeId: 2, told: { levels: [level('b', 3, topic('b'))], hasMore: false, totalCount: 1 } },
+    { nodeId: 1, value: { levels: [level('', 1), level('b', 2)], hasMore: false, totalCount: 2 } },
+    { nodeId: 2, value: { levels: [level('b', 3, topic('b'))], hasMore: false, totalCount: 1 } },
   ];
   expect(mergedLevels(pages, 10)).toEqual({
     levels: [level('', 1), { ...level('b', 5, topic('b', { nodes: [2] })), childCount: 2 }],
@@ -88,7 +88,7 @@ test('levels are merged by their names, with counts of all nodes', () => {
   });
 });
 
-test('a status is the worst of all, and subscriptions are told where every node sees its own', () => {
+test('the worst status of all nodes is returned, and subscriptions only if every node sees its own', () => {
   const counts = { count: 1, leftOut: 2, isTruncated: false };
   const status = (fields: Partial<RecorderStatus>): RecorderStatus => ({
     state: 'RECORDING',
@@ -106,8 +106,8 @@ test('a status is the worst of all, and subscriptions are told where every node 
   const merged = (fields: Partial<RecorderStatus>, lacking: string | null = null) =>
     mergedStatus(
       [
-        { nodeId: 1, told: status({}) },
-        { nodeId: 2, told: status(fields) },
+        { nodeId: 1, value: status({}) },
+        { nodeId: 2, value: status(fields) },
       ],
       lacking,
     );

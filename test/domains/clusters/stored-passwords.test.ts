@@ -18,7 +18,7 @@ async function world() {
   return { service, editor, keep, join, update, third, clusterId };
 }
 
-test('where passwords of clusters are stored, only administrators bring a broker into one', async () => {
+test('in projects with stored cluster passwords only administrators add a broker to a cluster', async () => {
   const { service, editor, keep, join, third, clusterId } = await world();
   await keep(true);
   expect((await join(editor)).errors).toMatchObject([{ path: ['joinCluster'], extensions: { code: 'NOT_ALLOWED' } }]);
@@ -29,12 +29,12 @@ test('where passwords of clusters are stored, only administrators bring a broker
   expect((await join(service.root)).data.joinCluster.cluster.nodes).toEqual(joined);
 });
 
-test('where passwords of clusters are not stored, an editor brings a broker into one', async () => {
+test('in projects without stored cluster passwords an editor adds a broker to a cluster', async () => {
   const { editor, join } = await world();
   expect((await join(editor)).errors).toBeUndefined();
 });
 
-test('where passwords of clusters are stored, only administrators change the address of a node', async () => {
+test('in projects with stored cluster passwords only administrators change the address of a node', async () => {
   const { service, editor, keep, update, third } = await world();
   const other = { url: third?.broker.url, password: null };
   await keep(true);

@@ -1,0 +1,215 @@
+import { ServiceError } from '../../../platform/errors.ts';
+import { runInSlices } from '../../../platform/scheduling/sliced-task.ts';
+import type { AccessWriteOptions, WantedChanges } from '../../access-control/access-control-service.ts';
+import { type AccessDocument, documentOf, policyOf } from '../../access-control/documents/access-document.ts';
+import type { AccessDialect } from '../../access-control/policy/access-model.ts';
+import type { AccessChange } from '../../access-control/writing/access-change.ts';
+import { AccessPlanner } from '../../access-control/writing/access-planner.ts';
+import type { WriteReport } from '../../access-control/writing/access-report.ts';
+import type { BrokerRecord } from '../../brokers/broker-cache.ts';
+import type { ClusterNodeRecord, ClusterRecord } from '../model/cluster.ts';
+import { ClusterWrite } from './cluster-write.ts';
+import { differencesTo } from './node-plan.ts';
+import { SyncedNodes, type SyncedNodesOptions } from './synced-nodes.ts';
+
+interface SyncedClusterOptions extends SyncedNodesOptions {
+  /** Runs `work` while holding the mutex of the cluster, over all processes. The cached record is current. */
+  readonly runExclusive: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Reads the stored record into the cache, without the mutex. */
+  readonly refresh: () => Promise<unknown>;
+  /** Whether passwords are stored for nodes that are away. */
+  readonly storesPasswords: () => boolean;
+  /** Called with an error that no node caused. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * A cluster that this service synchronizes: each node has the dynamic security of the cluster's document.
+ *
+ * A write runs on one node, becomes part of the document, and is repeated on the other nodes in the order of their
+ * numbers. A node that was away or refused the write is behind. It receives the differences as soon as it is connected,
+ * as does the node of a write with an unknown result. Changes by other clients of a node are reported, and reverted on
+ * request. Passwords cannot be read, so each node lists the accounts whose password it may lack. Password changes by
+ * other clients are not detected.
+ */
+export class SyncedCluster {
+  readonly #options: SyncedClusterOptions;
+  readonly #nodes: SyncedNodes;
+  /** The last run with the mutex in this process. Never rejects. */
+  #lastRun: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SyncedClusterOptions) {
+    this.#options = options;
+    this.#nodes = new SyncedNodes(options);
+  }
+
+  /** The first connected and equal node, otherwise the first connected node. `null` if no node is connected. */
+  contactNode(): ClusterNodeRecord | null {
+    const { states, isConnected } = this.#options;
+    const reached = this.#record.nodes.filter(({ brokerId }) => isConnected(brokerId));
+    return reached.find(({ nodeId }) => states.of(nodeId).state === 'EQUAL') ?? reached[0] ?? null;
+  }
+
+  /** Broker entry through which the cluster is read. The first node if none is connected. Errors: NOT_FOUND. */
+  reader(): BrokerRecord {
+    return this.#nodes.broker((this.contactNode() ?? this.#record.nodes[0])?.nodeId ?? 0);
+  }
+
+  /**
+   * Makes the access control of the first node that of the cluster. All nodes are read and validated before anything is
+   * changed. Errors: those of the nodes, with their numbers.
+   */
+  async initialize(): Promise<void> {
+    const [first, ...others] = this.#record.nodes.map(({ nodeId }) => nodeId);
+    if (first === undefined) return;
+    await this.#options.runExclusive(async () => {
+      await Promise.all(others.map((nodeId) => withNodeNumber(nodeId, this.#policyOf(nodeId))));
+      const document = await runInSlices(documentOf(await withNodeNumber(first, this.#policyOf(first))));
+      for (const nodeId of others) await withNodeNumber(nodeId, this.#nodes.dryRun(nodeId, document));
+      await this.#setDocument(first, document);
+    });
+    for (const nodeId of others) await this.check(nodeId);
+  }
+
+  /** Synchronizes a new node after validating the changes, or later if it disconnects. Errors: as `initialize`. */
+  async addNode(nodeId: number): Promise<void> {
+    await this.#runExclusive(async () => {
+      const { document } = this.#record;
+      if (document !== null) await withNodeNumber(nodeId, this.#nodes.dryRun(nodeId, document));
+    });
+    await this.check(nodeId);
+  }
+
+  /**
+   * Changes the access control of all nodes. The report has an outcome for each node. Errors: BROKER_UNREACHABLE (no
+   * node is connected), IN_USE (all connected nodes have drifted), and as for a single broker.
+   */
+  async write(wanted: WantedChanges, { dryRun, mayControl }: AccessWriteOptions): Promise<WriteReport> {
+    const { access, store, storesPasswords, onFault } = this.#options;
+    if (dryRun) {
+      const { writer } = await access.alone(this.reader());
+      return writer.write(await this.#changesOf(wanted), { dryRun, mayControl });
+    }
+    return this.#runExclusive(async () => {
+      const write = new ClusterWrite({ nodes: this.#nodes, store, storesPasswords: storesPasswords(), onFault });
+      return write.run(await this.#changesOf(wanted), mayControl);
+    });
+  }
+
+  /** Compares a node, and synchronizes it if it is behind or `autoRepair` is set. Never rejects because of the node. */
+  async check(nodeId: number): Promise<void> {
+    const { recordOf, refresh } = this.#options;
+    try {
+      if (await this.#isInSync(nodeId)) return this.#nodes.recordDifferences(nodeId, []);
+      // Usually this service is writing now, in this or another process.
+      await this.#lastRun;
+      await refresh();
+      if (await this.#isInSync(nodeId)) return this.#nodes.recordDifferences(nodeId, []);
+      await this.#runExclusive(() => this.#nodes.sync(nodeId));
+    } catch (error) {
+      if (recordOf()?.nodes.some((node) => node.nodeId === nodeId)) this.#nodes.recordFailure(nodeId, error);
+    }
+  }
+
+  /** Synchronizes a node and sets all stored passwords, because it may have others. Errors: those of the node. */
+  async repair(nodeId: number): Promise<void> {
+    const { id, store } = this.#options;
+    await this.#runExclusive(async () => {
+      const known = await store.storedPasswords(id);
+      const stored = [...known.keys()].filter((username) => known.get(username) !== null);
+      await this.#nodes.apply(nodeId, { lacking: stored });
+    });
+  }
+
+  /**
+   * Makes the access control of a node that of the cluster, including changes by other clients. Errors: those of the
+   * node; NOT_ALLOWED if it changes rights on `$CONTROL/` and `mayControl` is false.
+   */
+  async adopt(nodeId: number, mayControl: boolean): Promise<void> {
+    await this.#runExclusive(async () => {
+      // Changes that the node missed while it was away are not deletions by another client.
+      if (this.#nodes.isBehind(nodeId)) await this.#nodes.apply(nodeId);
+      else if ((await this.#nodes.differences(nodeId)).length > 0) {
+        const { index } = await this.#nodes.access(nodeId);
+        const { policy, dialect } = await index.current();
+        const document = await runInSlices(documentOf(policy));
+        if (!mayControl && this.#record.document !== null) {
+          await checkControlRights(this.#record.document, document, dialect);
+        }
+        await this.#setDocument(nodeId, document);
+      }
+    });
+    for (const node of this.#record.nodes) await this.check(node.nodeId);
+  }
+
+  async #setDocument(nodeId: number, document: AccessDocument): Promise<void> {
+    const passwords = { set: new Map<string, string | null>(), unconfirmed: [] };
+    await this.#options.store.putDocument(this.#record, {
+      document,
+      nodeId,
+      passwords,
+      isInDoubt: false,
+      storesPasswords: false,
+    });
+    this.#nodes.recordDifferences(nodeId, []);
+  }
+
+  /** Runs without the mutex, because most checks find no difference. */
+  async #isInSync(nodeId: number): Promise<boolean> {
+    const { document, revision, writing } = this.#record;
+    if (document === null || writing !== null || this.#nodes.isBehind(nodeId)) return false;
+    if (this.#nodes.canCopyPasswords(nodeId)) return false;
+    return (await this.#nodes.differences(nodeId)).length === 0 && this.#record.revision === revision;
+  }
+
+  async #changesOf(wanted: WantedChanges): Promise<readonly AccessChange[]> {
+    if (typeof wanted !== 'function') return wanted;
+    const { document } = this.#record;
+    if (document === null) throw new ServiceError('BROKER_UNREACHABLE', 'The cluster has not been read yet');
+    return wanted(await runInSlices(policyOf(document)));
+  }
+
+  async #policyOf(nodeId: number) {
+    const { index } = await this.#nodes.access(nodeId);
+    return (await index.current()).policy;
+  }
+
+  /** A process that failed during a write leaves a node in an unknown state. */
+  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    const { store, runExclusive } = this.#options;
+    const done = runExclusive(async () => {
+      if (this.#record.writing !== null) await store.markInDoubt(this.#record);
+      return work();
+    });
+    this.#lastRun = done.catch(() => undefined);
+    return done;
+  }
+
+  get #record(): ClusterRecord {
+    return this.#nodes.record;
+  }
+}
+
+/** Throws NOT_ALLOWED if the documents grant different rights on `$CONTROL/`. */
+async function checkControlRights(
+  before: AccessDocument,
+  after: AccessDocument,
+  dialect: AccessDialect,
+): Promise<void> {
+  const policy = await runInSlices(policyOf(before));
+  const planner = new AccessPlanner(policy, dialect, { gatewayUsername: null, mayControl: false });
+  for (const change of await differencesTo({ policy, dialect }, after, null)) {
+    const { error } = planner.next(change);
+    if (error?.code === 'NOT_ALLOWED') throw error;
+  }
+}
+
+async function withNodeNumber<T>(nodeId: number, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, message, info } = error;
+    throw new ServiceError(code, `Node ${nodeId}: ${message}`, { cause: error, info: { ...info, nodeId } });
+  }
+}
