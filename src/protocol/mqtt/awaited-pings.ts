@@ -1,4 +1,7 @@
-/** Answers to PINGREQ packets, which carry no id: each is that to the oldest one that has none yet, whoever sent it. */
+/**
+ * Matches PINGRESP to PINGREQ. Neither carries an identifier, so each PINGRESP belongs to the oldest PINGREQ without one, whether MQTT.js
+ * or this service sent it.
+ */
 export class AwaitedPings {
   #sent = 0;
   #answered = 0;
@@ -8,7 +11,7 @@ export class AwaitedPings {
     this.#sent += 1;
   }
 
-  /** `done`: once the one that was sent last is answered. */
+  /** Calls back when the PINGRESP to the last PINGREQ arrives. */
   whenAnswered(done: () => void): void {
     this.#waiting.set(this.#sent, done);
   }

@@ -29,64 +29,68 @@ import { filterProblem, topicProblem } from './topics.ts';
 import { UnclaimedMessages } from './unclaimed-messages.ts';
 import { unreachable } from './when-connected.ts';
 
-/**
- * One MQTT connection to one broker, kept up until closed: CONNECTING -> CONNECTED <-> UNREACHABLE / UNAUTHORISED -> CLOSED.
- *
- * Every attempt is a fresh client, so nothing of a lost connection (queued packets, unacknowledged publishes) goes out later: a
- * publish that cannot go out fails now, and the caller decides what to keep.
- * Subscriptions are kept here and made again before the link is told to be CONNECTED. MQTT 5 is tried first and 3.1.1 from
- * then on when the broker refuses 5. With MQTT 5 the broker is asked to keep the session for a minute, so that a short
- * interruption loses no message of QoS 1 and 2; `status.resumed` says whether it did.
- *
- * Bounds: MAX_FILTERS filters; of what arrives `limits` and `intake`; of publishes those of OutgoingMessages or of its caller. More are refused, nothing is dropped silently.
- * Units: milliseconds, bytes. Errors: see BrokerSession; also INVALID for topics, filters and settings that cannot be used.
- */
 export interface BrokerLinkOptions extends BrokerAddress {
-  /** Names the link; part of the client id. */
+  /** Name of the link; part of the client identifier. */
   readonly id: string;
-  /** Longest wait for a CONNACK, SUBACK or PUBACK. */
+  /** Longest wait for CONNACK, SUBACK or PUBACK. */
   readonly timeoutMs: number;
-  /** Default: `brokergraph-<id>-<random>`. */
+  /** Client identifier. Default: `brokergraph-<id>-<random>`. */
   readonly clientId?: string;
-  /** Seconds. Default 15: a broker that vanished without a word is noticed within one and a half times this. */
+  /** Keepalive in seconds. Default: 15. A broker that disappears is noticed within one and a half times the keepalive. */
   readonly keepaliveSeconds?: number;
-  /** Seconds that an MQTT 5 broker keeps the session after the connection is lost. Default 60; 0: none. */
+  /** Session Expiry Interval in seconds (MQTT 5). Default: 60. 0: the session ends with the connection. */
   readonly sessionExpirySeconds?: number;
   /**
-   * The session that an earlier process left is taken up, and messages are acknowledged when they are released (BrokerMessage.hold): what
-   * is not comes again, to this link or the next one with its client id. With 3.1.1, too, where the broker says how long.
+   * Whether the link resumes the session of an earlier process and acknowledges messages when they are released (`BrokerMessage.hold`).
+   * The broker sends messages without an acknowledgement again, to this link or the next one with its client identifier. With MQTT 3.1.1
+   * the broker decides how long the session lasts. Default: false.
    */
   readonly isLasting?: boolean;
-  /** Messages of QoS 1 and 2 that the broker may send before they are acknowledged; with 3.1.1 it decides. Default 65,535. */
+  /** Receive Maximum (MQTT 5): maximum number of unacknowledged QoS 1 and 2 messages from the broker. Default: 65,535. */
   readonly receiveMaximum?: number;
-  /** Of a link that lasts: what waits in the session for filters that it no more subscribes to goes to those that match. Default false. */
+  /**
+   * Whether messages that the session has queued for filters that are no longer subscribed are delivered to matching filters. Only with
+   * `isLasting`. Default: false.
+   */
   readonly isClaimedByTopic?: boolean;
-  /** Filters that the session may have from before: ended as soon as those are subscribed that are subscribed in the moment of the connection. */
+  /** Filters that the session of an earlier process may have. They are unsubscribed after the current filters were subscribed. */
   readonly leftOver?: readonly string[];
-  /** How long messages for the filters of an earlier process wait for these to be subscribed again. Default 10,000. */
+  /** Milliseconds that messages for filters of an earlier process wait for these filters to be subscribed again. Default: 10,000. */
   readonly claimMs?: number;
-  /** Largest packets that are accepted; an MQTT 5 broker is told. Default: CONTROL_LINK_LIMITS. */
+  /** Largest accepted packets; sent as Maximum Packet Size (MQTT 5). Default: CONTROL_LINK_LIMITS. */
   readonly limits?: PacketLimits;
-  /** Shared by the links of a thread. Default: its own. */
+  /** Shared by the links of a thread. Default: a separate one. */
   readonly intake?: Intake;
-  /** See OutgoingLimits. Default false. */
+  /** See OutgoingLimits. Default: false. */
   readonly isBoundedByCaller?: boolean;
-  /** Of the links whose packets go out together. Default: its own. */
+  /** Shared by the links whose packets are written together. Default: a separate one. */
   readonly iterationBatch?: IterationBatch;
-  /** Tried first. Default 5. */
+  /** MQTT version of the first attempt: 5, or 4 for 3.1.1. Default: 5. */
   readonly version?: 4 | 5;
-  /** A listener threw: a bug, which must not take the others' messages. */
+  /** Called with the error that a listener threw. Other listeners still receive the message. */
   readonly onFault?: (error: unknown) => void;
 }
 
 const KEEPALIVE_SECONDS = 15;
 const MAX_FILTERS = 10_000;
 const CLAIM_MS = 10_000;
-/** A connection that did not last so long (ms) says little: who ends each one at once is not to be asked twenty times a second. */
+/** Milliseconds. Shorter connections do not reset the backoff, or a broker that closes each one would be asked 20 times a second. */
 const BRIEF_MS = 2_000;
-/** Between attempts to find a filter that nobody wants. */
+/** Milliseconds between attempts to unsubscribe filters of an earlier process. */
 const UNWANTED_MS = 1_000;
 
+/**
+ * One MQTT connection to one broker that reconnects until closed: CONNECTING -> CONNECTED <-> UNREACHABLE / UNAUTHORISED -> CLOSED.
+ *
+ * Every attempt is a new client, so no packet of a lost connection is sent later: a publish that cannot be sent fails immediately, and the
+ * caller decides whether to retry. The link stores subscriptions and restores them before it reports CONNECTED. It tries MQTT 5 first,
+ * and 3.1.1 after the broker has refused 5. With MQTT 5 the session lasts 60 s without a connection, so that a short interruption loses
+ * no message of QoS 1 and 2; `status.resumed` reports whether the session was resumed.
+ *
+ * Bounds: MAX_FILTERS filters; input within `limits` and `intake`; output within OutgoingMessages or the caller's bounds. What exceeds a
+ * bound is refused, never dropped silently.
+ * Units: milliseconds, bytes. Errors: see BrokerSession; INVALID for invalid topics, filters and settings.
+ */
 export class BrokerLink implements BrokerSession {
   readonly clientId: string;
   #options: BrokerLinkOptions;
@@ -95,7 +99,7 @@ export class BrokerLink implements BrokerSession {
   readonly #unclaimed: UnclaimedMessages;
   /** See ConnectionOptions.received. */
   readonly #received: Set<number> | null;
-  /** Filters that the session may still have and nobody listens to. */
+  /** Filters without a listener that the session may still have. */
   readonly #leftOver: Set<string>;
   #nextUnsubscribe = 0;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
@@ -106,12 +110,12 @@ export class BrokerLink implements BrokerSession {
   #retry: NodeJS.Timeout | null = null;
   #attempts = 0;
   #downSince = Date.now();
-  /** Brief connections in a row. */
-  #brief = 0;
+  /** Consecutive connections shorter than BRIEF_MS. */
+  #briefCount = 0;
   #version: 4 | 5;
-  /** The broker has answered a CONNECT of this version, so a silent refusal is no reason to try the other. */
-  #versionProven = false;
-  #everConnected = false;
+  /** Whether the broker has accepted this MQTT version, so that a closed connection is no reason to try the other one. */
+  #isVersionProven = false;
+  #hasConnected = false;
 
   constructor(options: BrokerLinkOptions) {
     const { id, isLasting = false, isClaimedByTopic = false, leftOver = [], claimMs = CLAIM_MS } = options;
@@ -154,14 +158,14 @@ export class BrokerLink implements BrokerSession {
     this.#attempt();
   }
 
-  /** Connects anew with other settings. Listeners and subscriptions stay. Errors: INVALID settings, the old ones then stay. */
+  /** Reconnects with new settings, and retains listeners and subscriptions. Errors: INVALID settings; then nothing changes. */
   reconfigure(options: BrokerLinkOptions): void {
     if (this.#status.state === 'CLOSED') return;
     connectOptions(options);
     this.#options = options;
     this.#version = options.version ?? 5;
-    this.#versionProven = false;
-    this.#everConnected = false;
+    this.#isVersionProven = false;
+    this.#hasConnected = false;
     void this.#dropConnection(options.isLasting === true);
     this.#setStatus('CONNECTING');
     this.#downSince = Date.now();
@@ -169,26 +173,26 @@ export class BrokerLink implements BrokerSession {
     this.#attempt();
   }
 
-  /** Disconnects and stays so until `open`; a lasting session, listeners and subscriptions stay. */
-  suspend(why: string): void {
+  /** Disconnects until `open`. A lasting session, listeners and subscriptions are retained. */
+  suspend(reason: string): void {
     if (this.#status.state === 'CLOSED') return;
     void this.#dropConnection(true);
     this.#attempts = 0;
     this.#downSince = Date.now();
-    this.#setStatus('UNREACHABLE', why);
+    this.#setStatus('UNREACHABLE', reason);
   }
 
-  /** Ends the connection, if there is one, and connects anew as after any loss; a lasting session stays. */
-  restart(why: string): void {
+  /** Closes the connection, if any, and reconnects as after a loss. A lasting session is retained. */
+  restart(reason: string): void {
     if (!this.#connection) return;
     void this.#dropConnection(true);
-    this.#wasConnected();
-    this.#lost({ state: 'UNREACHABLE', text: why });
+    this.#startBackoff();
+    this.#lost({ state: 'UNREACHABLE', text: reason });
   }
 
   /**
-   * Safe to call twice. Resolves when the socket is gone, within half a second. `keepSession`: what a lasting session does not have
-   * acknowledged waits for the next link; otherwise the broker is told to forget it, once, if it can be reached.
+   * Closes the link. Safe to call twice. Resolves when the socket is closed, within half a second. With `keepSession` the broker retains
+   * the unacknowledged messages of a lasting session for the next link. Otherwise the link ends the session, with one attempt.
    */
   async close({ keepSession = false } = {}): Promise<void> {
     if (this.#status.state === 'CLOSED') return;
@@ -197,7 +201,7 @@ export class BrokerLink implements BrokerSession {
     this.#setStatus('CLOSED');
     this.#listeners.clear();
     await dropped;
-    // Where the DISCONNECT has not told it.
+    // A DISCONNECT of MQTT 5 has ended the session already.
     if (!this.#options.isLasting || keepSession || (wasConnected && this.#version === 5)) return;
     await connectOnce(this.#opening()).catch(() => undefined);
   }
@@ -213,7 +217,7 @@ export class BrokerLink implements BrokerSession {
     });
   }
 
-  /** As `publish`, for many: `done` is called once, maybe before this returns. The payload must not change meanwhile. */
+  /** Publishes like `publish`, at lower cost. `done` is called once, possibly before `send` returns. The payload must not change until then. */
   send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Taken): void {
     const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;
@@ -249,7 +253,7 @@ export class BrokerLink implements BrokerSession {
     return stop;
   }
 
-  /** Of a link that lasts: nothing is read until `resume`, whatever becomes of the connection: the broker keeps or drops what it has for us. */
+  /** Stops reading until `resume`, also after a reconnect. The broker queues or drops messages meanwhile. Only with `isLasting`. */
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pause();
@@ -260,7 +264,7 @@ export class BrokerLink implements BrokerSession {
     this.#connection?.resume();
   }
 
-  /** Resolves when the broker has answered, and all that it sent before was told. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT. */
+  /** Resolves with PINGRESP, after all earlier messages were reported. Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT. */
   async ping(): Promise<void> {
     const connection = this.#connection;
     if (!connection?.isConnected) throw unreachable(this.#status);
@@ -294,11 +298,11 @@ export class BrokerLink implements BrokerSession {
           if (this.#dispatch(message, identifiers) || this.#unclaimed.add(message, identifiers)) return;
           this.#unsubscribeUnwanted(message.topic);
         },
-        onOver: (failure) => this.#over(connection, failure),
+        onOver: (failure) => this.#handleEnd(connection, failure),
       });
       this.#connection = connection;
     } catch (error) {
-      // A certificate or key that OpenSSL cannot read is thrown, not emitted.
+      // OpenSSL throws if it cannot read a certificate or key.
       this.#lost(failureOf(error));
     }
   }
@@ -315,11 +319,11 @@ export class BrokerLink implements BrokerSession {
       ...connectOptions(this.#options),
       clientId: this.clientId,
       protocolVersion: version,
-      // The table of all two-byte numbers is 65,536 buffers and 7 MB, for one small allocation less per packet.
+      // The cache of all two-byte numbers is 65,536 buffers and 7 MB, and saves one small allocation per packet.
       writeCache: false,
       protocolId: 'MQTT',
-      // A session left by an earlier process is not ours: only what this link made is taken up again.
-      clean: !isLasting && (version === 4 || sessionExpirySeconds === 0 || !this.#everConnected),
+      // Only a lasting link resumes a session of an earlier process.
+      clean: !isLasting && (version === 4 || sessionExpirySeconds === 0 || !this.#hasConnected),
       keepalive: this.keepaliveSeconds,
       connectTimeout: timeoutMs,
       reconnectPeriod: 0,
@@ -339,21 +343,21 @@ export class BrokerLink implements BrokerSession {
   }
 
   #connected(connection: LinkConnection, { sessionPresent }: IConnackPacket): void {
-    this.#versionProven = true;
+    this.#isVersionProven = true;
     this.#attempts = 0;
     if (sessionPresent && this.#options.isLasting) this.#unclaimed.open();
-    this.#everConnected = true;
+    this.#hasConnected = true;
     if (this.#isPaused) connection.pause();
     for (const shared of this.#subscriptions.filters()) {
       shared.isGranted &&= sessionPresent;
-      // MQTT 3.1.1 knows no Retain Handling: what the broker keeps would come again.
+      // MQTT 3.1.1 has no Retain Handling: the broker would send the retained messages again.
       if (shared.isGranted && shared.retainedOnce && connection.version === 4) continue;
       this.#sendSubscribe(connection, shared, true).catch((error: unknown) =>
         this.#subscriptions.refused(shared, error),
       );
     }
     this.#setStatus('CONNECTED', undefined, sessionPresent);
-    // After what takes their place, so that there is no gap.
+    // After the new filters, which may cover the same topics: so no message is lost between.
     if (this.#connection !== connection) return;
     if (sessionPresent && this.#leftOver.size > 0) connection.unsubscribe([...this.#leftOver]);
     this.#leftOver.clear();
@@ -362,7 +366,7 @@ export class BrokerLink implements BrokerSession {
   readonly #dispatch = (message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean =>
     this.#subscriptions.dispatch(message, identifiers);
 
-  /** An earlier process left a filter in the session, which can only be told from what it matches. */
+  /** Unsubscribes filters that an earlier process left in the session. They are only known by the topics that they match. */
   #unsubscribeUnwanted(topic: string): void {
     const now = Date.now();
     if (!this.#options.isLasting || now < this.#nextUnsubscribe) return;
@@ -371,43 +375,46 @@ export class BrokerLink implements BrokerSession {
     if (filters.length > 0) this.#connection?.unsubscribe(filters);
   }
 
-  /** The end of an attempt or of a connection, however it came. */
-  #over(connection: LinkConnection, cause: LinkFailure | null): void {
+  /** Handles the end of an attempt or connection. */
+  #handleEnd(connection: LinkConnection, cause: LinkFailure | null): void {
     if (this.#connection !== connection) return;
     this.#connection = null;
     this.#unclaimed.close();
     if (this.#status.state === 'CONNECTED') {
-      this.#wasConnected();
+      this.#startBackoff();
       this.#lost(cause ?? disconnected(undefined));
       return;
     }
     const failure = cause ?? { state: 'UNREACHABLE', text: CLOSED_BEFORE_CONNACK };
     const version = this.#version;
-    this.#considerVersion(failure, cause === null);
-    // The broker is there and said what it wants: that is a step of connecting, not a failure to wait after.
+    this.#chooseVersion(failure, cause === null);
+    // The broker named the version as the reason, so the next version is tried without a delay.
     if (version === 5 && this.#version === 4 && cause !== null) this.#attempt();
     else this.#lost(failure);
   }
 
-  /** A connection has ended just now. */
-  #wasConnected(): void {
+  /** Starts the backoff of a connection that has just ended. */
+  #startBackoff(): void {
     this.#downSince = Date.now();
     const isBrief = this.#downSince - this.#status.since < BRIEF_MS;
-    this.#attempts = isBrief ? this.#brief : 0;
-    this.#brief = isBrief ? this.#brief + 1 : 0;
+    this.#attempts = isBrief ? this.#briefCount : 0;
+    this.#briefCount = isBrief ? this.#briefCount + 1 : 0;
   }
 
-  /** Brokers without MQTT 5 answer CONNACK 1 or 0x84, or close without a word; the latter proves nothing, so both are tried in turn. */
-  #considerVersion({ text }: LinkFailure, silent: boolean): void {
+  /**
+   * Chooses the version of the next attempt. Brokers without MQTT 5 respond with CONNACK 1 or 0x84, or close the connection. The latter
+   * proves nothing, so both versions are tried in turn.
+   */
+  #chooseVersion({ text }: LinkFailure, isSilent: boolean): void {
     if (this.#version === 5 && /this version of MQTT/.test(text)) this.#version = 4;
-    else if (silent && !this.#versionProven) this.#version = this.#version === 5 ? 4 : 5;
+    else if (isSilent && !this.#isVersionProven) this.#version = this.#version === 5 ? 4 : 5;
   }
 
-  #lost({ state, text, nobodyListens = false }: LinkFailure): void {
+  #lost({ state, text, isPortClosed = false }: LinkFailure): void {
     if (this.#status.state === 'CLOSED') return;
-    const pause = retryDelay(this.#attempts, Date.now() - this.#downSince, { nobodyListens });
+    const delay = retryDelay(this.#attempts, Date.now() - this.#downSince, { isPortClosed });
     this.#attempts += 1;
-    this.#retry = setTimeout(() => this.#attempt(), pause);
+    this.#retry = setTimeout(() => this.#attempt(), delay);
     this.#setStatus(state, text);
   }
 
@@ -423,15 +430,15 @@ export class BrokerLink implements BrokerSession {
 
   #setStatus(state: LinkState, lastError?: string, resumed?: boolean): void {
     if (this.#status.state === 'CLOSED') return;
-    const changed = this.#status.state !== state;
+    const hasChanged = this.#status.state !== state;
     this.#status = {
       state,
-      since: changed ? Date.now() : this.#status.since,
+      since: hasChanged ? Date.now() : this.#status.since,
       ...(lastError === undefined ? {} : { lastError }),
       ...(resumed === undefined ? {} : { resumed }),
     };
-    if (!changed) return;
-    // Who begins to listen meanwhile has seen this status, and who has stopped wants none.
+    if (!hasChanged) return;
+    // A listener may add or remove listeners: only those are called that existed before and still exist.
     for (const listener of [...this.#listeners]) {
       if (!this.#listeners.has(listener)) continue;
       try {
@@ -445,10 +452,10 @@ export class BrokerLink implements BrokerSession {
   #sendSubscribe(
     connection: LinkConnection,
     shared: SharedFilter,
-    everybody: boolean,
+    isReconnect: boolean,
     onGranted?: () => void,
   ): Promise<void> {
-    const number = this.#subscriptions.renumber(shared, everybody);
+    const number = this.#subscriptions.renumber(shared, isReconnect);
     return connection.subscribe(shared, number, onGranted).then(() => {
       shared.isGranted = true;
     });

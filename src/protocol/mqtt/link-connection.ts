@@ -4,9 +4,9 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 import { AwaitedPings } from './awaited-pings.ts';
 import type { BrokerMessage } from './broker-session.ts';
-import { endClient } from './end-client.ts';
 import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
+import * as internals from './mqttjs-internals.ts';
 import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
 import { type AnswerName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
@@ -16,9 +16,9 @@ import { openSplitClient, type SplitClient, type SplitClientOptions } from './sp
 import type { SharedFilter } from './subscriptions.ts';
 
 export interface ConnectionOptions extends SplitClientOptions {
-  /** Longest wait for the answer to a publish, SUBSCRIBE or UNSUBSCRIBE. */
+  /** Longest wait for an acknowledgement in milliseconds. */
   readonly timeoutMs: number;
-  /** Ids of the session's QoS 2 messages, which outlive the connection. Null: the session ends with it. */
+  /** Packet identifiers of received QoS 2 messages of a session that outlives the connection. `null` if the session ends with it. */
   readonly received: Set<number> | null;
   /** See OutgoingLimits. */
   readonly isBoundedByCaller: boolean;
@@ -34,21 +34,22 @@ type WantedFilter = Pick<
 export interface ConnectionEvents {
   onConnected(packet: IConnackPacket): void;
   onMessage(message: BrokerMessage, identifiers: number | readonly number[] | undefined): void;
-  /** Once, however it ends; null: the broker closed without a word. Not after `end`. */
+  /** Called once when the connection ends, but not after `end`. `null` if the broker closed it without a reason. */
   onOver(failure: LinkFailure | null): void;
 }
 
-/** What a broker of MQTT 3.1.1 takes at once: it cannot tell, and Mosquitto, for one, loses QoS 2 messages beyond 20 without a word. */
-const UNTOLD_RECEIVE_MAXIMUM = 20;
+/** MQTT 3.1.1 has no Receive Maximum. Mosquitto drops QoS 2 messages beyond 20 silently. */
+const RECEIVE_MAXIMUM_3_1_1 = 20;
 const LARGEST_RECEIVE_MAXIMUM = 65_535;
-/** Retain handling (MQTT 5, 3.8.3.1): messages that the broker keeps come for a new subscription alone, or never. */
-const RETAINED_OF_NEW = 1;
+/** Retain Handling (MQTT 5, 3.8.3.1): retained messages are sent for a new subscription only, or never. */
+const RETAINED_IF_NEW = 1;
 const NO_RETAINED = 2;
 
 /**
- * One attempt to connect, and the connection that came of it: a client of mqtt.js that never reconnects, which has the handshake, what
- * keeps the connection alive and the subscriptions; all that is read and written for messages is ours.
- * Errors of the constructor: a certificate or key that OpenSSL cannot read is thrown.
+ * One connection attempt and the resulting connection. An MQTT.js client that never reconnects does the handshake, the keepalive, SUBSCRIBE
+ * and UNSUBSCRIBE. This service reads and writes the packets of publishing itself.
+ *
+ * Errors of the constructor: OpenSSL throws if it cannot read a certificate or key.
  */
 export class LinkConnection {
   readonly version: 4 | 5;
@@ -61,15 +62,15 @@ export class LinkConnection {
   readonly #held: HeldMessages;
   #outgoing: OutgoingMessages | null = null;
   #identifiers: boolean;
-  /** The broker ends the connection for a publish with more (MQTT 5, 3.2.2.3.4). */
+  /** The broker ends the connection if a publish has a higher QoS (MQTT 5, 3.2.2.3.4). */
   #maximumQos: 0 | 1 | 2 = 2;
-  /** It does, too, for one that is to be retained where it retains none (3.2.2.3.5). */
-  #retains = true;
+  /** The broker ends the connection if a retained message is published while this is false (MQTT 5, 3.2.2.3.5). */
+  #isRetainAvailable = true;
   #failure: LinkFailure | null = null;
   #isOver = false;
-  /** Rejects everything that waits for an answer to a SUBSCRIBE or UNSUBSCRIBE. */
+  /** Rejects the requests that wait for SUBACK or PINGRESP. */
   readonly #waiting = new Set<(error: ServiceError) => void>();
-  /** By packet id of the SUBSCRIBE. */
+  /** `onGranted` callbacks by packet identifier of SUBSCRIBE. */
   readonly #granting = new Map<number, () => void>();
   readonly #awaitedPings = new AwaitedPings();
   #isPaused = false;
@@ -80,15 +81,12 @@ export class LinkConnection {
     this.#events = events;
     this.version = options.version;
     this.#identifiers = options.version === 5;
-    // Its own log asks for each step of each packet whether it is wanted.
+    // The default logger of MQTT.js checks for every step of every packet whether it is enabled.
     const clientOptions = { ...options.client, messageIdProvider: this.#ids, log: () => undefined };
     this.#split = openSplitClient({ ...options, client: clientOptions }, this.#publishing);
-    const { client } = this.#split;
-    this.#client = client;
-    const { stream } = client;
-    this.#writer = new PacketWriter(stream, options.version, options.iterationBatch);
+    this.#client = this.#split.client;
+    this.#writer = new PacketWriter(this.#split.stream, options.version, options.iterationBatch);
     this.#held = new HeldMessages(this.#writer, options.received ?? new Set());
-    if ('setNoDelay' in stream && typeof stream.setNoDelay === 'function') stream.setNoDelay(true);
     this.#listen();
   }
 
@@ -96,22 +94,22 @@ export class LinkConnection {
     return this.#outgoing !== null && !this.#isOver;
   }
 
-  /** With no more QoS than the broker takes, and not retained where it retains nothing. Errors: as OutgoingMessages. */
+  /** Reduces the QoS to what the broker supports, and removes RETAIN if the broker does not support it. Errors: see OutgoingMessages. */
   publish(packet: OutgoingPacket, done: Taken): void {
-    const isTaken = packet.qos <= this.#maximumQos && (this.#retains || !packet.retain);
-    if (this.#outgoing) this.#outgoing.send(isTaken ? packet : this.#asTaken(packet), done);
+    const isSupported = packet.qos <= this.#maximumQos && (this.#isRetainAvailable || !packet.retain);
+    if (this.#outgoing) this.#outgoing.send(isSupported ? packet : this.#reduced(packet), done);
     else done(new ServiceError('BROKER_UNREACHABLE', 'Not connected yet'));
   }
 
-  #asTaken(packet: OutgoingPacket): OutgoingPacket {
+  #reduced(packet: OutgoingPacket): OutgoingPacket {
     const qos = Math.min(packet.qos, this.#maximumQos) as 0 | 1 | 2;
-    return { ...packet, qos, retain: packet.retain && this.#retains };
+    return { ...packet, qos, retain: packet.retain && this.#isRetainAvailable };
   }
 
-  /** `number`: identifies the subscription where the broker can. `retained`: those that it keeps come, too. */
+  /** `number` is sent as subscription identifier if the broker supports it. */
   subscribe(wanted: WantedFilter, number: number, onGranted?: () => void): Promise<void> {
     const { filter, qos, retained, noLocal, retainAsPublished, retainedOnce } = wanted;
-    const handling = retained ? RETAINED_OF_NEW : NO_RETAINED;
+    const handling = retained ? RETAINED_IF_NEW : NO_RETAINED;
     const options = {
       qos,
       ...(this.version === 5 && (!retained || retainedOnce) ? { rh: handling } : {}),
@@ -120,40 +118,39 @@ export class LinkConnection {
       ...(this.#identifiers ? { properties: { subscriptionIdentifier: number } } : {}),
     };
     return this.#answered((settle) => {
-      const before = this.#ids.getLastAllocated();
-      this.#client.subscribe(filter, options, (error) => settle(error ? subscribeRefusal(error) : null));
-      const id = this.#ids.getLastAllocated();
-      // mqtt.js tells of the answer when it has read on.
-      if (onGranted && id !== before) this.#granting.set(id, () => this.#waiting.has(settle) && onGranted());
+      const id = internals.subscribe(this.#client, this.#ids, filter, options, (error) =>
+        settle(error && subscribeRefusal(internals.subackReasonCode(error), error)),
+      );
+      // MQTT.js calls back after the packets that follow SUBACK; onGranted must be called before them.
+      if (onGranted && id !== null) this.#granting.set(id, () => this.#waiting.has(settle) && onGranted());
     });
   }
 
-  /** Resolves with the broker's answer: what it sent before that was told. */
+  /** Resolves with PINGRESP, after the messages that the broker has sent before it were reported. */
   ping(): Promise<void> {
     return this.#answered((settle) => {
-      this.#client.sendPing();
+      internals.sendPing(this.#client);
       this.#awaitedPings.whenAnswered(() => settle(null));
     });
   }
 
-  /** Waits for nothing: what is not answered ends with the session, or is done again. */
+  /** Does not wait for UNSUBACK. */
   unsubscribe(filters: string[]): void {
     if (this.isConnected) this.#client.unsubscribe(filters, () => undefined);
   }
 
-  /** Nothing is read on until `resume`. The connection stays alive. */
+  /** Stops reading until `resume`. The connection stays alive. Does nothing during the handshake. */
   pause(): void {
-    // The handshake is read in any case.
     if (this.#isPaused || !this.isConnected) return;
     this.#isPaused = true;
     this.#split.pause();
-    // What tells that the broker is there is not read either, so only we say that we are.
-    const { keepalive } = this.#client;
+    // PINGRESP is not read either, so this side sends PINGREQ without expecting a response.
+    const keepalive = internals.keepaliveSeconds(this.#client);
     if (!keepalive) return;
     this.#pings = setInterval(() => {
       if (!this.isConnected) return;
-      this.#client.sendPing();
-      this.#client.reschedulePing(true);
+      internals.sendPing(this.#client);
+      internals.restartKeepalive(this.#client);
     }, keepalive * 500);
   }
 
@@ -165,10 +162,10 @@ export class LinkConnection {
     this.#pings = null;
   }
 
-  /** Nothing of it is told any more; resolves when the socket is gone, within half a second. */
+  /** Reports nothing more. Resolves when the socket is closed, within half a second. */
   end(keepSession: boolean): Promise<void> {
     this.#overNow();
-    return endClient(this.#client, { keepSession });
+    return this.#split.end({ keepSession });
   }
 
   #listen(): void {
@@ -177,7 +174,7 @@ export class LinkConnection {
       this.#failure ??= failureOf(error);
       this.#lost();
     };
-    client.stream.on('error', fail);
+    this.#split.stream.on('error', fail);
     client.on('error', fail);
     client.on('disconnect', ({ reasonCode }) => {
       this.#failure ??= disconnected(reasonCode);
@@ -187,7 +184,7 @@ export class LinkConnection {
       if (this.#isOver) return;
       this.#outgoing = new OutgoingMessages(this.#writer, this.#ids, this.#limitsOf(packet));
       if (packet.properties?.maximumQoS !== undefined) this.#maximumQos = packet.properties.maximumQoS === 0 ? 0 : 1;
-      this.#retains = packet.properties?.retainAvailable !== false;
+      this.#isRetainAvailable = packet.properties?.retainAvailable !== false;
       this.#identifiers &&= packet.properties?.subscriptionIdentifiersAvailable !== false;
       if (!packet.sessionPresent) this.#options.received?.clear();
       this.#events.onConnected(packet);
@@ -203,24 +200,24 @@ export class LinkConnection {
   }
 
   #granted({ messageId = 0, granted }: ISubackPacket): void {
-    const tell = this.#granting.get(messageId);
+    const onGranted = this.#granting.get(messageId);
     this.#granting.delete(messageId);
-    if (Number(granted[0]) < 0x80) tell?.();
+    if (Number(granted[0]) < 0x80) onGranted?.();
   }
 
   #limitsOf({ properties }: IConnackPacket): OutgoingLimits {
     const { timeoutMs, version, isBoundedByCaller } = this.#options;
-    const untold = version === 5 ? LARGEST_RECEIVE_MAXIMUM : UNTOLD_RECEIVE_MAXIMUM;
+    const defaultMaximum = version === 5 ? LARGEST_RECEIVE_MAXIMUM : RECEIVE_MAXIMUM_3_1_1;
     return {
       timeoutMs,
       version,
-      receiveMaximum: properties?.receiveMaximum ?? untold,
+      receiveMaximum: properties?.receiveMaximum ?? defaultMaximum,
       maximumPacketSize: Math.min(properties?.maximumPacketSize ?? LARGEST_PACKET, LARGEST_PACKET),
       isBoundedByCaller,
     };
   }
 
-  /** What mqtt.js does not see. */
+  /** Handles the packets that MQTT.js does not read. */
   readonly #publishing = {
     onPublish: (packet: IncomingPublish): void => {
       if (this.#isOver) return;
@@ -240,7 +237,7 @@ export class LinkConnection {
   #lost(): void {
     if (this.#isOver) return;
     this.#overNow();
-    endClient(this.#client).catch(() => undefined);
+    this.#split.end().catch(() => undefined);
     this.#events.onOver(this.#failure);
   }
 
@@ -250,17 +247,17 @@ export class LinkConnection {
     this.resume();
     this.#split.discard();
     this.#held.over();
-    const flush = this.#client.connected && !this.#client.stream.destroyed;
+    const flush = this.#client.connected && !this.#split.stream.destroyed;
     this.#writer.close(flush);
     this.#outgoing?.over();
-    const gone = new ServiceError('BROKER_UNREACHABLE', 'The connection to the broker was lost', {
+    const lost = new ServiceError('BROKER_UNREACHABLE', 'The connection to the broker was lost', {
       info: { state: 'UNREACHABLE' },
     });
-    for (const reject of this.#waiting) reject(gone);
+    for (const reject of this.#waiting) reject(lost);
     this.#waiting.clear();
   }
 
-  /** Settles with the broker's answer, the end of the connection, or the time-out, whichever comes first. */
+  /** Settles with the broker's response, the end of the connection, or the timeout, whichever comes first. */
   #answered(send: (settle: (error: ServiceError | null) => void) => void): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const { timeoutMs } = this.#options;
@@ -270,12 +267,12 @@ export class LinkConnection {
         if (error) reject(error);
         else resolve();
       };
-      const late = () => {
-        // An answer that is not read yet is none that is missed.
+      const onTimeout = () => {
+        // While paused a response may have arrived that is not read yet.
         if (this.#isPaused) timer.refresh();
         else settle(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));
       };
-      const timer = setTimeout(late, timeoutMs);
+      const timer = setTimeout(onTimeout, timeoutMs);
       this.#waiting.add(settle);
       send(settle);
     });

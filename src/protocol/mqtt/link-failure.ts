@@ -1,31 +1,33 @@
 import type { LinkState } from './broker-session.ts';
+import { isConnackTimeout, isKeepaliveTimeout } from './mqttjs-internals.ts';
 import { LinkLimitExceeded } from './packet-limits.ts';
 
-/** Why a connection attempt failed or a connection ended, in words for people: no URL, user name or secret in them. */
+/** Why a connection attempt failed or a connection ended. The text never contains a URL, a user name or a secret. */
 export interface LinkFailure {
   readonly state: Extract<LinkState, 'UNAUTHORISED' | 'UNREACHABLE'>;
   readonly text: string;
-  /** The host is there and says that nobody listens on the port, as while a broker is started anew. */
-  readonly nobodyListens?: boolean;
+  /** Whether the host refused the connection because no process listens on the port, for example while a broker restarts. */
+  readonly isPortClosed?: boolean;
 }
 
 const UNTRUSTED =
-  "The broker's certificate is not signed by an authority that is trusted here: give its CA certificate";
+  "The broker's certificate is not signed by a trusted authority: configure the CA certificate of the broker";
 const NO_TLS = "The broker's port does not speak TLS";
 const CLIENT_CERTIFICATE = 'The broker requires a client certificate';
 const CLIENT_CERTIFICATE_REFUSED = 'The broker refused the client certificate';
 const RESET = 'The broker reset the connection';
 export const SILENT = 'The broker did not answer in time';
+const NOT_MQTT = 'The broker did not follow the MQTT protocol';
 const UNROUTABLE = "There is no network route to the broker's host";
 
-/** By the code of a socket or TLS error. */
+/** Texts by the code of a socket or TLS error. */
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Connection refused: nothing listens on the broker's port",
   ENOTFOUND: "The broker's host name cannot be resolved",
-  EAI_AGAIN: "The broker's host name cannot be resolved at present",
-  EHOSTNOTALLOWED: "The broker's host name leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)",
+  EAI_AGAIN: "The broker's host name cannot be resolved at the moment",
+  EHOSTNOTALLOWED: "The broker's host name resolves to an address that is not allowed (setting BROKER_ALLOWED_HOSTS)",
   ETIMEDOUT: SILENT,
-  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'The broker sent a larger message than is accepted',
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'The broker sent a message that exceeds the size limit',
   EHOSTUNREACH: UNROUTABLE,
   ENETUNREACH: UNROUTABLE,
   ECONNRESET: RESET,
@@ -45,48 +47,49 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EPROTO: NO_TLS,
 };
 
-/** By the reason of a refused CONNECT: 3.1.1 return codes, then MQTT 5 reason codes. */
+/** Texts by the code of CONNACK: 3.1.1 return codes, then MQTT 5 reason codes. */
 const BY_CONNACK: Readonly<Record<number, string>> = {
-  1: 'The broker does not speak this version of MQTT',
+  1: 'The broker does not support this version of MQTT',
   2: 'The broker refused the client id',
-  3: 'The broker is not available at present',
+  3: 'The broker is not available at the moment',
   4: 'The broker refused the user name or password',
-  5: 'The broker does not let this user connect',
-  132: 'The broker does not speak this version of MQTT',
+  5: 'The broker does not allow this user to connect',
+  132: 'The broker does not support this version of MQTT',
   133: 'The broker refused the client id',
   134: 'The broker refused the user name or password',
-  135: 'The broker does not let this user connect',
-  136: 'The broker is not available at present',
+  135: 'The broker does not allow this user to connect',
+  136: 'The broker is not available at the moment',
   137: 'The broker is busy',
   138: 'The broker has banned this client',
-  140: 'The broker wants another method of authentication',
+  140: 'The broker requires another authentication method',
   151: 'The broker has no quota left for this client',
-  156: 'The broker says to use another server',
-  157: 'The broker says that it has moved to another server',
-  159: 'The broker refuses so many connection attempts',
+  156: 'The broker redirects to another server',
+  157: 'The broker has moved to another server',
+  159: 'The broker limits the rate of connections',
 };
 
 const UNAUTHORISED_CODES = new Set([4, 5, 134, 135, 138, 140]);
 
-/** Reasons of MQTT 5 DISCONNECT packets that a broker sends. */
+/** Texts by the reason code of DISCONNECT (MQTT 5). */
 const BY_DISCONNECT: Readonly<Record<number, string>> = {
-  135: 'The broker ended the connection: not authorised any more',
+  135: 'The broker ended the connection: no longer authorised',
   137: 'The broker ended the connection: it is busy',
   139: 'The broker is shutting down',
-  141: 'The broker ended the connection: it heard nothing for too long',
+  141: 'The broker ended the connection: keepalive timeout',
   142: 'Another connection took over the client id',
   149: 'The broker ended the connection: a message was too large',
   151: 'The broker ended the connection: quota exceeded',
   152: 'The broker ended the connection by an administrative action',
 };
 
-export const CLOSED_BEFORE_CONNACK = 'The broker closed the connection before it answered: is it an MQTT port?';
+export const CLOSED_BEFORE_CONNACK =
+  'The broker closed the connection before it responded: check that the port is an MQTT port';
 const CLOSED_BY_BROKER = 'The broker closed the connection';
 
 export function refusedConnect(code: number): LinkFailure {
   return {
     state: UNAUTHORISED_CODES.has(code) ? 'UNAUTHORISED' : 'UNREACHABLE',
-    text: BY_CONNACK[code] ?? `The broker refused the connection (reason ${code})`,
+    text: BY_CONNACK[code] ?? `The broker refused the connection (reason code ${code})`,
   };
 }
 
@@ -95,19 +98,19 @@ export function disconnected(code: number | undefined): LinkFailure {
   return { state: 'UNREACHABLE', text };
 }
 
-/** Of a socket, TLS, WebSocket or protocol error. The message of an error that is not ours is never shown: it may hold a URL. */
+/** Describes a socket, TLS, WebSocket or protocol error. Messages of foreign errors are never shown: they may contain a URL. */
 export function failureOf(error: unknown): LinkFailure {
   if (error instanceof LinkLimitExceeded) return { state: 'UNREACHABLE', text: error.message };
   const code = codeOf(error);
   if (typeof code === 'number') return refusedConnect(code);
   return {
     state: 'UNREACHABLE',
-    text: textOf(code, error instanceof Error ? error.message : ''),
-    nobodyListens: code === 'ECONNREFUSED',
+    text: textOf(code, error),
+    isPortClosed: code === 'ECONNREFUSED',
   };
 }
 
-function textOf(code: string, message: string): string {
+function textOf(code: string, error: unknown): string {
   const known = BY_CODE[code];
   if (known) return known;
   if (/ALERT_CERTIFICATE_REQUIRED/.test(code)) return CLIENT_CERTIFICATE;
@@ -117,12 +120,14 @@ function textOf(code: string, message: string): string {
     return CLIENT_CERTIFICATE_REFUSED;
   }
   if (/^ERR_OSSL|PEM|KEY_VALUES_MISMATCH|ERR_CRYPTO/.test(code))
-    return 'The certificate or key given for the broker cannot be read';
+    return 'The certificate or key configured for the broker cannot be read';
   if (/^ERR_SSL/.test(code)) return 'The TLS handshake with the broker failed';
-  if (/connack timeout/i.test(message)) return SILENT;
-  if (/keepalive timeout/i.test(message)) return 'The broker stopped answering';
-  if (/Unexpected server response/.test(message)) return 'The host does not offer MQTT over WebSocket at this path';
-  return 'The broker did not speak MQTT as expected';
+  if (!(error instanceof Error)) return NOT_MQTT;
+  if (isConnackTimeout(error)) return SILENT;
+  if (isKeepaliveTimeout(error)) return 'The broker stopped responding';
+  if (/Unexpected server response/.test(error.message))
+    return 'The host does not offer MQTT over WebSocket at this path';
+  return NOT_MQTT;
 }
 
 function codeOf(error: unknown): string | number {

@@ -1,30 +1,25 @@
 import { ServiceError } from '../../platform/errors.ts';
 
-/** What the reason code of a PUBACK or PUBREC means to the caller of publish. BROKER_TIMEOUT: it may well be taken later. */
+/** The error of a publish whose PUBACK or PUBREC has this reason code. BROKER_TIMEOUT: the broker may accept the message later. */
 export function publishRefusal(code: number): ServiceError {
-  if (code === 0x87) return new ServiceError('NOT_ALLOWED', 'The broker does not let this user publish there');
+  if (code === 0x87)
+    return new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to publish to the topic');
   if (code === 0x97) return new ServiceError('BROKER_TIMEOUT', 'The broker has no quota left for this client');
-  return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason ${code})`);
+  return new ServiceError('BROKER_REJECTED', `The broker refused the message (reason code ${code})`);
 }
 
-/** What the reason code of a SUBACK means to the caller of subscribe. */
-export function subscribeRefusal(error: Error): ServiceError {
-  const granted =
-    'packet' in error ? (error.packet as { granted?: readonly unknown[] } | undefined)?.granted : undefined;
-  const code = granted?.[0];
+/** The error of a subscribe whose SUBACK has this reason code; `undefined`: there was no SUBACK. */
+export function subscribeRefusal(code: number | undefined, cause?: Error): ServiceError {
+  if (code === undefined)
+    return new ServiceError('BROKER_UNREACHABLE', 'The broker did not answer the subscription', { cause });
   if (code === 0x87 || code === 0x80) {
-    return new ServiceError('NOT_ALLOWED', 'The broker does not let this user subscribe there', { cause: error });
+    return new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to subscribe to the filter', { cause });
   }
-  if (typeof code === 'number') {
-    return new ServiceError('BROKER_REJECTED', `The broker refused the topic filter (reason ${code})`, {
-      cause: error,
-    });
-  }
-  return new ServiceError('BROKER_UNREACHABLE', 'The subscription could not be made', { cause: error });
+  return new ServiceError('BROKER_REJECTED', `The broker refused the topic filter (reason code ${code})`, { cause });
 }
 
-/** What the reason code of an UNSUBACK means. */
+/** The error of an unsubscribe whose UNSUBACK has this reason code. */
 export const unsubscribeRefusal = (code: number): ServiceError =>
   code === 0x87
-    ? new ServiceError('NOT_ALLOWED', 'The broker does not let this user unsubscribe there')
-    : new ServiceError('BROKER_REJECTED', `The broker refused to unsubscribe (reason ${code})`);
+    ? new ServiceError('NOT_ALLOWED', 'The broker does not allow this user to unsubscribe from the filter')
+    : new ServiceError('BROKER_REJECTED', `The broker refused to unsubscribe (reason code ${code})`);

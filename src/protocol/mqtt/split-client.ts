@@ -1,6 +1,8 @@
-import { MqttClient } from 'mqtt';
+import type { Duplex } from 'node:stream';
+import type { MqttClient } from 'mqtt';
 import type { ConnectOptions } from './connect-options.ts';
 import type { Intake } from './intake.ts';
+import * as internals from './mqttjs-internals.ts';
 import type { PacketLimits } from './packet-limits.ts';
 import { MalformedPacket } from './packet-properties.ts';
 import type { PacketListener } from './packet-reader.ts';
@@ -15,23 +17,31 @@ export interface SplitClientOptions {
 
 export interface SplitClient {
   readonly client: MqttClient;
-  /** Nothing more is reported or taken from the broker until `resume`. */
+  /** Carries the packets of both sides. The client only reads what is not of publishing. */
+  readonly stream: Duplex;
+  /** Stops reading and reporting packets until `resume`. */
   pause(): void;
-  /** Goes on with the end of what runs now. */
+  /** Continues reading after the current synchronous code. */
   resume(): void;
-  /** What comes is thrown away, so that the end of the connection is seen. */
+  /** Discards further input without reporting it, so that the end of the connection is still noticed. */
   discard(): void;
+  /**
+   * Sends DISCONNECT if connected, and closes the socket within half a second. With MQTT 5 the session ends unless `keepSession` is true;
+   * with 3.1.1 the CONNECT packet has decided about the session.
+   */
+  end(options?: { readonly keepSession?: boolean }): Promise<void>;
 }
 
-/** Type of packet. */
+/** Packet type. */
 const CONNACK = 2;
+/** How long the broker may take to read DISCONNECT before the socket is destroyed, in milliseconds. */
+const END_TIMEOUT_MS = 500;
 
 /**
- * A client of mqtt.js that reads only the packets that are not of publishing: the others, the many ones of a connection, are reported to
- * `listener`, each in its turn among all packets. Writing and the end of the connection are between the client and the socket.
- * What cannot be read, or is more than is allowed, destroys the socket with an error.
+ * Opens an MQTT.js client whose input is split: packets of publishing (the bulk of a connection) are reported to `listener`, in their
+ * order among all packets; MQTT.js reads the others. Input that is malformed or beyond the limits destroys the socket with an error.
  *
- * Errors: a certificate or key that OpenSSL cannot read is thrown.
+ * Errors: OpenSSL throws if it cannot read a certificate or key.
  */
 export function openSplitClient(
   { client: clientOptions, version, limits, intake }: SplitClientOptions,
@@ -43,15 +53,15 @@ export function openSplitClient(
   let readAt = 0;
   // [MQTT-3.2.0-1]
   const assertConnacked = () => {
-    if (!isConnacked) throw new MalformedPacket('The first packet is no CONNACK');
+    if (!isConnacked) throw new MalformedPacket('The first packet is not a CONNACK');
   };
   const onRead = () => {
     readAt = performance.now();
-    // What was answered was sent: a ping would tell neither side anything.
-    if (isAnswered) client.reschedulePing();
+    // An acknowledgement proves both directions, so no PINGREQ is needed for another keepalive.
+    if (isAnswered) internals.restartKeepalive(client);
     isAnswered = false;
   };
-  const reading = new PacketStream(
+  const packets = new PacketStream(
     clientOptions,
     { version, limits, intake, onRead },
     {
@@ -68,42 +78,57 @@ export function openSplitClient(
         assertConnacked();
         listener.onRelease(id);
       },
-      // One packet at a time: mqtt.js has handled it when this returns.
       onOther: (packet) => {
         if ((packet[0] as number) >> 4 === CONNACK) {
           isConnacked = true;
-          // mqtt.js emits `connect` later, and messages of a resumed session come right behind.
-          reading.pause();
+          // MQTT.js emits `connect` later, and the messages of a resumed session follow CONNACK immediately.
+          packets.pause();
         }
         toClient?.write(packet);
       },
     },
   );
-  // The only way in which mqtt.js reads.
-  reading.stream.pipe = (destination) => {
-    toClient = destination;
-    reading.start();
-    return destination;
-  };
-  const client = new MqttClient(() => reading.stream, clientOptions);
-  // The owner may have ended it when it fails.
+  const { stream } = packets;
+  const client = internals.createClient(stream, clientOptions, (input) => {
+    toClient = input;
+    packets.start();
+  });
+  // The owner may have removed its listener when a late error arrives.
   client.on('error', () => undefined);
-  client.once('connect', () => reading.resume());
-  const giveUp = () => MqttClient.prototype.onKeepaliveTimeout.call(client);
-  // The answer to a ping comes behind all that the broker has sent before, which may take longer than mqtt.js waits: half a keepalive.
-  client.onKeepaliveTimeout = () => {
-    // What has come, and waits for this turn, is read first.
+  client.once('connect', () => packets.resume());
+  // PINGRESP follows everything that the broker has sent before, which may take longer than the half keepalive that MQTT.js waits.
+  internals.onKeepaliveTimeout(client, (giveUp) => {
+    // Input that has arrived in this event loop iteration is read first.
     setImmediate(() => {
-      if (client.connected && performance.now() - readAt < client.keepalive * 500) {
-        client.sendPing();
-        client.reschedulePing(true);
+      const keepalive = internals.keepaliveSeconds(client) ?? 0;
+      if (client.connected && performance.now() - readAt < keepalive * 500) {
+        internals.sendPing(client);
+        internals.restartKeepalive(client);
       } else giveUp();
     });
-  };
+  });
   return {
     client,
-    pause: () => reading.pause(),
-    resume: () => reading.resume(),
-    discard: () => reading.discard(),
+    stream,
+    pause: () => packets.pause(),
+    resume: () => packets.resume(),
+    discard: () => packets.discard(),
+    end: ({ keepSession = false } = {}) => end(client, stream, keepSession),
   };
+}
+
+async function end(client: MqttClient, stream: Duplex, keepSession: boolean): Promise<void> {
+  // The socket may emit errors after its end.
+  stream.on('error', () => undefined);
+  if (stream.destroyed || !client.connected) {
+    await client.endAsync(true).catch(() => undefined);
+    return;
+  }
+  const endsSession = client.options.protocolVersion === 5 && !keepSession;
+  const timer = setTimeout(() => stream.destroy(), END_TIMEOUT_MS);
+  const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+  internals.dropUnacknowledged(client);
+  client.end(false, endsSession ? { properties: { sessionExpiryInterval: 0 } } : {});
+  await closed;
+  clearTimeout(timer);
 }

@@ -16,41 +16,40 @@ import { OBSERVER_LIMITS } from './packet-limits.ts';
 import { PacketStream } from './packet-stream.ts';
 import { subscribeRefusal, unsubscribeRefusal } from './refused-packet.ts';
 
-/**
- * Connects with the client id of another client for a moment: the broker ends that client's connection and hands its session to us
- * (MQTT 3.1.4-3, 4.1). What is done then is done to its session, which it finds so when it comes back.
- *
- * Clean start is off and the session is asked to stay for ever, because how long it was to stay cannot be read; it is as long as
- * the client wants again as soon as the client is back. Nothing that arrives is acknowledged: messages of QoS 1 and 2 stay the
- * client's and are sent to it again. Messages of QoS 0 that come meanwhile are lost, and so are queued ones that our user may not
- * receive (Mosquitto checks them for whoever takes the session). When there is no session it is over at once, with the empty
- * one that the broker has made for us. Never tries again by itself.
- *
- * Errors: NOT_ALLOWED, BROKER_REJECTED (the broker refused the connection, or the filter: `info` is { username, topic }); BROKER_UNREACHABLE, BROKER_TIMEOUT,
- * with `info.outcome` 'unknown' once the session was ours.
- */
 export interface TakeOverOptions {
   readonly address: BrokerAddress;
   readonly version: 4 | 5;
   readonly clientId: string;
-  /** Longest wait for all of it. */
+  /** Longest duration of the whole takeover in milliseconds. */
   readonly timeoutMs: number;
-  /** Default: its own. */
+  /** Default: a separate one. */
   readonly intake?: Intake;
 }
 
 /** Seconds. A value that nobody else is likely to use, so that a broker's log shows whose connection it was. */
 export const TAKE_OVER_KEEPALIVE = 29;
-/** MQTT 5, 3.1.2.11.2: the session does not expire. */
+/** Session Expiry Interval of a session that does not expire (MQTT 5, 3.1.2.11.2). */
 const NEVER = 0xffffffff;
 const GRACE_MS = 500;
 const ONLY_PACKET_ID = 1;
 
+/**
+ * Session takeover: connects briefly with the client identifier of another client, performs `action` on its session and disconnects. The
+ * broker disconnects the other client [MQTT-3.1.4-3], which finds the changed session when it reconnects. There are no retries.
+ *
+ * Clean Start is off and the session never expires, because the original Session Expiry Interval is unknown; the client sets its own
+ * when it reconnects. Nothing is acknowledged, so the broker sends messages of QoS 1 and 2 to the client again. Lost are messages of QoS 0
+ * that arrive meanwhile, and queued messages that this service's user may not receive (Mosquitto checks the user who resumes a session).
+ * Without an existing session nothing is done, and the session that the broker has created is deleted.
+ *
+ * Errors: NOT_ALLOWED or BROKER_REJECTED if the broker refuses the connection or the filter (`info` is { username, topic });
+ * BROKER_UNREACHABLE and BROKER_TIMEOUT, with `info.outcome` 'unknown' after the session was resumed.
+ */
 export async function takeOver(options: TakeOverOptions, action: SessionAction): Promise<TakenSession> {
   const { address, version, clientId } = options;
-  const { username, password, ...where } = connectOptions(address);
-  const connection = new RawConnection(where, options);
-  let isOurs = false;
+  const { username, password, ...endpoint } = connectOptions(address);
+  const connection = new RawConnection(endpoint, options);
+  let isResumed = false;
   try {
     connection.send({
       cmd: 'connect',
@@ -67,15 +66,15 @@ export async function takeOver(options: TakeOverOptions, action: SessionAction):
     const code = connack.reasonCode ?? connack.returnCode ?? 0;
     if (code !== 0) throw refused(code);
     const { sessionPresent } = connack;
-    isOurs = sessionPresent;
-    if (sessionPresent) await act(connection, action).catch((error) => explain(error, action, username));
+    isResumed = sessionPresent;
+    if (sessionPresent) await act(connection, action).catch((error) => explainRefusal(error, action, username));
     const ended = version === 5 && !sessionPresent ? { properties: { sessionExpiryInterval: 0 } } : {};
     connection.send({ cmd: 'disconnect', ...(version === 5 ? { reasonCode: 0 } : {}), ...ended });
     return { sessionPresent };
   } catch (error) {
-    // Without it the broker would take us for a client that broke down, and keep the session waiting for our keepalive.
-    if (isOurs) connection.send({ cmd: 'disconnect', ...(version === 5 ? { reasonCode: 0 } : {}) });
-    if (!isOurs || !(error instanceof ServiceError) || error.status !== 503) throw error;
+    // Without DISCONNECT the broker would wait for the keepalive before it closes the connection.
+    if (isResumed) connection.send({ cmd: 'disconnect', ...(version === 5 ? { reasonCode: 0 } : {}) });
+    if (!isResumed || !(error instanceof ServiceError) || error.status !== 503) throw error;
     throw new ServiceError(error.code, error.message, { info: { ...error.info, outcome: 'unknown' }, cause: error });
   } finally {
     await connection.close();
@@ -86,7 +85,7 @@ async function act(connection: RawConnection, action: SessionAction): Promise<vo
   if (action.kind === 'DISCONNECT') return;
   if (action.kind === 'UNSUBSCRIBE') {
     connection.send({ cmd: 'unsubscribe', messageId: ONLY_PACKET_ID, unsubscriptions: [action.filter] });
-    // MQTT 5 alone says whether it was done.
+    // The UNSUBACK of MQTT 3.1.1 has no reason codes.
     const { granted } = (await connection.next('unsuback')) as Partial<IUnsubackPacket>;
     const code = Number(granted?.[0] ?? 0);
     if (code >= 0x80) throw unsubscribeRefusal(code);
@@ -100,19 +99,20 @@ async function act(connection: RawConnection, action: SessionAction): Promise<vo
     ...(identifier === undefined ? {} : { properties: { subscriptionIdentifier: identifier } }),
   });
   const packet = (await connection.next('suback')) as ISubackPacket;
-  if (Number(packet.granted[0]) >= 0x80) throw subscribeRefusal(Object.assign(new Error('refused'), { packet }));
+  const code = Number(packet.granted[0]);
+  if (code >= 0x80) throw subscribeRefusal(code);
 }
 
-/** The broker asks for our user's right, not for the client's. */
-function explain(error: unknown, action: SessionAction, username: string | undefined): never {
+/** Adds an explanation to NOT_ALLOWED: the broker checks the permissions of this service's user, not of the client. */
+function explainRefusal(error: unknown, action: SessionAction, username: string | undefined): never {
   if (action.kind === 'DISCONNECT' || !(error instanceof ServiceError) || error.code !== 'NOT_ALLOWED') throw error;
   const { kind, filter: topic } = action;
-  const who = username === undefined ? 'clients without a user name, as this service is,' : `the user "${username}"`;
-  const [what, right] =
+  const subject = username === undefined ? 'clients without a user name' : `the user "${username}"`;
+  const [verb, aclType] =
     kind === 'SUBSCRIBE' ? ['subscribe to', 'subscribePattern'] : ['unsubscribe from', 'unsubscribePattern'];
   const message =
-    `The broker does not let ${who} ${what} "${topic}": this service connects so, in place of the client, ` +
-    `and needs that right itself (dynamic security: ${right})`;
+    `The broker does not allow ${subject} to ${verb} "${topic}". This service connects in place of the client with its own user, ` +
+    `which needs this permission (dynamic security: ${aclType})`;
   throw new ServiceError('NOT_ALLOWED', message, { info: { username: username ?? null, topic }, cause: error });
 }
 
@@ -124,7 +124,7 @@ function refused(code: number): ServiceError {
   );
 }
 
-/** Packets on a stream, with no client behind them: only what is asked for is sent. One packet is waited for at a time. */
+/** An MQTT connection without a client library, which sends nothing by itself. One packet is awaited at a time. */
 class RawConnection {
   readonly #stream: Duplex;
   readonly #version: 4 | 5;
@@ -133,18 +133,18 @@ class RawConnection {
   #waiting: { readonly cmd: Packet['cmd']; resolve(packet: Packet): void; reject(error: ServiceError): void } | null =
     null;
 
-  constructor(where: ConnectOptions, { version, timeoutMs, intake = newIntake() }: TakeOverOptions) {
+  constructor(endpoint: ConnectOptions, { version, timeoutMs, intake = newIntake() }: TakeOverOptions) {
     this.#version = version;
     this.#timer = setTimeout(
-      () => this.#fail(new ServiceError('BROKER_TIMEOUT', `The broker did not answer in ${timeoutMs} ms`)),
+      () => this.#fail(new ServiceError('BROKER_TIMEOUT', `The broker did not respond within ${timeoutMs} ms`)),
       timeoutMs,
     );
     const incoming = parser({ protocolVersion: version });
     incoming.on('packet', (packet: Packet) => this.#received(packet));
     incoming.on('error', (error: unknown) => this.#fail(unreachable(failureOf(error).text)));
-    // Messages of the session, of any size, stay unread: they are the client's.
-    const reading = new PacketStream(
-      where,
+    // Messages of the session belong to the client. They are skipped, whatever their size.
+    const packets = new PacketStream(
+      endpoint,
       { version, limits: OBSERVER_LIMITS, skipsLarge: true, intake },
       {
         onPublish: () => undefined,
@@ -153,9 +153,9 @@ class RawConnection {
         onOther: (packet) => incoming.parse(packet),
       },
     );
-    const { stream } = reading;
+    const { stream } = packets;
     this.#stream = stream;
-    reading.start();
+    packets.start();
     stream.on('error', (error) => this.#fail(unreachable(failureOf(error).text)));
     stream.on('close', () => this.#fail(unreachable(disconnected(undefined).text)));
   }
@@ -172,7 +172,7 @@ class RawConnection {
     });
   }
 
-  /** Resolves when the broker has closed, or soon. */
+  /** Resolves when the broker has closed the connection, at most after GRACE_MS. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     const stream = this.#stream;
@@ -189,7 +189,7 @@ class RawConnection {
     if (packet.cmd === 'disconnect') this.#fail(unreachable(disconnected(packet.reasonCode).text));
     const waiting = this.#waiting;
     if (waiting === null || packet.cmd !== waiting.cmd) return;
-    // An answer to something that was not asked.
+    // Not the response to the pending request.
     if (packet.cmd !== 'connack' && packet.messageId !== ONLY_PACKET_ID) return;
     this.#waiting = null;
     waiting.resolve(packet);

@@ -170,7 +170,7 @@ test('a WebSocket frame and what comes before CONNACK are bounded, too', async (
   const { port } = server.address() as { port: number };
   const link = openLink({ url: `ws://127.0.0.1:${port}` });
   await reached(link, 'CONNECTED');
-  expect((await reached(link, 'UNREACHABLE')).lastError).toBe('The broker sent a larger message than is accepted');
+  expect((await reached(link, 'UNREACHABLE')).lastError).toBe('The broker sent a message that exceeds the size limit');
 
   const early = await startHostileBroker(endlessPublish('$SYS/a', MIB / 2), Buffer.alloc(0));
   const other = openLink({ url: early.url, timeoutMs: 500 });
@@ -180,7 +180,7 @@ test('a WebSocket frame and what comes before CONNACK are bounded, too', async (
     socket.write(generate(publish, { protocolVersion: 5 }));
   }, Buffer.alloc(0));
   const third = openLink({ url: first.url, timeoutMs: 5_000 });
-  expect((await reached(third, 'UNREACHABLE')).lastError).toBe('The broker did not speak MQTT as expected');
+  expect((await reached(third, 'UNREACHABLE')).lastError).toBe('The broker did not follow the MQTT protocol');
 });
 
 test('unfinished packets of all links share one budget, and the link with the most is cut', async () => {

@@ -21,9 +21,8 @@ const longestPause = (times: readonly number[]) =>
 
 test('the first attempt comes nearly at once, and a broker that is started anew is met within a tenth of a second', () => {
   for (const random of [() => 0, () => 1]) {
-    for (const nobodyListens of [true, false])
-      expect(attempts(1, { nobodyListens, random })[0]).toBeLessThanOrEqual(50);
-    expect(longestPause(attempts(RESTART_PERIOD_MS, { nobodyListens: true, random }))).toBeLessThanOrEqual(100);
+    for (const isPortClosed of [true, false]) expect(attempts(1, { isPortClosed, random })[0]).toBeLessThanOrEqual(50);
+    expect(longestPause(attempts(RESTART_PERIOD_MS, { isPortClosed: true, random }))).toBeLessThanOrEqual(100);
   }
 });
 
@@ -32,9 +31,9 @@ test('attempts become rare', () => {
   const minute = attempts(EAGER_PERIOD_MS, { random });
   expect(longestPause(minute)).toBe(1_000);
   expect(minute.length).toBeLessThan(70);
-  expect(attempts(EAGER_PERIOD_MS, { nobodyListens: true, random }).length).toBeLessThan(160);
-  for (const nobodyListens of [true, false]) {
-    expect(retryDelay(500, EAGER_PERIOD_MS, { nobodyListens, random })).toBe(10_000);
-    expect(retryDelay(500, EAGER_PERIOD_MS, { nobodyListens, random: () => 0 })).toBe(7_500);
+  expect(attempts(EAGER_PERIOD_MS, { isPortClosed: true, random }).length).toBeLessThan(160);
+  for (const isPortClosed of [true, false]) {
+    expect(retryDelay(500, EAGER_PERIOD_MS, { isPortClosed, random })).toBe(10_000);
+    expect(retryDelay(500, EAGER_PERIOD_MS, { isPortClosed, random: () => 0 })).toBe(7_500);
   }
 });

@@ -108,7 +108,7 @@ test('wrong credentials are told as they are', async () => {
   const recorder = await recorderOf({ url: broker.url, username: 'alice', password: 'wrong' });
   const { state, reason } = await statusOf(recorder);
   expect(state).toBe('UNREACHABLE');
-  expect(reason).toMatch(/user name or password|does not let this user connect/);
+  expect(reason).toMatch(/user name or password|does not allow this user to connect/);
 });
 
 test('an acl_file lets all be subscribed to, and only what may be read comes', async () => {
