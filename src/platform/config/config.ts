@@ -5,7 +5,7 @@ export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key] extends Setting<infer T> ? T : never;
 };
 
-/** All bad values of an environment at once, a line each. */
+/** All invalid values of an environment, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -30,21 +30,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       problems.push(`${variable} must be ${error.message}${secret ? '' : `; it is "${value}"`}`);
     }
   }
-  problems.push(...missingBeside(values));
+  problems.push(...missingDependencies(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(values) as Config;
 }
 
-/** Settings that another one is of no use without. */
-function missingBeside(values: Readonly<Record<string, unknown>>): string[] {
-  const needed = [
+/** Returns a problem for each setting that another setting requires. */
+function missingDependencies(values: Readonly<Record<string, unknown>>): string[] {
+  const dependencies = [
     ['oidcIssuer', 'oidcClientId'],
     ['ldapUrl', 'ldapUserBase'],
     ['ldapBindDn', 'ldapBindPassword'],
   ] as const;
-  return needed.flatMap(([one, other]) =>
-    values[one] !== undefined && values[other] === undefined
-      ? [`${SETTINGS[other].env} must be set beside ${SETTINGS[one].env}`]
+  return dependencies.flatMap(([name, required]) =>
+    values[name] !== undefined && values[required] === undefined
+      ? [`${SETTINGS[required].env} must be set because ${SETTINGS[name].env} is set`]
       : [],
   );
 }

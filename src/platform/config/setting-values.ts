@@ -1,10 +1,10 @@
-/** How the text of a setting becomes its value. Each throws BadValue for what it cannot be. */
+/** Parsers of the texts of settings. Each throws BadValue for an invalid text. */
 import { isAbsolute } from 'node:path';
 import { isHostEntry } from '../network/addresses.ts';
 
 export type Parse<T> = (text: string) => T;
 
-/** A value that cannot be used; the message completes "PORT must be …". */
+/** An invalid value. The message completes "PORT must be …". */
 export class BadValue extends Error {}
 
 export const integer =
@@ -45,16 +45,15 @@ const list: Parse<readonly string[]> = (value) =>
 
 export const hosts: Parse<readonly string[]> = (value) => {
   const all = list(value);
-  if (!all.every(isHostEntry))
-    throw new BadValue('names, addresses and networks such as 10.0.0.0/8, with commas between');
+  if (!all.every(isHostEntry)) throw new BadValue('comma-separated names, addresses and networks such as 10.0.0.0/8');
   return all;
 };
 
-/** Names in `Host` headers. */
+/** Host names of `Host` headers. */
 export const hostNames: Parse<readonly string[]> = (value) => {
   const all = list(value);
   if (!all.every((name) => name === '*' || /^(\*\.)?[\w-]+(\.[\w-]+)*$/.test(name)))
-    throw new BadValue('names such as brokers.example.com or *.example.com without a port, with commas between');
+    throw new BadValue('comma-separated names such as brokers.example.com or *.example.com, without ports');
   return all;
 };
 
@@ -75,25 +74,24 @@ export const listenAddress: Parse<ListenAddress> = (value) => {
 export const origins: Parse<readonly string[]> = (value) => {
   const all = list(value);
   if (!all.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin))
-    throw new BadValue('origins such as https://app.example.com, without a path or a slash at the end');
+    throw new BadValue('origins such as https://app.example.com, without a path or trailing slash');
   return all;
 };
 
-/** An http or https address without credentials, query and fragment; as it was written. */
+/** An http or https URL without credentials, query and fragment. Returned unchanged. */
 export const webAddress: Parse<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : null;
   const isPlain = url !== null && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  if (!isPlain || !/^https?:$/.test(url.protocol)) throw new BadValue('an address such as https://brokers.example.com');
+  if (!isPlain || !/^https?:$/.test(url.protocol)) throw new BadValue('a URL such as https://brokers.example.com');
   return value;
 };
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Whoever can change what it says can sign in as anybody. */
+/** Requires https, because an attacker who changes the provider's responses could sign in as any user. */
 export const issuer: Parse<string> = (value) => {
   const { protocol, hostname } = new URL(webAddress(value));
-  if (protocol !== 'https:' && !LOOPBACK.test(hostname))
-    throw new BadValue('an https address, unless it is this machine');
+  if (protocol !== 'https:' && !LOOPBACK.test(hostname)) throw new BadValue('an https URL, except for this machine');
   return value;
 };
 
@@ -102,16 +100,16 @@ export const webAddresses: Parse<readonly string[]> = (value) => list(value).map
 export const ldapUrl: Parse<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '' || !/^\/?$/.test(url.pathname)) {
-    throw new BadValue('an address such as ldaps://directory.example.com, with a port if need be and nothing more');
+    throw new BadValue('a URL such as ldaps://directory.example.com with an optional port and no path');
   }
   return value;
 };
 
 export const ldapFilter =
-  (place: string): Parse<string> =>
+  (placeholder: string): Parse<string> =>
   (value) => {
-    if (!/^\(.*\)$/s.test(value) || !value.includes(place))
-      throw new BadValue(`a filter in brackets with ${place} in it`);
+    if (!/^\(.*\)$/s.test(value) || !value.includes(placeholder))
+      throw new BadValue(`a filter in parentheses that contains ${placeholder}`);
     return value;
   };
 

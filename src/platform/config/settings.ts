@@ -23,59 +23,61 @@ import {
   webAddresses,
 } from './setting-values.ts';
 
-/**
- * Every setting, one row each: the environment variable, its default as text, what it means (for --help and the README) and
- * how it is read. Nothing else reads the environment.
- */
-
+/** A setting of this service. Only settings are read from the environment. */
 export interface Setting<T> {
   readonly env: string;
-  /** As text; '' means unset. */
+  /** Default value as text; '' means unset. */
   readonly fallback: string;
+  /** Description in `--help` and in the README. */
   readonly help: string;
   readonly parse: Parse<T>;
-  /** What --help and the README say instead of the fallback. */
+  /** Shown in `--help` and in the README instead of the fallback. */
   readonly shownDefault?: string;
-  /** Never shown. */
+  /** The value is never shown. */
   readonly secret?: true;
 }
 
 const setting = <T>(row: Setting<T>): Setting<T> => row;
 
 export const SETTINGS = {
-  host: setting({ env: 'HOST', fallback: '127.0.0.1', parse: text, help: 'Address that HTTP listens on' }),
-  port: setting({ env: 'PORT', fallback: '4000', parse: port, help: 'Port that HTTP listens on; 0 takes a free one' }),
+  host: setting({ env: 'HOST', fallback: '127.0.0.1', parse: text, help: 'Address that the HTTP server listens on' }),
+  port: setting({
+    env: 'PORT',
+    fallback: '4000',
+    parse: port,
+    help: 'Port that the HTTP server listens on; 0 uses a free port',
+  }),
   dataDir: setting({
     env: 'DATA_DIR',
     fallback: './data',
     parse: text,
-    help: 'Folder of the embedded database, embedded brokers and keys; created with mode 0700, and a wider mode is corrected at start',
+    help: 'Folder of the embedded database, the embedded brokers and the keys; created with mode 0700, and a wider mode is corrected at start',
   }),
   databaseUrl: setting({
     env: 'DATABASE_URL',
     fallback: '',
     shownDefault: 'SQLite in DATA_DIR',
     parse: optional(databaseUrl),
-    help: 'postgresql://… for production and several processes',
+    help: 'postgresql://… for production and for several processes',
     secret: true,
   }),
   embeddedBroker: setting({
     env: 'EMBEDDED_BROKER',
     fallback: 'on',
     parse: flag,
-    help: 'Whether brokers run by this service are started, and a first one is made at the first start',
+    help: 'Whether the brokers run by this service are started, and whether the first start creates one',
   }),
   mqttHost: setting({
     env: 'MQTT_HOST',
     fallback: '127.0.0.1',
     parse: text,
-    help: 'Address that brokers run by this service listen on',
+    help: 'Address that the brokers run by this service listen on',
   }),
   mqttPort: setting({
     env: 'MQTT_PORT',
     fallback: '1883',
     parse: port,
-    help: 'Port that the first broker is made with, and keeps; 0 takes a free one; taken: the next free one',
+    help: 'Port that the first broker is created with and retains; if it is in use, the next free port; 0 uses any free port',
   }),
   mqttWsPort: setting({
     env: 'MQTT_WS_PORT',
@@ -87,7 +89,7 @@ export const SETTINGS = {
     env: 'MQTT_TLS_PORT',
     fallback: '8883',
     parse: orOff(port),
-    help: 'The same for MQTT over TLS, which needs a certificate to be deployed; off: no such listener',
+    help: 'The same for MQTT over TLS, which requires a deployed certificate; off: no such listener',
   }),
   mqttWssPort: setting({
     env: 'MQTT_WSS_PORT',
@@ -99,45 +101,45 @@ export const SETTINGS = {
     env: 'MAX_CLOUD_BROKERS',
     fallback: '20',
     parse: integer(1, 1_000),
-    help: 'Most brokers that are run by this service',
+    help: 'Maximum number of brokers run by this service',
   }),
   maxCloudBrokersPerProject: setting({
     env: 'MAX_CLOUD_BROKERS_PER_PROJECT',
     fallback: '5',
     parse: integer(0, 10_000),
-    help: 'Maximum number of brokers of one project that are run by this service; root administrators create any number up to MAX_CLOUD_BROKERS',
+    help: 'Maximum number of brokers of one project that are run by this service; root administrators may create more, up to MAX_CLOUD_BROKERS',
   }),
   mosquittoBinary: setting({
     env: 'MOSQUITTO_BINARY',
     fallback: '',
     shownDefault: 'mosquitto in PATH or /usr/sbin',
     parse: optional(text),
-    help: 'Program that brokers on the engine mosquitto are run with',
+    help: 'Program that runs the brokers with the engine mosquitto',
   }),
   mosquittoDynsecPlugin: setting({
     env: 'MOSQUITTO_DYNSEC_PLUGIN',
     fallback: '',
-    shownDefault: 'looked for beside it',
+    shownDefault: 'searched next to the program',
     parse: optional(absolutePath),
-    help: 'Its dynamic security plugin, an absolute path',
+    help: 'Absolute path of the dynamic security plugin of Mosquitto',
   }),
   rootEmail: setting({
     env: 'ROOT_EMAIL',
     fallback: 'admin@localhost',
     parse: email,
-    help: 'E-mail address of the first root administrator, used only when there is none',
+    help: 'E-mail address of the first root administrator; only used if there is no root administrator yet',
   }),
   localLogin: setting({
     env: 'LOCAL_LOGIN',
     fallback: 'on',
     parse: flag,
-    help: 'off: only the root administrator ROOT_EMAIL signs in with a password of this service, everybody else elsewhere',
+    help: 'Whether users sign in with a password of this service; off: only the root administrator ROOT_EMAIL does, all others use single sign-on or LDAP',
   }),
   strictRoles: setting({
     env: 'STRICT_ROLES',
     fallback: 'off',
     parse: flag,
-    help: 'Whether strictRoles is on in new projects: what a broker holds is then changed by EDITOR and not by VIEWER',
+    help: 'Whether new projects have strictRoles on: changing the data of a broker then requires the role EDITOR instead of VIEWER',
   }),
   rootPassword: setting({
     env: 'ROOT_PASSWORD',
@@ -152,111 +154,110 @@ export const SETTINGS = {
     fallback: '',
     shownDefault: 'http://HOST:PORT',
     parse: optional(webAddress),
-    help: 'Address of this service as browsers know it, behind a proxy for example; for single sign-on, and its name is accepted in Host headers',
+    help: 'URL of this service as seen by browsers, for example behind a proxy; used for single sign-on, and its host name is accepted in Host headers',
   }),
   allowedHosts: setting({
     env: 'ALLOWED_HOSTS',
     fallback: '',
     shownDefault: 'PUBLIC_URL, HOST, localhost, the name of this machine and IP addresses',
     parse: hostNames,
-    help: 'Comma-separated further names that requests may have in their Host header; *.example.com for all names below it, * for any name',
+    help: 'Comma-separated additional host names that are accepted in Host headers; *.example.com accepts all names below it, * accepts any name',
   }),
   oidcIssuer: setting({
     env: 'OIDC_ISSUER',
     fallback: '',
     shownDefault: 'no OpenID Connect',
     parse: optional(issuer),
-    help: 'OpenID provider that people sign in at; https, but for one on this machine',
+    help: 'URL of the OpenID Connect provider that users sign in with; https, except for a provider on this machine',
   }),
   oidcClientId: setting({
     env: 'OIDC_CLIENT_ID',
     fallback: '',
     shownDefault: 'none',
     parse: optional(text),
-    help: 'What the provider knows this service by; it must allow PUBLIC_URL/auth/oidc/callback as redirect address',
+    help: 'Client id of this service at the provider, which must allow PUBLIC_URL/auth/oidc/callback as redirect URL',
   }),
   oidcClientSecret: setting({
     env: 'OIDC_CLIENT_SECRET',
     fallback: '',
     shownDefault: 'none',
     parse: optional(text),
-    help: 'The secret that goes with it; none: a public client',
+    help: 'Client secret of this service at the provider; none: a public client',
     secret: true,
   }),
   oidcScopes: setting({
     env: 'OIDC_SCOPES',
     fallback: 'openid profile email',
     parse: (value) => {
-      if (!value.split(' ').includes('openid'))
-        throw new BadValue('scopes with spaces between them, openid among them');
+      if (!value.split(' ').includes('openid')) throw new BadValue('scopes separated by spaces, including openid');
       return value;
     },
-    help: 'What the provider is asked for; some need offline_access to let people be checked again',
+    help: 'Requested scopes; some providers require offline_access to check users again later',
   }),
   oidcGroupsClaim: setting({
     env: 'OIDC_GROUPS_CLAIM',
     fallback: 'groups',
     parse: text,
-    help: 'The claim that has a person’s groups',
+    help: 'Claim that contains the groups of the user',
   }),
   oidcTrustEmail: setting({
     env: 'OIDC_TRUST_EMAIL',
     fallback: 'off',
     parse: flag,
-    help: 'E-mail addresses count as verified where the provider does not say whether they are (email_verified)',
+    help: 'Whether e-mail addresses count as verified if the provider does not send email_verified',
   }),
   signInReturnTo: setting({
     env: 'SIGN_IN_RETURN_TO',
     fallback: '',
-    shownDefault: 'this service alone',
+    shownDefault: 'only this service',
     parse: webAddresses,
-    help: 'Comma-separated addresses, and what is below them, that browsers may go back to after a sign-in',
+    help: 'Comma-separated URLs that browsers may return to after a sign-in, including paths below them',
   }),
   signInCreateUsers: setting({
     env: 'SIGN_IN_CREATE_USERS',
     fallback: 'on',
     parse: flag,
-    help: 'Accounts are made for people who sign in elsewhere for the first time',
+    help: 'Whether an account is created when a user signs in with OpenID Connect or LDAP for the first time',
   }),
   signInCheckMinutes: setting({
     env: 'SIGN_IN_CHECK_MINUTES',
     fallback: '5',
     parse: integer(1, 720),
-    help: 'How often people who signed in elsewhere are checked again there while they have sessions, minutes',
+    help: 'Interval in minutes at which users with sessions are checked again at the provider or directory they signed in with',
   }),
   ldapUrl: setting({
     env: 'LDAP_URL',
     fallback: '',
-    shownDefault: 'no directory',
+    shownDefault: 'no LDAP',
     parse: optional(ldapUrl),
-    help: 'Directory that people sign in at with a password: ldaps://… or ldap://…',
+    help: 'LDAP directory that users sign in with: ldaps://… or ldap://…',
   }),
   ldapStartTls: setting({
     env: 'LDAP_START_TLS',
     fallback: 'on',
     parse: flag,
-    help: 'TLS is begun on ldap:// before anything is said; off sends passwords as they are',
+    help: 'Whether ldap:// connections use StartTLS; off sends passwords unencrypted',
   }),
   ldapCaFile: setting({
     env: 'LDAP_CA_FILE',
     fallback: '',
-    shownDefault: 'those that Node knows',
+    shownDefault: 'the authorities known to Node',
     parse: optional(absolutePath),
-    help: 'PEM file of the authorities that the certificate of the directory may be from',
+    help: 'PEM file of the certificate authorities that may sign the certificate of the directory',
   }),
   ldapBindDn: setting({
     env: 'LDAP_BIND_DN',
     fallback: '',
-    shownDefault: 'searches without a name',
+    shownDefault: 'anonymous search',
     parse: optional(text),
-    help: 'Account that the directory is searched with',
+    help: 'DN of the account that searches the directory',
   }),
   ldapBindPassword: setting({
     env: 'LDAP_BIND_PASSWORD',
     fallback: '',
     shownDefault: 'none',
     parse: optional(text),
-    help: 'Its password',
+    help: 'Password of LDAP_BIND_DN',
     secret: true,
   }),
   ldapUserBase: setting({
@@ -264,33 +265,33 @@ export const SETTINGS = {
     fallback: '',
     shownDefault: 'none',
     parse: optional(text),
-    help: 'Where in the directory people are looked for, as ou=people,dc=example,dc=com',
+    help: 'Base DN of the search for users, such as ou=people,dc=example,dc=com',
   }),
   ldapUserFilter: setting({
     env: 'LDAP_USER_FILTER',
     fallback: '(mail={login})',
     parse: ldapFilter('{login}'),
-    help: 'How a person is found by what was typed; whom it does not find may not sign in, and loses the sessions',
+    help: 'Filter that finds the user by the entered {login}; users that it does not find cannot sign in and lose their sessions',
   }),
   ldapGroupBase: setting({
     env: 'LDAP_GROUP_BASE',
     fallback: '',
     shownDefault: 'no groups',
     parse: optional(text),
-    help: 'Where in the directory groups are looked for',
+    help: 'Base DN of the search for groups',
   }),
   ldapGroupFilter: setting({
     env: 'LDAP_GROUP_FILTER',
     fallback: '(member={dn})',
     parse: ldapFilter('{'),
-    help: 'How the groups of a person are found, by {dn} or {login}',
+    help: 'Filter that finds the groups of a user by {dn} or {login}',
   }),
   secretKey: setting({
     env: 'SECRET_KEY',
     fallback: '',
-    shownDefault: 'generated into DATA_DIR',
+    shownDefault: 'generated in DATA_DIR',
     parse: optional(atLeast(32)),
-    help: 'Key that stored secrets are sealed with; at least 32 characters, the same for all processes',
+    help: 'Key that encrypts stored secrets; at least 32 characters, the same for all processes',
     secret: true,
   }),
   secretKeyPrevious: setting({
@@ -298,101 +299,101 @@ export const SETTINGS = {
     fallback: '',
     shownDefault: 'none',
     parse: optional(atLeast(32)),
-    help: 'A further key that stored secrets are read with, while SECRET_KEY is replaced',
+    help: 'Additional key that stored secrets are decrypted with while SECRET_KEY is being replaced',
     secret: true,
   }),
   brokerTimeoutMs: setting({
     env: 'BROKER_TIMEOUT_MS',
     fallback: '5000',
     parse: integer(100, 600_000),
-    help: 'Longest wait for the answer of one broker, milliseconds',
+    help: 'Longest wait for the response of a broker, in milliseconds',
   }),
   maxBrokerLinks: setting({
     env: 'MAX_BROKER_LINKS',
     fallback: '1000',
     parse: integer(1, 100_000),
-    help: 'Maximum number of brokers that are connected to at once; beyond it owners of projects, and their projects, have equal shares',
+    help: 'Maximum number of brokers connected at the same time; beyond it project owners, and their projects, have equal shares',
   }),
   maxBrokersPerProject: setting({
     env: 'MAX_BROKERS_PER_PROJECT',
     fallback: '1000',
     parse: integer(1, 100_000),
-    help: 'Most brokers of one project',
+    help: 'Maximum number of brokers of one project',
   }),
   maxProjectsPerUser: setting({
     env: 'MAX_PROJECTS_PER_USER',
     fallback: '100',
     parse: integer(1, 100_000),
-    help: 'Most projects that a person can make, those of own organisations among them, and most organisations; root administrators make any number',
+    help: 'Maximum number of projects that a user may create, including projects of own organisations, and maximum number of organisations; root administrators have no limit',
   }),
   brokerFilesDir: setting({
     env: 'BROKER_FILES_DIR',
     fallback: '',
-    shownDefault: 'files are refused',
+    shownDefault: 'no files allowed',
     parse: optional(absolutePath),
-    help: 'Folder below which broker settings may name certificate and key files',
+    help: 'Folder that contains the certificate and key files that broker settings may name',
   }),
   brokerAllowedHosts: setting({
     env: 'BROKER_ALLOWED_HOSTS',
     fallback: '',
-    shownDefault: 'any host outside',
+    shownDefault: 'every external host',
     parse: hosts,
-    help: 'Comma-separated names, addresses and networks (10.0.0.0/8) that brokers and bridges may be connected to; answers of DNS, too. By default any host but this machine, its network link and metadata services, which are for root administrators; * stands for that default beside further entries',
+    help: 'Comma-separated host names, addresses and networks (10.0.0.0/8) that brokers and bridges may connect to, also checked after DNS resolution. By default every host except this machine, its link-local network and metadata services, which only root administrators may use; * stands for this default next to other entries',
   }),
   maxBodyBytes: setting({
     env: 'MAX_BODY_BYTES',
     fallback: '1000000',
     parse: integer(1_000, 100_000_000),
-    help: 'Largest request body, bytes',
+    help: 'Maximum size of a request body in bytes',
   }),
   maxConnections: setting({
     env: 'MAX_CONNECTIONS',
     fallback: '10000',
     parse: integer(1, 1_000_000),
-    help: 'Maximum number of connections to HTTP, WebSockets and event streams among them; beyond it idle ones are closed, then new ones refused',
+    help: 'Maximum number of HTTP connections, including WebSockets and event streams; beyond it idle connections are closed, then new ones refused',
   }),
   maxConnectionsPerNetwork: setting({
     env: 'MAX_CONNECTIONS_PER_NETWORK',
     fallback: '1000',
     parse: integer(1, 1_000_000),
-    help: 'The same for one IPv4 address or IPv6 network (/64); with TRUST_PROXY=on, requests in progress of one network',
+    help: 'The same for one IPv4 address or IPv6 network (/64); with TRUST_PROXY=on, the number of requests in progress of one network',
   }),
   maxRequestsMb: setting({
     env: 'MAX_REQUESTS_MB',
     fallback: '64',
     parse: integer(1, 100_000),
-    help: 'Maximum size of all request bodies and WebSocket messages that arrive or are worked on, MB of 1,048,576 bytes; one network may have half',
+    help: 'Maximum size of all request bodies and WebSocket messages being received or processed, in MB of 1,048,576 bytes; one network may use half',
   }),
   maxResponsesMb: setting({
     env: 'MAX_RESPONSES_MB',
     fallback: '128',
     parse: integer(1, 100_000),
-    help: 'Maximum size of all responses that clients have not taken yet, MB of 1,048,576 bytes; beyond it connections are closed',
+    help: 'Maximum size of all responses that clients have not received yet, in MB of 1,048,576 bytes; beyond it connections are closed',
   }),
   rateRequests: setting({
     env: 'RATE_REQUESTS',
     fallback: '1000',
     parse: orOff(integer(1, 1_000_000)),
-    help: 'Requests per second of one person or token, or of one network without credentials, operations over WebSockets among them; ten times as many at once; off: no limit',
+    help: 'Requests per second of one user or token, or of one network without credentials, including operations over WebSockets; bursts of ten times as many are allowed; off: no limit',
   }),
   rateRequestBytes: setting({
     env: 'RATE_REQUEST_BYTES',
     fallback: '20000000',
     parse: orOff(integer(10_000, 10_000_000_000)),
-    help: 'The same for bytes of their bodies and messages',
+    help: 'The same for bytes of request bodies and WebSocket messages',
   }),
   rateSubscriptions: setting({
     env: 'RATE_SUBSCRIPTIONS',
     fallback: '1000',
     parse: orOff(integer(1, 1_000_000)),
-    help: 'The same for subscriptions that are opened',
+    help: 'The same for new subscriptions',
   }),
   metricsToken: setting({
     env: 'METRICS_TOKEN',
     fallback: '',
     shownDefault: 'only callers on this machine read /metrics',
     parse: optional(atLeast(16)),
-    help: 'Bearer token that /metrics requires, at least 16 characters; tokens of root administrators are accepted, too',
+    help: 'Bearer token that /metrics requires, at least 16 characters; tokens of root administrators are also accepted',
     secret: true,
   }),
   metricsHost: setting({
@@ -400,49 +401,49 @@ export const SETTINGS = {
     fallback: '',
     shownDefault: 'HOST and PORT serve /metrics',
     parse: optional(listenAddress),
-    help: 'Address and port, as 10.0.0.5:9100, of a listener of its own for /metrics, which needs no token unless METRICS_TOKEN is set',
+    help: 'Address and port, such as 10.0.0.5:9100, of a separate listener for /metrics, which requires no token unless METRICS_TOKEN is set',
   }),
   streamStorageMaxMb: setting({
     env: 'STREAM_STORAGE_MAX_MB',
     fallback: '10240',
     parse: integer(1, 1_000_000_000),
-    help: 'Most that messages of streams take on disk for one broker, MB of 1,048,576 bytes; beyond it none are stored',
+    help: 'Maximum size of the stream messages of one broker on disk, in MB of 1,048,576 bytes; further messages are not stored',
   }),
   bridgeStorageMaxMb: setting({
     env: 'BRIDGE_STORAGE_MAX_MB',
     fallback: '10240',
     parse: integer(16, 1_000_000_000),
-    help: 'Maximum size of the queues of all bridges of this process on disk, MB of 1,048,576 bytes; those of one broker may take a quarter of it. Further messages are dropped and counted',
+    help: 'Maximum size of the queues of all bridges of this process on disk, in MB of 1,048,576 bytes; the queues of one broker may use a quarter. Further messages are dropped and counted',
   }),
   topicTreeMaxMb: setting({
     env: 'TOPIC_TREE_MAX_MB',
     fallback: '512',
     parse: integer(1, 1_000_000),
-    help: 'Most that recorded topics of one broker take in memory, MB of 1,048,576 bytes; beyond it topics are left out',
+    help: 'Maximum size of the recorded topics of one broker in memory, in MB of 1,048,576 bytes; further topics are not recorded',
   }),
   maxQueryCost: setting({
     env: 'MAX_QUERY_COST',
     fallback: '50000',
     parse: integer(100, 10_000_000),
-    help: 'Most that one GraphQL document may cost (fields, multiplied by the lists they are in)',
+    help: 'Maximum cost of a GraphQL document: the number of fields, multiplied by the sizes of the lists that contain them',
   }),
   maxQueryDepth: setting({
     env: 'MAX_QUERY_DEPTH',
     fallback: '15',
     parse: integer(5, 100),
-    help: 'Deepest nesting of a GraphQL document',
+    help: 'Maximum nesting depth of a GraphQL document',
   }),
   queryPreparationMs: setting({
     env: 'QUERY_PREPARATION_MS',
     fallback: '250',
     parse: integer(10, 1_000_000),
-    help: 'Milliseconds in each second that one caller may spend on parsing, validating and compiling new GraphQL documents; 20 seconds of it at once',
+    help: 'Milliseconds per second that one caller may use for parsing, validating and compiling new GraphQL documents; bursts of 20 seconds of it are allowed',
   }),
   introspection: setting({
     env: 'INTROSPECTION',
     fallback: 'signed-in',
     parse: oneOf('signed-in', 'always'),
-    help: 'Who may read the GraphQL schema: signed-in or always',
+    help: 'Who may read the GraphQL schema: signed-in (signed-in callers) or always (all callers)',
   }),
   corsOrigins: setting({
     env: 'CORS_ORIGINS',
@@ -455,19 +456,19 @@ export const SETTINGS = {
     env: 'TOKEN_IN_QUERY',
     fallback: 'off',
     parse: flag,
-    help: 'Accept ?token=… beside the Authorization header (it ends up in access logs)',
+    help: 'Whether ?token=… is accepted in addition to the Authorization header; query strings appear in access logs',
   }),
   trustProxy: setting({
     env: 'TRUST_PROXY',
     fallback: 'off',
     parse: flag,
-    help: 'Take the address of callers from X-Forwarded-For (only behind a proxy that sets it)',
+    help: 'Whether the address of callers is read from X-Forwarded-For; only behind a proxy that sets it',
   }),
   auditRetentionDays: setting({
     env: 'AUDIT_RETENTION_DAYS',
     fallback: '365',
     parse: integer(0, 36_500),
-    help: 'Days that entries of the audit are kept; 0: for ever',
+    help: 'Days after which audit entries are deleted; 0: never',
   }),
   logLevel: setting({
     env: 'LOG_LEVEL',

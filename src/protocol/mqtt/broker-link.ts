@@ -19,7 +19,7 @@ import { type Intake, newIntake } from './intake.ts';
 import { LinkConnection } from './link-connection.ts';
 import { CLOSED_BEFORE_CONNACK, disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import { matchingFilters } from './matching-filters.ts';
-import type { Taken } from './outgoing-messages.ts';
+import type { Published } from './outgoing-messages.ts';
 import { CONTROL_LINK_LIMITS, largestOf, type PacketLimits } from './packet-limits.ts';
 import { retryDelay } from './retry-delay.ts';
 import type { SplitClientOptions } from './split-client.ts';
@@ -126,7 +126,7 @@ export class BrokerLink implements BrokerSession {
     this.clientId = options.clientId ?? `brokergraph-${id}-${randomBytes(4).toString('hex')}`;
     this.#leftOver = new Set(leftOver);
     const onStray = isClaimedByTopic ? (topic: string) => this.#unsubscribeUnwanted(topic) : undefined;
-    this.#subscriptions = new Subscriptions(this.#onFault, { lasting: isLasting, onStray });
+    this.#subscriptions = new Subscriptions(this.#onFault, { isLasting, onStray });
     this.#unclaimed = new UnclaimedMessages(claimMs);
     this.#received = isLasting ? new Set() : null;
   }
@@ -218,7 +218,7 @@ export class BrokerLink implements BrokerSession {
   }
 
   /** Publishes like `publish`, at lower cost. `done` is called once, possibly before `send` returns. The payload must not change until then. */
-  send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Taken): void {
+  send(topic: string, payload: Uint8Array | string, options: PublishOptions, done: Published): void {
     const { qos = 0, retain = false, properties } = options;
     const connection = this.#connection;
     const problem = topicProblem(topic);

@@ -1,46 +1,46 @@
 import type { ServiceError } from '../../platform/errors.ts';
 
-/**
- * What a control plugin, the control client and the followers of `$SYS` know of a broker: publish, subscribe, state.
- * They cannot tell whether the broker is remote or embedded.
- */
+/** A message from a broker. */
 export interface BrokerMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Where the link acknowledges on demand: the bytes of its properties (MQTT 5), for readPublishProperties; undefined: it has none. */
+  /** Encoded MQTT 5 properties for readPublishProperties; `undefined` if there are none. Only on links with `isLasting`. */
   readonly properties?: Buffer | undefined;
-  /** Where the link acknowledges on demand: see StreamMessage.hold. */
+  /** Delays the acknowledgement until the returned function is called; see StreamMessage.hold. Only on links with `isLasting`. */
   hold?(): () => void;
 }
 
 export interface PublishOptions {
   readonly qos?: 0 | 1 | 2;
   readonly retain?: boolean;
-  /** Of writePublishProperties; left out with MQTT 3.1.1. */
+  /** Encoded by writePublishProperties. Ignored with MQTT 3.1.1. */
   readonly properties?: Buffer | undefined;
 }
 
 export interface SubscribeOptions {
   readonly qos?: 0 | 1 | 2;
-  /** Whether messages come that the broker keeps. Default true. */
+  /** Whether retained messages are delivered. Default: true. */
   readonly retained?: boolean;
-  /** MQTT 5 alone, of a filter with one subscriber: what this connection publishes itself does not come (No Local, 3.8.3.1). */
+  /** No Local (MQTT 5, 3.8.3.1): whether own messages are left out. Only for filters with one subscriber. Default: false. */
   readonly noLocal?: boolean;
-  /** MQTT 5 alone: live messages keep the retain flag (Retain As Published, 3.8.3.1), and come without `retained`, too; not to be set with 3.1.1. */
+  /** Retain As Published (MQTT 5, 3.8.3.1). Live messages then arrive even if `retained` is false. Invalid with 3.1.1. Default: false. */
   readonly retainAsPublished?: boolean;
-  /** Messages that the broker keeps come only where the session did not have the filter yet (Retain Handling 1, MQTT 5, 3.8.3.1; with 3.1.1 as far as the link knows). */
+  /**
+   * Whether retained messages are delivered only if the session did not have the filter yet (MQTT 5: Retain Handling 1, 3.8.3.1; with
+   * 3.1.1 as far as the link knows the session). Default: false.
+   */
   readonly retainedOnce?: boolean;
-  /** Called before the messages are told that come after the broker's answer, and before `subscribe` resolves. */
+  /** Called at SUBACK, before the messages that follow it are reported and before `subscribe` resolves. */
   readonly onGranted?: () => void;
-  /** The broker refused the filter, which it had granted before, when the link had connected again; it is asked anew next time. */
+  /** Called if the broker refuses the filter after a reconnect. The link subscribes again after the next reconnect. */
   readonly onRefused?: (error: ServiceError) => void;
 }
 
 /**
- * connecting: the first attempt, or one after a change of settings. unauthorised: the broker refused the credentials
- * (CONNACK 4/5, MQTT 5 0x86/0x87). unreachable: no connection, or the last one was lost. closed: given up on purpose.
+ * CONNECTING: the first attempt, or the first after a change of settings. UNAUTHORISED: the broker refused the credentials (CONNACK 4 or 5,
+ * MQTT 5 0x86 or 0x87). UNREACHABLE: no connection, or the connection was lost. CLOSED: closed by this service.
  */
 export type LinkState = 'CONNECTING' | 'CONNECTED' | 'UNAUTHORISED' | 'UNREACHABLE' | 'CLOSED';
 
@@ -48,16 +48,15 @@ export interface LinkStatus {
   readonly state: LinkState;
   /** Epoch milliseconds of the last change of `state`. */
   readonly since: number;
-  /** Why it is not connected; never holds a URL, a user name or a secret. */
+  /** Why the link is not connected. Never contains a URL, a user name or a secret. */
   readonly lastError?: string;
-  /** While CONNECTED: the broker kept the session, so messages of QoS 1 and 2 that came meanwhile are not lost. */
+  /** While CONNECTED: whether the session was resumed, so that no message of QoS 1 and 2 was lost. */
   readonly resumed?: boolean;
 }
 
 /**
- * What is done to the session of another client. DISCONNECT: nothing beside ending the client's connection. `retainHandling` as in
- * MQTT 5, 3.8.3.1; by default the broker sends no retained messages for the new subscription. The options of a subscription count
- * with MQTT 5 only.
+ * An action on the session of another client. DISCONNECT only closes the client's connection. The subscription options require MQTT 5;
+ * `retainHandling` (3.8.3.1) is 2 by default: the broker sends no retained messages for the new subscription.
  */
 export type SessionAction =
   | { readonly kind: 'DISCONNECT' }
@@ -73,44 +72,42 @@ export type SessionAction =
     };
 
 export interface TakenSession {
-  /** False: there was no session that outlived the client's connection, so nothing was done to it. */
+  /** Whether the client had a session that outlived its connection. If not, the action was not performed. */
   readonly sessionPresent: boolean;
 }
 
-/** Ends a subscription or a listener. */
+/** Removes a subscription or listener. */
 export type Stop = () => void;
 
+/** The view of a broker that control plugins and the control client use. It is the same for remote and embedded brokers. */
 export interface BrokerSession {
   readonly clientId: string;
-  /** The user name that it gives to the broker; null: none. Absent where it says none of it. */
+  /** User name of the connection; `null`: none; `undefined`: unknown. */
   readonly username?: string | null;
-  /** Of its connection: MQTT over WebSocket, and the seconds between signs of life. Absent where it says none of it. */
+  /** Whether the connection is MQTT over WebSocket; `undefined`: unknown. */
   readonly isWebSocket?: boolean;
+  /** `undefined`: unknown. */
   readonly keepaliveSeconds?: number;
   readonly status: LinkStatus;
-  /** 5 or 4 (3.1.1) once connected; null before. */
+  /** 5, or 4 for 3.1.1; `null` before the first connection. */
   readonly protocolVersion: 4 | 5 | null;
-  /** Each change of status from now on, never twice the same state in a row. */
+  /** Reports each later change of state. */
   onStatus(listener: (status: LinkStatus) => void): Stop;
   /**
-   * Resolves when sent (QoS 0) or acknowledged (QoS 1, 2). Nothing is queued while the link is down.
+   * Resolves when the message was sent (QoS 0) or acknowledged (QoS 1 and 2). Nothing is queued while the link is down.
    * Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT, NOT_ALLOWED (MQTT 5 PUBACK 0x87).
    */
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>;
   /**
-   * Keeps `filter` subscribed across reconnects until stopped; several subscribers of one filter share it. `listener`
-   * runs for each message that matches the filter. Rejects when the broker refuses the filter (NOT_ALLOWED) or is down
-   * at the first attempt and `BROKER_UNREACHABLE` — the subscription is then not kept.
+   * Subscribes to `filter` across reconnects until stopped; several subscribers share one filter. `listener` is called for each matching
+   * message. Errors, after which the subscription does not exist: NOT_ALLOWED, BROKER_UNREACHABLE.
    */
   subscribe(filter: string, listener: (message: BrokerMessage) => void, options?: SubscribeOptions): Promise<Stop>;
   /**
-   * Opens a second connection with the same settings, ends it at once and resolves with the client id it had: the broker
-   * then has told its log about a connection that we know of. Absent where there is no such log.
+   * Opens a second connection with the same settings, closes it immediately and returns its client identifier, which the broker's log
+   * must then contain. `undefined` if the broker has no such log.
    */
   knock?(): Promise<string>;
-  /**
-   * Connects once, with the same settings, in the place of another client and disconnects again: take-over.ts says what
-   * that does to the client. Absent where nobody's place can be taken.
-   */
+  /** Takes over the session of another client briefly; see take-over.ts. `undefined` if this is not possible. */
   takeOver?(clientId: string, action: SessionAction): Promise<TakenSession>;
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { failureOf } from './link-failure.ts';
 import { openSplitClient, type SplitClientOptions } from './split-client.ts';
 
-const IGNORED = { onPublish: () => undefined, onAnswer: () => undefined, onRelease: () => undefined };
+const IGNORED = { onPublish: () => undefined, onAcknowledgement: () => undefined, onRelease: () => undefined };
 
 /**
  * Connects with a clean session and disconnects immediately, so that the broker has no session of the client identifier afterwards.

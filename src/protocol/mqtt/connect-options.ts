@@ -3,26 +3,26 @@ import type { IClientOptions } from 'mqtt';
 import { invalid } from '../../platform/errors.ts';
 import { AllowedHosts, type InsideRule } from '../network/allowed-hosts.ts';
 
-/** Where a broker is and who we are to it. */
+/** Address of a broker and the credentials of this service. */
 export interface BrokerAddress {
-  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. User name and password in it count where the fields below are absent. */
+  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. User name and password in the URL are used if the fields below are undefined. */
   readonly url: string;
   readonly username?: string;
   readonly password?: string;
-  /** PEM. Authorities that may sign the broker's certificate, instead of the ones Node trusts. */
+  /** PEM. Certificate authorities that replace the ones trusted by Node. */
   readonly ca?: string | Buffer;
-  /** PEM. Client certificate and its key. */
+  /** PEM. Client certificate and key. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** Whether the broker's certificate and host name are verified. Default true. */
+  /** Whether the broker's certificate and host name are verified. Default: true. */
   readonly verifyCa?: boolean;
-  /** See AllowedHosts; absent: everywhere. */
+  /** See AllowedHosts. Default: all hosts. */
   readonly allowedHosts?: readonly string[];
   /** See AllowedHosts. */
   readonly inside?: InsideRule;
 }
 
-/** What mqtt.js takes, and how the addresses of a host are found. */
+/** Options of MQTT.js, and the resolver of host names. */
 export type ConnectOptions = IClientOptions & { readonly lookup?: LookupFunction };
 
 const PORTS: Readonly<Record<string, number>> = { mqtt: 1883, mqtts: 8883, ws: 80, wss: 443 };
@@ -33,7 +33,7 @@ export type LinkProtocol = 'mqtt' | 'mqtts' | 'ws' | 'wss';
 const isProtocol = (text: string): text is LinkProtocol => Object.hasOwn(PORTS, text);
 
 /**
- * The address as mqtt.js takes it. The URL is taken apart here, because mqtt.js would let the URL's query change the client id.
+ * Converts an address to options of MQTT.js. The URL is parsed here, because MQTT.js lets its query change the client identifier.
  * Errors: INVALID, without the URL in the message.
  */
 export function connectOptions(address: BrokerAddress): ConnectOptions {

@@ -1,15 +1,14 @@
-const LEAST_SLOTS = 32;
-/** More are given up when it is empty. */
-const MOST_IDLE_SLOTS = 8_192;
+const MIN_CAPACITY = 32;
+/** A larger array is released when the queue is empty. */
+const MAX_IDLE_CAPACITY = 8_192;
 
 /**
- * First in, first out, in slots that are used in turn and emptied at once: what was taken out is nowhere in memory any more, and no
- * array is left behind that would keep what it held until a full collection.
+ * FIFO queue in a ring buffer. Removed items are released immediately, and no old array retains them until a full garbage collection.
  *
- * Bound: that of who puts in.
+ * Bound: none; callers limit what they add.
  */
 export class Fifo<Item> {
-  #slots = new Array<Item | undefined>(LEAST_SLOTS).fill(undefined);
+  #slots = new Array<Item | undefined>(MIN_CAPACITY).fill(undefined);
   #first = 0;
   #size = 0;
 
@@ -17,7 +16,7 @@ export class Fifo<Item> {
     return this.#size;
   }
 
-  /** Undefined: it is empty. */
+  /** `undefined` if the queue is empty. */
   get first(): Item | undefined {
     return this.#slots[this.#first];
   }
@@ -28,19 +27,19 @@ export class Fifo<Item> {
     this.#size += 1;
   }
 
-  /** Takes the first one out. */
+  /** Removes and returns the first item. */
   shift(): Item | undefined {
     const item = this.#slots[this.#first];
     if (this.#size === 0) return undefined;
     this.#slots[this.#first] = undefined;
     this.#first = (this.#first + 1) & (this.#slots.length - 1);
     this.#size -= 1;
-    if (this.#size === 0 && this.#slots.length > MOST_IDLE_SLOTS) this.clear();
+    if (this.#size === 0 && this.#slots.length > MAX_IDLE_CAPACITY) this.clear();
     return item;
   }
 
   clear(): void {
-    this.#slots = new Array<Item | undefined>(LEAST_SLOTS).fill(undefined);
+    this.#slots = new Array<Item | undefined>(MIN_CAPACITY).fill(undefined);
     this.#first = 0;
     this.#size = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Whether a topic filter matches a topic, by MQTT 3.1.1 section 4.7: `+` is one level, a last `#` is this level and all below,
- * and a filter that starts with a wildcard does not match topics that start with `$` [MQTT-4.7.2-1].
+ * Whether a topic filter matches a topic (MQTT 3.1.1, 4.7): `+` matches one level, a final `#` its parent level and all levels below. A
+ * filter that starts with a wildcard does not match topics that start with `$` [MQTT-4.7.2-1].
  */
 export function filterMatches(filter: string, topic: string): boolean {
   if (topic.charCodeAt(0) === DOLLAR && (filter.charCodeAt(0) === PLUS || filter.charCodeAt(0) === HASH)) return false;
@@ -23,17 +23,17 @@ export function filterMatches(filter: string, topic: string): boolean {
 }
 
 /**
- * Whether a filter matches everything that another one does, told level by level: `+` stands for a level and for `+`, `#` for
- * all that follows. As for topics, a filter that begins with a wildcard leaves out what begins with `$`.
+ * Whether a filter matches every topic that another filter matches. A filter that starts with a wildcard does not cover filters that start
+ * with `$`.
  */
 export function filterCovers(filter: string, other: string): boolean {
   if (!filterMatches(filter, other)) return false;
   if (!endsInHash(other)) return true;
-  // `#` of the other one stands for many levels, none of which a `+` or a name may stand for.
+  // A final `#` of the other filter matches many levels, which neither `+` nor a name covers.
   return endsInHash(filter) && levelCount(filter) <= levelCount(other);
 }
 
-/** Whether there can be a topic that both filters match; filters by their levels, as `split('/')` tells them. */
+/** Whether a topic exists that both filters match. Filters are given as their levels. */
 export function filtersOverlap(levels: readonly string[], others: readonly string[]): boolean {
   const [first = '', otherFirst = ''] = [levels[0], others[0]];
   if (startsWithWildcard(first) ? otherFirst.startsWith('$') : startsWithWildcard(otherFirst) && first.startsWith('$'))
@@ -44,7 +44,7 @@ export function filtersOverlap(levels: readonly string[], others: readonly strin
     const counterpart = others[at];
     if (level !== counterpart && !isWildcard(level) && !isWildcard(counterpart)) return false;
   }
-  // `#` is the last level; `a/#` matches `a`, too.
+  // `#` is always the last level, and `a/#` also matches `a`.
   const ends = [levels[length - 1], others[length - 1], levels[length], others[length]];
   return levels.length === others.length || ends.includes('#');
 }

@@ -6,8 +6,8 @@ interface Node<T> {
 const createNode = <T>(): Node<T> => ({ children: new Map(), values: null });
 
 /**
- * Topic filters and what hangs on them, found by topic without looking at every filter: the cost of a look-up grows with
- * the levels of the topic. Wildcards at the first level do not match topics that begin with `$` [MQTT-4.7.2-1].
+ * Values by topic filter, found by topic. The cost of a lookup grows with the levels of the topic, not with the number of filters.
+ * Wildcards at the first level do not match topics that start with `$` [MQTT-4.7.2-1].
  */
 export class FilterTree<T> {
   readonly #root: Node<T> = createNode();
@@ -51,7 +51,7 @@ export class FilterTree<T> {
   }
 }
 
-/** Levels of the filter that topics are compared with: a shared subscription's group is no part of it. */
+/** Levels of the filter without the share name of a shared subscription. */
 function levelsOf(filter: string): string[] {
   const levels = filter.split('/');
   return levels[0] === '$share' && levels.length > 2 ? levels.slice(2) : levels;

@@ -5,8 +5,8 @@ import type { LinkStatus, Stop } from './broker-session.ts';
 export type FleetListener = (id: string, status: LinkStatus) => void;
 
 /**
- * The links of this process, one per broker id. A link is opened when it is added (`eager`) or when it is first used (`lazy`), and
- * stays open until it is closed. The caller bounds their number (LinkShares).
+ * The links of this process, one per broker id. A link opens when it is added (EAGER) or first used (LAZY), and stays open until it is
+ * closed. The caller limits their number (LinkShares).
  */
 export class Fleet {
   readonly #known = new Map<string, BrokerLinkOptions>();
@@ -17,9 +17,9 @@ export class Fleet {
     return this.#links.size;
   }
 
-  /** Makes a broker known, and opens its link now if `eager`. A known id is an error of the caller. */
+  /** Adds a broker, and opens its link immediately if EAGER. Throws if the id exists. */
   add(options: BrokerLinkOptions, opening: 'EAGER' | 'LAZY' = 'EAGER'): void {
-    if (this.#known.has(options.id)) throw new Error(`There is a link "${options.id}" already`);
+    if (this.#known.has(options.id)) throw new Error(`Broker link "${options.id}" exists already`);
     this.#known.set(options.id, options);
     if (opening === 'LAZY') return;
     try {
@@ -30,23 +30,23 @@ export class Fleet {
     }
   }
 
-  /** The broker's link, opened if need be. Errors: NOT_FOUND, INVALID settings. */
+  /** Returns the link, and opens it if necessary. Errors: NOT_FOUND, INVALID settings. */
   get(id: string): BrokerLink {
     const link = this.#links.get(id);
     if (link) return link;
     const options = this.#known.get(id);
-    if (!options) throw new ServiceError('NOT_FOUND', `There is no broker link "${id}"`);
+    if (!options) throw new ServiceError('NOT_FOUND', `Broker link "${id}" does not exist`);
     return this.#open(options);
   }
 
-  /** The broker's link if it is open. */
+  /** Returns the link if it is open. */
   find(id: string): BrokerLink | null {
     return this.#links.get(id) ?? null;
   }
 
-  /** New settings: an open link connects anew and keeps its listeners and subscriptions. Errors: INVALID, then nothing changes. */
+  /** Changes the settings. An open link reconnects and retains listeners and subscriptions. Errors: INVALID; then nothing changes. */
   replace(id: string, options: BrokerLinkOptions): void {
-    if (!this.#known.has(id)) throw new ServiceError('NOT_FOUND', `There is no broker link "${id}"`);
+    if (!this.#known.has(id)) throw new ServiceError('NOT_FOUND', `Broker link "${id}" does not exist`);
     this.#links.get(id)?.reconfigure(options);
     this.#known.set(id, options);
   }
@@ -66,7 +66,7 @@ export class Fleet {
     this.#listeners.clear();
   }
 
-  /** Each change of status of any link. */
+  /** Reports each later change of state of any link. */
   onStatus(listener: FleetListener): Stop {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

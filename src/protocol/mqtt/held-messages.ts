@@ -6,7 +6,7 @@ import { type PacketWriter, PUBACK, PUBCOMP, PUBREC } from './packet-writer.ts';
 const NOTHING = (): void => undefined;
 const NO_PAYLOAD = Buffer.alloc(0);
 
-/** A message that the broker is told to be taken when nobody holds it any more. */
+/** A message that is acknowledged when its last holder releases it. */
 export class HeldMessage implements BrokerMessage {
   readonly topic: string;
   payload: Buffer;
@@ -14,7 +14,7 @@ export class HeldMessage implements BrokerMessage {
   readonly retain: boolean;
   readonly id: number;
   properties: Buffer | undefined;
-  /** The first one is who dispatches it. */
+  /** The dispatcher is the first holder. */
   #holders = 1;
   readonly #onReleased: () => void;
 
@@ -36,19 +36,19 @@ export class HeldMessage implements BrokerMessage {
   hold(): () => void {
     if (this.qos === 0) return NOTHING;
     this.#holders += 1;
-    let held = true;
+    let isHeld = true;
     return () => {
-      if (!held) return;
-      held = false;
+      if (!isHeld) return;
+      isHeld = false;
       this.release();
     };
   }
 
-  /** The share of who dispatched it, once. */
+  /** Removes one holder. The dispatcher calls it once. */
   release(): void {
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    // It may wait long behind another one that is held.
+    // Frees the memory now: the acknowledgement may wait for earlier messages.
     if (this.qos > 0) {
       this.payload = NO_PAYLOAD;
       this.properties = undefined;
@@ -58,57 +58,57 @@ export class HeldMessage implements BrokerMessage {
 }
 
 /**
- * The messages of one connection that the broker waits for an answer to. PUBACKs and PUBRECs go out in the order in which the
- * messages came [MQTT-4.6.0-2, 4.6.0-3], each when its message and all before it are released. After the connection nothing goes out: the
- * broker sends the messages again to the session's next one.
+ * The unacknowledged incoming messages of one connection. PUBACK and PUBREC are sent in the order of the messages [MQTT-4.6.0-2, 4.6.0-3],
+ * each when its message and all earlier ones are released. After the end of the connection nothing is sent: the broker sends the messages
+ * again over the session's next connection.
  *
- * Bound: what the broker may send without an answer (receive maximum), at most 65,535.
+ * Bound: the Receive Maximum sent to the broker, at most 65,535.
  */
 export class HeldMessages {
   readonly #writer: PacketWriter;
-  /** Ids of QoS 2 messages that were acknowledged and may be repeated until PUBREL; of the session, so it outlives the connection. */
-  readonly #received: Set<number>;
+  /** Identifiers of QoS 2 messages between PUBREC and PUBREL. They belong to the session and outlive the connection. */
+  readonly #acknowledged: Set<number>;
   readonly #waiting = new Fifo<HeldMessage>();
-  #isOver = false;
+  #isClosed = false;
 
-  constructor(writer: PacketWriter, received: Set<number>) {
+  constructor(writer: PacketWriter, acknowledged: Set<number>) {
     this.#writer = writer;
-    this.#received = received;
+    this.#acknowledged = acknowledged;
   }
 
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** To be dispatched, and `release()`d then. Null: a message of QoS 2 that was taken before, which is told again. */
-  arrived(packet: IncomingPublish): HeldMessage | null {
+  /** Returns the message for dispatching; the caller then calls `release`. Returns `null` for a QoS 2 message that was dispatched before. */
+  received(packet: IncomingPublish): HeldMessage | null {
     const message = new HeldMessage(packet, this.#flush);
     if (message.qos === 0) return message;
     this.#waiting.push(message);
     if (message.qos === 1) return message;
-    // Without DUP it is another message [MQTT-3.3.1-2]: a broker that drops what expired never sent PUBREL for the one before.
-    if (!packet.dup) this.#received.delete(message.id);
-    if (!this.#received.has(message.id)) return message;
+    // Without DUP it is a new message [MQTT-3.3.1-2]: a broker may drop an expired message without sending PUBREL.
+    if (!packet.dup) this.#acknowledged.delete(message.id);
+    if (!this.#acknowledged.has(message.id)) return message;
     message.release();
     return null;
   }
 
-  /** PUBREL, which is answered: the id may be that of another message from now on. */
-  forgotten(id: number): void {
-    this.#received.delete(id);
+  /** Handles PUBREL: sends PUBCOMP, after which the identifier may be reused. */
+  released(id: number): void {
+    this.#acknowledged.delete(id);
     this.#writer.acknowledge(PUBCOMP, id);
   }
 
-  over(): void {
-    this.#isOver = true;
+  close(): void {
+    this.#isClosed = true;
     this.#waiting.clear();
   }
 
   readonly #flush = (): void => {
-    if (this.#isOver) return;
+    if (this.#isClosed) return;
     for (let next = this.#waiting.first; next?.isReleased; next = this.#waiting.first) {
       this.#waiting.shift();
-      if (next.qos === 2) this.#received.add(next.id);
+      if (next.qos === 2) this.#acknowledged.add(next.id);
       this.#writer.acknowledge(next.qos === 2 ? PUBREC : PUBACK, next.id);
     }
   };

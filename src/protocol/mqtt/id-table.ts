@@ -1,6 +1,6 @@
-const LEAST_SLOTS = 32;
-/** More are given up when it is empty. */
-const MOST_IDLE_SLOTS = 8_192;
+const MIN_CAPACITY = 32;
+/** A larger array is released when the table is empty. */
+const MAX_IDLE_CAPACITY = 8_192;
 
 interface Entry<Value> {
   readonly id: number;
@@ -8,14 +8,15 @@ interface Entry<Value> {
 }
 
 /**
- * Values by packet id (1 to 65,535). In place of a Map, whose entries come and go with each message: V8 (Node 20) makes it a new table again and again, and
- * links each to the next one, so that with one of them that got old all later ones, and what was in them, wait for a full collection.
- * Ids are given out in turn, so the lowest bits of those in use tell them apart; where they do not, there are more slots from then on.
+ * Hash table from packet identifiers (1 to 65,535) to values. It replaces Map, whose entries would change with each message: V8 (Node 20)
+ * rehashes such a Map again and again and links each old table to its successor. One table in the old generation then retains all later
+ * ones until a full garbage collection. Identifiers are allocated consecutively, so their lowest bits rarely collide; a collision doubles
+ * the capacity.
  *
- * Bound: a slot for each id.
+ * Bound: 65,536 slots.
  */
 export class IdTable<Value> {
-  #slots = new Array<Entry<Value> | undefined>(LEAST_SLOTS).fill(undefined);
+  #slots = new Array<Entry<Value> | undefined>(MIN_CAPACITY).fill(undefined);
   #size = 0;
 
   get size(): number {
@@ -32,12 +33,12 @@ export class IdTable<Value> {
   }
 
   set(id: number, value: Value): void {
-    let before = this.#at(id);
-    while (before !== undefined && before.id !== id) {
+    let previous = this.#at(id);
+    while (previous !== undefined && previous.id !== id) {
       this.#grow();
-      before = this.#at(id);
+      previous = this.#at(id);
     }
-    if (before === undefined) this.#size += 1;
+    if (previous === undefined) this.#size += 1;
     this.#slots[id & (this.#slots.length - 1)] = { id, value };
   }
 
@@ -45,16 +46,16 @@ export class IdTable<Value> {
     if (!this.has(id)) return;
     this.#slots[id & (this.#slots.length - 1)] = undefined;
     this.#size -= 1;
-    if (this.#size === 0 && this.#slots.length > MOST_IDLE_SLOTS) this.clear();
+    if (this.#size === 0 && this.#slots.length > MAX_IDLE_CAPACITY) this.clear();
   }
 
   clear(): void {
-    this.#slots = new Array<Entry<Value> | undefined>(LEAST_SLOTS).fill(undefined);
+    this.#slots = new Array<Entry<Value> | undefined>(MIN_CAPACITY).fill(undefined);
     this.#size = 0;
   }
 
-  /** In no order. */
-  entries(): { readonly id: number; readonly value: Value }[] {
+  /** In no particular order. */
+  entries(): Entry<Value>[] {
     return this.#slots.filter((entry) => entry !== undefined);
   }
 
@@ -62,7 +63,7 @@ export class IdTable<Value> {
     return this.#slots[id & (this.#slots.length - 1)];
   }
 
-  /** Those that had a slot each have one in twice as many. */
+  /** Doubles the capacity. Entries that did not collide before do not collide afterwards. */
   #grow(): void {
     const entries = this.entries();
     this.#slots = new Array<Entry<Value> | undefined>(this.#slots.length * 2).fill(undefined);

@@ -1,10 +1,10 @@
 import type { ReadingTime } from './reading-time.ts';
 import { UnfinishedPackets } from './unfinished-packets.ts';
 
-/** What the links of one thread share for what brokers send them. */
+/** Limits on the input of all links of one thread. */
 export interface Intake {
   readonly unfinished: UnfinishedPackets;
-  /** Null: links read as much as comes, as in worker threads, which serve no requests. */
+  /** `null`: no limit, as in worker threads, which serve no requests. */
   readonly time: ReadingTime | null;
 }
 

@@ -2,18 +2,18 @@ import { BrokerLink, type BrokerLinkOptions } from './broker-link.ts';
 import type { BrokerSession } from './broker-session.ts';
 import { OBSERVER_LIMITS } from './packet-limits.ts';
 
-/** A share in a connection. It may not be used after `release`, which is safe to call twice. */
+/** A lease of a connection. The session must not be used after `release`, which is safe to call twice. */
 export interface LinkLease {
   readonly session: BrokerSession;
   release(): void;
 }
 
 /**
- * A link that is up while somebody has a lease: CLOSED -> OPEN with the first one -> CLOSED `lingerMs` after the last.
+ * A link that is open while it has leases: CLOSED -> OPEN with the first lease -> CLOSED `lingerMs` after the last one.
  *
- * For observers of what may be much: a broker drops messages for a connection that reads slowly whatever they are about, so
- * what carries commands has a connection of its own. The session is clean and ends with its connection: what is missed is missed.
- * The client id stays the same however often the link is opened. Its packets are bounded by OBSERVER_LIMITS.
+ * Observers of many messages use it, because a broker drops any message for a connection that reads slowly; commands have a separate
+ * connection. The session ends with the connection, so messages may be missed. All connections have the same client identifier. Packets
+ * are limited by OBSERVER_LIMITS.
  */
 export class LeasedLink {
   readonly clientId: string;
@@ -23,7 +23,7 @@ export class LeasedLink {
   #link: BrokerLink | null = null;
   #lingering: NodeJS.Timeout | null = null;
 
-  /** `lingerMs`: default 5000. */
+  /** `lingerMs`: default 5,000. */
   constructor(options: BrokerLinkOptions & { readonly clientId: string }, { lingerMs = 5_000 } = {}) {
     this.clientId = options.clientId;
     this.#options = { ...options, sessionExpirySeconds: 0, limits: OBSERVER_LIMITS };
@@ -34,11 +34,11 @@ export class LeasedLink {
     return this.#link !== null;
   }
 
-  /** Does not wait for the connection: see `whenConnected`. Errors: INVALID settings. */
+  /** Returns before the link is connected; see `whenConnected`. Errors: INVALID settings. */
   acquire(): LinkLease {
     if (this.#lingering) clearTimeout(this.#lingering);
     this.#lingering = null;
-    // Nobody waits for it, and its next attempt may be a minute away.
+    // A new link connects immediately; the next attempt of the old one may be ten seconds away.
     if (this.#leases.size === 0 && this.#link !== null && !isUp(this.#link)) void this.close();
     this.#link ??= opened(this.#options);
     const lease: LinkLease = { session: this.#link, release: () => this.#release(lease) };
@@ -46,7 +46,7 @@ export class LeasedLink {
     return lease;
   }
 
-  /** At once, whoever has a lease; a later lease opens it anew. */
+  /** Closes the link even if it has leases. A later lease opens it again. */
   async close(): Promise<void> {
     if (this.#lingering) clearTimeout(this.#lingering);
     this.#lingering = null;

@@ -7,9 +7,9 @@ import type { BrokerMessage } from './broker-session.ts';
 import { HeldMessages } from './held-messages.ts';
 import { disconnected, failureOf, type LinkFailure } from './link-failure.ts';
 import * as internals from './mqttjs-internals.ts';
-import { type OutgoingLimits, OutgoingMessages, type Taken } from './outgoing-messages.ts';
+import { type OutgoingLimits, OutgoingMessages, type Published } from './outgoing-messages.ts';
 import { PacketIds } from './packet-ids.ts';
-import { type AnswerName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
+import { type AcknowledgementName, type IncomingPublish, LARGEST_PACKET } from './packet-reader.ts';
 import { type OutgoingPacket, PacketWriter } from './packet-writer.ts';
 import { subscribeRefusal } from './refused-packet.ts';
 import { openSplitClient, type SplitClient, type SplitClientOptions } from './split-client.ts';
@@ -95,7 +95,7 @@ export class LinkConnection {
   }
 
   /** Reduces the QoS to what the broker supports, and removes RETAIN if the broker does not support it. Errors: see OutgoingMessages. */
-  publish(packet: OutgoingPacket, done: Taken): void {
+  publish(packet: OutgoingPacket, done: Published): void {
     const isSupported = packet.qos <= this.#maximumQos && (this.#isRetainAvailable || !packet.retain);
     if (this.#outgoing) this.#outgoing.send(isSupported ? packet : this.#reduced(packet), done);
     else done(new ServiceError('BROKER_UNREACHABLE', 'Not connected yet'));
@@ -221,16 +221,16 @@ export class LinkConnection {
   readonly #publishing = {
     onPublish: (packet: IncomingPublish): void => {
       if (this.#isOver) return;
-      const message = this.#held.arrived(packet);
+      const message = this.#held.received(packet);
       if (!message) return;
       this.#events.onMessage(message, packet.identifiers);
       message.release();
     },
-    onAnswer: (name: AnswerName, id: number, reasonCode: number): void => {
-      if (!this.#isOver) this.#outgoing?.answered(name, id, reasonCode);
+    onAcknowledgement: (name: AcknowledgementName, id: number, reasonCode: number): void => {
+      if (!this.#isOver) this.#outgoing?.acknowledged(name, id, reasonCode);
     },
     onRelease: (id: number): void => {
-      if (!this.#isOver) this.#held.forgotten(id);
+      if (!this.#isOver) this.#held.released(id);
     },
   };
 
@@ -246,10 +246,10 @@ export class LinkConnection {
     this.#isOver = true;
     this.resume();
     this.#split.discard();
-    this.#held.over();
+    this.#held.close();
     const flush = this.#client.connected && !this.#split.stream.destroyed;
     this.#writer.close(flush);
-    this.#outgoing?.over();
+    this.#outgoing?.close();
     const lost = new ServiceError('BROKER_UNREACHABLE', 'The connection to the broker was lost', {
       info: { state: 'UNREACHABLE' },
     });

@@ -1,10 +1,10 @@
-/** Of levels; each one more doubles the number of filters. */
-const DEEPEST = 7;
+/** Each level doubles the number of filters. */
+const MAX_LEVELS = 7;
 
-/** All filters that match a topic, shared ones left out; none for a topic of so many levels that they would be too many. */
+/** Returns all filters that match a topic, except shared subscriptions. Empty for a topic with more than MAX_LEVELS levels. */
 export function matchingFilters(topic: string): string[] {
   const levels = topic.split('/');
-  if (levels.length > DEEPEST) return [];
+  if (levels.length > MAX_LEVELS) return [];
   const filters: string[] = [];
   let prefixes = [''];
   for (const level of levels) {
@@ -12,6 +12,6 @@ export function matchingFilters(topic: string): string[] {
     prefixes = prefixes.flatMap((prefix) => [`${prefix}${level}/`, `${prefix}+/`]);
   }
   filters.push(...prefixes.map((prefix) => prefix.slice(0, -1)), ...prefixes.map((prefix) => `${prefix}#`));
-  // Those that begin with a wildcard do not match [MQTT-4.7.2-1].
+  // [MQTT-4.7.2-1]: filters that start with a wildcard do not match.
   return topic.startsWith('$') ? filters.filter((filter) => !/^[+#]/.test(filter)) : filters.filter(Boolean);
 }

@@ -4,14 +4,13 @@ import { connect as openTls } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
 import type { ConnectOptions } from './connect-options.ts';
 
-/** Longest WebSocket frame: a packet, and others that a broker sends together with it. */
+/** Bytes of further packets that a broker may send in the same WebSocket message. */
 const FRAME_SLACK = 65_536;
 
 /**
- * The bare byte stream to a broker by the options of `connectOptions`: what is written before it is open is sent then.
+ * Opens the byte stream to a broker with the options of `connectOptions`. Data that is written before the stream is open is sent later.
  *
- * `maxPacketBytes`: bounds one message of a WebSocket. `onFrameBytes`: reports how many bytes of a WebSocket message have come that is
- * not complete.
+ * `maxPacketBytes` limits WebSocket messages. `onFrameBytes` reports the received bytes of an incomplete WebSocket message.
  */
 export function openStream(
   { protocol, hostname = '', port = 0, path = '/', ...options }: ConnectOptions,
@@ -19,8 +18,8 @@ export function openStream(
   onFrameBytes: (bytes: number) => void,
 ): Duplex {
   const { rejectUnauthorized, ca, cert, key, lookup } = options;
-  const found = lookup === undefined ? {} : { lookup };
-  const secrets = {
+  const resolver = lookup === undefined ? {} : { lookup };
+  const tls = {
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
@@ -29,22 +28,22 @@ export function openStream(
   if (protocol === 'ws' || protocol === 'wss') {
     const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
     const bounds = { maxPayload: maxPacketBytes + FRAME_SLACK };
-    const socket = new WebSocket(`${protocol}://${host}:${port}${path}`, 'mqtt', { ...secrets, ...found, ...bounds });
+    const socket = new WebSocket(`${protocol}://${host}:${port}${path}`, 'mqtt', { ...tls, ...resolver, ...bounds });
     countFrameBytes(socket, onFrameBytes);
     return createWebSocketStream(socket);
   }
   if (protocol === 'mqtts') {
     const name = isIP(hostname) === 0 ? { servername: hostname } : {};
-    return openTls({ host: hostname, port, ...name, ...secrets, ...found }).setNoDelay(true);
+    return openTls({ host: hostname, port, ...name, ...tls, ...resolver }).setNoDelay(true);
   }
-  return openTcp({ host: hostname, port, noDelay: true, ...found });
+  return openTcp({ host: hostname, port, noDelay: true, ...resolver });
 }
 
 function countFrameBytes(socket: WebSocket, onFrameBytes: (bytes: number) => void): void {
   let bytes = 0;
   socket.once('upgrade', ({ socket: tcp }) => {
     socket.once('open', () => {
-      // Before ws reads it: a message that it completes is reported behind its bytes.
+      // Before the listener of ws, so that a message is reported after its bytes.
       tcp.prependListener('data', (chunk: Buffer) => {
         bytes += chunk.length;
         onFrameBytes(bytes);

@@ -2,58 +2,58 @@ import { ServiceError } from '../../platform/errors.ts';
 import { Fifo } from './fifo.ts';
 import { IdTable } from './id-table.ts';
 import type { PacketIds } from './packet-ids.ts';
-import type { AnswerName } from './packet-reader.ts';
-import { mostPublishBytes, type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
+import type { AcknowledgementName } from './packet-reader.ts';
+import { maxPublishBytes, type OutgoingPacket, type PacketWriter, PUBREL, publishBytes } from './packet-writer.ts';
 import { publishRefusal } from './refused-packet.ts';
 
-/** Called once, with null when the message was written (QoS 0) or taken by the broker (QoS 1 and 2). */
-export type Taken = (error: ServiceError | null) => void;
+/** Called once, with `null` when the message was written (QoS 0) or acknowledged (QoS 1 and 2). */
+export type Published = (error: ServiceError | null) => void;
 
-interface Unanswered {
+interface Unacknowledged {
   readonly qos: 1 | 2;
-  readonly done: Taken;
-  /** Grows with each. */
+  readonly done: Published;
+  /** Sequence number in sending order. */
   readonly number: number;
-  /** Of the sweep before which it was sent. */
+  /** Number of sweeps before it was sent. */
   readonly sweep: number;
 }
 
-/** What a connection takes; of the broker where it says so. */
+/** Limits of a connection; from CONNACK where the broker sends them. */
 export interface OutgoingLimits {
-  /** Longest wait for an answer. */
+  /** Longest wait for an acknowledgement in milliseconds. */
   readonly timeoutMs: number;
   readonly version: 4 | 5;
   readonly receiveMaximum: number;
   /** Bytes of one packet. */
   readonly maximumPacketSize: number;
-  /** Who publishes bounds what is on its way, and nothing is refused for being too much. */
+  /** Whether the caller bounds its unacknowledged messages, so that none is refused because too many wait. */
   readonly isBoundedByCaller: boolean;
 }
 
 const MAX_WAITING = 10_000;
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
-/** Sweeps in the time that an answer may take: it is missed within a quarter more than that. */
+/** Sweeps per `timeoutMs`: a missing acknowledgement is noticed at most a quarter of it later. */
 const SWEEPS = 4;
 const LOST = 'The connection to the broker was lost';
 
 /**
- * The publishes of one connection, in order. Not more of QoS 1 and 2 are on their way than the broker takes at once [MQTT-4.9.0-1]; what is
- * beyond waits. No promise and no timer for each: one sweep finds answers that are missed. What is too large for the broker is refused with
- * BROKER_REJECTED: it would end the connection.
+ * The outgoing messages of one connection, in order. At most Receive Maximum messages of QoS 1 and 2 are unacknowledged [MQTT-4.9.0-1];
+ * further ones are queued. There is no promise or timer per message: a periodic sweep finds missing acknowledgements. Packets above the
+ * broker's Maximum Packet Size would end the connection and are refused with BROKER_REJECTED.
  *
- * Bounds, unless the caller has its own: MAX_WAITING that wait or have no answer yet, MAX_UNSENT_BYTES that the broker has not read yet;
- * more are refused with BROKER_TIMEOUT.
+ * Bounds, unless `isBoundedByCaller`: MAX_WAITING queued or unacknowledged messages, MAX_UNSENT_BYTES that the broker has not read.
+ * Further messages are refused with BROKER_TIMEOUT.
  */
 export class OutgoingMessages {
   readonly #writer: PacketWriter;
   readonly #ids: PacketIds;
   readonly #limits: OutgoingLimits;
-  readonly #unanswered = new IdTable<Unanswered>();
-  readonly #queue = new Fifo<{ readonly packet: OutgoingPacket; readonly done: Taken }>();
+  readonly #unacknowledged = new IdTable<Unacknowledged>();
+  readonly #queue = new Fifo<{ readonly packet: OutgoingPacket; readonly done: Published }>();
   #sent = 0;
   #sweep = 0;
   #timer: NodeJS.Timeout | null = null;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(writer: PacketWriter, ids: PacketIds, limits: OutgoingLimits) {
     this.#writer = writer;
@@ -61,8 +61,8 @@ export class OutgoingMessages {
     this.#limits = limits;
   }
 
-  send(packet: OutgoingPacket, done: Taken): void {
-    if (this.#isOver) {
+  send(packet: OutgoingPacket, done: Published): void {
+    if (this.#isClosed) {
       done(new ServiceError('BROKER_UNREACHABLE', LOST));
       return;
     }
@@ -71,7 +71,7 @@ export class OutgoingMessages {
       done(refusal);
       return;
     }
-    if (this.#queue.size === 0 && this.#goesOut(packet.qos)) {
+    if (this.#queue.size === 0 && this.#canSend(packet.qos)) {
       this.#write(packet, done);
       return;
     }
@@ -79,23 +79,23 @@ export class OutgoingMessages {
     this.#writer.skipPause();
   }
 
-  /** Each PUBACK, PUBREC and PUBCOMP. */
-  answered(name: AnswerName, id: number, reasonCode: number): void {
-    const unanswered = this.#unanswered.get(id);
-    if (!unanswered) return;
-    if (reasonCode >= 0x80) this.#settle(id, unanswered, publishRefusal(reasonCode));
+  /** Handles PUBACK, PUBREC and PUBCOMP. */
+  acknowledged(name: AcknowledgementName, id: number, reasonCode: number): void {
+    const unacknowledged = this.#unacknowledged.get(id);
+    if (!unacknowledged) return;
+    if (reasonCode >= 0x80) this.#settle(id, unacknowledged, publishRefusal(reasonCode));
     else if (name === 'pubrec') this.#writer.acknowledge(PUBREL, id);
-    else if (name === 'pubcomp' || unanswered.qos === 1) this.#settle(id, unanswered, null);
+    else if (name === 'pubcomp' || unacknowledged.qos === 1) this.#settle(id, unacknowledged, null);
   }
 
-  /** All that have no answer fail with BROKER_UNREACHABLE. */
-  over(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  /** Fails all unacknowledged and queued messages with BROKER_UNREACHABLE. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     if (this.#timer) clearInterval(this.#timer);
-    const unanswered = this.#inOrder().map(({ value }) => value);
-    this.#unanswered.clear();
-    for (const { done } of unanswered) done(new ServiceError('BROKER_UNREACHABLE', LOST));
+    const unacknowledged = this.#inOrder().map(({ value }) => value);
+    this.#unacknowledged.clear();
+    for (const { done } of unacknowledged) done(new ServiceError('BROKER_UNREACHABLE', LOST));
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       next.done(new ServiceError('BROKER_UNREACHABLE', LOST));
     }
@@ -104,22 +104,22 @@ export class OutgoingMessages {
   #refusal(packet: OutgoingPacket): ServiceError | null {
     const { isBoundedByCaller, maximumPacketSize, version } = this.#limits;
     const isTooMuch =
-      this.#queue.size + this.#unanswered.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES;
+      this.#queue.size + this.#unacknowledged.size >= MAX_WAITING || this.#writer.pendingBytes > MAX_UNSENT_BYTES;
     if (isTooMuch && !isBoundedByCaller) {
-      return new ServiceError('BROKER_TIMEOUT', 'The broker does not keep up: too much waits to be sent');
+      return new ServiceError('BROKER_TIMEOUT', 'The broker is too slow: too many messages wait to be sent');
     }
-    if (mostPublishBytes(packet) <= maximumPacketSize) return null;
+    if (maxPublishBytes(packet) <= maximumPacketSize) return null;
     const bytes = publishBytes(packet, version);
     if (bytes <= maximumPacketSize) return null;
-    const text = `The broker takes no packets of more than ${maximumPacketSize} bytes, and this one has ${bytes}`;
+    const text = `The broker accepts packets of at most ${maximumPacketSize} bytes; this one has ${bytes}`;
     return new ServiceError('BROKER_REJECTED', text);
   }
 
-  #goesOut(qos: 0 | 1 | 2): boolean {
-    return qos === 0 || this.#unanswered.size < this.#limits.receiveMaximum;
+  #canSend(qos: 0 | 1 | 2): boolean {
+    return qos === 0 || this.#unacknowledged.size < this.#limits.receiveMaximum;
   }
 
-  #write(packet: OutgoingPacket, done: Taken): void {
+  #write(packet: OutgoingPacket, done: Published): void {
     const { qos } = packet;
     if (qos === 0) {
       this.#writer.publish(packet, 0, (error) =>
@@ -127,16 +127,16 @@ export class OutgoingMessages {
       );
       return;
     }
-    // There are more ids than messages without an answer.
+    // Receive Maximum is at most 65,535, so an identifier is free.
     const id = this.#ids.allocate() ?? 0;
     this.#sent += 1;
-    this.#unanswered.set(id, { qos, done, number: this.#sent, sweep: this.#sweep });
-    this.#timer ??= setInterval(() => this.#findMissed(), this.#limits.timeoutMs / SWEEPS);
+    this.#unacknowledged.set(id, { qos, done, number: this.#sent, sweep: this.#sweep });
+    this.#timer ??= setInterval(() => this.#findOverdue(), this.#limits.timeoutMs / SWEEPS);
     this.#writer.publish(packet, id);
   }
 
-  #settle(id: number, { done }: Unanswered, error: ServiceError | null): void {
-    this.#unanswered.delete(id);
+  #settle(id: number, { done }: Unacknowledged, error: ServiceError | null): void {
+    this.#unacknowledged.delete(id);
     this.#ids.deallocate(id);
     done(error);
     this.#sendQueued();
@@ -144,7 +144,7 @@ export class OutgoingMessages {
 
   #sendQueued(): void {
     for (let next = this.#queue.first; next; next = this.#queue.first) {
-      if (!this.#goesOut(next.packet.qos)) {
+      if (!this.#canSend(next.packet.qos)) {
         this.#writer.skipPause();
         break;
       }
@@ -153,28 +153,28 @@ export class OutgoingMessages {
     }
   }
 
-  /** Those without an answer, as they were sent. */
-  #inOrder(): { readonly id: number; readonly value: Unanswered }[] {
-    return this.#unanswered.entries().sort((a, b) => a.value.number - b.value.number);
+  /** Unacknowledged messages in sending order. */
+  #inOrder() {
+    return this.#unacknowledged.entries().sort((a, b) => a.value.number - b.value.number);
   }
 
-  #findMissed(): void {
-    // What it has not read yet it cannot answer; that it is not there any more is seen by the signs of life.
+  #findOverdue(): void {
+    // The broker cannot acknowledge what it has not read yet. The keepalive detects a broker that is gone.
     if (this.#writer.pendingBytes > 0) return;
     const { timeoutMs } = this.#limits;
     this.#sweep += 1;
-    for (const { id, value: unanswered } of this.#inOrder()) {
-      if (this.#sweep - unanswered.sweep <= SWEEPS) break;
-      // Somebody who was told ended it all.
-      if (this.#isOver) return;
-      // An answer may come yet, which would be taken for another message's.
-      this.#ids.keep(id);
-      this.#unanswered.delete(id);
-      const { done } = unanswered;
+    for (const { id, value: unacknowledged } of this.#inOrder()) {
+      if (this.#sweep - unacknowledged.sweep <= SWEEPS) break;
+      // A callback may have closed the connection.
+      if (this.#isClosed) return;
+      // A late acknowledgement must not be taken for one of another message.
+      this.#ids.retire(id);
+      this.#unacknowledged.delete(id);
+      const { done } = unacknowledged;
       done(new ServiceError('BROKER_TIMEOUT', `The broker sent no acknowledgement in ${timeoutMs} ms`));
     }
     this.#sendQueued();
-    if (this.#unanswered.size > 0) return;
+    if (this.#unacknowledged.size > 0) return;
     if (this.#timer) clearInterval(this.#timer);
     this.#timer = null;
   }

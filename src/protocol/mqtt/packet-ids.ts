@@ -3,18 +3,18 @@ import { IdTable } from './id-table.ts';
 const LARGEST = 65_535;
 
 /**
- * The packet ids of one connection, in turn: none is given out again before it was given back [MQTT-2.2.1-3]. mqtt.js, which has
- * the ids of SUBSCRIBE and UNSUBSCRIBE from here, takes it as its `messageIdProvider`.
+ * Allocates the packet identifiers of one connection consecutively; an identifier in use is not allocated again [MQTT-2.2.1-3]. MQTT.js uses
+ * it as `messageIdProvider` for SUBSCRIBE and UNSUBSCRIBE.
  */
 export class PacketIds {
   readonly #used = new IdTable<true>();
-  /** Not given out again: they would have the others take many slots. */
-  readonly #kept = new Set<number>();
+  /** Identifiers that are never allocated again. Separate from `#used`, where they would cause collisions. */
+  readonly #retired = new Set<number>();
   #last = 0;
 
-  /** Null: all are in use. */
+  /** Returns `null` if all are in use. */
   allocate(): number | null {
-    if (this.#used.size + this.#kept.size >= LARGEST) return null;
+    if (this.#used.size + this.#retired.size >= LARGEST) return null;
     do this.#last = (this.#last % LARGEST) + 1;
     while (this.#isUsed(this.#last));
     this.#used.set(this.#last, true);
@@ -35,18 +35,18 @@ export class PacketIds {
     this.#used.delete(id);
   }
 
-  /** It is never given back. */
-  keep(id: number): void {
+  /** Excludes an identifier from allocation until `clear`. */
+  retire(id: number): void {
     this.#used.delete(id);
-    this.#kept.add(id);
+    this.#retired.add(id);
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#retired.clear();
     this.#used.clear();
   }
 
   #isUsed(id: number): boolean {
-    return this.#used.has(id) || this.#kept.has(id);
+    return this.#used.has(id) || this.#retired.has(id);
   }
 }

@@ -1,7 +1,7 @@
-/** Malformed, larger than is allowed, or against the protocol: the connection ends with it. */
+/** A packet is malformed or violates the protocol. The connection is closed. */
 export class MalformedPacket extends Error {}
 
-/** Properties of a PUBLISH (MQTT 5, 3.3.2.3), of those that are skipped the bytes, or what they are. */
+/** Properties of PUBLISH (MQTT 5, 3.3.2.3). SKIPPED contains the types of the properties that are not read here: bytes, or a string. */
 const SUBSCRIPTION_IDENTIFIER = 0x0b;
 const TOPIC_ALIAS = 0x23;
 const USER_PROPERTY = 0x26;
@@ -13,13 +13,13 @@ const SKIPPED = new Map<number, number | 'string'>([
   [0x09, 'string'],
 ]);
 
-/** Of the subscriptions that a message came for. */
+/** Subscription identifiers of a message. */
 export type Identifiers = number | readonly number[] | undefined;
 
-/** Properties of a packet (MQTT 5, 2.2.2): where they end, and one after the other. */
+/** Reads the properties of a packet in order (MQTT 5, 2.2.2). Errors: MalformedPacket. */
 export class PropertyReader {
   readonly end: number;
-  /** Others than subscription identifiers were among those that were read. */
+  /** Whether properties other than subscription identifiers were read. */
   hasOthers = false;
   readonly #bytes: Buffer;
   #at: number;
@@ -30,7 +30,7 @@ export class PropertyReader {
     this.end = to;
     const length = this.number();
     this.end = this.#at + length;
-    if (this.end > to) throw cutShort();
+    if (this.end > to) throw tooShort();
   }
 
   get isAtEnd(): boolean {
@@ -38,7 +38,7 @@ export class PropertyReader {
   }
 
   byte(): number {
-    if (this.#at >= this.end) throw cutShort();
+    if (this.#at >= this.end) throw tooShort();
     const byte = this.#bytes[this.#at] as number;
     this.#at += 1;
     return byte;
@@ -52,7 +52,7 @@ export class PropertyReader {
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    throw new MalformedPacket('A number has more than four bytes');
+    throw new MalformedPacket('A variable byte integer has more than four bytes');
   }
 
   uint32(): number {
@@ -61,7 +61,7 @@ export class PropertyReader {
     return this.#bytes.readUInt32BE(at);
   }
 
-  /** Of the bytes that are read. */
+  /** A view of the packet, not a copy. */
   binary(): Buffer {
     const length = this.byte() * 256 + this.byte();
     const at = this.#at;
@@ -75,10 +75,10 @@ export class PropertyReader {
 
   skip(bytes: number): void {
     this.#at += bytes;
-    if (this.#at > this.end) throw cutShort();
+    if (this.#at > this.end) throw tooShort();
   }
 
-  /** Binary data, too: two bytes of length before it. */
+  /** Also skips binary data, which has the same two-byte length. */
   skipString(): void {
     this.skip(this.byte() * 256 + this.byte());
   }
@@ -103,11 +103,11 @@ export function subscriptionIdentifiers(properties: PropertyReader): Identifiers
       properties.skipString();
     } else if (skipped === 'string') properties.skipString();
     else if (skipped !== undefined) properties.skip(skipped);
-    // [MQTT-3.1.2-26]: none was allowed.
+    // [MQTT-3.1.2-26]: this service sends no Topic Alias Maximum.
     else if (property === TOPIC_ALIAS) throw new MalformedPacket('A PUBLISH has a topic alias');
-    else throw new MalformedPacket('A PUBLISH has a property that it cannot have');
+    else throw new MalformedPacket('A PUBLISH has a property that is not allowed');
   }
   return identifiers;
 }
 
-export const cutShort = (): MalformedPacket => new MalformedPacket('A packet is shorter than what it holds');
+export const tooShort = (): MalformedPacket => new MalformedPacket('A packet is shorter than its contents');

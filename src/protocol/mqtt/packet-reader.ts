@@ -1,71 +1,71 @@
 import { LinkLimitExceeded, largestOf, type PacketLimits } from './packet-limits.ts';
 import {
-  cutShort,
   type Identifiers,
   MalformedPacket,
   PropertyReader,
   subscriptionIdentifiers,
+  tooShort,
 } from './packet-properties.ts';
 
-/** Types of packets, in the upper four bits of the first byte: MQTT 3.1.1, 2.2.1. */
+/** Packet types: upper four bits of the first byte (MQTT 3.1.1, 2.2.1). */
 const PUBLISH = 3;
 const PUBACK = 4;
 const PUBREC = 5;
 const PUBREL = 6;
 const PUBCOMP = 7;
-/** Flags in the lower four bits: 2.2.2. */
+/** Flags: lower four bits of the first byte (MQTT 3.1.1, 2.2.2). */
 const DUP = 0x08;
 const RETAIN = 0x01;
 const PUBREL_FLAGS = 0x02;
 
-/** First byte, and four bytes of length [MQTT 2.2.3]. */
+/** First byte and four bytes of Remaining Length (MQTT 3.1.1, 2.2.3). */
 const LARGEST_HEADER = 5;
-/** The header, and the largest length that four bytes say. */
+/** Fixed header and the largest Remaining Length. */
 export const LARGEST_PACKET = LARGEST_HEADER + 268_435_455;
 const NO_BYTES = Buffer.alloc(0);
 
 export interface IncomingPublish {
   readonly topic: string;
-  /** Of the bytes that were read: keeps these in memory. */
+  /** A view of the bytes that were read, which it retains in memory. */
   readonly payload: Buffer;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
   readonly dup: boolean;
-  /** Undefined with QoS 0. */
+  /** `undefined` with QoS 0. */
   readonly messageId?: number | undefined;
-  /** Of the subscriptions that it came for, where these have any. */
+  /** Subscription identifiers (MQTT 5). */
   readonly identifiers?: Identifiers;
-  /** As they stand in the packet, with their length; undefined where there are none for who receives it. See `payload`. */
+  /** Encoded properties with their length; `undefined` if there are none for the receiver. A view like `payload`. */
   readonly properties?: Buffer | undefined;
 }
 
-export type AnswerName = 'puback' | 'pubrec' | 'pubcomp';
+export type AcknowledgementName = 'puback' | 'pubrec' | 'pubcomp';
 
 export interface PacketListener {
   onPublish(packet: IncomingPublish): void;
-  onAnswer(name: AnswerName, id: number, reasonCode: number): void;
+  onAcknowledgement(name: AcknowledgementName, id: number, reasonCode: number): void;
   onRelease(id: number): void;
-  /** Any other packet, whole and unread. */
+  /** Any other packet, unparsed. */
   onOther(packet: Buffer): void;
 }
 
-/** Room for a packet that has not come whole, at first: its announced length alone allocates no more. */
-const FIRST_ROOM = 65_536;
+/** Initial buffer for an incomplete packet. The Remaining Length alone does not allocate more. */
+const INITIAL_BUFFER_BYTES = 65_536;
 const CONTROL = Buffer.from('$CONTROL/');
 
 export interface PacketReaderOptions {
   readonly version: 4 | 5;
   readonly limits: PacketLimits;
-  /** Whether a PUBLISH beyond the limits is passed over, without an acknowledgement, instead of being an error. Default: false. */
+  /** Whether a PUBLISH beyond the limits is skipped without an acknowledgement. Default: false, it is an error. */
   readonly skipsLarge?: boolean;
 }
 
 /**
- * Parses the bytes that a broker sends: packets of publishing straight from the chunk in which they came, each reported before
- * the next one is parsed. A packet that is spread over several chunks is copied into a buffer that grows with what has come.
+ * Parses the bytes that a broker sends. Packets of publishing are parsed in place, without copying their chunk, and each is reported before
+ * the next one is parsed. A packet that spans several chunks is copied into a buffer that grows with the received bytes.
  *
- * Bounds: one packet within `limits`, and one chunk while paused. Errors of `read` and `resume`: MalformedPacket, LinkLimitExceeded;
- * nothing is read after them.
+ * Bounds: one packet within `limits`, and one chunk while paused. Errors of `read` and `resume`: MalformedPacket, LinkLimitExceeded; the
+ * reader must not be used after them.
  */
 export class PacketReader {
   readonly #isVersion5: boolean;
@@ -74,14 +74,14 @@ export class PacketReader {
   readonly #skipsLarge: boolean;
   readonly #listener: PacketListener;
   readonly #header = Buffer.alloc(LARGEST_HEADER);
-  /** A packet that has not come whole: its header, or what has come of it and room for more. */
+  /** Buffer of an incomplete packet, or its incomplete header. */
   #partial: Buffer | null = null;
   #filled = 0;
-  /** Size of that packet; 0 while its header is not complete. */
+  /** Size of the incomplete packet; 0 while its header is incomplete. */
   #size = 0;
-  /** Bytes of a packet that are still to be passed over. */
+  /** Remaining bytes of a skipped packet. */
   #skipped = 0;
-  /** What is being read. */
+  /** The bytes that are being read. */
   #chunk: Buffer = NO_BYTES;
   #at = 0;
   #isPaused = false;
@@ -95,34 +95,34 @@ export class PacketReader {
     this.#listener = listener;
   }
 
-  /** Memory of a packet that has not come whole. */
+  /** Buffer size of the incomplete packet. */
   get unfinishedBytes(): number {
     return this.#size === 0 ? 0 : (this.#partial?.length ?? 0);
   }
 
-  /** The next bytes; while it is paused they are stored, and nothing more may come. */
+  /** Parses the next bytes. While paused it stores one chunk; a second one must not follow. */
   read(chunk: Buffer): void {
-    // Given by a stream that was paused in the middle of giving.
+    // A stream that is paused while it emits may emit one more chunk.
     this.#chunk = this.#at < this.#chunk.length ? Buffer.concat([this.#chunk.subarray(this.#at), chunk]) : chunk;
     this.#at = 0;
-    this.#readOn();
+    this.#parse();
   }
 
-  /** Nothing is reported after the packet that is being reported. */
+  /** Stops after the packet that is being reported. */
   pause(): void {
     this.#isPaused = true;
   }
 
-  /** Goes on with what it has, before it returns unless a packet is being reported. */
+  /** Parses the stored bytes. Synchronous, unless a packet is being reported. */
   resume(): void {
     this.#isPaused = false;
-    this.#readOn();
+    this.#parse();
   }
 
-  #readOn(): void {
+  #parse(): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    // Stays so after an error: there is no telling where the next packet begins.
+    // Stays true after an error, because the start of the next packet is then unknown.
     while (!this.#isPaused && this.#at < this.#chunk.length) {
       if (this.#skipped > 0) this.#skip();
       else if (this.#partial) this.#fill(this.#partial);
@@ -140,72 +140,72 @@ export class PacketReader {
     const from = this.#at;
     const size = packetSize(chunk, from, chunk.length);
     const to = from + size;
-    if (size > 0 && this.#passesOver(chunk[from] as number, size)) {
+    if (size > 0 && this.#isSkipped(chunk[from] as number, size)) {
       this.#skipped = size;
       return;
     }
     if (size > 0 && to <= chunk.length) {
       this.#assertAllowed(chunk, from, size, size);
       this.#at = to;
-      this.#tell(chunk, from, to);
+      this.#report(chunk, from, to);
       return;
     }
     const available = chunk.length - from;
     this.#size = size;
-    this.#partial = size > 0 ? this.#roomFor(available) : this.#header;
+    this.#partial = size > 0 ? this.#allocate(available) : this.#header;
     this.#filled = chunk.copy(this.#partial, 0, from);
     this.#at = chunk.length;
     if (size > 0) this.#assertAllowed(this.#partial, 0, this.#filled, size);
   }
 
   #fill(partial: Buffer): void {
-    // A header ends where it says so, and byte by byte is seen where.
+    // The end of a header is only known from its bytes, so they are copied one by one.
     const to = this.#size === 0 ? this.#at + 1 : this.#chunk.length;
     const copied = this.#chunk.copy(partial, this.#filled, this.#at, to);
     this.#at += copied;
     this.#filled += copied;
-    let room = partial;
+    let buffer = partial;
     if (this.#size === 0) {
       const size = packetSize(partial, 0, this.#filled);
       if (size === 0) return;
-      if (this.#passesOver(partial[0] as number, size)) {
+      if (this.#isSkipped(partial[0] as number, size)) {
         this.#skipped = size - this.#filled;
         this.#partial = null;
         return;
       }
       this.#size = size;
-      room = this.#grown(partial);
+      buffer = this.#grown(partial);
     }
-    this.#assertAllowed(room, 0, this.#filled, this.#size);
+    this.#assertAllowed(buffer, 0, this.#filled, this.#size);
     if (this.#filled === this.#size) {
       this.#partial = null;
       this.#size = 0;
-      this.#tell(room, 0, this.#filled);
-    } else this.#partial = this.#filled === room.length ? this.#grown(room) : room;
+      this.#report(buffer, 0, this.#filled);
+    } else this.#partial = this.#filled === buffer.length ? this.#grown(buffer) : buffer;
   }
 
-  /** A copy of what has come, with room for more. */
+  /** Returns a larger copy of the received bytes. */
   #grown(bytes: Buffer): Buffer {
-    const room = this.#roomFor(2 * bytes.length);
-    bytes.copy(room, 0, 0, this.#filled);
-    return room;
+    const buffer = this.#allocate(2 * bytes.length);
+    bytes.copy(buffer, 0, 0, this.#filled);
+    return buffer;
   }
 
-  #roomFor(bytes: number): Buffer {
-    return Buffer.allocUnsafeSlow(Math.min(this.#size, Math.max(FIRST_ROOM, bytes)));
+  #allocate(bytes: number): Buffer {
+    return Buffer.allocUnsafeSlow(Math.min(this.#size, Math.max(INITIAL_BUFFER_BYTES, bytes)));
   }
 
   #skip(): void {
-    const passed = Math.min(this.#skipped, this.#chunk.length - this.#at);
-    this.#skipped -= passed;
-    this.#at += passed;
+    const skipped = Math.min(this.#skipped, this.#chunk.length - this.#at);
+    this.#skipped -= skipped;
+    this.#at += skipped;
   }
 
-  #passesOver(first: number, size: number): boolean {
+  #isSkipped(first: number, size: number): boolean {
     return this.#skipsLarge && size > this.#largest && first >> 4 === PUBLISH;
   }
 
-  /** `available`: bytes of the packet that have come. */
+  /** `available`: received bytes of the packet. */
   #assertAllowed(bytes: Buffer, from: number, available: number, size: number): void {
     const { packet } = this.#limits;
     if (size <= packet) return;
@@ -218,7 +218,7 @@ export class PacketReader {
     if ((bytes[from] as number) >> 4 !== PUBLISH || (isKnown && !isControl())) throw tooLarge(size, packet);
   }
 
-  #tell(bytes: Buffer, from: number, to: number): void {
+  #report(bytes: Buffer, from: number, to: number): void {
     const first = bytes[from] as number;
     const type = first >> 4;
     if (type < PUBLISH || type > PUBCOMP) {
@@ -228,20 +228,20 @@ export class PacketReader {
     let at = from + 1;
     while ((bytes[at] as number) >= 0x80) at += 1;
     if (type === PUBLISH) this.#publish(first, bytes, at + 1, to);
-    else this.#answer(type, first & 0x0f, bytes, at + 1, to);
+    else this.#acknowledgement(type, first & 0x0f, bytes, at + 1, to);
   }
 
   #publish(first: number, bytes: Buffer, from: number, to: number): void {
     const qos = (first >> 1) & 3;
     if (qos === 3) throw new MalformedPacket('A PUBLISH has QoS 3');
     let at = from + 2;
-    if (at > to) throw cutShort();
+    if (at > to) throw tooShort();
     const topicEnd = at + uint16(bytes, from);
-    if (topicEnd > to) throw cutShort();
+    if (topicEnd > to) throw tooShort();
     const topic = bytes.toString('utf8', at, topicEnd);
-    // [MQTT-3.3.2-1], [MQTT-3.3.2-2]; there are no topic aliases.
+    // [MQTT-3.3.2-1], [MQTT-3.3.2-2]. Topic aliases are not allowed.
     if (topic === '' || topic.includes('#') || topic.includes('+'))
-      throw new MalformedPacket('A PUBLISH has no valid topic');
+      throw new MalformedPacket('A PUBLISH has an invalid topic');
     at = topicEnd;
     let messageId: number | undefined;
     if (qos > 0) {
@@ -268,29 +268,29 @@ export class PacketReader {
     });
   }
 
-  /** Reason code and properties may be left out (MQTT 5, 3.4.2.1); properties are not looked at. */
-  #answer(type: number, flags: number, bytes: Buffer, from: number, to: number): void {
+  /** Reason code and properties are optional (MQTT 5, 3.4.2.1). Properties are ignored. */
+  #acknowledgement(type: number, flags: number, bytes: Buffer, from: number, to: number): void {
     if (flags !== (type === PUBREL ? PUBREL_FLAGS : 0))
-      throw new MalformedPacket('An answer has flags that are reserved');
-    if (to > from + 2 && !this.#isVersion5) throw new MalformedPacket('An answer is longer than MQTT 3.1.1 has it');
+      throw new MalformedPacket('An acknowledgement has reserved flags');
+    if (to > from + 2 && !this.#isVersion5) throw new MalformedPacket('An acknowledgement of MQTT 3.1.1 is too long');
     const id = idAt(bytes, from, to);
     const reasonCode = to > from + 2 ? (bytes[from + 2] as number) : 0;
-    if (to > from + 3 && new PropertyReader(bytes, from + 3, to).end !== to) throw cutShort();
-    if (type === PUBACK) this.#listener.onAnswer('puback', id, reasonCode);
-    else if (type === PUBREC) this.#listener.onAnswer('pubrec', id, reasonCode);
-    else if (type === PUBCOMP) this.#listener.onAnswer('pubcomp', id, reasonCode);
+    if (to > from + 3 && new PropertyReader(bytes, from + 3, to).end !== to) throw tooShort();
+    if (type === PUBACK) this.#listener.onAcknowledgement('puback', id, reasonCode);
+    else if (type === PUBREC) this.#listener.onAcknowledgement('pubrec', id, reasonCode);
+    else if (type === PUBCOMP) this.#listener.onAcknowledgement('pubcomp', id, reasonCode);
     else this.#listener.onRelease(id);
   }
 }
 
-/** Size of the packet that begins there, with its header; 0 while its header is not complete. */
+/** Size of the packet that starts at `from`, including its header; 0 if the header is incomplete. */
 function packetSize(bytes: Buffer, from: number, to: number): number {
   let length = 0;
   for (let at = from + 1, shift = 0; at < to; at += 1, shift += 7) {
     const byte = bytes[at] as number;
     length |= (byte & 0x7f) << shift;
     if (byte < 0x80) return at + 1 - from + length;
-    if (shift === 21) throw new MalformedPacket('The length of a packet has more than four bytes');
+    if (shift === 21) throw new MalformedPacket('The Remaining Length of a packet has more than four bytes');
   }
   return 0;
 }
@@ -300,10 +300,10 @@ const tooLarge = (size: number, limit: number) =>
 
 const uint16 = (bytes: Buffer, at: number): number => ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 
-/** [MQTT-2.3.1-1]: not 0. */
+/** Reads a packet identifier. [MQTT-2.3.1-1]: 0 is invalid. */
 function idAt(bytes: Buffer, at: number, to: number): number {
-  if (at + 2 > to) throw cutShort();
+  if (at + 2 > to) throw tooShort();
   const id = uint16(bytes, at);
-  if (id === 0) throw new MalformedPacket('A packet has the id 0');
+  if (id === 0) throw new MalformedPacket('A packet has the packet identifier 0');
   return id;
 }

@@ -10,37 +10,37 @@ import type { PacketHolder } from './unfinished-packets.ts';
 
 export interface PacketStreamOptions extends PacketReaderOptions {
   readonly intake: Intake;
-  /** After each chunk. */
+  /** Called after each chunk. */
   readonly onRead?: () => void;
 }
 
-/** The clock is looked at after so many packets (a power of two). */
-const PACKETS_PER_LOOK = 32;
+/** Packets between two readings of the clock. A power of two. */
+const PACKETS_PER_CLOCK_READ = 32;
 
 /**
- * A connection to a broker whose bytes are read as packets, within the bounds of `intake`. What cannot be read, or is more than is
- * allowed, destroys the stream with the error.
+ * A connection to a broker whose input is parsed to packets within the limits of `intake`. Malformed input and exceeded limits destroy the
+ * stream with an error.
  *
- * Errors of the constructor: a certificate or key that OpenSSL cannot read is thrown.
+ * Errors of the constructor: OpenSSL throws if it cannot read a certificate or key.
  */
 export class PacketStream implements PacketHolder {
   readonly stream: Duplex;
   readonly #options: PacketStreamOptions;
   readonly #reader: PacketReader;
-  /** Of the link: it stays the same over connections. */
+  /** Identifies the link over several connections. */
   readonly #key: string;
   #isPaused = false;
-  /** For its time to read. */
+  /** Whether the stream waits for its next turn to read. */
   #isWaiting = false;
   #isDiscarding = false;
   #isThrottled = false;
-  /** Of a WebSocket frame that has not come whole. */
+  /** Received bytes of an incomplete WebSocket message. */
   #frameBytes = 0;
   #packets = 0;
   #readUntil = Number.POSITIVE_INFINITY;
-  /** Time used in this slice. */
+  /** Used milliseconds of the current slice. */
   #sliceMs = 0;
-  #endSlice: (isDry: boolean) => void = () => undefined;
+  #endSlice: (isDrained: boolean) => void = () => undefined;
 
   constructor(connection: ConnectOptions, options: PacketStreamOptions, listener: PacketListener) {
     this.#options = options;
@@ -55,31 +55,31 @@ export class PacketStream implements PacketHolder {
 
   start(): void {
     this.stream.on('data', (chunk: Buffer) => this.#read(chunk));
-    // The stream of a WebSocket is not over with its end.
+    // A WebSocket stream does not close by itself after `end`.
     this.stream.once('end', () => this.stream.destroy());
   }
 
-  /** Nothing more is reported or taken from the broker until `resume`. */
+  /** Stops reading and reporting packets until `resume`. */
   pause(): void {
     this.#isPaused = true;
     this.#stop();
   }
 
-  /** Goes on with the end of what runs now. */
+  /** Continues reading after the current synchronous code. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    // Who resumes is in the middle of something, and wants no message there.
-    queueMicrotask(() => this.#goOn());
+    // The caller must not receive messages before `resume` returns.
+    queueMicrotask(() => this.#continue());
   }
 
-  /** What comes is thrown away, so that the end of the connection is seen. */
+  /** Discards further input without reporting it, so that the end of the connection is still noticed. */
   discard(): void {
     if (this.#isDiscarding) return;
     this.#isPaused = false;
     this.#isDiscarding = true;
     this.#options.intake.unfinished.set(this, 0);
-    // A packet may be the reason for it: nothing is reported after that one.
+    // `discard` may be called while a packet is reported: the reader must not report the next one.
     this.#reader.pause();
     this.stream.resume();
     this.#endSlice(true);
@@ -95,32 +95,32 @@ export class PacketStream implements PacketHolder {
     this.stream.pause();
   }
 
-  #goOn(): void {
+  #continue(): void {
     if (this.#isPaused || this.#isWaiting || this.#isDiscarding) return;
     this.#read(null);
     if (!this.#isPaused && !this.#isWaiting && !this.#isDiscarding) this.stream.resume();
   }
 
-  /** Null: goes on with what the reader has. */
+  /** Parses a chunk; `null`: parses what the reader has stored. */
   #read(chunk: Buffer | null): void {
     if (this.#isDiscarding) return;
     const { time } = this.#options.intake;
     if (time === null) {
-      this.#attempt(chunk);
+      this.#parse(chunk);
       return;
     }
     const leftMs = this.#isThrottled ? SLICE_MS - this.#sliceMs : time.leftMs;
     if (leftMs <= 0) {
       this.#wait();
-      // The reader is paused, and stores it.
+      // The paused reader stores the chunk.
       if (chunk !== null) this.#reader.read(chunk);
-      if (!this.#isThrottled) this.#readNextTurn(time);
+      if (!this.#isThrottled) this.#readNextIteration(time);
       return;
     }
-    const begun = performance.now();
-    this.#readUntil = begun + leftMs;
-    this.#attempt(chunk);
-    const usedMs = performance.now() - begun;
+    const startedAt = performance.now();
+    this.#readUntil = startedAt + leftMs;
+    this.#parse(chunk);
+    const usedMs = performance.now() - startedAt;
     time.spend(usedMs);
     if (this.#isDiscarding) return;
     if (this.#isThrottled) {
@@ -131,17 +131,17 @@ export class PacketStream implements PacketHolder {
     } else if (!time.charge(this.#key, usedMs)) {
       this.#wait();
       void this.#readInSlices(time);
-    } else if (this.#isWaiting) this.#readNextTurn(time);
+    } else if (this.#isWaiting) this.#readNextIteration(time);
   }
 
-  #readNextTurn(time: ReadingTime): void {
-    time.nextTurn(() => {
+  #readNextIteration(time: ReadingTime): void {
+    time.nextIteration(() => {
       this.#isWaiting = false;
-      this.#goOn();
+      this.#continue();
     });
   }
 
-  #attempt(chunk: Buffer | null): void {
+  #parse(chunk: Buffer | null): void {
     try {
       if (chunk === null) this.#reader.resume();
       else this.#reader.read(chunk);
@@ -165,9 +165,9 @@ export class PacketStream implements PacketHolder {
 
   async #readInSlices(time: ReadingTime): Promise<void> {
     this.#isThrottled = true;
-    let isDry = false;
-    while (!isDry)
-      isDry = await time.slice(
+    let isDrained = false;
+    while (!isDrained)
+      isDrained = await time.slice(
         this.#key,
         () => this.#slice(),
         () => !this.#isDiscarding,
@@ -176,50 +176,50 @@ export class PacketStream implements PacketHolder {
 
   #slice(): Promise<Slice> {
     return new Promise((resolve) => {
-      let seenMs = 0;
+      let checkedMs = 0;
       let isOver = false;
-      this.#endSlice = (isDry) => {
+      this.#endSlice = (isDrained) => {
         if (isOver) return;
         isOver = true;
-        if (isDry) this.#isThrottled = false;
-        resolve({ usedMs: this.#sliceMs, isDry });
+        if (isDrained) this.#isThrottled = false;
+        resolve({ usedMs: this.#sliceMs, isDrained });
       };
-      // Bytes that wait in the socket come in the turn after the next one at the latest.
-      const look = () => {
+      // Bytes that wait in the socket arrive within two event loop iterations.
+      const check = () => {
         if (isOver) return;
-        if (seenMs === this.#sliceMs) this.#endSlice(true);
-        seenMs = this.#sliceMs;
-        setImmediate(() => setImmediate(look));
+        if (checkedMs === this.#sliceMs) this.#endSlice(true);
+        checkedMs = this.#sliceMs;
+        setImmediate(() => setImmediate(check));
       };
       this.#sliceMs = 0;
       this.#isWaiting = false;
-      this.#goOn();
-      setImmediate(() => setImmediate(look));
+      this.#continue();
+      setImmediate(() => setImmediate(check));
     });
   }
 
   #timed(listener: PacketListener): PacketListener {
-    const passed = () => {
+    const afterPacket = () => {
       this.#packets += 1;
-      const isDue = this.#packets % PACKETS_PER_LOOK === 0 && performance.now() >= this.#readUntil;
+      const isDue = this.#packets % PACKETS_PER_CLOCK_READ === 0 && performance.now() >= this.#readUntil;
       if (isDue && !this.#isDiscarding) this.#wait();
     };
     return {
       onPublish: (packet) => {
         listener.onPublish(packet);
-        passed();
+        afterPacket();
       },
-      onAnswer: (name, id, reasonCode) => {
-        listener.onAnswer(name, id, reasonCode);
-        passed();
+      onAcknowledgement: (name, id, reasonCode) => {
+        listener.onAcknowledgement(name, id, reasonCode);
+        afterPacket();
       },
       onRelease: (id) => {
         listener.onRelease(id);
-        passed();
+        afterPacket();
       },
       onOther: (packet) => {
         listener.onOther(packet);
-        passed();
+        afterPacket();
       },
     };
   }

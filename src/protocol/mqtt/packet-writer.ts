@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { IterationBatch } from '../../platform/scheduling/iteration-batch.ts';
 
-/** First bytes: MQTT 3.1.1, 2.2.1 and 2.2.2. */
+/** First bytes of packets (MQTT 3.1.1, 2.2.1 and 2.2.2). */
 const PUBLISH = 0x30;
 const RETAIN = 0x01;
 export const PUBACK = 0x40;
@@ -10,40 +10,40 @@ export const PUBREL = 0x62;
 export const PUBCOMP = 0x70;
 
 const SLAB_BYTES = 64 * 1024;
-/** A payload of this size is written as it is, a smaller one is copied to those that go out with it. */
+/** Payloads of this size are written without copying. Smaller ones are copied into the slab. */
 const LARGE_BYTES = 16 * 1024;
-/** First byte, four bytes of length, length of the topic, packet id, no properties. */
-const MOST_OVERHEAD = 1 + 4 + 2 + 2 + 1;
+/** First byte, four bytes of Remaining Length, topic length, packet identifier, empty properties. */
+const MAX_OVERHEAD = 1 + 4 + 2 + 2 + 1;
 const NO_PROPERTIES = 1;
-/** UTF-8 of one UTF-16 unit. */
-const MOST_BYTES_OF_UNIT = 3;
+/** UTF-8 bytes of one UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
 
 export interface OutgoingPacket {
   readonly topic: string;
   readonly payload: Uint8Array | string;
   readonly qos: 0 | 1 | 2;
   readonly retain: boolean;
-  /** Of writePublishProperties; left out with MQTT 3.1.1. */
+  /** Encoded by writePublishProperties. Ignored with MQTT 3.1.1. */
   readonly properties?: Buffer | undefined;
 }
 
 type Written = (error?: Error | null) => void;
 
-/** Bytes of a PUBLISH packet on the wire, as it is written here. */
+/** Size of the PUBLISH packet on the wire. */
 export function publishBytes({ topic, payload, qos, properties }: OutgoingPacket, version: 4 | 5): number {
   const propertyBytes = properties?.length ?? NO_PROPERTIES;
   const length = contentBytes(Buffer.byteLength(topic), payloadBytesOf(payload), qos, version, propertyBytes);
   return 1 + (length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4) + length;
 }
 
-/** At least as many: to look at each character of each packet would cost as much as to write it. */
-export const mostPublishBytes = ({ topic, payload, properties }: OutgoingPacket): number =>
-  MOST_OVERHEAD + MOST_BYTES_OF_UNIT * (topic.length + payload.length) + (properties?.length ?? 0);
+/** Upper bound of `publishBytes`. Counting the UTF-8 bytes of each packet would cost as much as writing it. */
+export const maxPublishBytes = ({ topic, payload, properties }: OutgoingPacket): number =>
+  MAX_OVERHEAD + MAX_BYTES_PER_UNIT * (topic.length + payload.length) + (properties?.length ?? 0);
 
 const payloadBytesOf = (payload: Uint8Array | string): number =>
   typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
 
-/** Length of topic, packet id, properties. */
+/** Bytes after the fixed header. */
 const contentBytes = (
   topicBytes: number,
   payloadBytes: number,
@@ -53,10 +53,10 @@ const contentBytes = (
 ): number => 2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? propertyBytes : 0) + payloadBytes;
 
 /**
- * Writes PUBLISH packets and acknowledgements, the many ones of a connection: those of one turn of the event loop with one write,
- * which costs more than all else that is done for a small message. Other packets may be written to the stream between two turns.
+ * Writes PUBLISH packets and acknowledgements. All packets of one event loop iteration go into one write, because a write costs more than
+ * everything else for a small message. Other packets may be written to the stream between iterations.
  *
- * Bytes that the peer has not read yet grow with `pendingBytes`; who writes has to look.
+ * Bound: none; callers check `pendingBytes`, the bytes that the peer has not read yet.
  */
 export class PacketWriter {
   readonly #stream: Duplex;
@@ -85,17 +85,17 @@ export class PacketWriter {
     this.#iterationBatch.skipEnd();
   }
 
-  /** `id` of QoS 1 and 2. `written` is called once, when the bytes are on their way or the stream is over. */
-  publish({ topic, payload, qos, retain, properties }: OutgoingPacket, id: number, written?: Written): void {
+  /** `id`: packet identifier for QoS 1 and 2. `onWritten` is called once, when the bytes were passed to the socket or the stream closed. */
+  publish({ topic, payload, qos, retain, properties }: OutgoingPacket, id: number, onWritten?: Written): void {
     if (this.#isClosed) {
-      written?.(new Error('closed'));
+      onWritten?.(new Error('closed'));
       return;
     }
     const topicBytes = Buffer.byteLength(topic);
     const payloadBytes = payloadBytesOf(payload);
     const isLarge = payloadBytes >= LARGE_BYTES;
     const propertyBytes = properties?.length ?? NO_PROPERTIES;
-    this.#reserve(MOST_OVERHEAD + topicBytes + propertyBytes + (isLarge ? 0 : payloadBytes));
+    this.#reserve(MAX_OVERHEAD + topicBytes + propertyBytes + (isLarge ? 0 : payloadBytes));
     const slab = this.#slab;
     let at = this.#to;
     slab[at++] = PUBLISH | (qos << 1) | (retain ? RETAIN : 0);
@@ -114,7 +114,7 @@ export class PacketWriter {
     if (isLarge) {
       this.#to = at;
       this.#flush();
-      this.#stream.write(payload, written);
+      this.#stream.write(payload, onWritten);
       return;
     }
     if (typeof payload === 'string') at += slab.write(payload, at, payloadBytes);
@@ -123,11 +123,11 @@ export class PacketWriter {
       at += payloadBytes;
     }
     this.#to = at;
-    if (written) this.#written.push(written);
+    if (onWritten) this.#written.push(onWritten);
     this.#schedule();
   }
 
-  /** PUBACK, PUBREC, PUBREL or PUBCOMP that tells of no problem. */
+  /** Writes PUBACK, PUBREC, PUBREL or PUBCOMP with reason code 0. */
   acknowledge(first: typeof PUBACK | typeof PUBREC | typeof PUBREL | typeof PUBCOMP, id: number): void {
     if (this.#isClosed) return;
     this.#reserve(4);
@@ -138,12 +138,12 @@ export class PacketWriter {
     this.#schedule();
   }
 
-  /** Nothing more goes out, what waits for the end of the turn only if `flush`. */
+  /** Writes nothing more, except the packets of this iteration if `flush` is true. */
   close(flush: boolean): void {
     if (this.#isClosed) return;
     if (flush) this.#flush();
     this.#isClosed = true;
-    for (const written of this.#written.splice(0)) written(new Error('closed'));
+    for (const onWritten of this.#written.splice(0)) onWritten(new Error('closed'));
   }
 
   #reserve(bytes: number): void {
@@ -157,10 +157,10 @@ export class PacketWriter {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#iterationBatch.add(this.#endTurn);
+    this.#iterationBatch.add(this.#endIteration);
   }
 
-  readonly #endTurn = (): void => {
+  readonly #endIteration = (): void => {
     this.#isScheduled = false;
     if (!this.#isClosed) this.#flush();
   };
@@ -176,7 +176,7 @@ export class PacketWriter {
     }
     this.#written = [];
     this.#stream.write(chunk, (error) => {
-      for (const told of written) told(error);
+      for (const onWritten of written) onWritten(error);
     });
   }
 }

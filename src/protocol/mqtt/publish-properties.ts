@@ -1,6 +1,6 @@
 import { MalformedPacket, PropertyReader } from './packet-properties.ts';
 
-/** What a PUBLISH may carry for those who receive it (MQTT 5, 3.3.2.3); what belongs to one connection (alias, identifiers) is no part of it. */
+/** Properties of PUBLISH that are forwarded to receivers (MQTT 5, 3.3.2.3), without topic alias and subscription identifiers. */
 export interface PublishProperties {
   readonly contentType?: string;
   readonly responseTopic?: string;
@@ -8,7 +8,7 @@ export interface PublishProperties {
   readonly payloadFormatIndicator?: boolean;
   /** Seconds. */
   readonly messageExpiryInterval?: number;
-  /** In order; a name may come several times. */
+  /** In order; names may repeat. */
   readonly userProperties?: readonly (readonly [name: string, value: string])[];
 }
 
@@ -19,10 +19,10 @@ const RESPONSE_TOPIC = 0x08;
 const CORRELATION_DATA = 0x09;
 const SUBSCRIPTION_IDENTIFIER = 0x0b;
 const USER_PROPERTY = 0x26;
-/** Of a string and of binary data (MQTT 5, 1.5.4, 1.5.6). */
-const LONGEST = 65_535;
+/** Maximum bytes of strings and binary data (MQTT 5, 1.5.4, 1.5.6). */
+const MAX_BYTES = 65_535;
 
-/** Of the bytes of the properties, with their length before them. Errors: MalformedPacket. */
+/** Decodes properties from `bytes`, which start with their length. Errors: MalformedPacket. */
 export function readPublishProperties(bytes: Buffer): PublishProperties {
   const reader = new PropertyReader(bytes, 0, bytes.length);
   const found: { -readonly [Name in keyof PublishProperties]: PublishProperties[Name] } = {};
@@ -36,13 +36,13 @@ export function readPublishProperties(bytes: Buffer): PublishProperties {
     else if (property === RESPONSE_TOPIC) found.responseTopic = reader.string();
     else if (property === CORRELATION_DATA) found.correlationData = Buffer.from(reader.binary());
     else if (property === SUBSCRIPTION_IDENTIFIER) reader.number();
-    else throw new MalformedPacket('A PUBLISH has a property that it cannot have');
+    else throw new MalformedPacket('A PUBLISH has a property that is not allowed');
   }
   if (users.length > 0) found.userProperties = users;
   return found;
 }
 
-/** As they stand in a packet, with their length before them. Errors: RangeError for what is longer than MQTT can say. */
+/** Encodes properties with their length. Errors: RangeError if a value exceeds 65,535 bytes. */
 export function writePublishProperties(properties: PublishProperties): Buffer {
   const { payloadFormatIndicator, messageExpiryInterval, contentType, responseTopic, correlationData } = properties;
   const parts: Buffer[] = [];
@@ -53,11 +53,11 @@ export function writePublishProperties(properties: PublishProperties): Buffer {
     expiry.writeUInt32BE(messageExpiryInterval, 1);
     parts.push(expiry);
   }
-  if (contentType !== undefined) parts.push(Buffer.from([CONTENT_TYPE]), ...counted(contentType));
-  if (responseTopic !== undefined) parts.push(Buffer.from([RESPONSE_TOPIC]), ...counted(responseTopic));
-  if (correlationData !== undefined) parts.push(Buffer.from([CORRELATION_DATA]), ...counted(correlationData));
+  if (contentType !== undefined) parts.push(Buffer.from([CONTENT_TYPE]), ...lengthPrefixed(contentType));
+  if (responseTopic !== undefined) parts.push(Buffer.from([RESPONSE_TOPIC]), ...lengthPrefixed(responseTopic));
+  if (correlationData !== undefined) parts.push(Buffer.from([CORRELATION_DATA]), ...lengthPrefixed(correlationData));
   for (const [name, value] of properties.userProperties ?? [])
-    parts.push(Buffer.from([USER_PROPERTY]), ...counted(name), ...counted(value));
+    parts.push(Buffer.from([USER_PROPERTY]), ...lengthPrefixed(name), ...lengthPrefixed(value));
   const length: number[] = [];
   let rest = parts.reduce((sum, part) => sum + part.length, 0);
   do {
@@ -67,9 +67,10 @@ export function writePublishProperties(properties: PublishProperties): Buffer {
   return Buffer.concat([Buffer.from(length), ...parts]);
 }
 
-function counted(value: string | Buffer): [Buffer, Buffer] {
+function lengthPrefixed(value: string | Buffer): [Buffer, Buffer] {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
-  if (bytes.length > LONGEST) throw new RangeError(`A property has ${bytes.length} bytes`);
+  if (bytes.length > MAX_BYTES)
+    throw new RangeError(`A property has ${bytes.length} bytes; at most ${MAX_BYTES} are possible`);
   const length = Buffer.alloc(2);
   length.writeUInt16BE(bytes.length);
   return [length, bytes];

@@ -69,10 +69,10 @@ export function openSplitClient(
         assertConnacked();
         listener.onPublish(packet);
       },
-      onAnswer: (name, id, reasonCode) => {
+      onAcknowledgement: (name, id, reasonCode) => {
         assertConnacked();
         isAnswered = true;
-        listener.onAnswer(name, id, reasonCode);
+        listener.onAcknowledgement(name, id, reasonCode);
       },
       onRelease: (id) => {
         assertConnacked();

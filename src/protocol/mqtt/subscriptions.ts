@@ -5,11 +5,11 @@ import { FilterTree } from './filter-tree.ts';
 
 export type MessageListener = (message: BrokerMessage) => void;
 
-interface Listening {
+interface Subscriber {
   readonly listener: MessageListener;
   readonly onRefused: SubscribeOptions['onRefused'];
   readonly retained: boolean;
-  /** Number of the SUBSCRIBE that this listener waits for: retained messages of earlier ones are not for it. */
+  /** Number of the listener's first SUBSCRIBE. Retained messages of earlier ones are not delivered to it. */
   since: number;
 }
 
@@ -17,58 +17,58 @@ export interface SharedFilter {
   readonly filter: string;
   qos: 0 | 1 | 2;
   retained: boolean;
-  /** As its last subscriber asks. */
+  /** This and the next two options are those of the last subscriber. */
   noLocal: boolean;
   retainAsPublished: boolean;
   retainedOnce: boolean;
-  /** The session has it, as far as this link knows. */
+  /** Whether the session has the filter, as far as the link knows. */
   isGranted: boolean;
-  readonly listeners: Set<Listening>;
-  /** Numbers of its SUBSCRIBE packets, newest last. */
+  readonly listeners: Set<Subscriber>;
+  /** Numbers of its SUBSCRIBE packets; the last one is the newest. */
   readonly numbers: number[];
 }
 
 export interface SubscriptionsOptions {
-  /** See Subscriptions. */
-  readonly lasting?: boolean;
+  /** Whether the session outlives this process; see Subscriptions. Default: false. */
+  readonly isLasting?: boolean;
   /**
-   * Messages that were sent for filters that are not subscribed any more go to those that match. Told of each that was sent for one which
-   * was never subscribed here.
+   * If set, messages that were sent for a filter without a subscriber are delivered to matching filters. Called with the topic of each
+   * such message whose filter this process never subscribed.
    */
   readonly onStray?: ((topic: string) => void) | undefined;
 }
 
-/** Queued messages may carry the number of an earlier SUBSCRIBE of their filter; older ones than this many are dropped. */
-const NUMBERS_KEPT = 16;
+/** Numbers stored per filter: queued messages may have the number of an earlier SUBSCRIBE. */
+const MAX_NUMBERS = 16;
 /** Largest subscription identifier that MQTT 5 can carry. */
 const LARGEST_NUMBER = 268_435_455;
-/** Of filters that were given up; messages that are on their way yet are told from those for an earlier process's filters. */
-const GIVEN_UP_KEPT = 1_000;
+/** Stored numbers of unsubscribed filters. They identify late messages that are not for filters of an earlier process. */
+const MAX_UNSUBSCRIBED = 1_000;
 
 /**
- * The filters that one link keeps subscribed, their listeners, and the way of a message to them.
+ * The subscribed filters of one link and their listeners; dispatches messages to them.
  *
- * Each SUBSCRIBE has a number of its own which MQTT 5 brokers send back with every message (subscription identifier). It is
- * used twice: a message goes straight to the filters it was sent for, so that overlapping filters hear it once each although
- * the broker may send it twice; and retained messages, which a broker sends again for every SUBSCRIBE, reach only listeners
- * that joined with that SUBSCRIBE. Without identifiers (MQTT 3.1.1) messages go to all filters that match.
+ * Each SUBSCRIBE has a number, which MQTT 5 brokers return with every message (subscription identifier). It has two uses. A message is
+ * dispatched to the filters it was sent for, so overlapping filters receive it once each although the broker may send it twice. Retained
+ * messages, which a broker sends for every SUBSCRIBE, are only delivered to listeners that joined with that SUBSCRIBE. Without identifiers
+ * (MQTT 3.1.1) a message is dispatched to all matching filters.
  *
- * Where the session outlives this process (`lasting`) a filter's number comes from the filter itself: messages that were sent for
- * the process before carry its numbers, and must not go to other filters.
+ * If the session outlives this process (`isLasting`), the number is a hash of the filter: messages that were queued for an earlier process
+ * have its numbers and must not be dispatched to other filters.
  */
 export class Subscriptions {
   readonly #filters = new Map<string, SharedFilter>();
   readonly #byNumber = new Map<number, SharedFilter>();
   readonly #tree = new FilterTree<SharedFilter>();
   readonly #onFault: (error: unknown) => void;
-  readonly #lasting: boolean;
+  readonly #isLasting: boolean;
   readonly #onStray: ((topic: string) => void) | undefined;
-  readonly #givenUp = new Set<number>();
+  readonly #unsubscribed = new Set<number>();
   #lastNumber = 0;
 
-  constructor(onFault: (error: unknown) => void, { lasting = false, onStray }: SubscriptionsOptions = {}) {
+  constructor(onFault: (error: unknown) => void, { isLasting = false, onStray }: SubscriptionsOptions = {}) {
     this.#onFault = onFault;
-    this.#lasting = lasting;
+    this.#isLasting = isLasting;
     this.#onStray = onStray;
   }
 
@@ -84,7 +84,7 @@ export class Subscriptions {
     return [...this.#filters.values()];
   }
 
-  /** Adds a listener; the filter has to be subscribed (again) with the number of `renumber`. */
+  /** Adds a listener. The caller then sends SUBSCRIBE with the number of `renumber`. */
   add(
     filter: string,
     listener: MessageListener,
@@ -97,50 +97,50 @@ export class Subscriptions {
     shared.noLocal = options.noLocal === true;
     shared.retainAsPublished = options.retainAsPublished === true;
     shared.retainedOnce = options.retainedOnce === true;
-    const listening: Listening = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
-    shared.listeners.add(listening);
+    const subscriber: Subscriber = { listener, onRefused, retained, since: Number.POSITIVE_INFINITY };
+    shared.listeners.add(subscriber);
     return {
       shared,
-      /** True when this was the last one: the filter is to be unsubscribed. */
+      /** Returns whether this was the last listener, so that the caller must unsubscribe the filter. */
       remove: () => {
-        if (!shared.listeners.delete(listening) || shared.listeners.size > 0) return false;
-        this.#forget(shared);
+        if (!shared.listeners.delete(subscriber) || shared.listeners.size > 0) return false;
+        this.#remove(shared);
         return true;
       },
     };
   }
 
-  /** The number of the next SUBSCRIBE of this filter. `everybody`: after a reconnect, when all want the retained messages. */
-  renumber(shared: SharedFilter, everybody: boolean): number {
-    const number = this.#lasting ? this.#numberOf(shared) : this.#next(this.#lastNumber);
+  /** Returns the number for the next SUBSCRIBE. After a reconnect all listeners receive its retained messages. */
+  renumber(shared: SharedFilter, isReconnect: boolean): number {
+    const number = this.#isLasting ? this.#numberOf(shared) : this.#next(this.#lastNumber);
     this.#lastNumber = number;
-    this.#givenUp.delete(number);
+    this.#unsubscribed.delete(number);
     if (!shared.numbers.includes(number)) shared.numbers.push(number);
     this.#byNumber.set(number, shared);
-    if (shared.numbers.length > NUMBERS_KEPT) this.#byNumber.delete(shared.numbers.shift() ?? 0);
-    for (const listening of shared.listeners) {
-      if (everybody || listening.since === Number.POSITIVE_INFINITY) listening.since = number;
+    if (shared.numbers.length > MAX_NUMBERS) this.#byNumber.delete(shared.numbers.shift() ?? 0);
+    for (const subscriber of shared.listeners) {
+      if (isReconnect || subscriber.since === Number.POSITIVE_INFINITY) subscriber.since = number;
     }
     return number;
   }
 
-  /** False: nobody listened to the filter that the broker sent it for. */
+  /** Returns whether the filter that the message was sent for has, or had, a listener. */
   dispatch(message: BrokerMessage, identifiers: number | readonly number[] | undefined): boolean {
-    if (identifiers === undefined) return this.#tellMatching(message);
+    if (identifiers === undefined) return this.#dispatchToMatching(message);
     if (typeof identifiers === 'number') {
-      if (this.#tellNumbered(message, identifiers)) return true;
+      if (this.#dispatchToNumber(message, identifiers)) return true;
     } else {
-      let isTold = false;
-      for (const number of new Set(identifiers)) isTold = this.#tellNumbered(message, number) || isTold;
-      if (isTold) return true;
+      let isDelivered = false;
+      for (const number of new Set(identifiers)) isDelivered = this.#dispatchToNumber(message, number) || isDelivered;
+      if (isDelivered) return true;
     }
-    const isKnown = [identifiers].flat().some((number) => this.#givenUp.has(number));
-    if (this.#onStray === undefined || !this.#tellMatching(message)) return isKnown;
+    const isKnown = [identifiers].flat().some((number) => this.#unsubscribed.has(number));
+    if (this.#onStray === undefined || !this.#dispatchToMatching(message)) return isKnown;
     if (!isKnown) this.#onStray(message.topic);
     return true;
   }
 
-  /** A SUBSCRIBE after a reconnect failed. One that got no answer says nothing about the filter. */
+  /** Reports a failed SUBSCRIBE after a reconnect to the listeners, if the broker refused the filter. */
   refused(shared: SharedFilter, error: unknown): void {
     if (!(error instanceof ServiceError) || (error.code !== 'NOT_ALLOWED' && error.code !== 'BROKER_REJECTED')) return;
     for (const { onRefused } of [...shared.listeners]) {
@@ -152,21 +152,21 @@ export class Subscriptions {
     }
   }
 
-  #tellNumbered(message: BrokerMessage, number: number): boolean {
+  #dispatchToNumber(message: BrokerMessage, number: number): boolean {
     const shared = this.#byNumber.get(number);
-    if (shared) this.#tell(shared, message, number);
+    if (shared) this.#deliver(shared, message, number);
     return shared !== undefined;
   }
 
-  #tellMatching(message: BrokerMessage): boolean {
+  #dispatchToMatching(message: BrokerMessage): boolean {
     const matching = this.#tree.match(message.topic);
-    for (const shared of matching) this.#tell(shared, message, 0);
+    for (const shared of matching) this.#deliver(shared, message, 0);
     return matching.length > 0;
   }
 
-  #tell(shared: SharedFilter, message: BrokerMessage, number: number): void {
+  #deliver(shared: SharedFilter, message: BrokerMessage, number: number): void {
     for (const { listener, retained, since } of shared.listeners) {
-      // With Retain As Published the flag is that of the message, and who keeps none sends none.
+      // With Retain As Published a live message may have RETAIN, and Retain Handling 2 excludes retained messages.
       if (message.retain && ((!retained && !shared.retainAsPublished) || since < number)) continue;
       try {
         listener(message);
@@ -193,16 +193,16 @@ export class Subscriptions {
     return shared;
   }
 
-  #forget(shared: SharedFilter): void {
+  #remove(shared: SharedFilter): void {
     this.#filters.delete(shared.filter);
     this.#tree.remove(shared.filter, shared);
     for (const number of shared.numbers) {
       this.#byNumber.delete(number);
-      this.#givenUp.add(number);
+      this.#unsubscribed.add(number);
     }
-    for (const oldest of this.#givenUp) {
-      if (this.#givenUp.size <= GIVEN_UP_KEPT) break;
-      this.#givenUp.delete(oldest);
+    for (const oldest of this.#unsubscribed) {
+      if (this.#unsubscribed.size <= MAX_UNSUBSCRIBED) break;
+      this.#unsubscribed.delete(oldest);
     }
   }
 

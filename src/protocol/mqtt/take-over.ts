@@ -148,7 +148,7 @@ class RawConnection {
       { version, limits: OBSERVER_LIMITS, skipsLarge: true, intake },
       {
         onPublish: () => undefined,
-        onAnswer: () => undefined,
+        onAcknowledgement: () => undefined,
         onRelease: () => undefined,
         onOther: (packet) => incoming.parse(packet),
       },

@@ -1,16 +1,16 @@
-/** Null: an MQTT topic that can be published to. A broker would close the connection for a bad one. */
+/** Returns why a topic name is invalid, or `null`. A broker would close the connection for an invalid one. */
 export function topicProblem(topic: string): string | null {
   if (topic === '') return 'must not be empty';
-  // A UTF-16 unit has three bytes at most.
+  // A UTF-16 code unit has at most three bytes.
   if (topic.length * 3 > 65_535 && Buffer.byteLength(topic) > 65_535) return 'must not exceed 65535 bytes';
   if (/[+#\0]/.test(topic)) return 'must not contain +, # or NUL';
   return null;
 }
 
-/** Most filters have none, and access control asks for thousands at once. */
+/** A fast check: most filters are valid, and access control checks thousands at a time. */
 const MISPLACED_WILDCARD = /[^/][+#]|\+[^/]|#./s;
 
-/** Null: a valid MQTT topic filter. */
+/** Returns why a topic filter is invalid, or `null`. */
 export function filterProblem(filter: string): string | null {
   if (filter === '') return 'must not be empty';
   if (Buffer.byteLength(filter) > 65_535) return 'must not exceed 65535 bytes';

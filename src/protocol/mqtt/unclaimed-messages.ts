@@ -8,27 +8,28 @@ interface Unclaimed {
   readonly release: () => void;
 }
 
-const LONGEST = 6;
+const MAX_EXTENSION = 6;
 
 /**
- * Messages that a broker kept for an earlier process's filters and sends as soon as there is a connection: they wait here, not acknowledged, for those who
- * subscribe again. What nobody asks for in `patienceMs` after the connection was made, or after the last of them subscribed in the
- * first LONGEST times of it, is acknowledged and forgotten; so is, at once, what comes later. A connection that is lost before that leaves the waiting to the next one.
+ * Queue of messages for filters of an earlier process, which the broker sends after a resumed session connects. They wait without an
+ * acknowledgement until a subscriber claims them. The wait ends `claimMs` after the connection was opened; every filter that is subscribed
+ * within the first MAX_EXTENSION * `claimMs` restarts it. Then the messages are acknowledged and dropped, and later ones are not queued.
+ * If the connection is lost earlier, the next one waits again.
  *
- * Bound: what the broker sends without an acknowledgement; messages of QoS 0 are not kept.
+ * Bound: the Receive Maximum. Messages of QoS 0 are dropped.
  */
 export class UnclaimedMessages {
-  readonly #patienceMs: number;
+  readonly #claimMs: number;
   #waiting: Unclaimed[] = [];
   #timer: NodeJS.Timeout | null = null;
   #openedAt = 0;
   #isOver = false;
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
+  constructor(claimMs: number) {
+    this.#claimMs = claimMs;
   }
 
-  /** Connected, to a session of before. */
+  /** Starts the wait after a resumed session has connected. */
   open(): void {
     this.close();
     if (this.#isOver) return;
@@ -36,20 +37,20 @@ export class UnclaimedMessages {
     this.#timer = setTimeout(() => {
       this.#isOver = true;
       this.close();
-    }, this.#patienceMs);
+    }, this.#claimMs);
   }
 
-  /** False: nobody is waited for any more, and it is forgotten. */
+  /** Queues a message. Returns false if the wait is over. */
   add(message: BrokerMessage, identifiers: Identifiers): boolean {
     if (this.#timer === null) return false;
     if (message.qos > 0 && message.hold) this.#waiting.push({ message, identifiers, release: message.hold() });
     return true;
   }
 
-  /** Somebody subscribed. `dispatch` says whether somebody wants it. */
+  /** Dispatches queued messages after a filter was subscribed. `dispatch` returns whether the message has a subscriber. */
   claim(dispatch: (message: BrokerMessage, identifiers: Identifiers) => boolean): void {
-    // Thousands may subscribe one after the other, but what nobody wants holds up what comes after it.
-    if (performance.now() < this.#openedAt + LONGEST * this.#patienceMs) this.#timer?.refresh();
+    // Thousands of filters may be subscribed one after the other. The limit is there because acknowledgements are sent in order.
+    if (performance.now() < this.#openedAt + MAX_EXTENSION * this.#claimMs) this.#timer?.refresh();
     if (this.#waiting.length === 0) return;
     this.#waiting = this.#waiting.filter(({ message, identifiers, release }) => {
       if (!dispatch(message, identifiers)) return true;
@@ -58,7 +59,7 @@ export class UnclaimedMessages {
     });
   }
 
-  /** What waits is acknowledged, if its connection is still there. */
+  /** Ends the wait and acknowledges the queued messages if their connection is still open. */
   close(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;

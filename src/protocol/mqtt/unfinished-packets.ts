@@ -1,15 +1,15 @@
 import { LinkLimitExceeded } from './packet-limits.ts';
 
-/** Bytes of packets that have not come whole, over all links that share the budget. Default of `maxBytes`. */
+/** Default of `maxBytes`. */
 const MAX_BYTES = 64 * 1_048_576;
 
 export interface PacketHolder {
-  /** Ends the connection that the bytes belong to. */
+  /** Closes the connection. */
   cut(reason: LinkLimitExceeded): void;
 }
 
 /**
- * One budget for incoming packets that are not complete. Beyond it the connection with the most unfinished bytes is cut; its link
+ * Memory budget for the incomplete incoming packets of all links. Beyond `maxBytes` the connection with the most bytes is closed; its link
  * reports the reason and reconnects with backoff.
  */
 export class UnfinishedPackets {
@@ -25,7 +25,7 @@ export class UnfinishedPackets {
     return this.#total;
   }
 
-  /** Replaces what is known of a connection; 0 removes it. */
+  /** Sets the bytes of a connection; 0 removes it. */
   set(holder: PacketHolder, bytes: number): void {
     const known = this.#bytes.get(holder) ?? 0;
     if (bytes === known) return;
@@ -40,7 +40,7 @@ export class UnfinishedPackets {
     this.set(holder, 0);
     holder.cut(
       new LinkLimitExceeded(
-        `The broker left a packet of ${bytes} bytes or more unfinished while all links together had more than ${this.#maxBytes} bytes of unfinished packets`,
+        `The incomplete packets of all links exceeded ${this.#maxBytes} bytes; this link had the most with ${bytes} bytes`,
       ),
     );
   }

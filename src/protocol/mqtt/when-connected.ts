@@ -1,15 +1,15 @@
 import { ServiceError } from '../../platform/errors.ts';
 import type { BrokerSession, LinkStatus } from './broker-session.ts';
 
-/** What a caller is told when there is no connection. */
+/** The error of a call without a connection. */
 export function unreachable({ state, lastError }: LinkStatus): ServiceError {
   const reason = lastError ?? (state === 'CLOSED' ? 'The link to the broker was closed' : 'Not connected yet');
   return new ServiceError('BROKER_UNREACHABLE', reason, { info: { state } });
 }
 
 /**
- * Resolves once connected: at once, or when the first attempt, which is still under way, ends well within `timeoutMs`.
- * Every other state is BROKER_UNREACHABLE now: retries go on, but nobody is kept waiting for them.
+ * Resolves when the session is connected. Waits at most `timeoutMs` for the first attempt. In every other state it fails immediately with
+ * BROKER_UNREACHABLE; callers do not wait for retries.
  */
 export async function whenConnected(session: BrokerSession, timeoutMs: number): Promise<void> {
   if (session.status.state === 'CONNECTED') return;

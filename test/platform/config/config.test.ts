@@ -14,7 +14,7 @@ test('settings have their documented defaults', () => {
   expect(config.databaseUrl).toBeUndefined();
 });
 
-test('every bad value is reported at once, with the variable and what it must be', () => {
+test('all invalid values are reported together, each with its variable and what it must be', () => {
   const read = () =>
     readConfig({ PORT: '70000', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://x', EMBEDDED_BROKER: 'maybe' });
   expect(read).toThrow(ConfigError);
@@ -28,12 +28,12 @@ test('every bad value is reported at once, with the variable and what it must be
   }
 });
 
-test('a bad secret is reported without its value', () => {
+test('an invalid secret is reported without its value', () => {
   expect(() => readConfig({ SECRET_KEY: 'too-short-to-use' })).toThrow(/SECRET_KEY must be at least 32/);
   expect(() => readConfig({ SECRET_KEY: 'too-short-to-use' })).not.toThrow(/too-short-to-use/);
 });
 
-test('the port of a listener is a number, or off', () => {
+test('the port of a listener is a number or off', () => {
   expect(readConfig({})).toMatchObject({ mqttTlsPort: 8883, mqttWssPort: null });
   expect(readConfig({ MQTT_TLS_PORT: 'off', MQTT_WSS_PORT: '0' })).toMatchObject({ mqttTlsPort: null, mqttWssPort: 0 });
   expect(() => readConfig({ MQTT_TLS_PORT: 'on' })).toThrow(
@@ -45,13 +45,13 @@ test('an empty variable counts as unset', () => {
   expect(readConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: undefined });
 });
 
-test('every setting has a help text and a variable of its own', () => {
+test('every setting has its own variable and a help text', () => {
   const rows = Object.values(SETTINGS);
   expect(new Set(rows.map(({ env }) => env)).size).toBe(rows.length);
   for (const { help } of rows) expect(help.length).toBeGreaterThan(5);
 });
 
-test('an origin that no browser sends is a bad value, not a page that silently cannot call', () => {
+test('an origin that no browser sends is refused as an invalid value', () => {
   for (const CORS_ORIGINS of ['https://a.example/', 'a.example', '*', 'https://a.example,https://b.example/app']) {
     expect(() => readConfig({ CORS_ORIGINS })).toThrow('CORS_ORIGINS must be origins such as');
   }
@@ -61,7 +61,7 @@ test('an origin that no browser sends is a bad value, not a page that silently c
   ]);
 });
 
-test('single sign-on is told what it lacks, and keeps to addresses that nobody can change on the way', () => {
+test('single sign-on settings that are missing or unencrypted are reported', () => {
   expect(readConfig({})).toMatchObject({ oidcGroupsClaim: 'groups', signInCheckMinutes: 5, ldapStartTls: true });
   const problemsOf = (env: Record<string, string>) => {
     try {

@@ -49,13 +49,13 @@ test('onEnd is skipped while messages wait for an acknowledgement of the broker'
   for (const number of [1, 2, 3]) outgoing.send(message, () => taken.push(number));
   await nextIteration();
   expect(ends).toBe(0);
-  outgoing.answered('puback', 1, 0);
+  outgoing.acknowledged('puback', 1, 0);
   await nextIteration();
   expect([ends, taken]).toEqual([0, [1]]);
-  outgoing.answered('puback', 2, 0);
+  outgoing.acknowledged('puback', 2, 0);
   await nextIteration();
   expect([ends, taken]).toEqual([1, [1, 2]]);
-  outgoing.over();
+  outgoing.close();
 });
 
 test('connections that share a batch write once each at the end of the iteration', async () => {

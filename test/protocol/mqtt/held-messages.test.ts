@@ -13,7 +13,7 @@ function connection(received = new Set<number>()) {
   const packets = parser({ protocolVersion: 5 });
   packets.on('packet', ({ cmd, messageId }) => sent.push(`${cmd} ${messageId}`));
   const arrive = (messageId: number, qos: 0 | 1 | 2, dup = false): (() => void) | null => {
-    const message: HeldMessage | null = held.arrived({
+    const message: HeldMessage | null = held.received({
       topic: 't',
       payload: Buffer.from('x'),
       retain: false,
@@ -49,7 +49,7 @@ test('a message of QoS 2 that is told again before PUBREL is acknowledged again 
   const { arrive, answers, held } = connection();
   arrive(7, 2)?.();
   expect(arrive(7, 2, true)).toBeNull();
-  held.forgotten(7);
+  held.released(7);
   const again = arrive(7, 2, true);
   expect(again).not.toBeNull();
   expect(answers()).toEqual(['pubrec 7', 'pubrec 7', 'pubcomp 7']);
@@ -60,7 +60,7 @@ test('what is released after the connection is gone is not acknowledged, and com
   const done = first.arrive(1, 2);
   const waiting = first.arrive(2, 2);
   done?.();
-  first.held.over();
+  first.held.close();
   waiting?.();
   const second = connection(first.received);
   expect(second.arrive(1, 2, true)).toBeNull();
@@ -83,8 +83,8 @@ test('an id that comes for the first time is that of another message, also where
 test('what is released and waits for its turn takes no memory for its payload', () => {
   const held = new HeldMessages(new PacketWriter(new PassThrough(), 5), new Set());
   const packet = { topic: 't', qos: 1, retain: false, dup: false } as const;
-  held.arrived({ ...packet, messageId: 1, payload: Buffer.from('held') });
-  const behind = held.arrived({ ...packet, messageId: 2, payload: Buffer.alloc(1_000) });
+  held.received({ ...packet, messageId: 1, payload: Buffer.from('held') });
+  const behind = held.received({ ...packet, messageId: 2, payload: Buffer.alloc(1_000) });
   behind?.release();
   expect([held.size, behind?.payload.length]).toEqual([2, 0]);
 });
@@ -92,7 +92,7 @@ test('what is released and waits for its turn takes no memory for its payload', 
 test('what nobody holds is acknowledged at once, and QoS 0 never', () => {
   const { answers, held } = connection();
   const packet = { topic: 't', payload: Buffer.alloc(0), retain: false, dup: false } as const;
-  held.arrived({ ...packet, qos: 0 })?.release();
-  held.arrived({ ...packet, qos: 1, messageId: 9 })?.release();
+  held.received({ ...packet, qos: 0 })?.release();
+  held.received({ ...packet, qos: 1, messageId: 9 })?.release();
   expect(answers()).toEqual(['puback 9']);
 });

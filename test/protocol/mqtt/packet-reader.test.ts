@@ -29,7 +29,7 @@ function startReader(version: 4 | 5, onTold: () => void = () => undefined) {
     {
       onPublish: ({ topic, payload, qos, retain, dup, messageId, identifiers }) =>
         tell({ cmd: 'publish', topic, payload: payload.toString('hex'), qos, retain, dup, messageId, identifiers }),
-      onAnswer: (cmd, messageId, reasonCode) => tell({ cmd, messageId, reasonCode }),
+      onAcknowledgement: (cmd, messageId, reasonCode) => tell({ cmd, messageId, reasonCode }),
       onRelease: (messageId) => tell({ cmd: 'pubrel', messageId }),
       onOther: (packet) => tell({ bytes: packet.toString('hex') }),
     },
@@ -208,7 +208,7 @@ test.each([1_000, 65_536, 10_000_000])('in pieces of %i bytes only control respo
     onPublish: ({ topic, payload }: { topic: string; payload: Buffer }) => {
       told.push(`${topic} ${payload.length} ${payload.at(-1)}`);
     },
-    onAnswer: () => undefined,
+    onAcknowledgement: () => undefined,
     onRelease: () => undefined,
     onOther: () => undefined,
   };
@@ -235,7 +235,7 @@ test.each([1_000, 65_536, 10_000_000])('in pieces of %i bytes only control respo
 test('a packet takes memory as it comes, not as it is announced', () => {
   const listener = {
     onPublish: () => undefined,
-    onAnswer: () => undefined,
+    onAcknowledgement: () => undefined,
     onRelease: () => undefined,
     onOther: () => undefined,
   };

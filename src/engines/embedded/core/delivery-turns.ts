@@ -36,7 +36,7 @@ export class DeliveryTurns {
   }
 
   #wait(publisher: Connection): void {
-    this.#time.nextTurn(() => this.#deliverSlice(publisher), !publisher.hasTime);
+    this.#time.nextIteration(() => this.#deliverSlice(publisher), !publisher.hasTime);
   }
 
   #deliverSlice(publisher: Connection): void {

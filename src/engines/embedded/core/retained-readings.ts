@@ -107,7 +107,7 @@ export class RetainedReadings {
     if (this.#isScheduled || this.#ready.length === 0) return;
     this.#isScheduled = true;
     // One slice of all clients is one slice among those of clients whose packets are read.
-    this.#options.time.nextTurn(() => {
+    this.#options.time.nextIteration(() => {
       this.#isScheduled = false;
       const row = this.#ready.shift();
       if (row && this.#rows.has(row.connection)) this.#read(row);

@@ -49,7 +49,7 @@ export function readInSlices(client: Client, connection: Connection, time: Readi
   };
   const wait = () => {
     isWaiting = true;
-    time.nextTurn(goOn, !connection.hasTime);
+    time.nextIteration(goOn, !connection.hasTime);
   };
 
   const read = conn.read;
