@@ -11,7 +11,7 @@ import { type InputIssue, invalid, notFound, OutOfSight, ServiceError } from '..
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound, isNotFound } from '../../platform/storage/prisma-errors.ts';
+import { isNotFound, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { BROKER_PARTS, type BrokerCache, type BrokerRecord, type BrokerRow } from './broker-cache.ts';
@@ -292,7 +292,7 @@ export class BrokerService {
     const name = input.name?.trim() || (input.url ? new URL(input.url).host.slice(0, MAX_NAME) : 'On-premise setup');
     const row = await this.#db.broker
       .create({ data: { ...this.#columns(id, input, by), ...setup, id, projectId, type, name }, include: BROKER_PARTS })
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     return this.announce(row);
   }
 

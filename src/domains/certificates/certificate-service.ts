@@ -10,7 +10,7 @@ import {
 import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
+import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME } from '../../platform/text/texts.ts';
@@ -137,7 +137,7 @@ export class CertificateService {
     await this.#db.certificate
       .create({ data })
       .catch(toAlreadyExists(filename))
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     return this.#refreshed(id);
   }
 
@@ -158,7 +158,7 @@ export class CertificateService {
       await tx.certificate.update({ where: { id }, data });
     })
       .catch(toAlreadyExists(filename ?? ''))
-      .catch(goneMeansNotFound('certificate', id));
+      .catch(missingAsNotFound('certificate', id));
     return this.#refreshed(id);
   }
 
@@ -168,7 +168,7 @@ export class CertificateService {
     await serializable(this.#db, async (tx) => {
       await this.#undeployed(tx, id);
       await tx.certificate.delete({ where: { id } });
-    }).catch(goneMeansNotFound('certificate', id));
+    }).catch(missingAsNotFound('certificate', id));
     await this.#cache.refreshAndAnnounce([id]);
     if (certificate === null) throw notFound('certificate', id);
     return certificate;

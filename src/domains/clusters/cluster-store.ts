@@ -1,6 +1,6 @@
 import { notFound, ServiceError } from '../../platform/errors.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
+import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { BrokerRecord } from '../brokers/broker-cache.ts';
 import type { BrokerService } from '../brokers/broker-service.ts';
 import type { ClusterCache } from './cluster-cache.ts';
@@ -36,7 +36,7 @@ export class ClusterStore {
         return made;
       })
       .catch(toInUse)
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     try {
       // Announces the cluster first: a runtime that is opened for the entry looks it up.
       const record = await this.refresh(entry.id);
@@ -54,7 +54,7 @@ export class ClusterStore {
    */
   async addNode(clusterId: string, { nodeId, brokerId, name, address, port }: NewNode): Promise<void> {
     const data = { clusterId, nodeId, brokerId, name: name.trim(), address: address.trim(), port };
-    await this.#options.db.clusterNode.create({ data }).catch(toInUse).catch(goneMeansNotFound('cluster', clusterId));
+    await this.#options.db.clusterNode.create({ data }).catch(toInUse).catch(missingAsNotFound('cluster', clusterId));
   }
 
   /** Removes a node. A missing node is no error. */
@@ -79,7 +79,7 @@ export class ClusterStore {
         await tx.cluster.update({ where: { id }, data: change });
         return name === undefined ? null : brokers.renameClusterEntry(tx, id, name);
       })
-      .catch(goneMeansNotFound('cluster', id));
+      .catch(missingAsNotFound('cluster', id));
     await this.refresh(id);
     if (entry !== null) await brokers.announce(entry);
   }

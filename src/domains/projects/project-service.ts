@@ -10,7 +10,7 @@ import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/erro
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { MAX_DESCRIPTION, MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import type { OwnBound } from '../users/own-bound.ts';
 import type { UserService } from '../users/user-service.ts';
@@ -135,7 +135,7 @@ export class ProjectService {
     };
     const row = await this.#db.project
       .update({ where: { id }, data, include: PROJECT_INCLUDE })
-      .catch(goneMeansNotFound('project', id));
+      .catch(missingAsNotFound('project', id));
     const record = this.#directory.put(row);
     await this.#changes.announce('project', id);
     return record;
@@ -163,7 +163,7 @@ export class ProjectService {
         update: { role },
         include: { user: true },
       })
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     await this.#changes.announce('user', user.id);
     return member;
   }

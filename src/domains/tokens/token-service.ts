@@ -12,7 +12,7 @@ import { invalid, notFound, OutOfSight, ServiceError } from '../../platform/erro
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { checkedToken, type NewToken } from './new-token.ts';
 import { checkedRotation, type Rotation } from './rotation.ts';
@@ -82,7 +82,7 @@ export class TokenService {
     } as const;
     const token = await this.#db.projectToken
       .create({ data, include: WITH_BROKERS })
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     return { token, secret };
   }
 
@@ -142,7 +142,7 @@ export class TokenService {
       const previousHash = previousValidUntil === null ? null : before.tokenHash;
       const data = { tokenHash: hashSecret(secret), previousHash, previousValidUntil, validUntil };
       return tx.projectToken.update({ where: { id: tokenId }, data, include: WITH_BROKERS });
-    }).catch(goneMeansNotFound('token', tokenId));
+    }).catch(missingAsNotFound('token', tokenId));
     await this.#changes.announce('token', tokenId);
     return { token, secret };
   }

@@ -4,7 +4,7 @@ import { type InputIssue, invalid, notFound, ServiceError } from '../../platform
 import { newId } from '../../platform/ids.ts';
 import type { Changes } from '../../platform/storage/changes.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound, isUniqueViolation } from '../../platform/storage/prisma-errors.ts';
+import { isUniqueViolation, missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../platform/storage/serializable.ts';
 import { MAX_NAME, textIssues } from '../../platform/text/texts.ts';
 import { RootAdmins, type WaysIn } from './root-admins.ts';
@@ -115,7 +115,7 @@ export class UserService {
       await tx.session.deleteMany({ where: { userId } });
       // Whoever signs in there next is who the account is for, with its address vouched for.
       await tx.identity.deleteMany({ where: { userId } });
-    }).catch(goneMeansNotFound('user', userId));
+    }).catch(missingAsNotFound('user', userId));
     await this.#changes.announce('user', userId);
   }
 

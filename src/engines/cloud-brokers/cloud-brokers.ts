@@ -9,7 +9,7 @@ import type { CloudBrokerState, CloudBrokerTargetState, Prisma } from '../../gen
 import { invalid, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database } from '../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../platform/storage/sealed.ts';
 import type { GatewayPlugins } from '../../protocol/hosting/gateway-plugins.ts';
 import type { Stop } from '../../protocol/mqtt/broker-session.ts';
@@ -142,7 +142,7 @@ export class CloudBrokers {
     }
     const row = await db.broker
       .update({ where: { id }, data: { targetState }, include: BROKER_PARTS })
-      .catch(goneMeansNotFound('broker', id));
+      .catch(missingAsNotFound('broker', id));
     const broker = await brokers.announce(row);
     // Where it is in ERROR, whoever asks has mended something.
     void this.#follow(broker);
@@ -223,7 +223,7 @@ export class CloudBrokers {
         },
         include: BROKER_PARTS,
       })
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     return brokers.announce(row);
   }
 
@@ -336,7 +336,7 @@ export class CloudBrokers {
       try {
         const row = await db.broker
           .update({ where: { id }, data, include: BROKER_PARTS })
-          .catch(goneMeansNotFound('broker', id));
+          .catch(missingAsNotFound('broker', id));
         await brokers.announce(row);
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'NOT_FOUND') return;

@@ -1,16 +1,16 @@
 /**
- * The folder that keeps what a process must not lose. One process owns it at a time, from openDataFolder until close.
+ * The folder of persistent data. One process owns it at a time, from openDataFolder until close.
  *
- * The owner holds an exclusive lock of the operating system on `lock` (an empty SQLite database inside an exclusive
- * transaction: SQLite already knows how to lock on every system). The kernel ends it together with the process, however
- * that dies, so a lock is never stale and no process id is trusted. `lock.owner` only tells people who the owner is.
+ * The owner holds an exclusive lock of the operating system on the file `lock`, an empty SQLite database inside an exclusive transaction,
+ * because SQLite can lock on every system. The kernel releases the lock when the process exits, so it is never stale and no process id is
+ * trusted. The file `lock.owner` describes the owner for error messages.
  *
  * The folder has mode 0700, and its files 0600: an existing folder with a wider mode is corrected, which is logged. A folder that
- * belongs to another user, such as a mounted volume with a group for the service, keeps its mode, which is logged as a warning.
+ * belongs to another user, such as a mounted volume with a group for the service, retains its mode, which is logged as a warning.
  *
  * Nothing else in the folder is read or written before the lock is held.
- * Errors: ServiceError IN_USE when another process (or another part of this one) owns the folder; INTERNAL_ERROR when the
- * folder cannot be made or written.
+ * Errors: ServiceError IN_USE if another process, or another part of this one, owns the folder; INTERNAL_ERROR if the folder cannot be
+ * created or written.
  */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -20,15 +20,15 @@ import { ServiceError } from '../errors.ts';
 import type { StorageLog } from './storage-log.ts';
 
 export interface DataFolder {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** Gives the folder up; safe to call twice. */
+  /** Releases the folder. Safe to call twice. */
   close(): void;
 }
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Of a mode: what group and others may do. */
+/** Mode bits of group and others. */
 const SHARED_BITS = 0o077;
 
 export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): DataFolder {
@@ -41,7 +41,7 @@ export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): 
     if (!isBusy(error)) throw unusable(path, error);
     throw new ServiceError(
       'IN_USE',
-      `The data folder ${path} is in use by ${readOwner(path)}. Stop that process, or give this one a folder of its own (DATA_DIR).`,
+      `The data folder ${path} is in use by ${readOwner(path)}. Stop that process, or set another folder for this one (DATA_DIR).`,
       { cause: error },
     );
   }
@@ -55,7 +55,7 @@ export function openDataFolder(dataDir: string, log: Pick<StorageLog, 'warn'>): 
   return { path, close: () => lock.close() };
 }
 
-/** Step by step: Node 20's own `recursive` never returns where a parent accepts no folders (`/proc/x`). */
+/** Creates one folder at a time: `recursive` of Node 20 never returns if a parent accepts no folders, such as `/proc/x`. */
 function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
@@ -70,7 +70,7 @@ function openLock(path: string): Sqlite.Database {
   try {
     makeFolder(path);
     const file = join(path, 'lock');
-    // SQLite would create it with the mode of the umask; its journal gets the mode of the file.
+    // SQLite would use the mode of the umask. The journal gets the mode of the file.
     closeSync(openSync(file, 'a', FILE_MODE));
     for (const each of [file, `${file}-journal`, join(path, 'lock.owner')]) makeFilePrivate(each);
     return new Sqlite(file, { timeout: 0 });
@@ -79,7 +79,7 @@ function openLock(path: string): Sqlite.Database {
   }
 }
 
-/** Earlier versions created some with a wider mode. A file of another user keeps its mode: the folder decides who reaches it. */
+/** Corrects files of earlier versions with a wider mode. A file of another user retains its mode; the folder protects it. */
 function makeFilePrivate(file: string): void {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & SHARED_BITS) === 0) return;
@@ -99,9 +99,9 @@ function makeFolderPrivate(path: string, log: Pick<StorageLog, 'warn'>): void {
   } catch (error) {
     if (!isNotPermitted(error)) throw error;
   }
-  const left = statSync(path).mode & 0o777;
-  const fields = { path, found: octal(found), mode: octal(left) };
-  if ((left & SHARED_BITS) === 0) {
+  const corrected = statSync(path).mode & 0o777;
+  const fields = { path, found: octal(found), mode: octal(corrected) };
+  if ((corrected & SHARED_BITS) === 0) {
     log.warn(fields, 'the data folder was open to other users of this machine; its mode was corrected');
     return;
   }
@@ -131,7 +131,7 @@ function writeOwner(path: string): void {
   writeFileSync(join(path, 'lock.owner'), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
 }
 
-/** The owner in words. Its file may be missing or half written: the lock alone decides. */
+/** Describes the owner. The file may be missing or incomplete; only the lock is decisive. */
 function readOwner(path: string): string {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(join(path, 'lock.owner'), 'utf8'));

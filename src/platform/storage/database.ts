@@ -1,10 +1,7 @@
 import type { PrismaClient } from '../../generated/sqlite/client.ts';
 
-/**
- * The database as every service sees it. Both engines' clients are generated from the same models, so the SQLite client's
- * type stands for both.
- */
+/** The database client. The clients of both engines are generated from the same models, so the type of the SQLite client serves for both. */
 export type Database = PrismaClient;
 
-/** What keeps the data, by its name in Prisma. */
+/** Database engine by its name in Prisma. */
 export type Engine = 'sqlite' | 'postgresql';

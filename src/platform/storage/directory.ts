@@ -2,24 +2,24 @@ import type { Logger } from 'pino';
 import { ANYTHING, type Changes } from './changes.ts';
 import { Rereading } from './rereading.ts';
 
-/** Told after the directory changed; null is the state before an addition, or after a removal. */
+/** Called after a change. `before` is `null` for an added entry, `after` is `null` for a removed one. */
 export type DirectoryListener<Entry> = (after: Entry | null, before: Entry | null) => void;
 
 export interface DirectoryOptions<Row, Entry> {
   readonly changes: Changes;
   readonly log: Logger;
-  /** Kinds of announced changes that concern its rows. */
+  /** Kinds of announced changes that affect the rows. */
   readonly kinds: readonly string[];
-  /** The rows that an announced id concerns; with ANYTHING all of them. */
+  /** Reads the rows that an announced id affects; all rows for ANYTHING. */
   readonly rowsOf: (id: string) => Promise<readonly Row[]>;
   readonly toEntry: (row: Row) => Entry;
-  /** Default: the same as JSON. */
+  /** Default: compares the JSON. */
   readonly isSame?: (one: Entry, other: Entry) => boolean;
 }
 
 /**
- * All rows of one kind, in memory, because almost every request looks one up. Kept true by its own service's writes and, with
- * several processes, by the database's notifications.
+ * Cache of all rows of one kind, because almost every request reads one. It is updated by the writes of this process and by announced
+ * changes of other processes.
  */
 export class Directory<Row extends { readonly id: string }, Entry extends { readonly id: string }> {
   readonly #options: DirectoryOptions<Row, Entry>;
@@ -40,22 +40,22 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     await this.#read(ANYTHING, () => false);
   }
 
-  /** What a write of this process left. */
+  /** Updates the cache after a write of this process. */
   put(row: Row): Entry {
     this.#rereading.written(row.id);
-    return this.#keep(row);
+    return this.#store(row);
   }
 
   drop(id: string): void {
     this.#rereading.written(id);
-    this.#forget(id);
+    this.#remove(id);
   }
 
   get(id: string): Entry | null {
     return this.#entries.get(id) ?? null;
   }
 
-  /** In order of creation; the same array until one of them changes. */
+  /** In order of creation. Returns the same array until an entry changes. */
   all(): readonly Entry[] {
     this.#sorted ??= [...this.#entries.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     return this.#sorted;
@@ -66,7 +66,7 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells what has been removed, as `onChange` does. */
+  /** Calls back with each removed entry. */
   onRemove(listener: (removed: Entry) => void): () => void {
     return this.onChange((after, before) => {
       if (after === null && before !== null) listener(before);
@@ -81,30 +81,30 @@ export class Directory<Row extends { readonly id: string }, Entry extends { read
   async #read(id: string, isOutdated: (id: string) => boolean): Promise<void> {
     const rows = await this.#options.rowsOf(id);
     const found = new Set(rows.map((row) => row.id));
-    const gone = id === ANYTHING ? [...this.#entries.keys()] : [id];
-    for (const known of gone) if (!found.has(known) && !isOutdated(known)) this.#forget(known);
-    for (const row of rows) if (!isOutdated(row.id)) this.#keep(row);
+    const candidates = id === ANYTHING ? [...this.#entries.keys()] : [id];
+    for (const known of candidates) if (!found.has(known) && !isOutdated(known)) this.#remove(known);
+    for (const row of rows) if (!isOutdated(row.id)) this.#store(row);
   }
 
-  #keep(row: Row): Entry {
+  #store(row: Row): Entry {
     const before = this.get(row.id);
     const after = this.#options.toEntry(row);
-    // The same row read twice (own write, then its notification) is no change.
+    // The same row may be read twice: after a write, and after its announcement.
     const { isSame = sameJson } = this.#options;
     if (before !== null && isSame(before, after)) return before;
     this.#entries.set(row.id, after);
-    this.#tell(after, before);
+    this.#notify(after, before);
     return after;
   }
 
-  #forget(id: string): void {
+  #remove(id: string): void {
     const before = this.get(id);
     if (before === null) return;
     this.#entries.delete(id);
-    this.#tell(null, before);
+    this.#notify(null, before);
   }
 
-  #tell(after: Entry | null, before: Entry | null): void {
+  #notify(after: Entry | null, before: Entry | null): void {
     this.#sorted = null;
     for (const listener of this.#listeners) listener(after, before);
   }

@@ -1,27 +1,27 @@
 /**
- * Who of several processes on one database does what only one of them may do.
+ * Leases decide which of several processes on one database performs a task that only one of them may perform.
  *
- * A lease has a name and at most one holder. Whoever wants it is told when it has got it and when it has lost it; it is lost at
- * once with the connection to the database that it is held by, whatever the database thinks of that connection.
+ * A lease has a name and at most one holder. Applicants are notified when they acquire or lose it. The holder loses a lease immediately
+ * with its database connection, even if the database still considers the connection open.
  */
 export interface Leases {
-  /** Tried for until it is released. `listener` is told each change, never before this returns. It must not throw. */
-  want(name: string, listener: (held: boolean) => void): Lease;
-  /** Gives all of them back; safe to call twice. */
+  /** Tries to acquire the lease until it is released. `listener` is called with each change, after `want` returns. It must not throw. */
+  want(name: string, listener: (isHeld: boolean) => void): Lease;
+  /** Releases all leases. Safe to call twice. */
   close(): Promise<void>;
 }
 
 export interface Lease {
   readonly held: boolean;
-  /** Tries at once where it is not held; whether it is now. Never rejects. */
+  /** Tries immediately to acquire a lease that is not held. Returns whether it is held. Never rejects. */
   attempt(): Promise<boolean>;
-  /** Others may have it when this resolves; the listener is told nothing any more. To be called when what it stood for has ended. */
+  /** Releases the lease after its task has ended. The listener is not called again. Others may acquire it when this resolves. */
   release(): Promise<void>;
 }
 
-/** Where one process owns the database, it holds whatever it wants. */
+/** Leases of a single process, which holds every lease that it wants. */
 export class LocalLeases implements Leases {
-  want(_name: string, listener: (held: boolean) => void): Lease {
+  want(_name: string, listener: (isHeld: boolean) => void): Lease {
     let isReleased = false;
     queueMicrotask(() => {
       if (!isReleased) listener(true);

@@ -1,12 +1,12 @@
 /**
- * Which migrations a database still needs.
+ * Selects the migrations that a database still needs.
  *
  * Migrations are the folders `prisma/migrations/<engine>/NNNN_name/migration.sql`, applied in the order of their names and
- * recorded in the table `_prisma_migrations` as Prisma Migrate does it, so that both agree on what was applied:
+ * recorded in the table `_prisma_migrations` like Prisma Migrate does:
  * https://github.com/prisma/prisma-engines/blob/main/schema-engine/ARCHITECTURE.md
  *
- * Errors: ServiceError INTERNAL_ERROR for a database that this build must not touch: a migration that failed earlier, one
- * edited after it was applied, one that this build does not have.
+ * Errors: ServiceError INTERNAL_ERROR for a database that must not be migrated: a migration failed earlier, was edited after it was
+ * applied, or is unknown to this version.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ export interface MigrationRecord {
   readonly rolled_back_at: unknown;
 }
 
-/** Where the package keeps them; the same way up from src/platform/storage and from dist/platform/storage. */
+/** Folder of the migrations. The relative path is the same from src/platform/storage and dist/platform/storage. */
 export function migrationsFolder(engine: Engine): string {
   return fileURLToPath(new URL(`../../../prisma/migrations/${engine}/`, import.meta.url));
 }
@@ -40,34 +40,34 @@ export function readMigrations(folder: string): Migration[] {
     .map(({ name }) => name)
     .sort()
     .map((name) => {
-      // A checkout on Windows may have changed the ends of lines, which is not an edit.
+      // A checkout on Windows may have changed the line endings.
       const sql = readFileSync(`${folder}/${name}/migration.sql`, 'utf8').replaceAll('\r\n', '\n');
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     });
 }
 
-/** What is left to apply, in order. */
+/** Returns the migrations to apply, in order. */
 export function pendingMigrations(known: readonly Migration[], records: readonly MigrationRecord[]): Migration[] {
   const applied = new Set<string>();
-  // A rolled back row is history: the migration counts as never applied.
+  // A migration that was rolled back counts as not applied.
   for (const { migration_name: name, checksum, finished_at } of records.filter((row) => row.rolled_back_at === null)) {
     const migration = known.find((candidate) => candidate.name === name);
     if (finished_at === null) {
       throw refused(
-        `Migration ${name} failed on this database and may have left it half changed`,
-        'Repair it and record that with `prisma migrate resolve`, or restore a backup.',
+        `Migration ${name} failed on this database and may be partly applied`,
+        'Repair the database and record it with `prisma migrate resolve`, or restore a backup.',
       );
     }
     if (!migration) {
       throw refused(
         `This database has migration ${name}, which this version does not know`,
-        'A newer version used it: start that one, or restore a backup from before the upgrade.',
+        'It was used by a newer version: start that version, or restore a backup from before the upgrade.',
       );
     }
     if (migration.checksum !== checksum) {
       throw refused(
         `Migration ${name} was edited after it was applied to this database`,
-        'Put its file back as it was, and make the change in a new migration.',
+        'Restore the file, and make the change in a new migration.',
       );
     }
     applied.add(name);
@@ -75,12 +75,12 @@ export function pendingMigrations(known: readonly Migration[], records: readonly
   return known.filter(({ name }) => !applied.has(name));
 }
 
-/** The migration was undone as a whole: it may be tried again once the reason is gone. */
+/** The error of a migration that was rolled back and may be tried again. */
 export function migrationFailed(name: string, cause: unknown): ServiceError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ServiceError('INTERNAL_ERROR', `Migration ${name} failed and was undone: ${reason}`, { cause });
+  return new ServiceError('INTERNAL_ERROR', `Migration ${name} failed and was rolled back: ${reason}`, { cause });
 }
 
-function refused(what: string, advice: string): ServiceError {
-  return new ServiceError('INTERNAL_ERROR', `${what}. ${advice}`);
+function refused(problem: string, advice: string): ServiceError {
+  return new ServiceError('INTERNAL_ERROR', `${problem}. ${advice}`);
 }

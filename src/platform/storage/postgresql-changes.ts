@@ -1,10 +1,10 @@
 /**
- * Changes between processes by PostgreSQL's LISTEN and NOTIFY, on a connection of its own: CONNECTED <-> LOST -> CLOSED.
+ * Changes between processes by PostgreSQL's LISTEN and NOTIFY, on a separate connection: CONNECTED <-> LOST -> CLOSED.
  *
- * A lost connection is made again, after RECONNECT_MS doubling to RECONNECT_LIMIT_MS. What other processes announced
- * meanwhile is lost, so after it every local listener is told '*'. What this process announced meanwhile is not queued: the
- * others are told once, when connected again, that anything may have changed. A connection that died silently is found by a
- * question every HEARTBEAT_MS that must be answered within ANSWER_MS. Own notifications come back and are left out.
+ * A lost connection is opened again with a backoff from RECONNECT_MS to RECONNECT_LIMIT_MS. Announcements of other processes are lost
+ * meanwhile, so every local listener then receives '*'. Announcements of this process are not queued: after the reconnect the others
+ * receive one '*'. A heartbeat query every HEARTBEAT_MS, with a timeout of RESPONSE_TIMEOUT_MS, detects a dead connection. Notifications
+ * of this process are ignored.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
@@ -16,7 +16,7 @@ const CHANNEL = 'brokergraph_changes';
 const RECONNECT_MS = 100;
 const RECONNECT_LIMIT_MS = 5_000;
 const HEARTBEAT_MS = 20_000;
-const ANSWER_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 /** PostgreSQL's limit for a payload is 8,000 bytes; a longer id is announced as ANYTHING. */
 const MAX_ID_BYTES = 4_000;
 
@@ -30,12 +30,12 @@ export class PostgresqlChanges implements Changes {
   readonly #databaseUrl: string;
   readonly #log: StorageLog;
   readonly #local = new LocalChanges();
-  /** Tells own notifications from those of others. */
+  /** Identifies notifications of this process. */
   readonly #origin = randomUUID();
   #client: Client | null = null;
   /** Never rejects. */
-  #lastAnswer: Promise<unknown> = Promise.resolve();
-  #missed = false;
+  #lastQuery: Promise<unknown> = Promise.resolve();
+  #hasMissed = false;
   #closed = false;
   #reconnectMs = RECONNECT_MS;
   #timer: NodeJS.Timeout | undefined;
@@ -45,7 +45,7 @@ export class PostgresqlChanges implements Changes {
     this.#log = log;
   }
 
-  /** Listening when it resolves. Errors: ServiceError INTERNAL_ERROR when there is no connection. */
+  /** Resolves when listening. Errors: ServiceError INTERNAL_ERROR if the connection fails. */
   static async open(databaseUrl: string, log: StorageLog): Promise<PostgresqlChanges> {
     const changes = new PostgresqlChanges(databaseUrl, log);
     await changes.#connect();
@@ -54,7 +54,7 @@ export class PostgresqlChanges implements Changes {
 
   async announce(kind: string, id: string): Promise<void> {
     if (this.#closed) return;
-    this.#local.tell(kind, id);
+    this.#local.notify(kind, id);
     await this.#notify(kind, Buffer.byteLength(id) > MAX_ID_BYTES ? ANYTHING : id);
   }
 
@@ -82,7 +82,7 @@ export class PostgresqlChanges implements Changes {
       await client.end();
       throw error;
     }
-    // Closed meanwhile: close did not wait for a server that may not answer.
+    // `close` does not wait for a connection attempt.
     if (this.#closed) {
       await client.end();
       return;
@@ -96,22 +96,22 @@ export class PostgresqlChanges implements Changes {
     try {
       await this.#connect();
     } catch (error) {
-      this.#log.debug({ err: error }, 'Still no connection for changes from other processes');
+      this.#log.debug({ err: error }, 'Changes from other processes: reconnect failed');
       this.#reconnectLater();
       return;
     }
     if (this.#closed) return;
     this.#log.info('Changes from other processes arrive again');
-    this.#local.tellEverything();
-    if (this.#missed) {
-      this.#missed = false;
+    this.#local.notifyAll();
+    if (this.#hasMissed) {
+      this.#hasMissed = false;
       await this.#notify(ANYTHING, ANYTHING);
     }
   }
 
   #reconnectLater(): void {
     if (this.#closed) return;
-    // Spread, so that processes that lost one server together do not come back together.
+    // Random, so that processes that lost the same server do not reconnect at the same time.
     const waitMs = this.#reconnectMs * (0.5 + Math.random() / 2);
     this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_LIMIT_MS);
     this.#timer = setTimeout(() => void this.#reconnect(), waitMs).unref();
@@ -122,14 +122,14 @@ export class PostgresqlChanges implements Changes {
     this.#client = null;
     clearTimeout(this.#timer);
     this.#log.warn({ err: error }, 'Changes from other processes stopped; connecting again');
-    // Not `end`, which would wait for a server that may be gone.
+    // Not `end`, which would wait for a server that may not respond.
     client.connection.stream.destroy();
     this.#reconnectLater();
   }
 
   #beatLater(client: Client): void {
     this.#timer = setTimeout(async () => {
-      await this.#ask(client, 'SELECT 1', []);
+      await this.#query(client, 'SELECT 1', []);
       if (this.#client === client && !this.#closed) this.#beatLater(client);
     }, HEARTBEAT_MS).unref();
   }
@@ -137,24 +137,25 @@ export class PostgresqlChanges implements Changes {
   async #notify(kind: string, id: string): Promise<void> {
     const client = this.#client;
     const message: Message = { origin: this.#origin, kind, id };
-    const told = client && (await this.#ask(client, 'SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(message)]));
-    if (!told) this.#missed = true;
+    const isSent =
+      client && (await this.#query(client, 'SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(message)]));
+    if (!isSent) this.#hasMissed = true;
   }
 
-  /** Whether the server did it in time; a connection on which it did not is given up. One at a time, as pg wants it. */
-  #ask(client: Client, sql: string, values: string[]): Promise<boolean> {
-    const answer = this.#lastAnswer.then(() => this.#askNow(client, sql, values));
-    this.#lastAnswer = answer;
-    return answer;
+  /** Returns whether the query succeeded in time; otherwise the connection is lost. Queries run one at a time. */
+  #query(client: Client, sql: string, values: string[]): Promise<boolean> {
+    const query = this.#lastQuery.then(() => this.#queryNow(client, sql, values));
+    this.#lastQuery = query;
+    return query;
   }
 
-  async #askNow(client: Client, sql: string, values: string[]): Promise<boolean> {
+  async #queryNow(client: Client, sql: string, values: string[]): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${ANSWER_MS} ms`)), ANSWER_MS);
+    const timeout = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`)), RESPONSE_TIMEOUT_MS);
     });
     try {
-      await Promise.race([client.query(sql, values), late]);
+      await Promise.race([client.query(sql, values), timeout]);
       return true;
     } catch (error) {
       this.#lose(client, error);
@@ -167,12 +168,12 @@ export class PostgresqlChanges implements Changes {
   #receive(payload: string | undefined): void {
     const message = parseMessage(payload);
     if (!message || message.origin === this.#origin || this.#closed) return;
-    if (message.kind === ANYTHING) this.#local.tellEverything();
-    else this.#local.tell(message.kind, message.id);
+    if (message.kind === ANYTHING) this.#local.notifyAll();
+    else this.#local.notify(message.kind, message.id);
   }
 }
 
-/** Null for what this service did not send: anybody with access to the database may notify. */
+/** Returns `null` for notifications of other programs on the same database. */
 function parseMessage(payload = ''): Message | null {
   try {
     const { origin, kind, id } = JSON.parse(payload);

@@ -1,10 +1,10 @@
-/** How every connection to PostgreSQL is made, and what is said when it cannot be. Messages never hold the password. */
+/** Connections to PostgreSQL. Error messages never contain the password. */
 import pg, { type ClientConfig } from 'pg';
 import { ServiceError } from '../errors.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Errors: ServiceError INVALID for a URL that is not one of PostgreSQL. */
+/** Errors: ServiceError INVALID if the URL is not a PostgreSQL URL. */
 export function postgresqlConfig(databaseUrl: string): ClientConfig {
   const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
@@ -15,7 +15,10 @@ export function postgresqlConfig(databaseUrl: string): ClientConfig {
   }
   const schema = url.searchParams.get('schema');
   if (schema !== null && schema !== 'public') {
-    throw new ServiceError('INVALID', 'DATABASE_URL names a schema; only the schema "public" of a database is used');
+    throw new ServiceError(
+      'INVALID',
+      'DATABASE_URL contains a schema: remove it, only the schema "public" is supported',
+    );
   }
   url.searchParams.delete('schema');
   return {
@@ -26,24 +29,24 @@ export function postgresqlConfig(databaseUrl: string): ClientConfig {
   };
 }
 
-/** A connection of its own, to be ended by the caller. Errors: ServiceError INTERNAL_ERROR when it cannot be made. */
+/** Opens a connection, which the caller closes. Errors: ServiceError INTERNAL_ERROR. */
 export async function connectPostgresql(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client(postgresqlConfig(databaseUrl));
   try {
     await client.connect();
     return client;
   } catch (error) {
-    throw new ServiceError('INTERNAL_ERROR', `No connection to PostgreSQL at ${place(client)}: ${reason(error)}`, {
+    throw new ServiceError('INTERNAL_ERROR', `No connection to PostgreSQL at ${addressOf(client)}: ${reason(error)}`, {
       cause: error,
     });
   }
 }
 
-function place({ host, port, database }: pg.Client): string {
+function addressOf({ host, port, database }: pg.Client): string {
   return `${host}:${port}/${database ?? ''}`;
 }
 
-/** A host with several addresses fails with one error for each, and none of its own words. */
+/** A host with several addresses fails with an AggregateError, which has no message. */
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reason).join('; ');
   return error instanceof Error ? error.message : String(error);

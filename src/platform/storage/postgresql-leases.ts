@@ -1,11 +1,10 @@
 /**
- * Leases by PostgreSQL's advisory locks, which belong to a session: on a connection of its own, opened with the first one that is
- * wanted. NONE -> CONNECTED <-> LOST -> CLOSED.
+ * Leases by PostgreSQL's session-level advisory locks, on a separate connection that the first lease opens: NONE -> CONNECTED <-> LOST ->
+ * CLOSED.
  *
- * One lock each, found by a hash of its name: two names with one hash are only held by the same process. What is
- * not held is tried for every RETRY_MS, and when another process tells that it gave one back. A connection that died silently is
- * found here within BEAT_MS + ANSWER_MS, and by the server later than that (its keep-alive is set so), so that the old
- * holder has stopped when another one gets the lock.
+ * The key of a lock is a hash of the lease's name; names with the same hash share a lock, so one process holds both. Missing leases are
+ * tried every RETRY_MS, and when another process announces a release. This process detects a dead connection within HEARTBEAT_MS +
+ * RESPONSE_TIMEOUT_MS. The TCP keepalive of the server is longer, so the old holder has stopped before another one acquires the lock.
  */
 import type { Client } from 'pg';
 import { ANYTHING, type Changes } from './changes.ts';
@@ -14,17 +13,17 @@ import { connectPostgresql } from './postgresql-connection.ts';
 import type { StorageLog } from './storage-log.ts';
 
 const RETRY_MS = 3_000;
-const BEAT_MS = 5_000;
-const ANSWER_MS = 5_000;
-/** The server gives a silent connection up after some 25 s. */
+const HEARTBEAT_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
+/** The server closes a silent connection after about 25 s. */
 const SERVER_KEEPALIVE = 'SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2';
 const RELEASED = 'lease';
-/** Keeps these locks apart from others of the same database. */
-const SPACE = 0x62677368;
+/** First key of the advisory locks, which separates them from other locks of the database. */
+const LOCK_SPACE = 0x62677368;
 
 interface Wanted {
   readonly name: string;
-  readonly listener: (held: boolean) => void;
+  readonly listener: (isHeld: boolean) => void;
   held: boolean;
 }
 
@@ -35,7 +34,7 @@ export class PostgresqlLeases implements Leases {
   readonly #wanted = new Set<Wanted>();
   readonly #stopChanges: () => void;
   #client: Client | null = null;
-  /** What is asked of the server, one after the other; never rejects. */
+  /** Serial queue of queries. Never rejects. */
   #tail: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -49,17 +48,17 @@ export class PostgresqlLeases implements Leases {
     });
   }
 
-  want(name: string, listener: (held: boolean) => void): Lease {
+  want(name: string, listener: (isHeld: boolean) => void): Lease {
     const wanted: Wanted = { name, listener, held: false };
     this.#wanted.add(wanted);
-    void this.#inOrder(() => this.#try([wanted]));
-    this.#beatLater();
+    void this.#enqueue(() => this.#try([wanted]));
+    this.#scheduleHeartbeat();
     return {
       get held() {
         return wanted.held;
       },
       attempt: async () => {
-        if (!wanted.held) await this.#inOrder(() => this.#try([wanted]));
+        if (!wanted.held) await this.#enqueue(() => this.#try([wanted]));
         return wanted.held;
       },
       release: () => this.#release(wanted),
@@ -86,16 +85,16 @@ export class PostgresqlLeases implements Leases {
   }
 
   #tryAll(): Promise<void> {
-    return this.#inOrder(() => this.#try(this.#missing()));
+    return this.#enqueue(() => this.#try(this.#missing()));
   }
 
-  /** Asks for locks that are not held yet. */
+  /** Tries to acquire locks that are not held. */
   async #try(list: readonly Wanted[]): Promise<void> {
     const open = list.filter((wanted) => this.#wanted.has(wanted) && !wanted.held);
     if (open.length === 0) return;
     const client = await this.#connected();
     const sql = 'SELECT name, pg_try_advisory_lock($1, hashtext(name)) AS held FROM unnest($2::text[]) AS name';
-    const { rows } = await ask(client, sql, [SPACE, open.map(({ name }) => name)]);
+    const { rows } = await query(client, sql, [LOCK_SPACE, open.map(({ name }) => name)]);
     const held = new Set(rows.filter((row) => row.held === true).map((row) => row.name));
     for (const wanted of open) {
       if (!held.has(wanted.name) || this.#client !== client) continue;
@@ -106,11 +105,11 @@ export class PostgresqlLeases implements Leases {
 
   async #release(wanted: Wanted): Promise<void> {
     if (!this.#wanted.delete(wanted)) return;
-    await this.#inOrder(async () => {
+    await this.#enqueue(async () => {
       const client = this.#client;
       if (!wanted.held || client === null) return;
       wanted.held = false;
-      await ask(client, 'SELECT pg_advisory_unlock($1, hashtext($2))', [SPACE, wanted.name]);
+      await query(client, 'SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK_SPACE, wanted.name]);
     });
     await this.#changes.announce(RELEASED, wanted.name);
   }
@@ -121,15 +120,15 @@ export class PostgresqlLeases implements Leases {
     client.on('error', (error) => this.#lose(client, error));
     client.on('end', () => this.#lose(client, new Error('the server ended the connection')));
     this.#client = client;
-    await ask(client, SERVER_KEEPALIVE);
+    await query(client, SERVER_KEEPALIVE);
     return client;
   }
 
   #lose(client: Client, error: unknown): void {
     if (this.#client !== client) return;
     this.#client = null;
-    this.#log.warn({ err: error }, 'The connection that leases are held by was lost: they are, too');
-    // Not `end`, which would wait for a server that may be gone.
+    this.#log.warn({ err: error }, 'The database connection of the leases was lost, and all leases with it');
+    // Not `end`, which would wait for a server that may not respond.
     client.connection.stream.destroy();
     for (const wanted of this.#wanted) {
       if (!wanted.held) continue;
@@ -138,40 +137,40 @@ export class PostgresqlLeases implements Leases {
     }
   }
 
-  #beatLater(): void {
+  #scheduleHeartbeat(): void {
     if (this.#timer !== null || this.#closed) return;
     const isWaiting = this.#missing().length > 0;
-    this.#timer = setTimeout(() => void this.#beat(), isWaiting ? RETRY_MS : BEAT_MS).unref();
+    this.#timer = setTimeout(() => void this.#heartbeat(), isWaiting ? RETRY_MS : HEARTBEAT_MS).unref();
   }
 
-  async #beat(): Promise<void> {
-    await this.#inOrder(async () => {
+  async #heartbeat(): Promise<void> {
+    await this.#enqueue(async () => {
       const client = this.#client;
-      if (client !== null) await ask(client, 'SELECT 1');
+      if (client !== null) await query(client, 'SELECT 1');
       await this.#try(this.#missing());
     });
     this.#timer = null;
-    if (this.#wanted.size > 0) this.#beatLater();
+    if (this.#wanted.size > 0) this.#scheduleHeartbeat();
   }
 
-  /** What fails ends the connection: nobody knows what the session holds then. */
-  #inOrder(work: () => Promise<void>): Promise<void> {
+  /** A failure closes the connection, because the locks of the session are then unknown. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#tail.then(work).catch((error: unknown) => {
       if (this.#client !== null) this.#lose(this.#client, error);
-      else this.#log.debug({ err: error }, 'No connection for leases');
+      else this.#log.debug({ err: error }, 'Connecting for leases failed');
     });
     this.#tail = done;
     return done;
   }
 }
 
-async function ask(client: Client, sql: string, values: unknown[] = []) {
+async function query(client: Client, sql: string, values: unknown[] = []) {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${ANSWER_MS} ms`)), ANSWER_MS);
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`)), RESPONSE_TIMEOUT_MS);
   });
   try {
-    return await Promise.race([client.query(sql, values.length === 0 ? undefined : values), late]);
+    return await Promise.race([client.query(sql, values.length === 0 ? undefined : values), timeout]);
   } finally {
     clearTimeout(timer);
   }

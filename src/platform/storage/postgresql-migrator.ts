@@ -1,8 +1,8 @@
 /**
- * Applies migrations to a PostgreSQL database, each in a transaction of its own. Processes that start together take turns
- * by the advisory lock that Prisma Migrate takes; the later ones find nothing left to do.
+ * Applies migrations to a PostgreSQL database, each in its own transaction. Processes that start at the same time wait for the advisory
+ * lock of Prisma Migrate; later ones find no pending migrations.
  *
- * A migration is sent as one simple query, so that the server and not this program tells its statements apart.
+ * A migration is sent as one simple query, so that the server separates its statements.
  */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
@@ -14,7 +14,7 @@ const ADVISORY_LOCK = 72707369;
 /** Longest wait for another process that migrates. */
 const LOCK_TIMEOUT_MS = 120_000;
 
-/** As Prisma Migrate makes it. */
+/** The table of Prisma Migrate. */
 const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                      VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -34,11 +34,11 @@ export async function migratePostgresql(
   log: StorageLog,
 ): Promise<string[]> {
   const client = await connectPostgresql(databaseUrl);
-  // Without a listener a lost connection would end the process; the query in flight fails with the same error.
+  // Without a listener a lost connection would exit the process. The pending query fails with the same error.
   client.on('error', (error) => log.debug({ err: error }, 'Connection lost while migrating'));
   try {
     await takeLock(client, log);
-    // The server says that the table exists already, at each start.
+    // Suppresses the notice that the table exists already.
     await client.query(`SET client_min_messages = warning; ${MIGRATIONS_TABLE}`);
     const { rows } = await client.query<MigrationRecord>(
       'SELECT migration_name, checksum, finished_at, rolled_back_at FROM _prisma_migrations',
@@ -78,7 +78,7 @@ async function apply(client: Client, { name, checksum, sql }: Migration): Promis
     );
     await client.query('COMMIT');
   } catch (error) {
-    // Closing the connection, which the caller does, undoes the open transaction.
+    // The caller closes the connection, which rolls the transaction back.
     throw migrationFailed(name, error);
   }
 }

@@ -1,4 +1,4 @@
-/** What went wrong in the database, told by Prisma's error codes; they are the same on both engines. */
+/** Classifies database errors by Prisma's error codes, which are the same on both engines. */
 import { notFound } from '../errors.ts';
 
 const UNIQUE_VIOLATION = 'P2002';
@@ -7,24 +7,24 @@ const RECORD_NOT_FOUND = 'P2025';
 const TRANSACTION_CONFLICT = 'P2034';
 const DRIVER_ERROR = 'P2039';
 
-/** A row with the same unique value is there already. */
+/** Whether a row with the same unique value exists. */
 export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === UNIQUE_VIOLATION;
 }
 
-/** The row refers to one that is not there, or another row still refers to it. */
+/** Whether the row refers to a missing row, or another row still refers to it. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return codeOf(error) === FOREIGN_KEY_VIOLATION;
 }
 
-/** The row to update, delete or connect is not there. */
+/** Whether the row to update, delete or connect does not exist. */
 export function isNotFound(error: unknown): boolean {
   return codeOf(error) === RECORD_NOT_FOUND;
 }
 
 /**
- * A serializable transaction met another one and was undone: it may be tried again. Where PostgreSQL finds that out at the COMMIT, the
- * error is the driver adapter's, without a code of Prisma's.
+ * Whether a serializable transaction was rolled back because of a concurrent one, and may be retried. If PostgreSQL detects it at COMMIT,
+ * the error comes from the driver adapter, without a code of Prisma.
  */
 export function isTransactionConflict(error: unknown): boolean {
   if (codeOf(error) === TRANSACTION_CONFLICT) return true;
@@ -32,7 +32,7 @@ export function isTransactionConflict(error: unknown): boolean {
   return (error.cause as { readonly kind?: unknown } | undefined)?.kind === 'TransactionWriteConflict';
 }
 
-/** A text holds U+0000, which PostgreSQL knows no place for (its code 22021); nothing stored is equal to it. */
+/** Whether a text contains U+0000, which PostgreSQL cannot store (code 22021), so that no stored value is equal to it. */
 export function isImpossibleText(error: unknown): boolean {
   if (codeOf(error) !== DRIVER_ERROR) return false;
   const { meta } = error as {
@@ -41,14 +41,14 @@ export function isImpossibleText(error: unknown): boolean {
   return meta?.driverAdapterError?.cause?.code === '22021';
 }
 
-/** For a write that found its row, or the one it belongs to, removed meanwhile. */
-export const goneMeansNotFound =
+/** Error handler of a write: throws NOT_FOUND if its row or the parent row does not exist any more. */
+export const missingAsNotFound =
   (what: string, id: string) =>
   (error: unknown): never => {
     throw isNotFound(error) || isForeignKeyViolation(error) ? notFound(what, id) : error;
   };
 
-/** Told by name and code, not by class: each generated client brings its own classes. */
+/** Compares the name and code, not the class, because each generated client has its own classes. */
 function codeOf(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'PrismaClientKnownRequestError') return undefined;
   return 'code' in error ? error.code : undefined;

@@ -1,24 +1,24 @@
 import { ANYTHING, type ChangeListener } from './changes.ts';
 import type { StorageLog } from './storage-log.ts';
 
-/** More announcements than this waiting to be read one by one are read as a whole. */
+/** If more ids wait, everything is read instead. */
 const MAX_WAITING = 1_000;
 
-/** Reads what is stored of `id`. What `isOutdated` says of an id counts after the reading: then what was read must not be kept. */
+/** Reads the rows of `id`. After reading, rows for which `isOutdated` returns true must be ignored. */
 export type Read = (id: string, isOutdated: (id: string) => boolean) => Promise<void>;
 
 /**
- * Keeps a cache true: reads again whatever is announced as changed.
+ * Updates a cache: reads announced changes from the database.
  *
- * One reading at a time, so that no older one comes last; what is announced during a reading is read after it, once. What this
- * process wrote during a reading (`written`) is newer than what the reading found; its own announcement has it read again.
+ * Reads run one at a time, so that an older result cannot overwrite a newer one. Announcements during a read are coalesced and read
+ * afterwards. Rows that this process writes during a read (`written`) are newer than its result; their announcement causes another read.
  */
 export class Rereading {
   readonly #log: StorageLog;
   readonly #read: Read;
   readonly #waiting = new Set<string>();
   readonly #written = new Set<string>();
-  #underWay: Promise<void> | null = null;
+  #reading: Promise<void> | null = null;
 
   constructor(log: StorageLog, read: Read) {
     this.#log = log;
@@ -31,17 +31,17 @@ export class Rereading {
       this.#waiting.clear();
       this.#waiting.add(ANYTHING);
     } else this.#waiting.add(id);
-    this.#underWay ??= this.#readAll();
+    this.#reading ??= this.#readAll();
   };
 
-  /** The cache got `id` from a write of its own, or lost it to one. */
+  /** Called when this process has written or deleted the row `id` and updated the cache. */
   written(id: string): void {
-    if (this.#underWay !== null) this.#written.add(id);
+    if (this.#reading !== null) this.#written.add(id);
   }
 
-  /** Resolves when everything announced until now has been read. */
+  /** Resolves when all announced changes have been read. */
   async settled(): Promise<void> {
-    await this.#underWay;
+    await this.#reading;
   }
 
   async #readAll(): Promise<void> {
@@ -51,10 +51,10 @@ export class Rereading {
       try {
         await this.#read(id, (other) => this.#written.has(other));
       } catch (error) {
-        this.#log.error({ err: error, id }, 'what was changed could not be read again');
+        this.#log.error({ err: error, id }, 'Reading a changed row failed');
       }
     }
     this.#written.clear();
-    this.#underWay = null;
+    this.#reading = null;
   }
 }

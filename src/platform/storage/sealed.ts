@@ -1,14 +1,13 @@
 /**
- * Secrets that must be readable again (a broker's password, a client key) are stored sealed: AES-256-GCM, a random 96-bit
- * nonce for each.
+ * Encrypts ("seals") stored secrets that must be readable again, such as a broker's password or a client key: AES-256-GCM with a random
+ * 96-bit nonce.
  *
- * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The key id tells a wrong key from damage.
- * The context (`brk_…/password`) is authenticated with the secret, so a sealed value moved to another row or column does
- * not open there.
+ * Form: `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url. The key id distinguishes a wrong key from damage.
+ * The context (`brk_…/password`) is authenticated with the secret, so a value that was moved to another row or column cannot be decrypted.
  *
- * Text that is public but must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, with the context in it likewise.
+ * Text that is public but must not be forged is signed: `v1.<key id>.<HMAC-SHA-256>`, which also covers the context.
  *
- * Errors: ServiceError INTERNAL_ERROR for what does not open; the message names the likely cause and no secret.
+ * Errors: ServiceError INTERNAL_ERROR if a value cannot be decrypted. The message contains the likely cause and no secret.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
@@ -39,31 +38,30 @@ export interface Sealer {
 export interface RotatableSealer extends Sealer {
   readonly keys: SealerKeys;
   /**
-   * Makes another key the current one, if that is for this service to decide: a key that was generated into the data folder, and no
-   * rotation that has begun. Otherwise the keys stay as they are.
+   * Generates a new current key if the key is stored in the data folder and no rotation is in progress. Otherwise does nothing.
    */
   renewKey(): void;
 }
 
 export interface SealerKeys {
-  /** What a value that is sealed or signed with the current key begins with. */
+  /** Prefix of values that are sealed or signed with the current key. */
   readonly currentPrefix: string;
-  /** The same for each key that can be read. */
+  /** Prefixes of all available keys. */
   readonly readablePrefixes: readonly string[];
-  /** Where the operator finds the previous key, in words; `null` if there is none. */
+  /** Where the previous key is stored, for messages; `null` if there is none. */
   readonly previous: string | null;
 }
 
 export interface SealerOptions {
-  /** Owned by this process: open the storage first. */
+  /** Must be owned by this process: open the storage first. */
   readonly dataDir: string;
-  /** Default: the key in the data folder, which is generated if there is none. */
+  /** Default: the key in the data folder; a missing one is generated. */
   readonly secretKey?: string | undefined;
-  /** A further key that is read, and not sealed with. */
+  /** Additional key for decryption only. */
   readonly previousSecretKey?: string | undefined;
 }
 
-/** Opens with all keys and seals with the first. */
+/** Decrypts with all keys and encrypts with the current one. */
 interface KeyRing {
   readonly current: SealingKey;
   readonly byId: ReadonlyMap<string, SealingKey>;
@@ -99,7 +97,7 @@ export function openSealer(options: SealerOptions): RotatableSealer {
       if (key === undefined) {
         throw unopened(
           context,
-          `it was sealed with another key (${sealedWith}, this one is ${ring.current.id}). Was SECRET_KEY changed, or secret.key of the data folder replaced? Set SECRET_KEY_PREVIOUS to the key before.`,
+          `it was encrypted with another key (${sealedWith}; the current key is ${ring.current.id}). SECRET_KEY was changed or secret.key in the data folder was replaced: set SECRET_KEY_PREVIOUS to the previous key.`,
         );
       }
       try {
@@ -107,7 +105,7 @@ export function openSealer(options: SealerOptions): RotatableSealer {
         decipher.setAAD(Buffer.from(context)).setAuthTag(tag);
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8');
       } catch (error) {
-        throw unopened(context, 'it was changed or moved after it was sealed. Enter it again.', error);
+        throw unopened(context, 'it was changed or moved after it was encrypted. Enter it again.', error);
       }
     },
   };
@@ -123,7 +121,7 @@ function readKeys({ dataDir, secretKey, previousSecretKey }: SealerOptions): Key
       ? []
       : [{ place: 'SECRET_KEY_PREVIOUS', key: new SealingKey(keyFromText(previousSecretKey)) }]),
     ...(inFolder === null ? [] : [{ place: previousFileIn(dataDir), key: new SealingKey(inFolder) }]),
-    // A key that was not replaced yet: a rotation was interrupted before it, or the same key was set twice.
+    // The previous key may be equal to the current one: a rotation was interrupted, or the same key was set twice.
   ].filter(({ key }) => key.id !== current.id);
   return {
     current,
@@ -157,7 +155,7 @@ class SealingKey {
   }
 }
 
-/** One key for one purpose, so that the stored key id says nothing about the sealing key. */
+/** Derives one key per purpose, so that the stored key id reveals nothing about the encryption key. */
 function derive(root: Buffer, purpose: string, bytes: number): Buffer {
   return Buffer.from(hkdfSync('sha256', root, '', `brokergraph ${VERSION} ${purpose}`, bytes));
 }
@@ -167,12 +165,12 @@ function parse(sealed: string, context: string) {
   const bytes = Buffer.from(body, 'base64url');
   const nonceBytes = Buffer.from(nonce, 'base64url');
   if (version !== VERSION || rest.length > 0 || nonceBytes.length !== NONCE_BYTES || bytes.length < TAG_BYTES) {
-    throw unopened(context, 'it has a form that this version does not know. Did a newer version write it?');
+    throw unopened(context, 'its format is unknown to this version. It may have been written by a newer version.');
   }
   const end = bytes.length - TAG_BYTES;
   return { sealedWith, nonce: nonceBytes, ciphertext: bytes.subarray(0, end), tag: bytes.subarray(end) };
 }
 
 function unopened(context: string, reason: string, cause?: unknown): ServiceError {
-  return new ServiceError('INTERNAL_ERROR', `The stored secret ${context} cannot be opened: ${reason}`, { cause });
+  return new ServiceError('INTERNAL_ERROR', `The stored secret ${context} cannot be decrypted: ${reason}`, { cause });
 }

@@ -1,14 +1,14 @@
 /**
- * The key that seals stored secrets: set by the operator (SECRET_KEY), or generated once and stored in the data folder as
+ * The key that encrypts stored secrets: set by the operator (SECRET_KEY), or generated once and stored in the data folder as
  * `secret.key`, mode 0600. Several processes on one database need the same SECRET_KEY.
  *
- * A rotation generates another `secret.key`; the previous one stays beside it as `secret.key.previous` until the operator removes it.
+ * A rotation generates a new `secret.key` and stores the previous one as `secret.key.previous` until the operator deletes it.
  *
- * 32 bytes in hex or base64 are taken as they are: they cannot be guessed. Any other text may have been thought up by a
- * person, so it goes through scrypt (about 0.1 s, once at start), which makes guessing it with a stolen database expensive.
- * The salt is fixed because every process must come to the same key and there is one key per installation.
+ * 32 bytes in hex or base64 are used directly, because they cannot be guessed. Any other text may be a password, so the key is derived
+ * with scrypt (about 0.1 s, once at start), which makes guessing with a stolen database expensive. The salt is fixed, because every
+ * process must derive the same key and there is one key per installation.
  *
- * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR (the key file cannot be used). None holds the key.
+ * Errors: ServiceError INVALID (SECRET_KEY is too short), INTERNAL_ERROR (the key file cannot be used). No message contains the key.
  */
 import { randomBytes, scryptSync } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -25,7 +25,7 @@ export function keyFromText(secretKey: string): Buffer {
   if (secretKey.length < MIN_SECRET_KEY_LENGTH) {
     throw new ServiceError(
       'INVALID',
-      `SECRET_KEY is too short: it needs at least ${MIN_SECRET_KEY_LENGTH} characters, best 32 random bytes in base64`,
+      `SECRET_KEY is too short: use at least ${MIN_SECRET_KEY_LENGTH} characters, preferably 32 random bytes in base64`,
     );
   }
   return decodeKey(secretKey) ?? scryptSync(secretKey, SCRYPT_SALT, KEY_BYTES, SCRYPT);
@@ -34,22 +34,22 @@ export function keyFromText(secretKey: string): Buffer {
 const fileIn = (dataDir: string): string => join(dataDir, 'secret.key');
 export const previousFileIn = (dataDir: string): string => join(dataDir, 'secret.key.previous');
 
-/** The folder's key, generated if there is none. Only the owner of the folder may call it. */
+/** Reads the key of the data folder, and generates a missing one. Only the owner of the folder may call it. */
 export function keyFromFolder(dataDir: string): Buffer {
   const file = fileIn(dataDir);
   if (!existsSync(file)) usable(file, () => writeKey(file, newKey()));
   return readKey(file);
 }
 
-/** The key before the last rotation; `null` if there is none. */
+/** The previous key of the last rotation; `null` if there is none. */
 export function previousKeyFromFolder(dataDir: string): Buffer | null {
   const file = previousFileIn(dataDir);
   return existsSync(file) ? readKey(file) : null;
 }
 
 /**
- * Generates another key for the folder; the one so far becomes the previous one. A process that is killed in between leaves the key as
- * it was, or both: then the previous one may be equal to the current one, and the next call continues.
+ * Generates a new key for the folder and stores the current one as the previous key. If the process is killed meanwhile, the current key is
+ * unchanged, and the previous key may be equal to it; the next call continues.
  */
 export function renewKeyInFolder(dataDir: string): void {
   const file = fileIn(dataDir);
@@ -62,7 +62,7 @@ export function renewKeyInFolder(dataDir: string): void {
 function readKey(file: string): Buffer {
   return usable(file, () => {
     const key = decodeKey(readFileSync(file, 'utf8').trim());
-    if (!key) throw new Error('it does not hold 32 bytes in base64');
+    if (!key) throw new Error('it does not contain 32 bytes in base64');
     return key;
   });
 }
@@ -78,7 +78,7 @@ function usable<T>(file: string, work: () => T): T {
 
 const newKey = (): string => `${randomBytes(KEY_BYTES).toString('base64')}\n`;
 
-/** Whole or not at all, whenever the machine stops: written elsewhere, brought to disk, then renamed. */
+/** Writes atomically, also if the machine crashes: writes a draft, syncs it and renames it. */
 function writeKey(file: string, text: string): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });
@@ -94,7 +94,7 @@ function writeKey(file: string, text: string): void {
 
 function decodeKey(text: string): Buffer | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  // Node reads both alphabets of base64.
+  // Node decodes both base64 alphabets.
   if (/^[\w+/-]{43}=?$/.test(text)) return Buffer.from(text, 'base64');
   return null;
 }

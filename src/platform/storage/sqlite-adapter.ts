@@ -1,21 +1,21 @@
 /**
- * Prisma's SQLite adapter, made durable and safe for concurrent use of its one connection.
+ * Prisma's SQLite adapter with durable commits and a mutex for its one connection.
  *
- * Durable: write-ahead log with synchronous FULL, so what was acknowledged is on disk; foreign keys on.
+ * Durable: write-ahead log with `synchronous = FULL`, so acknowledged writes are on disk. Foreign keys are on.
  *
- * Safe: Prisma runs transactions and single statements on the same connection and orders only transactions among
- * themselves. A single statement between BEGIN and the end of somebody else's transaction would become part of it, and be
- * lost with its ROLLBACK although its caller was told that it succeeded. Here a statement waits, first come first served,
- * until the open transaction ends (Prisma ends one after its own timeout, 5 s by default). So a transaction must use its
- * own client only: waiting for another statement inside it waits for itself, until that timeout.
+ * Mutex: Prisma runs transactions and single statements on the same connection and only serializes transactions. A single statement between
+ * BEGIN and the end of another caller's transaction would become part of it, and be lost with its ROLLBACK although its caller received
+ * success. Here a statement waits, first come first served, until the open transaction ends (Prisma's timeout is 5 s by default). A
+ * transaction must therefore use its own client only: another statement inside it would wait for the transaction itself.
  *
- * At most MAX_WAITING statements wait; the next is refused.
+ * At most MAX_WAITING statements wait; further ones are refused with QueueFull.
  */
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3';
 import type { IsolationLevel, SqlDriverAdapter, SqlQuery, Transaction } from '@prisma/driver-adapter-utils';
+import { ConcurrencyLimit } from '../scheduling/concurrency-limit.ts';
 
 const MAX_WAITING = 10_000;
-/** How long a statement waits for another process that reads or backs up the file. Blocks this process meanwhile. */
+/** Longest wait for another process that reads or backs up the file. Blocks this process meanwhile. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 const PRAGMAS = `
@@ -45,7 +45,7 @@ class SqliteAdapter implements SqlDriverAdapter {
   readonly provider = 'sqlite';
   readonly adapterName: string;
   readonly #connection: SqlDriverAdapter;
-  readonly #turns = new ConnectionTurns();
+  readonly #mutex = new ConcurrencyLimit({ maxRunning: 1, maxWaiting: MAX_WAITING });
 
   constructor(connection: SqlDriverAdapter) {
     this.#connection = connection;
@@ -53,23 +53,23 @@ class SqliteAdapter implements SqlDriverAdapter {
   }
 
   queryRaw(query: SqlQuery) {
-    return this.#turns.run(() => this.#connection.queryRaw(query));
+    return this.#mutex.run(() => this.#connection.queryRaw(query));
   }
 
   executeRaw(query: SqlQuery) {
-    return this.#turns.run(() => this.#connection.executeRaw(query));
+    return this.#mutex.run(() => this.#connection.executeRaw(query));
   }
 
   executeScript(script: string) {
-    return this.#turns.run(() => this.#connection.executeScript(script));
+    return this.#mutex.run(() => this.#connection.executeScript(script));
   }
 
   async startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    const endTurn = await this.#turns.take();
+    const release = await this.#lock();
     try {
-      return endingTurn(await this.#connection.startTransaction(isolationLevel), endTurn);
+      return releasingTransaction(await this.#connection.startTransaction(isolationLevel), release);
     } catch (error) {
-      endTurn();
+      release();
       throw error;
     }
   }
@@ -77,10 +77,17 @@ class SqliteAdapter implements SqlDriverAdapter {
   dispose() {
     return this.#connection.dispose();
   }
+
+  /** Resolves with the function that unlocks the connection. */
+  #lock(): Promise<() => void> {
+    return new Promise((locked, refuse) => {
+      this.#mutex.run(() => new Promise<void>((unlock) => locked(unlock))).catch(refuse);
+    });
+  }
 }
 
-/** The transaction, with the turn given back at its end. Prisma itself sends COMMIT or ROLLBACK before it calls either. */
-function endingTurn(transaction: Transaction, endTurn: () => void): Transaction {
+/** Calls `release` at the end of the transaction. Prisma itself sends COMMIT or ROLLBACK before it calls `commit` or `rollback`. */
+function releasingTransaction(transaction: Transaction, release: () => void): Transaction {
   return {
     provider: transaction.provider,
     adapterName: transaction.adapterName,
@@ -90,49 +97,15 @@ function endingTurn(transaction: Transaction, endTurn: () => void): Transaction 
     createSavepoint: async (name) => transaction.createSavepoint?.(name),
     rollbackToSavepoint: async (name) => transaction.rollbackToSavepoint?.(name),
     releaseSavepoint: async (name) => transaction.releaseSavepoint?.(name),
-    commit: () => transaction.commit().finally(endTurn),
+    commit: () => transaction.commit().finally(release),
     rollback: async () => {
       try {
-        // A COMMIT that failed may leave the transaction open, and the next statement would silently become part of it.
+        // A failed COMMIT may leave the transaction open, and the next statement would become part of it.
         await transaction.executeRaw({ sql: 'ROLLBACK', args: [], argTypes: [] });
       } catch {
-        // The usual case: there is no open transaction any more.
+        // The usual case: no transaction is open.
       }
-      await transaction.rollback().finally(endTurn);
+      await transaction.rollback().finally(release);
     },
   };
-}
-
-/** Gives the connection to one holder at a time, in the order of asking. */
-class ConnectionTurns {
-  #taken = false;
-  readonly #waiting: (() => void)[] = [];
-
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    const endTurn = await this.take();
-    try {
-      return await work();
-    } finally {
-      endTurn();
-    }
-  }
-
-  async take(): Promise<() => void> {
-    if (this.#taken) {
-      if (this.#waiting.length >= MAX_WAITING) throw new Error(`${MAX_WAITING} statements wait for the database`);
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-    this.#taken = true;
-    let ended = false;
-    return () => {
-      if (ended) return;
-      ended = true;
-      const next = this.#waiting.shift();
-      // Handed over without a moment of being free, so nobody who asks now can overtake.
-      if (next) next();
-      else this.#taken = false;
-    };
-  }
 }

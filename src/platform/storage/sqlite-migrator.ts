@@ -1,6 +1,6 @@
 /**
- * Applies migrations to an SQLite file, each in a transaction of its own that takes the write lock before it looks what is
- * left to do. Nobody else may have the file open through another SQLite library.
+ * Applies migrations to an SQLite file, each in its own transaction, which takes the write lock before it reads the pending migrations. No
+ * other SQLite library may have the file open.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { ServiceError } from '../errors.ts';
 import { type Migration, type MigrationRecord, migrationFailed, pendingMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
-/** As Prisma Migrate makes it. It keeps times as milliseconds. */
+/** The table of Prisma Migrate. Times are in milliseconds. */
 const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "id"                    TEXT PRIMARY KEY NOT NULL,
@@ -24,14 +24,14 @@ const MIGRATIONS_TABLE = `
 
 /** Returns the names of the migrations it applied. */
 export function migrateSqlite(file: string, migrations: readonly Migration[], log: StorageLog): string[] {
-  // SQLite gives the file's mode to the files that it puts beside it.
+  // SQLite copies the mode of the file to its WAL and journal.
   closeSync(openSync(file, 'a', 0o600));
   const db = new Sqlite(file);
   try {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
-    // SQLite changes a table by making a new one and dropping the old: with foreign keys on, the drop would delete every
-    // row that refers to it. The setting cannot be changed inside a transaction; keys are checked before each commit.
+    // Migrations change a table by creating a new one and dropping the old one. With foreign keys on, the drop would delete all rows
+    // that refer to it. The setting cannot be changed inside a transaction; keys are checked before each commit.
     db.pragma('foreign_keys = OFF');
     const applied: string[] = [];
     for (let name = applyNext(db, migrations); name !== null; name = applyNext(db, migrations)) {
@@ -44,7 +44,7 @@ export function migrateSqlite(file: string, migrations: readonly Migration[], lo
   }
 }
 
-/** Applies the first one that is left, if any, and returns its name. */
+/** Applies the first pending migration, if any, and returns its name. */
 function applyNext(db: Sqlite.Database, migrations: readonly Migration[]): string | null {
   const step = db.transaction(() => {
     db.exec(MIGRATIONS_TABLE);
@@ -59,7 +59,7 @@ function applyNext(db: Sqlite.Database, migrations: readonly Migration[]): strin
     try {
       db.exec(next.sql);
       const dangling = db.prepare<[], { readonly table: string }>('PRAGMA foreign_key_check').get();
-      if (dangling) throw new Error(`a row of "${dangling.table}" refers to one that is not there`);
+      if (dangling) throw new Error(`a row of "${dangling.table}" refers to a missing row`);
     } catch (error) {
       throw migrationFailed(next.name, error);
     }

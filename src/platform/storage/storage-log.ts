@@ -1,4 +1,4 @@
 import type { BaseLogger } from 'pino';
 
-/** What storage needs of a logger: any pino logger or child of one. */
+/** The part of a pino logger that storage uses. */
 export type StorageLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;

@@ -1,11 +1,11 @@
 /**
- * Everything that is kept: the data folder, the database in it or on a PostgreSQL server, and the news of writes.
+ * All persistent data: the data folder, the database in it or on a PostgreSQL server, and notifications of writes.
  *
- * openStorage owns the data folder first (with PostgreSQL too: keys and embedded brokers live there), then migrates, then
- * connects; close undoes it in the reverse order. Only the client of the engine in use is loaded.
+ * `openStorage` locks the data folder first (also with PostgreSQL, because keys and embedded brokers use it), then migrates, then connects.
+ * `close` runs in the reverse order. Only the client of the used engine is loaded.
  *
- * Errors: ServiceError IN_USE (the folder has another owner), INVALID (databaseUrl), INTERNAL_ERROR (no connection, a
- * database that must not be migrated).
+ * Errors: ServiceError IN_USE (another process owns the folder), INVALID (databaseUrl), INTERNAL_ERROR (no connection, or the database must
+ * not be migrated).
  */
 import { join } from 'node:path';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
@@ -17,9 +17,9 @@ import { migrationsFolder, readMigrations } from './migrations.ts';
 import type { StorageLog } from './storage-log.ts';
 
 export interface StorageOptions {
-  /** Created with mode 0700 if it does not exist; an existing one with a wider mode is corrected. */
+  /** Created with mode 0700 if it does not exist; a wider mode is corrected. */
   readonly dataDir: string;
-  /** `postgresql://…`; without it the data is in the SQLite file `brokergraph.db` of the data folder. */
+  /** `postgresql://…`. Default: the SQLite file `brokergraph.db` in the data folder. */
   readonly databaseUrl?: string | undefined;
   readonly log: StorageLog;
 }
@@ -28,11 +28,11 @@ export interface Storage {
   readonly db: Database;
   readonly engine: Engine;
   readonly changes: Changes;
-  /** Who of several processes does what only one may do. */
+  /** Leases of tasks that only one of several processes may perform. */
   readonly leases: Leases;
   /** The names of the migrations that opening applied. */
   readonly migrated: readonly string[];
-  /** Resolves when the database answers. */
+  /** Resolves when the database responds. */
   ping(): Promise<void>;
   /** Safe to call twice. */
   close(): Promise<void>;
@@ -102,26 +102,26 @@ async function connectClient(databaseUrl: string, log: StorageLog): Promise<Data
   const { PrismaPg } = await import('@prisma/adapter-pg');
   const { postgresqlConfig } = await import('./postgresql-connection.ts');
   const { PrismaClient } = await import('../../generated/postgresql/client.ts');
-  const lost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
-  const adapter = new PrismaPg(postgresqlConfig(databaseUrl), { onPoolError: lost, onConnectionError: lost });
+  const onLost = (error: Error) => log.warn({ err: error }, 'A connection to the database was lost');
+  const adapter = new PrismaPg(postgresqlConfig(databaseUrl), { onPoolError: onLost, onConnectionError: onLost });
   const client = new PrismaClient({ adapter: connectingOnce(adapter), errorFormat: 'minimal' });
   await client.$connect();
-  // Two generated classes with the same models: see Database.
+  // Two generated classes with the same models; see Database.
   return client as unknown as Database;
 }
 
 /**
- * Prisma's client connects again when it is used after $disconnect. A late query must fail instead: the data folder may
- * have another owner by then, and the connection would stay open.
+ * Makes queries after `$disconnect` fail. Prisma's client would reconnect, although another process may own the data folder by then, and
+ * the connection would stay open.
  */
 function connectingOnce(factory: AdapterFactory): AdapterFactory {
-  let connected = false;
+  let isConnected = false;
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
     connect: async () => {
-      if (connected) throw new Error('The database is closed');
-      connected = true;
+      if (isConnected) throw new Error('The database is closed');
+      isConnected = true;
       return factory.connect();
     },
   };

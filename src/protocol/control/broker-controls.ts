@@ -19,48 +19,47 @@ import {
 import { refusalOf } from './refusals.ts';
 import { withoutNulls } from './without-nulls.ts';
 
-/**
- * The control APIs of one broker, whoever serves them: the broker itself if it answers, else a plugin of ours on the same
- * session, else nobody, with a reason.
- *
- * Who serves an API is found out when it is first needed, once for all who ask at that time, remembered for the connection and
- * found out again after a reconnect; `eager` APIs, those with listeners and those whose plugins begin with the connection right then. That nobody serves it because the broker
- * refused something is remembered for `doubtMs`, and not over a change of the broker's access control that is seen. While the broker is away
- * and has not been asked yet, a plugin of ours that keeps something serves until it can be. A plugin that serves an API `instead` of the
- * broker serves it in any case. A hosted plugin lives on over reconnects,
- * since it has to bridge the gap, and ends when the broker turns out to serve the API, when the link gets other settings, or
- * with `close`.
- */
 export interface BrokerControlsOptions {
-  /** Longest wait for one answer. */
+  /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
-  /** How long a broker may be silent until an API counts as not served; null: it answers in any case, however late. Default 1000. */
+  /** Milliseconds without a response after which an API counts as not served; `null`: the broker always responds. Default: 1,000. */
   readonly silenceMs?: number | null;
-  /** How long a refusal is remembered. Default 30,000. */
+  /** Milliseconds after which a refused probe is repeated. Default: 30,000. */
   readonly doubtMs?: number;
   readonly plugins?: readonly PluginFactory[];
-  /** APIs that are resolved as soon as the broker is connected, because their plugins follow what happens. */
+  /** APIs that are resolved when the broker connects, because their plugins follow events. */
   readonly eager?: readonly ControlApi[];
-  /** A listener or plugin threw: a bug that concerns no caller. */
+  /** Called with the error that a listener or plugin threw. */
   readonly onFault?: (error: unknown) => void;
 }
 
 interface Resolution {
   readonly capability: ControlCapability;
   readonly plugin: ControlPlugin | null;
-  /** It may be otherwise without a reconnect. */
+  /** Whether the result may change without a reconnect. */
   readonly mayPass: boolean;
 }
 
 interface Resolving {
   readonly result: Promise<Resolution>;
-  /** Null while it waits for the connection or an answer: the loss of the connection ends it, its coming does not. */
+  /** `null` while it waits for the connection or a response. A new connection does not invalidate a pending resolution. */
   done: Resolution | null;
 }
 
-/** Its writes may grant what was refused. */
+/** Writes of this API may grant missing permissions. */
 const ACCESS_API: ControlApi = 'dynamic-security';
 
+/**
+ * The control APIs of one broker. An API is served by the broker if it responds, otherwise by a plugin hosted by this gateway on the same
+ * session. If neither is possible, callers receive the reason.
+ *
+ * The provider of an API is resolved when it is first needed, once for concurrent callers, and again after a reconnect. `eager` APIs, APIs
+ * with listeners and APIs of plugins with `begin` are resolved when the broker connects. A refusal is valid for `doubtMs`, or until a
+ * write to the broker's access control is observed. While the broker is unreachable and was not resolved yet, a plugin with stored data
+ * (`isKept`) serves the API. A plugin with `instead` always serves it.
+ *
+ * A hosted plugin survives reconnects. It is closed when the broker serves the API, when the link's settings change, and by `close`.
+ */
 export class BrokerControls implements ControlCaller {
   readonly #session: BrokerSession;
   readonly #client: ControlClient;
@@ -69,14 +68,14 @@ export class BrokerControls implements ControlCaller {
   readonly #onFault: (error: unknown) => void;
   readonly #resolutions = new Map<ControlApi, Resolving>();
   readonly #plugins = new Map<ControlApi, ControlPlugin>();
-  /** Begun with the connection, while it is found out whether they are needed. */
+  /** Plugins that were started with the connection, before it is known whether they are needed. */
   readonly #begun = new Map<ControlApi, BegunPlugin>();
-  /** Why plugins of ours cannot work on this connection, for which some have to wait seconds; `since` in epoch milliseconds. */
-  readonly #unhosted = new Map<ControlApi, { readonly why: Unavailable; readonly since: number }>();
+  /** Why gateway plugins cannot work on this connection, which may take seconds to detect. `since` in epoch milliseconds. */
+  readonly #unhosted = new Map<ControlApi, { readonly reason: Unavailable; readonly since: number }>();
   readonly #listeners = new Map<ControlApi, Set<(event: ControlEvent) => void>>();
   readonly #patient = new PatientProbes();
   readonly #stopStatus: Stop;
-  /** Counts changes of the link's settings. */
+  /** Number of changes of the link's settings. */
   #generation = 0;
   #closed = false;
 
@@ -87,11 +86,11 @@ export class BrokerControls implements ControlCaller {
     this.#factories = new Map(options.plugins?.map((factory) => [factory.api, factory]));
     this.#onFault = options.onFault ?? (() => undefined);
     this.#stopStatus = session.onStatus((status) => this.#statusChanged(status));
-    this.#client.onForeignAnswers(ACCESS_API, (commands) => this.#seen(ACCESS_API, commands));
-    if (session.status.state === 'CONNECTED') this.#connectionBegan();
+    this.#client.onForeignAnswers(ACCESS_API, (commands) => this.#observe(ACCESS_API, commands));
+    if (session.status.state === 'CONNECTED') this.#startConnection();
   }
 
-  /** The APIs that there is a plugin of ours for, hosted or not. */
+  /** APIs that have a gateway plugin, running or not. */
   get hostable(): readonly ControlApi[] {
     return [...this.#factories.keys()];
   }
@@ -103,9 +102,9 @@ export class BrokerControls implements ControlCaller {
   ): Promise<T> {
     const plugin = await this.#provider(api);
     if (plugin) return (await this.#execute(plugin, command, fields, this.#options.timeoutMs)) as T;
-    const answer = await this.#client.call(api, command, fields);
-    this.#seen(api, [command]);
-    return answer as T;
+    const response = await this.#client.call(api, command, fields);
+    this.#observe(api, [command]);
+    return response as T;
   }
 
   async callAll(
@@ -120,12 +119,12 @@ export class BrokerControls implements ControlCaller {
       return commands.map(() => ({ status: 'rejected', reason }));
     }
     if (!plugin) {
-      const answers = await this.#client.callAll(api, commands, options);
-      this.#seen(
+      const responses = await this.#client.callAll(api, commands, options);
+      this.#observe(
         api,
         commands.map(({ command }) => command),
       );
-      return answers;
+      return responses;
     }
     const results: PromiseSettledResult<unknown>[] = [];
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
@@ -150,19 +149,19 @@ export class BrokerControls implements ControlCaller {
     if (!listeners) {
       listeners = new Set();
       this.#listeners.set(api, listeners);
-      if (!this.#isInstead(api)) this.#client.onEvent(api, (event) => this.#tell(api, event));
+      if (!this.#isInstead(api)) this.#client.onEvent(api, (event) => this.#emit(api, event));
     }
     listeners.add(listener);
     if (this.#session.status.state === 'CONNECTED') this.#resolveInBackground(api);
     return () => listeners.delete(listener);
   }
 
-  /** Errors: BROKER_UNREACHABLE while it cannot be found out. */
+  /** Errors: BROKER_UNREACHABLE if the provider is unknown. */
   async capability(api: ControlApi): Promise<ControlCapability> {
     return capabilityOf(await this.#resolution(api));
   }
 
-  /** All well-known APIs and those we could host. Errors: as `capability`. */
+  /** All known APIs and those with a gateway plugin. Errors: see `capability`. */
   capabilities(): Promise<ControlCapability[]> {
     const apis = new Set<ControlApi>([...KNOWN_APIS, ...this.hostable]);
     return Promise.all([...apis].map((api) => this.capability(api)));
@@ -178,12 +177,12 @@ export class BrokerControls implements ControlCaller {
     await Promise.all([this.#closePlugins(), this.#dropAllBegun()]);
   }
 
-  /** The plugin of ours that serves the API; null: the broker does. Errors: NOT_SUPPORTED_BY_BROKER, as `capability`. */
+  /** Returns the gateway plugin that serves the API, or `null` if the broker does. Errors: NOT_SUPPORTED_BY_BROKER; see `capability`. */
   async #provider(api: ControlApi): Promise<ControlPlugin | null> {
     const resolution = await this.#resolution(api);
     const capability = capabilityOf(resolution);
     if (capability.provider !== 'NONE') return resolution.plugin;
-    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `Nobody serves ${api}`, {
+    throw new ServiceError('NOT_SUPPORTED_BY_BROKER', capability.reason ?? `${api} is not available`, {
       info: { api, reason: capability.reason },
     });
   }
@@ -206,18 +205,18 @@ export class BrokerControls implements ControlCaller {
 
   async #resolve(api: ControlApi): Promise<Resolution> {
     const { timeoutMs, silenceMs = 1_000 } = this.#options;
-    if (this.#isInstead(api)) return this.#hosted(api, `Nobody serves ${api}`);
+    if (this.#isInstead(api)) return this.#hosted(api, `${api} is not available`);
     try {
       await whenConnected(this.#session, timeoutMs);
     } catch (error) {
-      const kept = await this.#hostKept(api);
-      if (kept === null) throw error;
-      // The connection that comes finds it out anew, unless it came meanwhile.
-      if (this.#session.status.state !== 'CONNECTED') return kept;
+      const offline = await this.#hostOffline(api);
+      if (offline === null) throw error;
+      // The next connection resolves the API again, unless it exists already.
+      if (this.#session.status.state !== 'CONNECTED') return offline;
     }
     const { served, reason, refused } =
       silenceMs === null
-        ? await this.#patient.ask(this.#client, api, timeoutMs)
+        ? await this.#patient.probe(this.#client, api, timeoutMs)
         : await probe(this.#client, api, silenceMs);
     if (served) {
       const since = Date.now();
@@ -227,7 +226,7 @@ export class BrokerControls implements ControlCaller {
     return this.#hosted(api, reason, refused);
   }
 
-  /** Where the broker does not serve it, for that reason. */
+  /** Resolves an API that the broker does not serve for the given reason. */
   async #hosted(api: ControlApi, reason: string, refused = false): Promise<Resolution> {
     const since = Date.now();
     const hosted = await this.#host(api);
@@ -245,8 +244,8 @@ export class BrokerControls implements ControlCaller {
     return this.#factories.get(api)?.instead === true;
   }
 
-  /** Null: nothing of ours can serve it while the broker is away. */
-  async #hostKept(api: ControlApi): Promise<Resolution | null> {
+  /** Returns `null` if no gateway plugin can serve the API while the broker is unreachable. */
+  async #hostOffline(api: ControlApi): Promise<Resolution | null> {
     if (this.#session.status.state !== 'UNREACHABLE' || this.#factories.get(api)?.isKept?.() !== true) return null;
     const plugin = await this.#host(api);
     if (plugin === null || 'unavailable' in plugin) return null;
@@ -261,8 +260,8 @@ export class BrokerControls implements ControlCaller {
     return Date.now() - since >= (this.#options.doubtMs ?? 30_000);
   }
 
-  /** Commands that the broker has answered to somebody: a write to its access control may have granted what it refused. */
-  #seen(api: ControlApi, commands: readonly string[]): void {
+  /** Observes executed commands: a write to the access control may have granted missing permissions. */
+  #observe(api: ControlApi, commands: readonly string[]): void {
     if (api !== ACCESS_API || commands.every(isRead)) return;
     for (const [name, { done }] of this.#resolutions) if (done?.mayPass) this.#resolutions.delete(name);
   }
@@ -275,14 +274,14 @@ export class BrokerControls implements ControlCaller {
       return running;
     }
     const known = this.#unhosted.get(api);
-    if (known && !known.why.refused && !(known.why.mayPass && this.#isOld(known.since))) return known.why;
+    if (known && !known.reason.refused && !(known.reason.mayPass && this.#isOld(known.since))) return known.reason;
     const generation = this.#generation;
     const begun = this.#begun.get(api);
     this.#begun.delete(api);
     const plugin = await (begun ? begun.finish() : this.#factories.get(api)?.create(this.#hostOf(api)));
     if (!plugin) return null;
     if ('unavailable' in plugin) {
-      if (generation === this.#generation) this.#unhosted.set(api, { why: plugin, since: Date.now() });
+      if (generation === this.#generation) this.#unhosted.set(api, { reason: plugin, since: Date.now() });
       return plugin;
     }
     if (this.#closed || generation !== this.#generation) {
@@ -298,7 +297,7 @@ export class BrokerControls implements ControlCaller {
     return {
       session: this.#session,
       controls: this,
-      emit: (event) => this.#tell(api, event),
+      emit: (event) => this.#emit(api, event),
       isHeard: () => (this.#listeners.get(api)?.size ?? 0) > 0,
     };
   }
@@ -310,13 +309,13 @@ export class BrokerControls implements ControlCaller {
     timeoutMs: number,
   ): Promise<unknown> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
+    const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         reject(new ServiceError('BROKER_TIMEOUT', `${command} of ${plugin.api} took longer than ${timeoutMs} ms`));
       }, timeoutMs);
     });
     try {
-      return await Promise.race([plugin.execute({ ...withoutNulls(plugin.api, fields), command }), late]);
+      return await Promise.race([plugin.execute({ ...withoutNulls(plugin.api, fields), command }), timeout]);
     } catch (error) {
       if (error instanceof ControlRefusal) throw refusalBy(plugin, command, error, fields);
       throw error;
@@ -327,23 +326,23 @@ export class BrokerControls implements ControlCaller {
 
   #statusChanged({ state }: LinkStatus): void {
     this.#unhosted.clear();
-    this.#patient.forget();
+    this.#patient.clear();
     if (state === 'CONNECTING') {
-      // Other settings: it may be another broker, of which the plugins know nothing.
+      // With new settings it may be another broker, so plugins with state of the old one are closed.
       this.#generation += 1;
       this.#resolutions.clear();
       this.#closePlugins().catch(this.#onFault);
       this.#dropAllBegun().catch(this.#onFault);
     } else if (state === 'CONNECTED') {
-      const before = [...this.#resolutions].filter(([, { done }]) => done !== null).map(([api]) => api);
-      for (const api of before) this.#resolutions.delete(api);
-      this.#connectionBegan();
-      // What we host may have become possible, or unnecessary, with the restart of the broker.
-      for (const api of before) if (this.#factories.has(api)) this.#resolveInBackground(api);
+      const resolved = [...this.#resolutions].filter(([, { done }]) => done !== null).map(([api]) => api);
+      for (const api of resolved) this.#resolutions.delete(api);
+      this.#startConnection();
+      // A restart of the broker may have made gateway plugins possible or unnecessary.
+      for (const api of resolved) if (this.#factories.has(api)) this.#resolveInBackground(api);
     }
   }
 
-  #connectionBegan(): void {
+  #startConnection(): void {
     for (const [api, factory] of this.#factories) {
       if (!factory.begin || this.#plugins.has(api) || this.#begun.has(api)) continue;
       this.#begun.set(api, factory.begin(this.#hostOf(api)));
@@ -355,12 +354,12 @@ export class BrokerControls implements ControlCaller {
 
   #resolveInBackground(api: ControlApi): void {
     this.#resolution(api).catch((error: unknown) => {
-      // A broker that went away meanwhile is resolved again when it is back.
+      // A broker that has become unreachable is resolved again after the reconnect.
       if (!(error instanceof ServiceError)) this.#onFault(error);
     });
   }
 
-  #tell(api: ControlApi, event: ControlEvent): void {
+  #emit(api: ControlApi, event: ControlEvent): void {
     for (const listener of this.#listeners.get(api) ?? []) {
       try {
         listener(event);

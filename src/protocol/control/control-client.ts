@@ -9,28 +9,14 @@ import { refusalOf } from './refusals.ts';
 import { isStructuralError, parseResponsePayload } from './response-payload.ts';
 import { withoutNulls } from './without-nulls.ts';
 
-/**
- * Asks a broker over its `$CONTROL` topics.
- *
- * Commands of one turn of the event loop to one API ride in one payload, in their order. An answer is known by its correlation
- * data, which is unique among all processes, because the broker tells every answer to every subscriber. QoS 0: a broker that
- * does not set TCP no-delay takes 40 ms to acknowledge QoS 1; `probe` alone uses QoS 1, where MQTT 5 tells a refused publish.
- *
- * Bounds: MAX_PENDING commands without answer (more are refused with BROKER_TIMEOUT), payloads as in payloads.ts.
- * Refusals of a request as a whole name nobody, and every administrator is told those of all others: they settle nothing, and are
- * told by what then gets no answer.
- * Answers that nobody waits for are told to `onForeignAnswers` by the names of their commands and dropped.
- * Errors: as ControlCaller says. When the connection ends or the time is over while a write waits, `info.outcome` is 'unknown':
- * the broker may have done it.
- */
 export interface ControlClientOptions {
-  /** Longest wait for one answer. */
+  /** Longest wait for one response in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface CallOptions {
   readonly timeoutMs?: number;
-  /** Sends at QoS 1, so that an MQTT 5 broker tells when the publish is not allowed. */
+  /** Whether to send with QoS 1, so that an MQTT 5 broker reports a refused publish. Default: false. */
   readonly probe?: boolean;
 }
 
@@ -45,15 +31,29 @@ interface Pending extends Queued {
   readonly reject: (error: unknown) => void;
   readonly timer: NodeJS.Timeout;
   sent: boolean;
-  /** A request that could not be read was refused meanwhile. It may have been this one, or anybody's. */
-  refusalNearby: string | null;
+  /** Error of a request that the broker could not read meanwhile. It may be this request or one of another client. */
+  structuralError: string | null;
 }
 
+/**
+ * Sends commands to the `$CONTROL` topics of a broker and receives the responses.
+ *
+ * Commands of one event loop iteration to one API are batched in one payload, in order. The broker sends every response to every
+ * subscriber, so responses are matched by correlation data that are unique among all processes. Requests have QoS 0, because a broker
+ * without TCP_NODELAY takes 40 ms to acknowledge QoS 1. `probe` uses QoS 1, because MQTT 5 reports a refused publish in PUBACK.
+ *
+ * Bounds: MAX_PENDING commands without a response (further ones are refused with BROKER_TIMEOUT); payloads as in payloads.ts.
+ * A broker that cannot read a request sends an error without correlation data to all clients. It settles no command; it is added to the
+ * error of commands that then receive no response.
+ * Responses that no caller waits for are reported to `onForeignAnswers` with their command names.
+ * Errors: see ControlCaller. If the connection ends or the timeout expires during a write, `info.outcome` is 'unknown': the broker may
+ * have executed it.
+ */
 export class ControlClient {
   readonly #session: BrokerSession;
   readonly #timeoutMs: number;
   readonly #prefix = randomBytes(9).toString('base64url');
-  /** By correlation data, oldest first. */
+  /** By correlation data, in sending order. */
   readonly #pending = new Map<string, Pending>();
   readonly #queues = new Map<ControlApi, Pending[]>();
   readonly #responses = new Map<ControlApi, Promise<Stop>>();
@@ -82,7 +82,7 @@ export class ControlClient {
     return this.#enqueue(api, { command, fields }, { timeoutMs, probe, group: null });
   }
 
-  /** As ControlCaller says. */
+  /** See ControlCaller. */
   async callAll(
     api: ControlApi,
     commands: readonly ControlCall[],
@@ -98,7 +98,7 @@ export class ControlClient {
     return Promise.allSettled(commands.map((command) => this.#enqueue(api, command, options)));
   }
 
-  /** Events that the broker tells on the response topic of an API, which is subscribed from the first call or `subscribe` on. */
+  /** Reports events on the response topic of an API, which is subscribed by the first call. */
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop {
     const listeners = this.#listeners.get(api) ?? new Set();
     this.#listeners.set(api, listeners.add(listener));
@@ -106,8 +106,8 @@ export class ControlClient {
   }
 
   /**
-   * The commands of answers that nobody here waits for: other administrators', and our own that were answered too late. Told once
-   * the response topic is subscribed, which the first call does.
+   * Reports the commands of responses that no caller waits for: commands of other clients, and own ones with a late response. Starts when
+   * the first call has subscribed the response topic.
    */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop {
     const listeners = this.#foreignListeners.get(api) ?? new Set();
@@ -115,7 +115,7 @@ export class ControlClient {
     return () => listeners.delete(listener);
   }
 
-  /** Ends everything that waits. */
+  /** Fails all pending commands. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -132,12 +132,12 @@ export class ControlClient {
     this.#responses.clear();
   }
 
-  /** Errors: BROKER_UNREACHABLE, BROKER_TIMEOUT where `count` more are too many; nothing was sent then. */
+  /** Errors, before anything is sent: BROKER_UNREACHABLE; BROKER_TIMEOUT if `count` further commands exceed MAX_PENDING. */
   async #ready(api: ControlApi, count: number, timeoutMs: number): Promise<void> {
     await whenConnected(this.#session, timeoutMs);
     await this.#listen(api);
     if (this.#pending.size + count > MAX_PENDING) {
-      throw new ServiceError('BROKER_TIMEOUT', 'Too many commands wait for an answer of the broker');
+      throw new ServiceError('BROKER_TIMEOUT', 'Too many commands wait for a response of the broker');
     }
   }
 
@@ -149,7 +149,7 @@ export class ControlClient {
     return new Promise((resolve, reject) => {
       const correlationData = `${this.#prefix}-${(this.#counter++).toString(36)}`;
       const text = JSON.stringify({ ...withoutNulls(api, fields), command, correlationData });
-      const timer = setTimeout(() => this.#late(correlationData, timeoutMs), timeoutMs);
+      const timer = setTimeout(() => this.#timeOut(correlationData, timeoutMs), timeoutMs);
       const pending = {
         api,
         command,
@@ -162,7 +162,7 @@ export class ControlClient {
         reject,
         timer,
         sent: false,
-        refusalNearby: null,
+        structuralError: null,
       };
       this.#pending.set(correlationData, pending);
       const queue = this.#queues.get(api);
@@ -180,18 +180,18 @@ export class ControlClient {
     if (known !== undefined) return known;
     const response = this.#subscribe(api);
     this.#responses.set(api, response);
-    // Not granted or not connected: the next call tries again.
+    // If the broker refused or the connection was lost, the next call subscribes again.
     response.catch(() => this.#responses.delete(api));
     return response;
   }
 
   async #subscribe(api: ControlApi): Promise<Stop> {
-    const hear = ({ payload }: BrokerMessage) => this.#received(api, payload);
+    const receive = ({ payload }: BrokerMessage) => this.#received(api, payload);
     const other = otherResponseTopic(api);
     const [stop, stopOther] = await Promise.all([
-      this.#session.subscribe(responseTopic(api), hear),
-      // Not granted: the one that goes with the request topic is enough.
-      other === null ? null : this.#session.subscribe(other, hear).catch(() => null),
+      this.#session.subscribe(responseTopic(api), receive),
+      // Optional: a refusal is ignored.
+      other === null ? null : this.#session.subscribe(other, receive).catch(() => null),
     ]);
     return () => {
       stop();
@@ -214,7 +214,7 @@ export class ControlClient {
     const text = `{"commands":[${live.map((pending) => pending.text).join(',')}]}`;
     const qos = live.some(({ probe }) => probe) && this.#session.protocolVersion === 5 ? 1 : 0;
     this.#session.publish(requestTopic(api), text, { qos }).catch((error: unknown) => {
-      // A missing PUBACK proves nothing while answers may still come.
+      // A missing PUBACK proves nothing while responses may still arrive.
       if (error instanceof ServiceError && error.code === 'BROKER_TIMEOUT' && qos === 1) return;
       for (const { correlationData, reject } of live) if (this.#take(correlationData)) reject(error);
     });
@@ -223,16 +223,16 @@ export class ControlClient {
   #received(api: ControlApi, bytes: Uint8Array): void {
     const { responses, events, error } = parseResponsePayload(bytes);
     const foreign: string[] = [];
-    for (const answer of responses) {
-      if (isStructuralError(answer)) {
+    for (const response of responses) {
+      if (isStructuralError(response)) {
         for (const pending of this.#pending.values()) {
-          if (pending.api === api && pending.sent) pending.refusalNearby ??= answer.error;
+          if (pending.api === api && pending.sent) pending.structuralError ??= response.error;
         }
         continue;
       }
-      const pending = answer.correlationData === null ? undefined : this.#pending.get(answer.correlationData);
-      if (pending?.api === api) this.#settle(pending, answer.data, answer.error);
-      else foreign.push(answer.command);
+      const pending = response.correlationData === null ? undefined : this.#pending.get(response.correlationData);
+      if (pending?.api === api) this.#settle(pending, response.data, response.error);
+      else foreign.push(response.command);
     }
     if (foreign.length > 0) for (const listener of this.#foreignListeners.get(api) ?? []) listener(foreign);
     if (error !== null) {
@@ -263,31 +263,33 @@ export class ControlClient {
     return pending;
   }
 
-  #late(correlationData: string, timeoutMs: number): void {
+  #timeOut(correlationData: string, timeoutMs: number): void {
     const pending = this.#take(correlationData);
     if (!pending) return;
-    const { command, refusalNearby } = pending;
-    const [words, refusal] =
-      refusalNearby === null ? ['', {}] : [`, but refused a request: ${refusalNearby}`, { brokerError: refusalNearby }];
+    const { command, structuralError } = pending;
+    const [addition, info] =
+      structuralError === null
+        ? ['', {}]
+        : [`, but refused a request: ${structuralError}`, { brokerError: structuralError }];
     pending.reject(
-      new ServiceError('BROKER_TIMEOUT', `The broker did not answer ${command} in ${timeoutMs} ms${words}`, {
-        info: { ...outcomeOf(pending), ...refusal },
+      new ServiceError('BROKER_TIMEOUT', `The broker did not respond to ${command} within ${timeoutMs} ms${addition}`, {
+        info: { ...outcomeOf(pending), ...info },
       }),
     );
   }
 
   #disconnected(): void {
     const { message, code } = unreachable(this.#session.status);
-    const left = [...this.#pending.values()];
+    const failed = [...this.#pending.values()];
     this.#pending.clear();
-    for (const pending of left) {
+    for (const pending of failed) {
       clearTimeout(pending.timer);
       pending.reject(new ServiceError(code, message, { info: outcomeOf(pending) }));
     }
   }
 }
 
-/** What is known of a command whose answer never came. */
+/** Error info of a command without a response. */
 function outcomeOf({ api, command, sent }: Pending): Readonly<Record<string, unknown>> {
   if (!sent) return { api, command, outcome: 'not sent' };
   return isRead(command) ? { api, command } : { api, command, outcome: 'unknown' };

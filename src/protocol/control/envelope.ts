@@ -12,14 +12,14 @@ export type ControlApi =
   | 'brokergraph/password-copies'
   | `cedalo/${string}-bridge`;
 
-/** One command: its name and its fields as they stand beside it in the envelope. */
+/** One command: its name and its other fields. */
 export interface ControlCommand {
   readonly command: string;
   readonly correlationData?: string;
   readonly [field: string]: unknown;
 }
 
-/** One answer; `error` present means refused. */
+/** The response to one command. `error` is present if the command was refused. */
 export interface ControlResponse {
   readonly command: string;
   readonly correlationData?: string;
@@ -27,10 +27,7 @@ export interface ControlResponse {
   readonly error?: string;
 }
 
-/**
- * Something that happened without being asked for, told on the response topic: `{ "type": "event", "event": …, … }`, from the embedded
- * broker with `responses: []`.
- */
+/** An event on the response topic: `{ "type": "event", "event": …, … }`. The embedded broker adds `responses: []`. */
 export interface ControlEvent {
   readonly type: 'event';
   readonly event: string;
@@ -40,7 +37,7 @@ export interface ControlEvent {
 export const requestTopic = (api: ControlApi): string => `$CONTROL/${api}/v1`;
 export const responseTopic = (api: ControlApi): string => `$CONTROL/${api}/v1/response`;
 
-/** Where the documentation of commercial bridges prints another response topic than their request topics lead to. */
+/** Response topics of commercial bridges whose documentation differs from their request topics. */
 const OTHER_RESPONSES: Readonly<Record<string, string>> = {
   'cedalo/influxdb-bridge': '$CONTROL/cedalo/influx-db/v1/response',
   'cedalo/mongodb-bridge': '$CONTROL/cedalo/mongo-db/v1/response',

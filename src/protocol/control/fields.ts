@@ -3,10 +3,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * A field of a command by its name in any case, as Mosquitto reads JSON; undefined where there is none. The spelling that was
- * asked for goes before others.
- */
+/** Returns a field by its name. Case-insensitive like Mosquitto's JSON parser, but an exact match is preferred. */
 export function fieldOf(fields: Fields, name: string): unknown {
   if (Object.hasOwn(fields, name)) return fields[name];
   for (const key of Object.keys(fields)) {

@@ -3,25 +3,25 @@ import type { ControlApi } from './envelope.ts';
 import type { ControlCaller } from './plugin.ts';
 
 export interface ListPagesOptions<T = unknown> {
-  /** Fields of the command beside `count` and `offset`, such as `verbose`. */
+  /** Further fields of the command, such as `verbose`. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Where to start. Default 0. */
+  /** Index of the first item. Default: 0. */
   readonly offset?: number;
-  /** How many items are wanted; -1: all. */
+  /** Maximum number of items; -1: all. Default: -1. */
   readonly count?: number;
-  /** Items of the first page. Default 100. */
+  /** Size of the first page in items. Default: 100. */
   readonly firstPage?: number;
-  /** Size that later pages aim at. Default 500 kB: a broker silently drops answers above its packet size. */
+  /** Target size of later pages in bytes. Default: 500,000. A broker silently drops responses above its packet size. */
   readonly pageBytes?: number;
-  /** Most items; a longer list is TOO_LARGE. Default: any number. */
+  /** Maximum number of items; a longer list is TOO_LARGE. Default: unlimited. */
   readonly maxItems?: number;
-  /** Most characters of all items together, by the size of a few; a longer list is TOO_LARGE. Default: any number. */
+  /** Maximum characters of all items, estimated from samples; a longer list is TOO_LARGE. Default: unlimited. */
   readonly maxBytes?: number;
-  /** Epoch milliseconds after which no further page is asked for. Default: none. */
+  /** Deadline in epoch milliseconds after which no further page is requested. Default: none. */
   readonly endsAt?: number;
   /**
-   * What an item is known by. Then each page begins with the last item of the one before: if it is not there, the list has
-   * moved, and `isSteady` says so. A list that brings the same again, page after page, is given up. Null: without a name.
+   * Returns the name of an item, or `null`. If set, each page overlaps with the last item of the previous page; if the item differs, the
+   * list has changed and `isSteady` is false. A list that repeats the same pages is refused.
    */
   readonly nameOf?: (item: T) => unknown;
 }
@@ -29,22 +29,23 @@ export interface ListPagesOptions<T = unknown> {
 export interface ListedPages<T> {
   readonly items: T[];
   readonly totalCount: number;
-  /** False: the list changed while it was read, so that an item may be missing or there twice. */
+  /** Whether the list was unchanged while it was read. If not, items may be missing or repeated. */
   readonly isSteady: boolean;
-  /** `data` of each page, for what a list carries beside its items. */
+  /** `data` of each page, which may have further fields. */
   readonly pages: readonly Readonly<Record<string, unknown>>[];
 }
 
 const LARGEST_PAGE = 10_000;
-/** Ends a list whose broker never says that it is over. */
+/** Limits a list without an end. */
 const MAX_PAGES = 10_000;
-/** Pages in a row that end where an earlier one ended. A few are no more than new entries of others before their place. */
+/** Consecutive pages that may end with the last item of an earlier page, because items were inserted before it. */
 const MAX_REPEATED = 5;
 
 /**
- * A `list…` command page by page. The size of a page follows the size of the items seen; one that gets no answer is asked for
- * again in halves, down to one item. Items are not checked: `key` names the array in `data`. Errors: those of the caller, TOO_LARGE,
- * BROKER_REJECTED for a list that does not go on, BROKER_TIMEOUT after `endsAt`.
+ * Executes a `list…` command page by page. The page size adapts to the size of the items. A page without a response is requested again with
+ * half the size, down to one item. `key` names the array in `data`; items are not validated.
+ *
+ * Errors: those of the caller; TOO_LARGE; BROKER_REJECTED if the list repeats itself; BROKER_TIMEOUT after `endsAt`.
  */
 export async function listPages<T = unknown>(
   caller: Pick<ControlCaller, 'call'>,
@@ -55,7 +56,7 @@ export async function listPages<T = unknown>(
 ): Promise<ListedPages<T>> {
   const { fields = {}, offset = 0, count = -1, firstPage = 100, pageBytes = 500_000, nameOf } = options;
   const { maxItems = Infinity, maxBytes = Infinity, endsAt = Infinity } = options;
-  /** Of the last item of each page. */
+  /** Names of the last items of all pages. */
   const names = new Set<unknown>();
   let repeated = 0;
   const items: T[] = [];
@@ -66,14 +67,14 @@ export async function listPages<T = unknown>(
   let bytes = 0;
   for (let asked = 0; asked < MAX_PAGES; asked++) {
     const wanted = count < 0 ? size : Math.min(size, count - items.length);
-    // Never 0: brokers answer one item then.
+    // Never 0: brokers then return one item.
     if (wanted < 1) break;
-    if (Date.now() > endsAt) throw new ServiceError('BROKER_TIMEOUT', `${command} of ${api} took too long to read`);
+    if (Date.now() > endsAt) throw new ServiceError('BROKER_TIMEOUT', `${command} of ${api} took too long`);
     const overlap = nameOf !== undefined && items.length > 0 ? 1 : 0;
     let data: unknown;
     try {
-      const place = { count: wanted + overlap, offset: offset + items.length - overlap };
-      data = await caller.call(api, command, { ...fields, ...place });
+      const position = { count: wanted + overlap, offset: offset + items.length - overlap };
+      data = await caller.call(api, command, { ...fields, ...position });
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'BROKER_TIMEOUT' || wanted === 1) throw error;
       size = Math.floor(wanted / 2);
@@ -83,8 +84,8 @@ export async function listPages<T = unknown>(
     const found: unknown = page[key];
     const list = (Array.isArray(found) ? found.slice(0, wanted + overlap) : []) as T[];
     if (nameOf !== undefined && overlap > 0) {
-      const [again] = list.splice(0, 1);
-      isSteady &&= again !== undefined && nameOf(again) === nameOf(items[items.length - 1] as T);
+      const [overlapping] = list.splice(0, 1);
+      isSteady &&= overlapping !== undefined && nameOf(overlapping) === nameOf(items[items.length - 1] as T);
     }
     pages.push(page);
     for (const item of list) items.push(item);
@@ -110,20 +111,20 @@ export async function listPages<T = unknown>(
     if (offset + items.length >= totalCount) break;
     size = Math.min(LARGEST_PAGE, Math.max(1, Math.floor(pageBytes / bytesEach)));
   }
-  // From an offset beyond the end nothing was seen.
+  // An offset beyond the end proves nothing about the total.
   const seen = items.length === 0 ? 0 : offset + items.length;
   return { items, totalCount: Math.max(totalCount, seen), isSteady, pages };
 }
 
-const UNWRITABLE = 500_000;
+const UNKNOWN_SIZE = 500_000;
 
-/** Of one item, by a few of them; the whole page would cost as much as the broker's answer did. */
+/** Estimates the size of an item from a sample. Serializing the whole page would cost as much as parsing it did. */
 function sizeOf(list: readonly unknown[]): number {
   const sample = list.slice(0, 5);
   try {
     return Math.max(1, JSON.stringify(sample).length / sample.length);
   } catch {
-    // Nested deeper than it can be written.
-    return UNWRITABLE;
+    // Nested too deeply for JSON.stringify.
+    return UNKNOWN_SIZE;
   }
 }

@@ -1,5 +1,5 @@
-/** A listener as `listListeners` of the API `broker` is to tell it. */
-export interface ToldListener {
+/** A listener as input for `listenerList`. */
+export interface ListedListener {
   readonly number: number;
   readonly port: number;
   readonly host: string;
@@ -8,8 +8,8 @@ export interface ToldListener {
   readonly requireCertificate: boolean;
 }
 
-/** The answer to `listListeners`, with the ids of commercial brokers: 2.1 tells none. */
-export const listenerList = (listeners: readonly ToldListener[]) => ({
+/** The response data of `listListeners` of the API `broker`. Mosquitto 2.1 has no `id`; commercial brokers have. */
+export const listenerList = (listeners: readonly ListedListener[]) => ({
   listeners: listeners.map(({ number, port, protocol, host, tls, requireCertificate }) => ({
     id: number,
     port,

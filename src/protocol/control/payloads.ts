@@ -1,10 +1,9 @@
 /**
- * Which commands ride together in one request payload. Commands asked for one by one: at most MAX_COMMANDS, MAX_WRITES and
- * MAX_BYTES; more ride in the next one. A group is a payload of its own, bound by MAX_BYTES alone: who asks for it knows how much
- * the broker stands.
+ * Batches commands into request payloads. A payload of single commands has at most MAX_COMMANDS, MAX_WRITES and MAX_BYTES. A group has
+ * separate payloads, limited by MAX_BYTES only: its caller limits the writes.
  */
 const MAX_COMMANDS = 100;
-/** Mosquitto 2.0 saves its whole security file after each write, and serves nobody meanwhile. */
+/** Mosquitto 2.0 saves its whole dynamic security file after each write and blocks meanwhile. */
 const MAX_WRITES = 10;
 /** A quarter of the packet size that Mosquitto 2.1 accepts by default. */
 const MAX_BYTES = 500_000;
@@ -14,9 +13,9 @@ export const isRead = (command: string): boolean => READS.test(command);
 
 export interface Queued {
   readonly command: string;
-  /** As it stands in the payload. */
+  /** The command as JSON. */
   readonly text: string;
-  /** What it rides with; null: with whatever else was asked in the same turn. */
+  /** Identifies the group; `null` for single commands. */
   readonly group: symbol | null;
 }
 

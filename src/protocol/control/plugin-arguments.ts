@@ -4,7 +4,7 @@ import { ControlRefusal } from './plugin.ts';
 
 type CommandTable = Readonly<Record<string, (command: ControlCommand) => unknown>>;
 
-/** Finds a command by its name in any case, as Mosquitto does. Keys of the table are in lower case. */
+/** Executes a command from a table with lower-case keys. Command names are case-insensitive like in Mosquitto. */
 export function runCommandOf(table: CommandTable, command: ControlCommand): unknown {
   const name = command.command.toLowerCase();
   const run = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -14,12 +14,12 @@ export function runCommandOf(table: CommandTable, command: ControlCommand): unkn
 
 export interface Page {
   readonly verbose: boolean;
-  /** Infinity: all. */
+  /** `Infinity` for all. */
   readonly count: number;
   readonly offset: number;
 }
 
-/** Wrong types count as absent. `count` 0 or less is all. */
+/** Values of wrong types are ignored. A `count` of 0 or less returns all. */
 export function pageOf(command: ControlCommand): Page {
   const [verbose, count, offset] = ['verbose', 'count', 'offset'].map((name) => fieldOf(command, name));
   return {

@@ -3,40 +3,37 @@ import type { BrokerSession, Stop } from '../mqtt/broker-session.ts';
 import type { ControlApi, ControlCommand, ControlEvent } from './envelope.ts';
 
 /**
- * One control API served by us: beside a remote broker by this gateway, or inside the embedded broker. A plugin knows the
- * session it was given and nothing of GraphQL, REST, the database or where it runs.
+ * One control API served by this service: by the gateway for a remote broker, or by the embedded broker. A plugin depends on its session
+ * only, not on GraphQL, REST, the database or the place where it runs.
  */
 export interface ControlPlugin {
   readonly api: ControlApi;
-  /**
-   * Why it can serve nothing now although it could when it was made: a reason as `unavailable` is. Meanwhile it counts as not
-   * there and is not asked.
-   */
+  /** Why the plugin has stopped working after its creation, like `unavailable`. Until it is `null` again, no commands are sent. */
   readonly problem?: string | null;
-  /** What it cannot do with this broker, and what would help: it serves the rest. Told as the capability's reason; null: nothing. */
+  /** What the plugin cannot do with this broker, and what would help. Reported as the capability's reason. `null`: no limit. */
   readonly limit?: string | null;
-  /** Finds out whether `problem` or `limit` has passed; somebody has asked for it after a while, or on a new connection. Never rejects. */
+  /** Updates `problem` and `limit`. Called on a new connection, and on demand after `doubtMs`. Never rejects. */
   lookAgain?(): Promise<void>;
   /**
-   * Runs one command and answers its `data` (undefined: none). A refusal is a thrown ControlRefusal whose message is the
-   * envelope's `error` text; anything else thrown is a bug and answered "Internal error".
+   * Executes one command and returns its `data`, or `undefined`. To refuse it throws a ControlRefusal whose message becomes `error` in the
+   * response. Any other error is a bug, and the response is "Internal error".
    */
   execute(command: ControlCommand): unknown | Promise<unknown>;
   close(): void | Promise<void>;
-  /** The name that answers to a command carry, where it is not the one that was sent. */
+  /** The command name in responses if it differs from the request. */
   nameOf?(command: string): string | undefined;
-  /** Before the first command of a request runs: what takes long and does not depend on their order. */
+  /** Called before the first command of a request, for long work that does not depend on the order of commands. */
   prepare?(commands: readonly ControlCommand[]): Promise<void>;
-  /** After the last command of a request, before its answer leaves. Rejected: nothing is answered. */
+  /** Called after the last command of a request, before the response is sent. If it rejects, no response is sent. */
   settle?(): Promise<void>;
-  /** Asked for before the answer leaves: what is to be done once it was delivered, or will not be soon. */
+  /** Returns a callback for the time when the response was delivered, or delivery is late. Called before the response is sent. */
   afterAnswer?(): (() => void) | null;
 }
 
-/** A command was understood and refused; the message is the envelope's `error`. */
+/** A command was understood and refused. The message becomes `error` in the response. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal';
-  /** What a caller in this process gets instead of what the text alone would mean; over MQTT there is only the text. */
+  /** Error for callers in this process, instead of the code derived from the text. MQTT clients receive the text only. */
   readonly detail: RefusalDetail | null;
 
   constructor(message: string, detail: RefusalDetail | null = null) {
@@ -52,75 +49,75 @@ export interface RefusalDetail {
 
 export interface PluginHost {
   readonly session: BrokerSession;
-  /** Tells an event of this plugin's API to whoever listens. */
+  /** Sends an event of this plugin's API to its listeners. */
   emit(event: ControlEvent): void;
-  /** Somebody listens now: what costs much to tell need not be told otherwise. Absent: as if. */
+  /** Whether events have listeners; without listeners plugins may skip expensive events. Default: true. */
   isHeard?(): boolean;
-  /** All control APIs of the same broker, whoever serves them. Not to be called for the plugin's own API. */
+  /** All control APIs of the same broker. Must not be called for the plugin's own API. */
   readonly controls?: ControlCaller;
 }
 
-/** Why a plugin cannot work with a broker, and what the operator would have to configure. */
+/** Why a plugin cannot work with a broker, and what the operator can configure. */
 export interface Unavailable {
   readonly unavailable: string;
-  /** The broker refused what the plugin needs: found out at once, and rights may be granted at any time. */
+  /** Whether the broker refused a permission, which is detected immediately and may be granted at any time. */
   readonly refused?: boolean;
-  /** It may have been a bad moment, but finding out takes its time. */
+  /** Whether the reason may be temporary, although a retry takes seconds. */
   readonly mayPass?: boolean;
 }
 
-/** Makes a plugin for one broker, or says why it cannot work there. */
+/** Creates a plugin for one broker, or returns why it cannot work there. */
 export interface PluginFactory {
   readonly api: ControlApi;
   create(host: PluginHost): Promise<ControlPlugin | Unavailable>;
   /**
-   * For a plugin that must not miss what happens while the broker is still asked whether it serves the API itself. Called as a
-   * connection begins, before anything else is asked there, unless what was begun or made on an earlier one lives.
+   * Starts a plugin that must not miss events while the broker is still being probed for the API. Called before the first probe of a
+   * connection, unless a plugin of an earlier connection is still running.
    */
   begin?(host: PluginHost): BegunPlugin;
-  /** It serves the API whatever the broker itself does, which is not asked: there are several brokers behind the one that is reached. */
+  /** Whether the plugin serves the API even if the broker does, for example because several brokers share one address. Default: false. */
   readonly instead?: boolean;
-  /** Something is kept here for the broker that is to be told, and changed, also before the broker has been asked at all: it is away. */
+  /** Whether this service stores data that callers may read and change while the broker is unreachable. */
   isKept?(): boolean;
 }
 
-/** What follows a broker already, and may turn out to be needless. It tells no events until it is finished. */
+/** A started plugin that may turn out to be unnecessary. It sends no events before `finish`. */
 export interface BegunPlugin {
-  /** The broker does not serve the API: as PluginFactory.create. At most once. */
+  /** Called at most once, if the broker does not serve the API. Like PluginFactory.create. */
   finish(): Promise<ControlPlugin | Unavailable>;
-  /** The broker does, or nobody is left to ask. Ends the plugin that came of it, too. */
+  /** Called if the broker serves the API or the controls are closed. Also closes the plugin that `finish` has returned. */
   close(): void | Promise<void>;
 }
 
-/** Who answers a control API of a broker. */
+/** Provider of a control API of a broker. */
 export type ControlProvider = 'BROKER' | 'GATEWAY' | 'NONE';
 
 export interface ControlCapability {
   readonly api: ControlApi;
   readonly provider: ControlProvider;
-  /** Epoch milliseconds since when this is known. */
+  /** When the provider was resolved, in epoch milliseconds. */
   readonly since: number;
-  /** For NONE, and where GATEWAY serves only a part: what the operator would have to configure. */
+  /** For NONE, and for GATEWAY with limits: what the operator can configure. */
   readonly reason?: string;
 }
 
-/** A command to be sent: its name, and the fields beside it in the envelope. */
+/** A command to send: its name and its other fields. */
 export interface ControlCall {
   readonly command: string;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** What callers of control APIs hold: one broker's APIs, whoever serves them. */
+/** The control APIs of one broker, independent of their provider. */
 export interface ControlCaller {
   /**
-   * Errors: NOT_SUPPORTED_BY_BROKER (nobody serves the API; `info.reason`), NOT_ALLOWED, BROKER_UNREACHABLE,
-   * BROKER_TIMEOUT, NOT_FOUND / ALREADY_EXISTS / INVALID / BROKER_REJECTED by the refusal's text (`info.brokerError`).
+   * Errors: NOT_SUPPORTED_BY_BROKER (no provider; see `info.reason`), NOT_ALLOWED, BROKER_UNREACHABLE,
+   * BROKER_TIMEOUT, NOT_FOUND / ALREADY_EXISTS / INVALID / BROKER_REJECTED depending on the text of the refusal (`info.brokerError`).
    */
   call<T = unknown>(api: ControlApi, command: string, fields?: Readonly<Record<string, unknown>>): Promise<T>;
   /**
-   * The commands in one payload where they fit (500 kB, else in several), in their order; each is settled by itself, with the
-   * errors of `call`. Never rejects. A group is neither mixed with other commands nor split by the bound on writes, and the
-   * broker does nothing else between its commands. A hosted plugin executes them one after the other.
+   * Sends commands in order, in one payload of at most 500 kB or in several. Each is settled separately, with the errors of `call`. Never
+   * rejects. The commands are neither mixed with others nor split by the limit on writes, and the broker executes nothing else between
+   * them. A gateway plugin executes them one after the other.
    */
   callAll(
     api: ControlApi,
@@ -128,12 +125,12 @@ export interface ControlCaller {
     options?: { readonly timeoutMs?: number },
   ): Promise<PromiseSettledResult<unknown>[]>;
   /**
-   * Tells the commands of answers on the response topic that nobody here waits for: other administrators', and own ones that
-   * were answered too late. Known from the first call on. Silent where a plugin of ours serves the API.
+   * Reports commands of responses that no caller waits for: commands of other clients, and own ones with a late response. Starts with the
+   * first call. Reports nothing if a gateway plugin serves the API.
    */
   onForeignAnswers(api: ControlApi, listener: (commands: readonly string[]) => void): Stop;
-  /** Events of an API, whoever serves it. Silent where the provider has none. */
+  /** Reports events of an API, if its provider has any. */
   onEvent(api: ControlApi, listener: (event: ControlEvent) => void): Stop;
-  /** Resolved lazily and remembered for the connection. */
+  /** Resolved on demand and cached for the connection. */
   capability(api: ControlApi): Promise<ControlCapability>;
 }

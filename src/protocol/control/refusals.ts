@@ -1,12 +1,12 @@
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 
 /**
- * Control APIs refuse with English text and nothing else. What the text means, by the sentences that Mosquitto and the
- * commercial plugins use; the first row that matches counts. What no row knows is BROKER_REJECTED with its text kept.
+ * Error codes by the texts of Mosquitto and the commercial plugins, because control APIs refuse with English texts only. The first
+ * matching row applies. A text without a row is BROKER_REJECTED.
  */
 const MEANINGS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/endpoint not available|^unknown command$/i, 'NOT_SUPPORTED_BY_BROKER'],
-  // Before "does not exist": a reference inside the input is wrong, not the thing that was asked for.
+  // Before "does not exist": a reference in the input is wrong, not the requested object.
   [/'(roles|groups|clients)' (contains|not an array)/i, 'INVALID'],
   [/not found|does not exist/i, 'NOT_FOUND'],
   [/^a replay of this stream is running/i, 'IN_USE'],
@@ -19,12 +19,12 @@ const MEANINGS: readonly (readonly [RegExp, ErrorCode])[] = [
 
 const MAX_TEXT = 500;
 
-/** Fields that name what a command is about, the most telling first. */
+/** Fields with the name of the command's object, in order of preference. */
 const NAMES = ['username', 'groupname', 'rolename', 'clientid', 'streamname', 'clustername', 'file_name'] as const;
 
 /**
- * What a text that begins so is about: a field, or the one entry of a list. A command has several names, and the first is not
- * always the one that failed: "Role not found" of `addClientRole` is about the role.
+ * The fields that a text refers to. A command may have several names, and the first one is not always the one that failed: "Role not found"
+ * of `addClientRole` refers to the role.
  */
 const SUBJECTS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^client id\b/i, ['clientid']],
@@ -40,7 +40,7 @@ export function meaningOf(text: string): ErrorCode {
   return 'BROKER_REJECTED';
 }
 
-/** The refusal of a command as callers see it: `info` has the broker's text, the command and the name it was about. */
+/** Converts a refusal to an error. `info` contains the broker's text, the command and the name of the object. */
 export function refusalOf(
   api: string,
   command: string,
@@ -52,12 +52,12 @@ export function refusalOf(
   const code = meaningOf(brokerError);
   const info = { brokerError, api, command, ...(name === undefined ? {} : { name }) };
   if (code === 'NOT_SUPPORTED_BY_BROKER') {
-    return new ServiceError(code, `The broker does not know ${command} of ${api}`, { info });
+    return new ServiceError(code, `The broker does not support ${command} of ${api}`, { info });
   }
   return new ServiceError(code, name === undefined ? brokerError : `${brokerError}: "${name}"`, { info });
 }
 
-/** What the text is about, as the caller named it; undefined: it was one of several, or has no name. */
+/** The name of the object that the text refers to; `undefined` if it is ambiguous or has no name. */
 function nameOf(text: string, fields: Readonly<Record<string, unknown>>): string | undefined {
   const subject = SUBJECTS.find(([pattern]) => pattern.test(text))?.[1];
   for (const key of subject ?? NAMES) {

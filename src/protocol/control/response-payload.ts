@@ -1,40 +1,40 @@
 import { type Fields, isFields } from './fields.ts';
 
-/** What arrived on a response topic. Everything in it is the broker's word and checked here; what fits nothing is left out. */
+/** A parsed payload of a response topic. Invalid parts are left out. */
 export interface ResponsePayload {
-  readonly responses: readonly Answer[];
+  readonly responses: readonly ParsedResponse[];
   readonly events: readonly { readonly type: 'event'; readonly event: string; readonly [field: string]: unknown }[];
-  /** The whole payload was one error: nobody serves the API (Mosquitto 2.1). */
+  /** Set if the payload is a single error: the API is not served (Mosquitto 2.1). */
   readonly error: string | null;
 }
 
-export interface Answer {
+export interface ParsedResponse {
   readonly command: string;
   readonly correlationData: string | null;
   readonly data: unknown;
   readonly error: string | null;
 }
 
-const NOTHING: ResponsePayload = { responses: [], events: [], error: null };
-/** A response answers at most so many commands as a request may hold; more is not for us. */
+const EMPTY: ResponsePayload = { responses: [], events: [], error: null };
+/** A request has at most this many commands, so further responses belong to other clients. */
 const MAX_RESPONSES = 10_000;
 
 export function parseResponsePayload(payload: Uint8Array): ResponsePayload {
   const message = parseJson(payload);
-  if (!isFields(message)) return NOTHING;
-  if (isEvent(message)) return { ...NOTHING, events: [message] };
+  if (!isFields(message)) return EMPTY;
+  if (isEvent(message)) return { ...EMPTY, events: [message] };
   if (Array.isArray(message.responses)) {
     const entries: unknown[] = message.responses.slice(0, MAX_RESPONSES);
-    return { responses: entries.filter(isFields).map(answerOf), events: entries.filter(isEvent), error: null };
+    return { responses: entries.filter(isFields).map(responseOf), events: entries.filter(isEvent), error: null };
   }
-  return typeof message.error === 'string' ? { ...NOTHING, error: message.error } : NOTHING;
+  return typeof message.error === 'string' ? { ...EMPTY, error: message.error } : EMPTY;
 }
 
 function isEvent(value: unknown): value is ResponsePayload['events'][number] {
   return isFields(value) && value.type === 'event' && typeof value.event === 'string';
 }
 
-function answerOf(fields: Fields): Answer {
+function responseOf(fields: Fields): ParsedResponse {
   const { command, correlationData, data, error } = fields;
   return {
     command: typeof command === 'string' ? command : '',
@@ -52,7 +52,7 @@ function parseJson(payload: Uint8Array): unknown {
   }
 }
 
-/** Refusals of a request as a whole. They carry no correlation data, so nobody knows whose it was. */
+/** Errors of requests that the broker cannot read. They have no correlation data, so the request is unknown. */
 const STRUCTURAL = new Set([
   'Payload not valid JSON',
   'Invalid/missing commands',
@@ -61,5 +61,5 @@ const STRUCTURAL = new Set([
   'Invalid correlationData data type.',
 ]);
 
-export const isStructuralError = (answer: Answer): boolean =>
-  answer.correlationData === null && answer.error !== null && STRUCTURAL.has(answer.error);
+export const isStructuralError = (response: ParsedResponse): boolean =>
+  response.correlationData === null && response.error !== null && STRUCTURAL.has(response.error);

@@ -3,13 +3,12 @@ import { fieldOf, isFields } from './fields.ts';
 import { type ControlPlugin, ControlRefusal } from './plugin.ts';
 
 /**
- * Runs one request payload on a plugin and builds the response payload, as Mosquitto's plugins do: commands run in order, one
- * answer each, in one message. A refused command does not stop the next ones; an entry that is no command ends the batch, and
- * what was answered before is still sent. Rejects only where the plugin could not settle what it did.
+ * Executes the commands of one request payload on a plugin and returns the response payload, like Mosquitto's plugins: commands run in
+ * order, with one response each. A refused command does not stop later ones. An entry that is not a command ends the batch; the earlier
+ * responses are still sent. Rejects only if `plugin.settle` rejects.
  *
- * Errors (texts are Mosquitto's): `Payload not valid JSON`, `Invalid/missing commands`, `Command not an object`,
- * `Missing command`, `Invalid correlationData data type.`, what the plugin refused with, and `Internal error` for a bug in it
- * (told to `onBug`).
+ * Error texts (those of Mosquitto): `Payload not valid JSON`, `Invalid/missing commands`, `Command not an object`, `Missing command`,
+ * `Invalid correlationData data type.`, the text of a ControlRefusal, and `Internal error` for a bug, which is reported to `onBug`.
  */
 export async function serveControlRequest(
   payload: Uint8Array,
@@ -25,7 +24,7 @@ export async function serveControlRequest(
   return JSON.stringify({ responses });
 }
 
-/** The name in an answer to something that has none. */
+/** Command name in responses to entries without one. */
 const UNKNOWN = 'Unknown command';
 
 interface ReadRequest {
@@ -47,7 +46,7 @@ function readRequest(payload: Uint8Array): ReadRequest {
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
-/** What is not UTF-8 becomes half a surrogate pair, which no text has: a plugin can say which of its fields it is in. */
+/** Replaces invalid UTF-8 by a lone surrogate, which no valid text contains, so that a plugin can name the invalid field. */
 function decode(payload: Uint8Array): string {
   try {
     return strict.decode(payload);
@@ -56,7 +55,7 @@ function decode(payload: Uint8Array): string {
   }
 }
 
-/** Those before the first that is none, and what is answered to that one. */
+/** Returns the commands before the first invalid entry, and the error response to that entry. */
 function readCommands({ entries, error }: ReadRequest): {
   readonly commands: readonly ControlCommand[];
   readonly error?: ControlResponse | undefined;
@@ -78,7 +77,7 @@ function readCommand(entry: unknown): ControlCommand | (ControlResponse & { read
   if (correlationData !== undefined && typeof correlationData !== 'string') {
     return { command, error: 'Invalid correlationData data type.' };
   }
-  // A field named `error` is the caller's and means nothing; here it would mark the entry as bad.
+  // A field `error` of the request has no meaning, but would mark the entry as invalid here.
   const { error: _ignored, ...fields } = entry;
   return correlationData === undefined ? { ...fields, command } : { ...fields, command, correlationData };
 }

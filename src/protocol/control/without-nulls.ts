@@ -1,19 +1,19 @@
 import type { ControlApi } from './envelope.ts';
 
 /**
- * Mosquitto reads null as a wrong type and not as absent. In the security plugin's commands it is left out at every depth; other
- * APIs carry documents of their users (a query, a configuration), where only the command's own fields are ours to change.
+ * Removes null fields, because Mosquitto reads null as a wrong type. Commands of dynamic security lose nulls at every depth. Other APIs
+ * contain documents of users, such as a query or a configuration, so only the command's own fields are changed.
  */
 export function withoutNulls(api: ControlApi, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(
-    api === 'dynamic-security' ? kept.map(([key, value]) => [key, deepWithoutNulls(value)]) : kept,
+    api === 'dynamic-security' ? present.map(([key, value]) => [key, deepWithoutNulls(value)]) : present,
   );
 }
 
 function deepWithoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== null && item !== undefined).map(deepWithoutNulls);
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
-  return Object.fromEntries(kept.map(([key, item]) => [key, deepWithoutNulls(item)]));
+  const present = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
+  return Object.fromEntries(present.map(([key, item]) => [key, deepWithoutNulls(item)]));
 }

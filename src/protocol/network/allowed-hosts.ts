@@ -2,28 +2,28 @@ import { type LookupOptions, lookup as resolve } from 'node:dns';
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
 import { blockListOf, familyOf, literalOf, networkOf, reachOf, unbracketed } from '../../platform/network/addresses.ts';
 
-/** A name that leads to an address which is not allowed. */
+/** A host name that resolves to an address that is not allowed. */
 export class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
   readonly code = 'EHOSTNOTALLOWED';
 }
 
-/** Which addresses inside may be reached although the list does not name them: inside are this machine, its network link and metadata services. */
+/** Which internal addresses are allowed although the list does not contain them: this machine, its link-local network, metadata services. */
 export type InsideRule = 'NONE' | 'LOCAL' | 'ALL';
 
-const NOT_LISTED = 'names a host that is not allowed here (BROKER_ALLOWED_HOSTS)';
+const NOT_LISTED = 'is not an allowed host: add it to the setting BROKER_ALLOWED_HOSTS';
 const INSIDE =
-  'names this machine, its network link or a metadata service, which is not allowed here: a root administrator may enter it, or the operator lists it in BROKER_ALLOWED_HOSTS';
+  'is this machine, its link-local network or a metadata service: only a root administrator may use it, or the operator adds it to the setting BROKER_ALLOWED_HOSTS';
 
-/** Stands for every host that is not inside. */
+/** Stands for every external host. */
 const ANY = '*';
 
 /**
- * Where this service may connect to (BROKER_ALLOWED_HOSTS): names, addresses, networks as `10.0.0.0/8`, and `*`.
+ * Hosts that this service may connect to (BROKER_ALLOWED_HOSTS): names, addresses, networks such as `10.0.0.0/8`, and `*`.
  *
- * An empty list, or one with `*`, allows every host outside. Addresses inside are allowed where the list names them, or by `inside`. Any
- * other list allows what it names. Names are compared with the list as they are written, and at each connection by the addresses that
- * they lead to: where a list without `*` has networks, those of the list; otherwise all outside (and inside for `localhost`, if listed).
+ * An empty list, or one with `*`, allows every external host; internal addresses are allowed if the list contains them or by `inside`. Any
+ * other list allows its entries only. A name is checked twice: its text, and at each connection the addresses that it resolves to. If a
+ * list without `*` contains networks, the addresses must be in the list. Otherwise they must be external, except for a listed `localhost`.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export class AllowedHosts {
   readonly #isOpen: boolean;
   readonly #inside: InsideRule;
 
-  /** `inside`: default ALL. Counts where the list is empty or has `*`. */
+  /** `inside` applies if the list is empty or contains `*`. Default: ALL. */
   constructor(list: readonly string[], inside: InsideRule = 'ALL') {
     const entries = list.map(unbracketed);
     const isNumeric = (entry: string) => isIP(entry) !== 0 || networkOf(entry) !== null;
@@ -43,7 +43,7 @@ export class AllowedHosts {
     this.#inside = inside;
   }
 
-  /** Why nothing may connect to a host, whatever it leads to; null: it may. IPv6 addresses with brackets or without. */
+  /** Returns why a host is not allowed, or `null`. IPv6 addresses may have brackets. */
   refusal(hostname: string): string | null {
     const host = unbracketed(hostname);
     if (!this.#isOpen) {
@@ -55,7 +55,7 @@ export class AllowedHosts {
     return isAllowed ? null : INSIDE;
   }
 
-  /** For sockets: finds the addresses that a name may lead to; undefined: all that the system finds. Errors: also HostNotAllowed. */
+  /** Resolver for sockets that returns allowed addresses only; `undefined` if all are allowed. Errors: those of DNS, HostNotAllowed. */
   get lookup(): LookupFunction | undefined {
     if (this.#isOpen && this.#inside === 'ALL') return undefined;
     return (name, options, done) => this.#lookUp(name, options, done);
@@ -68,12 +68,12 @@ export class AllowedHosts {
       return;
     }
     resolve(name, { ...options, all: true }, (error, found) => {
-      const allowed = found?.filter(({ address }) => this.#leadsTo(name, address)) ?? [];
+      const allowed = found?.filter(({ address }) => this.#isAllowedAddress(name, address)) ?? [];
       const [first] = allowed;
       if (error) done(error, '', 0);
       else if (first === undefined)
         done(
-          new HostNotAllowed(`"${name}" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)`),
+          new HostNotAllowed(`"${name}" resolves to an address that is not allowed (setting BROKER_ALLOWED_HOSTS)`),
           '',
           0,
         );
@@ -82,7 +82,7 @@ export class AllowedHosts {
     });
   }
 
-  #leadsTo(name: string, address: string): boolean {
+  #isAllowedAddress(name: string, address: string): boolean {
     if (this.#lists(address)) return true;
     if (this.#isOpen) return this.#permits(address) || (isLocalhost(name) && this.#names.has(name.toLowerCase()));
     if (this.#hasNetworks) return false;
@@ -104,7 +104,7 @@ export class AllowedHosts {
   }
 }
 
-/** Whether a service that listens there can be reached from its own machine only. */
+/** Whether a server that listens on this host is only reachable from its own machine. */
 export const isLocalHost = (host: string): boolean =>
   isLocalhost(host) || (isIP(unbracketed(host)) !== 0 && /^(127\.|::1$)/.test(unbracketed(host)));
 

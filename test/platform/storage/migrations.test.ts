@@ -132,7 +132,7 @@ describeEngines((engine, postgres) => {
     const { migrate } = await newDatabase(engine, postgres);
     const failing = migrate([FIRST, BROKEN]);
     await expect(failing).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
-    await expect(failing).rejects.toThrow(/0002_second failed and was undone: .*nowhere/);
+    await expect(failing).rejects.toThrow(/0002_second failed and was rolled back: .*nowhere/);
     expect(await migrate([FIRST, SECOND])).toEqual(['0002_second']);
   });
 

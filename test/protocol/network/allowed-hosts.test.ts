@@ -100,7 +100,7 @@ test('names are checked by what they lead to at each connection', async () => {
   expect(await found(new AllowedHosts([], 'NONE'), 'localhost')).toContain('BROKER_ALLOWED_HOSTS');
   expect(await found(new AllowedHosts(['*', 'localhost'], 'NONE'), 'localhost')).toMatch(/^(127\.0\.0\.1|::1)/);
   expect(await found(new AllowedHosts(['*', '127.0.0.1'], 'NONE'), '127.1')).toBe('127.0.0.1');
-  expect(await found(new AllowedHosts(['127.1'], 'ALL'), '127.1')).toContain('leads to an address');
+  expect(await found(new AllowedHosts(['127.1'], 'ALL'), '127.1')).toContain('resolves to an address');
   expect(await found(new AllowedHosts([], 'LOCAL'), 'localhost')).toMatch(/^(127\.0\.0\.1|::1)/);
   expect(await found(new AllowedHosts([], 'ALL'), 'localhost')).toBe('whatever the system finds');
 });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { BridgeConfig } from '../../../generated/sqlite/client.ts';
 import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
 import type { BridgeConfigs } from '../control/bridge-configs.ts';
@@ -58,7 +58,7 @@ export class BridgeConfigCache extends HostedRows<BridgeRow> {
             create: { brokerId, bridge, sealedConfig, trustedAddresses },
             update: { sealedConfig, trustedAddresses },
           })
-          .catch(goneMeansNotFound('broker', brokerId));
+          .catch(missingAsNotFound('broker', brokerId));
         await this.written(toRow(row));
       },
       onChange: (listener) => this.follow((row) => row.id === id, listener),

@@ -1,6 +1,6 @@
 import { notFound } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { serializable } from '../../../platform/storage/serializable.ts';
 import { CERTIFICATE_PARTS, type CertificateCache, type CertificateRow } from '../certificate-cache.ts';
 
@@ -54,7 +54,7 @@ export class DeploymentRows {
         });
         return gone.map((other) => other.certificateId);
       })
-      .catch(goneMeansNotFound('certificate', certificateId));
+      .catch(missingAsNotFound('certificate', certificateId));
     await this.#cache.refreshAndAnnounce([certificateId, ...replaced]);
   }
 

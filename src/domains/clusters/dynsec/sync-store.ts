@@ -1,6 +1,6 @@
 import { notFound, ServiceError } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import type { Sealer } from '../../../platform/storage/sealed.ts';
 import type { AccessDocument } from '../../access-control/documents/access-document.ts';
 import type { ClusterCache } from '../cluster-cache.ts';
@@ -70,7 +70,7 @@ export class SyncStore {
           data: { revision: IN_DOUBT, missingPasswords: lacking },
         });
       })
-      .catch(goneMeansNotFound('cluster', id));
+      .catch(missingAsNotFound('cluster', id));
     return this.#written(id);
   }
 
@@ -114,7 +114,7 @@ export class SyncStore {
         });
         if (data.length > 0) await tx.clusterPassword.createMany({ data });
       })
-      .catch(goneMeansNotFound('cluster', id));
+      .catch(missingAsNotFound('cluster', id));
     return this.#written(id);
   }
 
@@ -157,7 +157,7 @@ export class SyncStore {
   }
 
   async #update(id: string, data: { readonly writing: string | null }): Promise<void> {
-    await this.#options.db.cluster.update({ where: { id }, data }).catch(goneMeansNotFound('cluster', id));
+    await this.#options.db.cluster.update({ where: { id }, data }).catch(missingAsNotFound('cluster', id));
   }
 
   async #written(id: string): Promise<ClusterRecord> {

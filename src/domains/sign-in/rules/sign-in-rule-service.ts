@@ -10,7 +10,7 @@ import { type InputIssue, invalid, notFound, ServiceError } from '../../../platf
 import { newId } from '../../../platform/ids.ts';
 import type { Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { textIssues } from '../../../platform/text/texts.ts';
 import type { SignInProvider } from '../../users/user-service.ts';
 import { Pattern } from './pattern.ts';
@@ -79,7 +79,7 @@ export class SignInRuleService {
         }
         await db.signInRule.createMany({ data });
       })
-      .catch(goneMeansNotFound('project', projectId));
+      .catch(missingAsNotFound('project', projectId));
     await this.#changes.announce('sign-in-rule', projectId);
     return this.#db.signInRule.findMany({ where: { id: { in: data.map(({ id }) => id) } }, orderBy: { id: 'asc' } });
   }
@@ -96,7 +96,7 @@ export class SignInRuleService {
     const issues = issuesOf({ claimPath, pattern }, 'input');
     if (issues.length > 0) throw invalid(issues);
     const data = { claimPath, pattern, role };
-    const changed = await this.#db.signInRule.update({ where: { id }, data }).catch(goneMeansNotFound('rule', id));
+    const changed = await this.#db.signInRule.update({ where: { id }, data }).catch(missingAsNotFound('rule', id));
     await this.#changes.announce('sign-in-rule', rule.projectId);
     return changed;
   }

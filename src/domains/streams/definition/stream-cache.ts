@@ -3,7 +3,7 @@ import type { Stream } from '../../../generated/sqlite/client.ts';
 import { ServiceError } from '../../../platform/errors.ts';
 import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { goneMeansNotFound, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound, isUniqueViolation } from '../../../platform/storage/prisma-errors.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
 import type { StreamDefinition, StreamQos } from '../model/stream-definition.ts';
 import type { StreamQuery } from '../model/stream-query.ts';
@@ -68,8 +68,8 @@ export class StreamCache extends HostedRows<StreamRow> {
     const { stream } = this.#db;
     const write =
       this.get(id) !== null
-        ? stream.update({ where: { id }, data }).catch(goneMeansNotFound('stream', definition.name))
-        : stream.create({ data: { ...data, id, brokerId } }).catch(goneMeansNotFound('broker', brokerId));
+        ? stream.update({ where: { id }, data }).catch(missingAsNotFound('stream', definition.name))
+        : stream.create({ data: { ...data, id, brokerId } }).catch(missingAsNotFound('broker', brokerId));
     const row = await write.catch((error: unknown) => {
       if (!isUniqueViolation(error)) throw error;
       throw new ServiceError('ALREADY_EXISTS', 'Stream already exists');

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { ANYTHING, type Changes } from '../../../platform/storage/changes.ts';
 import type { Database } from '../../../platform/storage/database.ts';
-import { goneMeansNotFound } from '../../../platform/storage/prisma-errors.ts';
+import { missingAsNotFound } from '../../../platform/storage/prisma-errors.ts';
 import { HostedRows } from '../../../protocol/hosting/hosted-rows.ts';
 import { DEFAULT_TOPIC_SETTINGS, type TopicSettings, type TopicSettingsStore } from '../model/topic-settings.ts';
 import { readStoredSettings } from './stored-topic-settings.ts';
@@ -41,7 +41,7 @@ export class TopicSettingsCache extends HostedRows<SettingsRow> {
       put: async (settings) => {
         const text = JSON.stringify(settings);
         const row = { where: { brokerId }, create: { brokerId, settings: text }, update: { settings: text } };
-        await this.#db.topicTreeSettings.upsert(row).catch(goneMeansNotFound('broker', brokerId));
+        await this.#db.topicTreeSettings.upsert(row).catch(missingAsNotFound('broker', brokerId));
         await this.written({ id: brokerId, brokerId, settings });
       },
       onChange: (listener) => this.follow((row) => row.id === brokerId, listener),

@@ -355,13 +355,13 @@ describe.skipIf(!postgres.available)(`a bridge to PostgreSQL (${postgres.availab
     expect(refused).toMatchObject({ isConnected: false, error: 'PostgreSQL: role "nobody" does not exist' });
   });
 
-  test('a name that leads to an address which is not allowed is not connected to', async () => {
+  test('a name that resolves to an address that is not allowed is not connected to', async () => {
     const database = await postgres.createDatabase();
     // No address to us, and 127.0.0.1 to the system's resolver.
     const url = database.replace('127.0.0.1', '127.1');
     const refused = await startBridgeToPostgresql(database, MESSAGES, [ALL], { url }, ['127.1']);
     expect((await refused.until(({ state }) => state === 'UNREACHABLE')).error).toBe(
-      'PostgreSQL: "127.1" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)',
+      'PostgreSQL: "127.1" resolves to an address that is not allowed (setting BROKER_ALLOWED_HOSTS)',
     );
     const allowed = await startBridgeToPostgresql(database, 'SELECT', [ALL], { url }, ['127.1', '127.0.0.1']);
     await allowed.until(({ state }) => state === 'CONNECTED');

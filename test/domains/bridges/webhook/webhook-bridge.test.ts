@@ -249,14 +249,14 @@ test('an https endpoint is verified against the given authority, and sees the ce
   expect(another.taken.length).toBe(3);
 });
 
-test('a name that leads to an address which is not allowed gets nothing', async () => {
+test('a name that resolves to an address that is not allowed gets nothing', async () => {
   const endpoint = await startEndpoint();
   const url = endpoint.url.replace('127.0.0.1', 'localhost');
   const refused = await startWith(url, {}, ['localhost', '10.0.0.0/8']);
   await refused.client.publishAsync('plant/1', 'x', { qos: 1 });
   const { error } = await refused.until(({ state }) => state === 'UNREACHABLE');
   expect(error).toBe(
-    'The endpoint cannot be reached: "localhost" leads to an address that is not allowed here (BROKER_ALLOWED_HOSTS)',
+    'The endpoint cannot be reached: "localhost" resolves to an address that is not allowed (setting BROKER_ALLOWED_HOSTS)',
   );
   await refused.bridge.close({ discard: false });
   expect(endpoint.requests).toEqual([]);
